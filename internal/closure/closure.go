@@ -62,9 +62,9 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		}
 	}
 	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
-		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registriesOnly(work),
-		ownNPM(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
-	if err := npm(ctx, h, foreign.NPM, tool.HomeVariables(work), work, "npm:"+name+"@"+spec, args...); err != nil {
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registryOptions(work),
+		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
+	if err := runNPM(ctx, h, foreign.NPM, tool.HomeVariables(work), work, "npm:"+name+"@"+spec, args...); err != nil {
 		return nil, err
 	}
 	data, err := host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
@@ -78,17 +78,17 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	return closure, nil
 }
 
-// ownNPM are the options by which npm reads our files in dir and no others, and keeps what
+// ownNPMOptions are the options by which npm reads our files in dir and no others, and keeps what
 // it fetched in cache.
-func ownNPM(dir, cache string) []string {
+func ownNPMOptions(dir, cache string) []string {
 	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" + filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
 		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" + filepath.Join(dir, "no-shell"), "--node-options="}
 }
 
-// registriesOnly are the options by which npm takes dependencies from registries alone: not
+// registryOptions are the options by which npm takes dependencies from registries alone: not
 // from repositories, for which it would start git and scripts, not from URLs, and not from
 // files here. An npm that does not know them yet has no git, see ownNPM.
-func registriesOnly(dir string) []string {
+func registryOptions(dir string) []string {
 	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none", "--package-lock", "--no-dry-run", "--no-global"}
 }
 
@@ -104,47 +104,47 @@ func retryOptions(setting func(key string) string) []string {
 	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 }
 
-// npm runs the user's npm in dir, of ours. set are its variables beside those of its tool.
-func npm(ctx context.Context, h *host.Host, kind foreign.Tool, set []string, dir, subject string, args ...string) error {
+// runNPM runs the user's npm in dir, of ours. set are its variables beside those of its tool.
+func runNPM(ctx context.Context, h *host.Host, kind foreign.Tool, set []string, dir, subject string, args ...string) error {
 	bin, err := tool.Find(ctx, h, "npm", dir)
 	if err != nil {
 		return tool.NotFoundError(err, subject, "install Node.js, which brings npm")
 	}
-	return resolver(ctx, h, "npm", subject, foreign.Call{Tool: kind, Path: bin, Args: args, Dir: dir, Set: set})
+	return runTool(ctx, h, "npm", subject, foreign.Call{Tool: kind, Path: bin, Args: args, Dir: dir, Set: set})
 }
 
-// resolver runs a program that messages call name. What it says becomes the error.
-func resolver(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
+// runTool runs a program that messages call name. What it says becomes the error.
+func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
 	c.Checkout, c.Environ, c.Merged = tool.Checkout(h), h.Environ, true
-	said, err := foreign.Run(ctx, c)
+	result, err := foreign.Run(ctx, c)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if from := notFromRegistry(said.Messages); from != "" {
-		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from), Detail: tool.OutputDetail(name, said.Messages)}
+	if from := foreignSource(result.Messages); from != "" {
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from), Detail: tool.OutputDetail(name, result.Messages)}
 	}
 	verb := name
 	if at := slices.IndexFunc(c.Args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" }); at >= 0 {
 		verb += " " + c.Args[at]
 	}
-	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err), Detail: tool.OutputDetail(name, said.Messages), Hint: unreachableHint(said.Messages)}
+	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err), Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
-// elsewhere are the words of npm, and of our own npm without git and pip without URLs, for a
+// foreignSourceWords are the words of npm, and of our own npm without git and pip without URLs, for a
 // dependency that does not come from a registry.
-var elsewhere = [...][2]string{
+var foreignSourceWords = [...][2]string{
 	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"}, {"EALLOWDIRECTORY", "a directory"},
 	{"which is not an index", "a URL"},
 }
 
-// notFromRegistry says where a dependency comes from that a resolver refused; "" if that was
+// foreignSource says where a dependency comes from that a resolver refused; "" if that was
 // not why it failed.
-func notFromRegistry(said []byte) string {
-	for _, e := range elsewhere {
-		if bytes.Contains(said, []byte(e[0])) {
+func foreignSource(output []byte) string {
+	for _, e := range foreignSourceWords {
+		if bytes.Contains(output, []byte(e[0])) {
 			return e[1]
 		}
 	}
@@ -155,9 +155,9 @@ func notFromRegistry(said []byte) string {
 var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error", "dns error", "NewConnectionError"}
 
 // unreachableHint is the hint for a resolver that could not reach its registry, else "".
-func unreachableHint(said []byte) string {
+func unreachableHint(output []byte) string {
 	for _, word := range offlineWords {
-		if strings.Contains(string(said), word) {
+		if strings.Contains(string(output), word) {
 			return "nothing was decided; try again when the registry can be reached"
 		}
 	}
@@ -202,9 +202,9 @@ type Packages struct {
 	Scripts  []string          // npm: Refs of packages whose install scripts are run
 }
 
-// FetchClosure fetches the packages of a closure that this platform needs into dir. where
+// Fetch fetches the packages of a closure that this platform needs into dir. where
 // says who gives their integrities.
-func FetchClosure(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+func Fetch(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
 	switch c.Engine {
 	case project.EngineNPM:
 		return fetchTarballs(ctx, h, c, where, dir)
@@ -214,8 +214,8 @@ func FetchClosure(ctx context.Context, h *host.Host, c *project.Closure, rt *pro
 	return fetchWheels(ctx, h, c, rt, where, dir)
 }
 
-// InstallClosure lets the ecosystem's own installer unpack them, or build them, into st.
-func InstallClosure(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+// Install lets the ecosystem's own installer unpack them, or build them, into st.
+func Install(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
 	defer h.Announce("installing %s: %s", c.Root, evidence.Count(len(t.Files), "file"))()
 	switch c.Engine {
 	case project.EngineNPM:
@@ -326,7 +326,7 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 	// Scripts start executables of other packages by their links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
-	if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
+	if err := runNPM(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
 		return err
 	}
 	if len(t.Scripts) > 0 {
@@ -334,7 +334,7 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 		for _, ref := range t.Scripts {
 			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
 		}
-		if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), rebuild...); err != nil {
+		if err := runNPM(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), rebuild...); err != nil {
 			return err
 		}
 		if err := removeLinks(modules); err != nil {

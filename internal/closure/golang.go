@@ -93,7 +93,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, unpinnable(errors.New("is no program of a module"))
 	}
 	root := module.Version{Path: words[1], Version: words[2]}
-	if err := plainModule(filepath.Join(work, "modules"), root); err != nil {
+	if err := refuseReplacements(filepath.Join(work, "modules"), root); err != nil {
 		return nil, unpinnable(err)
 	}
 	if _, err := run("mod", "tidy"); err != nil {
@@ -126,9 +126,9 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	return c, nil
 }
 
-// plainModule refuses a module that replaces others: go run refuses it too, as what its
+// refuseReplacements refuses a module that replaces others: go run refuses it too, as what its
 // author built is something else.
-func plainModule(cache string, m module.Version) error {
+func refuseReplacements(cache string, m module.Version) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {
 		return err

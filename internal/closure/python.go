@@ -63,7 +63,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		}
 		out := filepath.Join(work, "pylock.toml")
 		// A configuration that is named is read in place of all others, of projects too.
-		if err := resolver(ctx, h, "uv", subject, foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
+		if err := runTool(ctx, h, "uv", subject, foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
 			"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal", "--only-binary", ":all:", "--generate-hashes",
 			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in}}); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	}
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	out := filepath.Join(work, "report.json")
-	if err := resolver(ctx, h, "pip", subject, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
+	if err := runTool(ctx, h, "pip", subject, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
 		"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--cache-dir", tool.CacheDir(h, "pip", work),
 		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
 		return nil, err
@@ -118,16 +118,16 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
 		return nil, err
 	}
-	var asked []tool.PythonPackage
+	var questions []tool.PythonPackage
 	for _, p := range c.Packages {
 		q := tool.PythonPackage{Marker: p.Marker}
 		for ref := range p.Wheels {
 			q.Wheels = append(q.Wheels, ref.Filename())
 		}
 		slices.Sort(q.Wheels)
-		asked = append(asked, q)
+		questions = append(questions, q)
 	}
-	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), asked)
+	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), questions)
 	if err != nil {
 		return nil, err
 	}
@@ -205,11 +205,11 @@ func installWheels(ctx context.Context, h *host.Host, c *project.Closure, t *Pac
 	if uv := tool.FindUV(ctx, h, t.dir); uv != "" {
 		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
 			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
-		err = resolver(ctx, h, "uv", c.Root.String(), call)
+		err = runTool(ctx, h, "uv", c.Root.String(), call)
 	} else {
 		call.Path, call.Args = rt.Path, append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
 			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
-		err = resolver(ctx, h, "pip", c.Root.String(), call)
+		err = runTool(ctx, h, "pip", c.Root.String(), call)
 	}
 	if err != nil {
 		return err

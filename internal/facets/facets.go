@@ -36,34 +36,34 @@ type Options struct {
 	Progress func(what string, done, total int64)
 }
 
-// assembly is all facets of a project on their way from their sources through the store.
-type assembly struct {
+// Assembly is all facets of a project on their way from their sources through the store.
+type Assembly struct {
 	*obtain.Sources
-	o       Options
-	witness func() (*Witnessed, error)
-	Held    map[string]*piece
+	o           Options
+	readReceipt func() (*InstalledFiles, error)
+	Pieces      map[string]*piece
 }
 
 // piece is a facet of an assembly: its archive, who wants it, and what of it.
 type piece struct {
 	obtain.Archive
-	by    []string // the facets that bring it along; empty for one of hallmark.toml
-	picks *picks   // what of it is wanted; nil is all
+	by        []string   // the facets that bring it along; empty for one of hallmark.toml
+	selection *selection // what of it is wanted; nil is all
 }
 
-func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*assembly, error) {
+func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*Assembly, error) {
 	from, err := obtain.Open(w, obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log, Progress: o.Progress}, fresh)
 	if err != nil {
 		return nil, err
 	}
-	return &assembly{Sources: from, o: o, witness: sync.OnceValues(func() (*Witnessed, error) { return ReadReceipt(w) }), Held: map[string]*piece{}}, nil
+	return &Assembly{Sources: from, o: o, readReceipt: sync.OnceValues(func() (*InstalledFiles, error) { return ReadReceipt(w) }), Pieces: map[string]*piece{}}, nil
 }
 
 // Verdict is the judgement of everything.
-func (a *assembly) Verdict() policy.Verdict {
+func (a *Assembly) Verdict() policy.Verdict {
 	report := slices.Clone(a.Report)
-	for _, name := range slices.Sorted(maps.Keys(a.Held)) {
-		report = append(report, a.Held[name].Report...)
+	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
+		report = append(report, a.Pieces[name].Report...)
 	}
 	return policy.Judge(policy.Install, a.Settings(), report)
 }
@@ -71,7 +71,7 @@ func (a *assembly) Verdict() policy.Verdict {
 // Gather obtains the facets of hallmark.toml, and then those that they bring along, until
 // all are there. What went wrong with one does not keep others from being looked at: all
 // is reported together.
-func (a *assembly) Gather(ctx context.Context) error {
+func (a *Assembly) Gather(ctx context.Context) error {
 	if a.o.Frozen {
 		if err := a.demandCovered(ctx); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (a *assembly) Gather(ctx context.Context) error {
 			return evidence.Errorf(evidence.Refused, round[0].Want.Name, "",
 				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times", round[0].by[0], MaxDepth))
 		}
-		if n := len(a.Held) + len(round); n > maxFacets {
+		if n := len(a.Pieces) + len(round); n > maxFacets {
 			return evidence.Errorf(evidence.Refused, project.ConfigFile, "", fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
 		}
 		if err := a.obtainAll(ctx, round); err != nil {
@@ -112,14 +112,14 @@ const (
 // obtainWidth is how many facets are worked on at once.
 func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-func (a *assembly) obtainAll(ctx context.Context, round []*piece) error {
+func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	host.ForEach(obtainWidth(), len(round), func(i int) error {
 		errs[i] = a.Obtain(ctx, &round[i].Archive)
 		return nil // one that fails does not keep others from being looked at
 	})
 	for _, x := range round {
-		a.Held[x.Want.Name] = x
+		a.Pieces[x.Want.Name] = x
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -128,7 +128,7 @@ func (a *assembly) obtainAll(ctx context.Context, round []*piece) error {
 }
 
 // nextRound is what the facets of a round bring along and is not there yet.
-func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
+func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 	var (
 		next     []*piece
 		problems []error
@@ -145,7 +145,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				x.Entry.Composes = map[string]string{}
 			}
 			x.Entry.Composes[c.Name] = c.Version
-			other, ok := a.Held[c.Name]
+			other, ok := a.Pieces[c.Name]
 			if !ok {
 				if i := slices.IndexFunc(next, func(n *piece) bool { return n.Want.Name == c.Name }); i >= 0 {
 					other, ok = next[i], true
@@ -156,7 +156,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 				}
-				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}}, picks: &picks{}}
+				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}}, selection: &selection{}}
 				next = append(next, other)
 			}
 			version := cmp.Or(other.Entry.Version, other.Want.Requirement.String())
@@ -173,7 +173,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				continue
 			}
 			other.by = append(other.by, x.Subject())
-			other.picks.add(c)
+			other.selection.add(c)
 		}
 	}
 	return next, errors.Join(problems...)
@@ -181,7 +181,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 
 // demandRemembered demands what this machine remembers of servers, and what their entries owe: an
 // installation that may write the lock must not go on as if nothing was ever there.
-func (a *assembly) demandRemembered() error {
+func (a *Assembly) demandRemembered() error {
 	books, err := a.Books()
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (a *assembly) demandRemembered() error {
 
 // demandCovered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
-func (a *assembly) demandCovered(ctx context.Context) error {
+func (a *Assembly) demandCovered(ctx context.Context) error {
 	books, err := a.Books()
 	if err != nil {
 		return err
@@ -246,13 +246,13 @@ func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry
 	return report
 }
 
-// picks is the part of a facet that is wanted by those that bring it along.
-type picks struct {
+// selection is the part of a facet that is wanted by those that bring it along.
+type selection struct {
 	all   bool
 	names map[facet.Kind]map[string]bool
 }
 
-func (p *picks) add(c facet.Composed) {
+func (p *selection) add(c facet.Composed) {
 	if p == nil || p.all {
 		return // hallmark.toml wants all of it
 	}
@@ -270,4 +270,6 @@ func (p *picks) add(c facet.Composed) {
 	}
 }
 
-func (p *picks) has(d facet.Deliverable) bool { return p == nil || p.all || p.names[d.Kind][d.Name] }
+func (p *selection) has(d facet.Deliverable) bool {
+	return p == nil || p.all || p.names[d.Kind][d.Name]
+}

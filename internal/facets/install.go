@@ -97,7 +97,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
-	text, err := req.edit(ctx, w, o)
+	text, err := req.editConfig(ctx, w, o)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	out := &Installation{Targets: targetNames(w)}
 	var early sync.WaitGroup
-	early.Go(func() { a.witness() }) // which place needs, and which takes one processor only
+	early.Go(func() { a.readReceipt() }) // which place needs, and which takes one processor only
 	defer early.Wait()
 	err = a.Gather(ctx)
 	out.Verdict = a.Verdict()
@@ -140,19 +140,19 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := out.Verdict.Admitted()
-	names, pinned, err := a.servers(ctx, o.Servers, out)
+	names, pinned, err := a.pinServers(ctx, o.Servers, out)
 	if err != nil {
 		return out, err
 	}
-	seats, changed, err := a.seatServers(names)
+	clientFiles, changed, err := a.writeClientEntries(names)
 	if err != nil {
 		return out, err
 	}
 	out.Clients = changed
-	if text, err = req.settle(w, a, text); err != nil {
+	if text, err = req.setRequirement(w, a, text); err != nil {
 		return out, err
 	}
-	p, err := a.Place(adm, parts)
+	p, err := a.PlanFiles(adm, parts)
 	if err != nil {
 		return out, err
 	}
@@ -167,9 +167,9 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
-	out.changes(w, a)
-	p.files = slices.Concat(p.files, pinned, seats)
-	files, err := a.commit(adm, text, p)
+	out.addChanges(w, a)
+	p.files = slices.Concat(p.files, pinned, clientFiles)
+	files, err := a.updateLock(adm, text, p)
 	if err != nil {
 		return out, err
 	}
@@ -195,8 +195,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	return out, nil
 }
 
-// edit makes the change to hallmark.toml, whose new text it returns; nil if it stays.
-func (r *facetRequest) edit(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
+// editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.
+func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
 	case r.add != nil:
 		if err := r.add.Check(); err != nil { // before anybody is asked
@@ -228,13 +228,13 @@ func (r *facetRequest) edit(ctx context.Context, w *workspace.Workspace, o Optio
 	return text, err
 }
 
-// settle writes the requirement of a facet that was added without one.
-func (r *facetRequest) settle(w *workspace.Workspace, a *assembly, text []byte) ([]byte, error) {
+// setRequirement writes the requirement of a facet that was added without one.
+func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text []byte) ([]byte, error) {
 	if r.add == nil || r.add.Kind() != project.FromRegistry || r.add.Requirement.String() != "" {
 		return text, nil
 	}
 	f := *r.add
-	numbers := strings.Split(a.Held[f.Name].Entry.Version, ".")
+	numbers := strings.Split(a.Pieces[f.Name].Entry.Version, ".")
 	keep := 1
 	if numbers[0] == "0" {
 		keep = 2 // before 1.0.0 the second number is the one that breaks
@@ -301,10 +301,10 @@ func sourceName(ctx context.Context, w *workspace.Workspace, f project.Facet, o 
 	return m.Name, nil
 }
 
-// commit sets the lock to what was gathered and returns all files that change.
-func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
+// updateLock sets the lock to what was gathered and returns all files that change.
+func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
 	w, files := a.Workspace, p.files
-	empty := len(a.Held) == 0 // then nothing is begun that is not there
+	empty := len(a.Pieces) == 0 // then nothing is begun that is not there
 	add := func(path string, data []byte, perm os.FileMode) error {
 		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
 		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
@@ -313,13 +313,13 @@ func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]dur
 		return err
 	}
 	if !a.o.Frozen {
-		for _, name := range slices.Sorted(maps.Keys(a.Held)) {
-			if err := w.Lock.AddFacet(adm, name, a.Held[name].Entry); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
+			if err := w.Lock.AddFacet(adm, name, a.Pieces[name].Entry); err != nil {
 				return nil, err
 			}
 		}
 		for _, name := range w.Lock.Facets() {
-			if _, ok := a.Held[name]; !ok {
+			if _, ok := a.Pieces[name]; !ok {
 				w.Lock.RemoveFacet(name)
 			}
 		}
@@ -336,7 +336,7 @@ func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]dur
 			return nil, err
 		}
 	}
-	remembered, err := a.remember()
+	remembered, err := a.rememberFacets()
 	if err != nil {
 		return nil, err
 	}
@@ -378,19 +378,19 @@ func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File
 	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}), err
 }
 
-// remember notes the facets that are installed now among what this machine accepted, and
+// rememberFacets notes the facets that are installed now among what this machine accepted, and
 // returns the file that says so; nil if it says so already. What this installation takes away,
 // as nobody declares it any more, is forgotten.
-func (a *assembly) remember() ([]byte, error) {
+func (a *Assembly) rememberFacets() ([]byte, error) {
 	w, changed := a.Workspace, false
 	for name := range w.Approvals.Facets {
-		if _, ok := a.Held[name]; !ok {
+		if _, ok := a.Pieces[name]; !ok {
 			delete(w.Approvals.Facets, name)
 			changed = true
 		}
 	}
 	logs := map[string]project.AcceptedLog{} // by registry
-	for name, x := range a.Held {
+	for name, x := range a.Pieces {
 		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity}
 		if r := x.LockedRecord(); r != nil && r.Proof != "" {
 			log, ok := logs[r.Registry]
@@ -413,16 +413,16 @@ func (a *assembly) remember() ([]byte, error) {
 	return w.Approvals.Encode()
 }
 
-// changes compares what was gathered with the lock as it was.
-func (out *Installation) changes(w *workspace.Workspace, a *assembly) {
-	names := slices.Concat(slices.Collect(maps.Keys(a.Held)), w.Lock.Facets())
+// addChanges compares what was gathered with the lock as it was.
+func (out *Installation) addChanges(w *workspace.Workspace, a *Assembly) {
+	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		c := Change{Name: name, Outcome: "removed"}
 		if before, ok := w.Lock.Facet(name); ok {
 			c.Before = &before
 		}
-		if x, ok := a.Held[name]; ok {
+		if x, ok := a.Pieces[name]; ok {
 			after := x.Entry
 			c.After, c.By = &after, x.by
 			switch {

@@ -28,7 +28,7 @@ import (
 
 // placement is what is to be written into a project and deleted from it.
 type placement struct {
-	before  *Witnessed
+	before  *InstalledFiles
 	files   []durable.File
 	receipt *project.Receipt
 	sums    *project.Materialized
@@ -40,19 +40,19 @@ type placement struct {
 // output is one file of a facet on its way into the project.
 type output struct {
 	path string // relative to the project, with slashes
-	of   chosen
+	part part
 	file string // in the archive
 	name string // of the target
 	sum  digest.Digest
 	data []byte // nil as long as it is the member as it is
 }
 
-// Place finds out what has to be written and deleted, so that the project has exactly the
+// PlanFiles finds out what has to be written and deleted, so that the project has exactly the
 // chosen parts. Only what the receipt names is deleted. What a user edited is neither
 // written nor deleted without force, and reported; a file that was never ours is in the way,
 // and an error.
-func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error) {
-	before, err := a.witness()
+func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, error) {
+	before, err := a.readReceipt()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 			p.report = append(p.report, EditedEvidence(path, before, now, true))
 		case ours[path]:
 			if p.report = append(p.report, EditedEvidence(path, before, now, false)); a.o.Frozen {
-				p.report = append(p.report, o.locked(now)...)
+				p.report = append(p.report, o.lockedEvidence(now)...)
 			}
 			p.kept = append(p.kept, path)
 			if p.sums.Files[path] = before; !known {
@@ -126,8 +126,8 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 		p.deleted = append(p.deleted, path)
 		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Remove: true})
 	}
-	a.record(p, parts)
-	return p, a.beside(p, outputs)
+	a.recordReceipt(p, parts)
+	return p, a.addExtraEvidence(p, outputs)
 }
 
 // EditedEvidence is evidence of a file that is not as it was written.
@@ -153,16 +153,16 @@ func EditedEvidence(path string, before, now digest.Digest, forced bool) evidenc
 }
 
 // outputs are all files of the chosen parts for all targets, by path.
-func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]output, error) {
+func (a *Assembly) outputs(adm policy.Admitted, parts []part) (map[string]output, error) {
 	outputs := map[string]output{}
 	var collisions []string
 	for _, part := range parts {
-		if err := adm.Permits(part.of.Subject(), part.of.Entry.Integrity, policy.Materialize); err != nil {
+		if err := adm.Permits(part.piece.Subject(), part.piece.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, err
 		}
 		for _, name := range targetNames(a.Workspace) {
 			for _, file := range part.Paths {
-				o := output{path: place(name, part.Deliverable, file), of: part, file: file, name: name, sum: part.of.Entry.Assets[file]}
+				o := output{path: targetPath(name, part.Deliverable, file), part: part, file: file, name: name, sum: part.piece.Entry.Assets[file]}
 				if changesOnRender(name, part.Deliverable, file) {
 					data, err := o.bytes()
 					if err != nil {
@@ -171,7 +171,7 @@ func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]outp
 					o.data, o.sum = data, digest.FromBytes(data)
 				}
 				if other, ok := outputs[o.path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+o.path+": "+other.of.of.Subject()+" for "+other.name+", "+o.of.of.Subject()+" for "+o.name+"\n")
+					collisions = append(collisions, "  "+o.path+": "+other.part.piece.Subject()+" for "+other.name+", "+o.part.piece.Subject()+" for "+o.name+"\n")
 				}
 				outputs[o.path] = o
 			}
@@ -200,7 +200,7 @@ func (o output) bytes() ([]byte, error) {
 	if o.data != nil {
 		return o.data, nil
 	}
-	x := o.of.of
+	x := o.part.piece
 	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.file)), x.Slot.Size)
 	if err != nil {
 		return nil, err
@@ -208,21 +208,21 @@ func (o output) bytes() ([]byte, error) {
 	if !evidence.Same(x.Entry.Assets[o.file], digest.FromBytes(data)) {
 		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "", errors.New("changed in the store after the audit"))
 	}
-	return render(o.name, x.Manifest, o.of.Deliverable, o.file, data)
+	return render(o.name, x.Manifest, o.part.Deliverable, o.file, data)
 }
 
-// record notes in the receipt all that is in the project now.
-func (a *assembly) record(p *placement, parts []chosen) {
+// recordReceipt notes in the receipt all that is in the project now.
+func (a *Assembly) recordReceipt(p *placement, parts []part) {
 	for _, part := range parts {
-		name := part.of.Want.Name
+		name := part.piece.Want.Name
 		f, ok := p.receipt.Facets[name]
 		if !ok {
-			f.Version = part.of.Entry.Version
+			f.Version = part.piece.Entry.Version
 		}
 		for _, target := range targetNames(a.Workspace) {
 			var files []string
 			for _, file := range part.Paths {
-				files = append(files, place(target, part.Deliverable, file))
+				files = append(files, targetPath(target, part.Deliverable, file))
 			}
 			f.Assets = append(f.Assets, project.NewAsset(target, part.Kind, part.Name, files))
 		}
@@ -302,8 +302,8 @@ func materializedPath(w *workspace.Workspace) string {
 	return filepath.Join(w.Host.Places.State, "materialized", filepath.Base(w.State)+".json")
 }
 
-// Witnessed is what this machine knows of what was installed into a project.
-type Witnessed struct {
+// InstalledFiles is what this machine knows of what was installed into a project.
+type InstalledFiles struct {
 	Receipt *project.Receipt
 	Sums    *project.Materialized
 	Report  evidence.Report // of files that are not used
@@ -312,9 +312,9 @@ type Witnessed struct {
 // ReadReceipt reads what was installed into the project. What was written for another
 // project, or is damaged, witnesses nothing: then nothing is deleted, files that were
 // installed count as edited, and the report says so.
-func ReadReceipt(w *workspace.Workspace) (*Witnessed, error) {
+func ReadReceipt(w *workspace.Workspace) (*InstalledFiles, error) {
 	var (
-		out         = &Witnessed{}
+		out         = &InstalledFiles{}
 		receipt     *project.Receipt
 		sums        *project.Materialized
 		bad, badSum error

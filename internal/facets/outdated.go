@@ -137,13 +137,13 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 				continue
 			}
 			s.Wanted, _ = obtain.NewestVersion(f.Requirement, records)
-			any, _ := facet.ParseRequirement("*")
-			s.Newest, _ = obtain.NewestVersion(any, records)
+			anything, _ := facet.ParseRequirement("*")
+			s.Newest, _ = obtain.NewestVersion(anything, records)
 		}
 	}
 	out := Status{Facets: all}
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		s, _, err := latest(ctx, w, w.Config.Servers[name], "")
+		s, _, err := findLatest(ctx, w, w.Config.Servers[name], "")
 		out.Servers = append(out.Servers, s)
 		problems = append(problems, err)
 		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {

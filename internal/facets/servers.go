@@ -34,14 +34,14 @@ type Servers struct {
 
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
-func (a *assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
+func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
 	d := x.Manifest.Servers[name]
 	s = project.Server{Name: name, Type: "stdio", Facet: x.Want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {
 	case d.Floor != nil:
 		s.Source = project.SourceName(name, *d.Floor)
 	case d.Image != "":
-		s.Command, s.Arguments = a.engine(name), []string{"run", "-i", "--rm", d.Image}
+		s.Command, s.Arguments = a.containerEngine(name), []string{"run", "-i", "--rm", d.Image}
 	case d.Command != "":
 		s.Command, s.Arguments, s.Environment = d.Command, d.Args, d.Env
 	default:
@@ -59,9 +59,9 @@ func (a *assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 	return s, true, nil
 }
 
-// engine is the container engine for an image that a facet names: the locked one, or the
+// containerEngine is the container engine for an image that a facet names: the locked one, or the
 // first that is there.
-func (a *assembly) engine(name string) string {
+func (a *Assembly) containerEngine(name string) string {
 	if entry, ok := a.Workspace.Lock.Server(name); ok && entry.Launch.Facet != "" && entry.Source == "image" {
 		return entry.Launch.Command
 	}
@@ -74,16 +74,16 @@ func (a *assembly) engine(name string) string {
 	return engines[0]
 }
 
-// servers pins what the facets declare and the lock does not have so yet, and returns the
+// pinServers pins what the facets declare and the lock does not have so yet, and returns the
 // names of all of theirs that are locked, and the files that change. What no facet declares
 // any more leaves the lock.
-func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (names []string, files []durable.File, err error) {
+func (a *Assembly) pinServers(ctx context.Context, o Servers, out *Installation) (names []string, files []durable.File, err error) {
 	var (
 		wanted   []project.Server
 		problems []error
 	)
-	for _, facetName := range slices.Sorted(maps.Keys(a.Held)) {
-		x := a.Held[facetName]
+	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
+		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			s, ok, err := a.facetServer(x, name)
 			switch {
@@ -107,7 +107,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			names = append(names, s.Name)
 			continue
 		}
-		subject := a.Held[s.Facet].Subject() + ": " + s.Name
+		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
 		switch {
 		case a.o.Frozen:
 			return nil, nil, evidence.Errorf(evidence.Refused, subject, "run 'hallmark install' without --frozen, and commit the lock",
@@ -123,7 +123,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 		}
 		begin := false
 		if o.Begin != nil {
-			if begin, err = o.Begin(a.Held[s.Facet].Subject(), s); err != nil {
+			if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -147,7 +147,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			if entry.Launch.Facet == "" || slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
 				continue
 			}
-			if _, held := a.Held[entry.Launch.Facet]; held && o.Skip {
+			if _, held := a.Pieces[entry.Launch.Facet]; held && o.Skip {
 				continue
 			}
 			a.Workspace.Lock.Remove(name)
@@ -156,7 +156,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 		}
 	}
-	changed = a.forgetGone() || changed
+	changed = a.forgetRemovedServers() || changed
 	if changed {
 		approvals, err := a.Workspace.Approvals.Encode()
 		if err != nil {
@@ -168,15 +168,15 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 	return names, files, nil
 }
 
-// forgetGone forgets the approval of each server that was one of a facet whose contents, which
+// forgetRemovedServers forgets the approval of each server that was one of a facet whose contents, which
 // are here and verified, do not declare it any more: somebody else's upgrade took it out of the
 // lock. It reports whether there was any.
-func (a *assembly) forgetGone() (changed bool) {
+func (a *Assembly) forgetRemovedServers() (changed bool) {
 	for name, approved := range a.Workspace.Approvals.Servers {
 		if _, locked := a.Workspace.Lock.Server(name); locked || approved.Facet == "" {
 			continue
 		}
-		x, held := a.Held[approved.Facet]
+		x, held := a.Pieces[approved.Facet]
 		if held {
 			if _, declares := x.Manifest.Servers[name]; declares {
 				continue
@@ -188,20 +188,20 @@ func (a *assembly) forgetGone() (changed bool) {
 	return changed
 }
 
-// seatOf is the client whose file a target's servers are written into.
-var seatOf = map[string]string{
+// clientOfTarget is the client whose file a target's servers are written into.
+var clientOfTarget = map[string]string{
 	project.TargetClaudeCode: "claude-code", project.TargetCodex: "codex", project.TargetOpencode: "opencode",
 	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
 }
 
-// seatServers brings the files of the targets' clients to where they start the named servers by
+// writeClientEntries brings the files of the targets' clients to where they start the named servers by
 // "hallmark run", and no other of a facet's. What was inserted is kept beside each file, so
 // that it is taken away again exactly. A user's own entry of such a name is refused.
-func (a *assembly) seatServers(names []string) (files []durable.File, changed []string, err error) {
+func (a *Assembly) writeClientEntries(names []string) (files []durable.File, changed []string, err error) {
 	w := a.Workspace
 	targets := targetNames(w)
-	for _, target := range slices.Sorted(maps.Keys(seatOf)) {
-		f, _ := clients.ServerFile(seatOf[target], w.Dir, func(name string) bool {
+	for _, target := range slices.Sorted(maps.Keys(clientOfTarget)) {
+		f, _ := clients.ServerFile(clientOfTarget[target], w.Dir, func(name string) bool {
 			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
 			return err == nil
 		})
@@ -209,7 +209,7 @@ func (a *assembly) seatServers(names []string) (files []durable.File, changed []
 		if slices.Contains(targets, target) {
 			wanted = names
 		}
-		more, err := seatInFile(w, f, wanted, a.owners())
+		more, err := writeFileEntries(w, f, wanted, a.serverOwners())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -225,10 +225,10 @@ func (a *assembly) seatServers(names []string) (files []durable.File, changed []
 	return files, changed, nil
 }
 
-// owners are the facets that declare servers, by name of the server.
-func (a *assembly) owners() map[string]string {
+// serverOwners are the facets that declare servers, by name of the server.
+func (a *Assembly) serverOwners() map[string]string {
 	out := map[string]string{}
-	for _, x := range a.Held {
+	for _, x := range a.Pieces {
 		for name := range x.Manifest.Servers {
 			out[name] = x.Subject()
 		}
@@ -236,8 +236,8 @@ func (a *assembly) owners() map[string]string {
 	return out
 }
 
-// seatInFile changes one client's file; nothing if it is as it is to be.
-func seatInFile(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) ([]durable.File, error) {
+// writeFileEntries changes one client's file; nothing if it is as it is to be.
+func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) ([]durable.File, error) {
 	refuse := func(err error) ([]durable.File, error) {
 		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
 	}
@@ -273,7 +273,7 @@ func seatInFile(w *workspace.Workspace, f clients.File, wanted []string, owners 
 	}
 	was, before := data != nil, string(data)
 	ours := len(kept)
-	starts := map[string]bool{} // those that it starts by hallmark already
+	started := map[string]bool{} // those that it starts by hallmark already
 	if was {
 		servers, err := clients.Parse(f, data)
 		if err != nil {
@@ -283,7 +283,7 @@ func seatInFile(w *workspace.Workspace, f clients.File, wanted []string, owners 
 			switch {
 			case !slices.Contains(wanted, s.Name) || s.Scope != "":
 			case runline.IsRunEntry(s) && s.Args[1] == s.Name:
-				starts[s.Name] = true
+				started[s.Name] = true
 			default:
 				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
 					"rename or remove yours, or leave those of facets out with --no-servers",
@@ -316,7 +316,7 @@ func seatInFile(w *workspace.Workspace, f clients.File, wanted []string, owners 
 		kept = slices.Delete(kept, i, i+1)
 	}
 	for _, name := range wanted {
-		if starts[name] {
+		if started[name] {
 			continue
 		}
 		var changes []clients.Change

@@ -65,8 +65,8 @@ func targetNames(w *workspace.Workspace) []string {
 	return found
 }
 
-// place is where a file of a deliverable goes for a target.
-func place(name string, d facet.Deliverable, file string) string {
+// targetPath is where a file of a deliverable goes for a target.
+func targetPath(name string, d facet.Deliverable, file string) string {
 	if dir, ok := strings.CutPrefix(name, project.TargetDir); ok {
 		return path.Join(dir, file)
 	}
@@ -97,16 +97,16 @@ func render(name string, m *facet.Manifest, d facet.Deliverable, file string, da
 			Name         string `toml:"name"`
 			Description  string `toml:"description"`
 			Instructions string `toml:"developer_instructions,multiline"`
-		}{d.Name, describe(m, d), string(body(data))})
+		}{d.Name, description(m, d), string(markdownBody(data))})
 	}
 	if _, has := frontMatter(data); has {
 		return data, nil
 	}
-	head := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n\n", d.Name, yamlText(describe(m, d)))
+	head := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n\n", d.Name, yamlText(description(m, d)))
 	return append([]byte(head), data...), nil
 }
 
-func describe(m *facet.Manifest, d facet.Deliverable) string {
+func description(m *facet.Manifest, d facet.Deliverable) string {
 	switch d.Kind {
 	case facet.KindAgent:
 		return m.Agents[d.Name].Description
@@ -133,7 +133,7 @@ func frontMatter(data []byte) (n int, has bool) {
 	return 0, false
 }
 
-func body(data []byte) []byte {
+func markdownBody(data []byte) []byte {
 	n, _ := frontMatter(data)
 	return bytes.TrimLeft(data[n:], "\r\n")
 }

@@ -65,10 +65,10 @@ func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 	return out
 }
 
-// latest asks the source of a server what it has now, or takes version where that is not
+// findLatest asks the source of a server what it has now, or takes version where that is not
 // empty. An exact version in the declaration is moved: next is how the server is declared
 // then. A range or a tag stays, and is resolved anew.
-func latest(ctx context.Context, w *workspace.Workspace, s project.Server, version string) (status ServerStatus, next project.Server, err error) {
+func findLatest(ctx context.Context, w *workspace.Workspace, s project.Server, version string) (status ServerStatus, next project.Server, err error) {
 	status, next = serverStatus(w, s), s
 	if s.Record != "" {
 		name, _, _ := host.CutLast(s.Record, "@")
@@ -101,16 +101,16 @@ func latest(ctx context.Context, w *workspace.Workspace, s project.Server, versi
 	}
 	exact := t.Packages[0].Pinned() || version != ""
 	if status.Wanted = version; version == "" {
-		f := declared
+		f := asDeclared
 		if exact {
-			f = onward
+			f = declaredOrNewer
 		}
 		if status.Wanted, err = resolveVersion(ctx, w, s, t, f); err != nil {
 			return status, next, err
 		}
 	}
 	if status.Newest = status.Wanted; !exact {
-		status.Newest, err = resolveVersion(ctx, w, s, t, free)
+		status.Newest, err = resolveVersion(ctx, w, s, t, anyVersion)
 		return status, next, err
 	}
 	versions := make([]string, len(t.Packages))
@@ -165,20 +165,20 @@ func latestRecord(ctx context.Context, w *workspace.Workspace, name, version str
 }
 
 // What is asked of a resolver.
-type freedom int
+type versionChoice int
 
 const (
-	declared freedom = iota // what is declared
-	onward                  // what is declared exactly, or a newer version
-	free                    // any version
+	asDeclared      versionChoice = iota // what is declared
+	declaredOrNewer                      // what is declared exactly, or a newer version
+	anyVersion                           // any version
 )
 
 // resolveVersion is the version that the ecosystem's own resolver finds for what t names.
-func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Server, t launcher.Target, f freedom) (string, error) {
+func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Server, t launcher.Target, f versionChoice) (string, error) {
 	of := t.Packages[0]
 	defer w.Host.Announce("asking %s for the newest version of %s", pin.Request{From: of.Ecosystem}.RegistryName(), s.Name)()
 	if of.Ecosystem == launcher.NPM {
-		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
+		spec := map[versionChoice]string{asDeclared: of.Spec, declaredOrNewer: ">=" + of.Ref.Version()}[f]
 		closure, err := closure.ResolveNPM(ctx, w.Host, of.Name, spec)
 		if err != nil {
 			return "", err
@@ -191,7 +191,7 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 			return "", err
 		}
 		spec := "latest"
-		if f == declared {
+		if f == asDeclared {
 			spec = of.Spec
 		}
 		closure, err := closure.ResolveGo(ctx, w.Host, of.Name, spec, rt)
@@ -199,7 +199,7 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 			return "", err
 		}
 		found := closure.Root.Version()
-		if f == onward && semver.Compare(found, of.Spec) < 0 {
+		if f == declaredOrNewer && semver.Compare(found, of.Spec) < 0 {
 			found = of.Spec // what is declared is newer than what go calls the latest
 		}
 		return found, nil
@@ -208,9 +208,9 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 	for i, p := range t.Packages {
 		requirement := p.Requirement()
 		switch {
-		case i == 0 && f == onward:
+		case i == 0 && f == declaredOrNewer:
 			requirement = strings.Replace(requirement, "==", ">=", 1)
-		case i == 0 && f == free:
+		case i == 0 && f == anyVersion:
 			if at := strings.IndexAny(requirement, "<>=!~ "); at >= 0 {
 				requirement = requirement[:at]
 			}
@@ -273,10 +273,10 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 		}
 		u.named[server] = version
 	}
-	any := len(facets) > 0 || u.all && len(w.Config.Facets)+len(w.Lock.Facets()) > 0
+	anyFacet := len(facets) > 0 || u.all && len(w.Config.Facets)+len(w.Lock.Facets()) > 0
 	done()
 	var uses []consent.HostUse
-	if any {
+	if anyFacet {
 		uses = w.FacetHosts()
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
@@ -287,11 +287,11 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 	if err := h.MayAsk(uses...); err != nil {
 		return out, err
 	}
-	if any {
-		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.servers})
+	if anyFacet {
+		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
-		out.Written, err = u.alone(ctx, h, dir)
+		out.Written, err = u.pinServersAlone(ctx, h, dir)
 	}
 	for _, p := range out.Servers {
 		p.Written = out.Written
@@ -307,8 +307,8 @@ type upgrade struct {
 	all   bool              // all servers are meant
 }
 
-// alone upgrades servers of a project of whose facets none is meant.
-func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written bool, err error) {
+// pinServersAlone upgrades servers of a project of whose facets none is meant.
+func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string) (written bool, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, true)
 	if err != nil {
 		return false, err
@@ -322,7 +322,7 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 	if err := demandServersRemembered(w, books); err != nil {
 		return false, err
 	}
-	files, text, err := u.servers(ctx, w)
+	files, text, err := u.pinOutdated(ctx, w)
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
@@ -337,9 +337,9 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 	return true, w.Replace(ctx, files)
 }
 
-// servers pins those that are outdated. It returns the files that change, save for the
+// pinOutdated pins those that are outdated. It returns the files that change, save for the
 // lock, whose new entries w has; and hallmark.toml, nil if it stays.
-func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte, err error) {
+func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte, err error) {
 	w.LogOptions = u.o.Pin.Log
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
 		version, named := u.named[name]
@@ -352,7 +352,7 @@ func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace) (files []
 		case u.o.Facets.Offline:
 			return nil, nil, obtain.OfflineError(name)
 		}
-		status, next, err := latest(ctx, w, w.Config.Servers[name], version)
+		status, next, err := findLatest(ctx, w, w.Config.Servers[name], version)
 		if err != nil {
 			return nil, nil, err
 		}

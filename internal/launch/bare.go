@@ -16,9 +16,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// prepareBare prepares a server that is not locked. That needs an opt-out which a person can
+// prepareUnlocked prepares a server that is not locked. That needs an opt-out which a person can
 // see, and this machine's approval of the launch line; a verify block is enforced.
-func (l *Launch) prepareBare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
+func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Type == "http" && !l.Options.Settings.RequireLock {
 		return nil, adm, pin.RefuseUnpinnedRemote(l.Declared)
 	}
@@ -26,13 +26,13 @@ func (l *Launch) prepareBare(ctx context.Context) (prog *program.Program, adm po
 	if !approved {
 		approval.Path = l.Workspace.Host.Getenv("PATH")
 	}
-	l.report = l.owed.Settle(append(l.report, l.unlockedEvidence()))
+	l.report = l.expectations.Settle(append(l.report, l.unlockedEvidence()))
 	if _, err := l.judge(nil); err != nil {
 		return nil, adm, err
 	}
 	// Opening and hashing starts nothing: a claim that does not hold is said beside an approval
 	// that is not there.
-	l.report = append(l.report, l.bareApproval(approval))
+	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval.Path, approval.Runtime); err != nil {
 		return prog, adm, err
@@ -60,7 +60,7 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 		return e // nothing else says which bytes those are
 	}
 	switch why := l.Declared.WhyUnlocked(); {
-	case l.named:
+	case l.fromCommandLine:
 		return evidence.Waive(e.Claim, e.Observed, "named on the command line")
 	case why != "":
 		return evidence.Waive(e.Claim, e.Observed, why)
@@ -70,12 +70,12 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 	return e
 }
 
-// bareApproval says whether this machine approved the launch line of a server that is not
+// launchLineEvidence says whether this machine approved the launch line of a server that is not
 // locked.
-func (l *Launch) bareApproval(a project.Approval) evidence.Evidence {
+func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
 	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine, Where: "what was approved on this machine"}
 	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()}, From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
-	if l.named {
+	if l.fromCommandLine {
 		return evidence.Waive(c, o, "named on the command line")
 	}
 	if !a.Entry.IsZero() {

@@ -116,14 +116,14 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 
 // Launch is one server on its way to being started.
 type Launch struct {
-	Workspace *workspace.Workspace
-	Options   RunOptions
-	Declared  project.Server
-	Entry     *project.ServerLock // nil: not locked
-	named     bool                // a person named the command line itself, and no project does
-	owed      owed.List
-	report    evidence.Report
-	verdict   policy.Verdict
+	Workspace       *workspace.Workspace
+	Options         RunOptions
+	Declared        project.Server
+	Entry           *project.ServerLock // nil: not locked
+	fromCommandLine bool                // a person named the command line itself, and no project does
+	expectations    owed.List
+	report          evidence.Report
+	verdict         policy.Verdict
 }
 
 // judge decides about what was gathered so far, together with more.
@@ -146,9 +146,9 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	}
 	books.RequireLock = l.Options.Settings.RequireLock
 	name := l.Declared.Name
-	l.owed = books.Server(name)
+	l.expectations = books.Server(name)
 	if l.Entry == nil {
-		return l.prepareBare(ctx)
+		return l.prepareUnlocked(ctx)
 	}
 	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	approval, approved := l.Workspace.Approvals.Servers[name]
@@ -163,7 +163,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if err != nil {
 		return nil, adm, err
 	}
-	l.report = l.owed.Settle(append(l.report, proof...))
+	l.report = l.expectations.Settle(append(l.report, proof...))
 	l.Workspace.Release() // all files are read, and what follows may take minutes
 	// Who may not run this needs no further work, and learns so at once.
 	if _, err := l.judge(nil); err != nil {
@@ -225,28 +225,28 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 		return nil, err
 	}
 	var (
-		key                string
-		locked, made, look digest.Digest
-		in                 *program.Installed
+		key                  string
+		locked, made, wanted digest.Digest
+		in                   *program.Installed
 	)
 	audit := func(rt *project.Runtime) (err error) {
 		key = closure.PlatformKey(l.Entry.Closure.Engine, rt)
 		locked, made = l.Entry.Closure.Trees[key], approval.Trees[key]
-		look = made
+		wanted = made
 		if l.Options.TrustLock && made.IsZero() {
-			look = locked
+			wanted = locked
 		}
-		if !look.IsZero() {
-			in, err = program.AuditSlot(ctx, st, name, key, look)
+		if !wanted.IsZero() {
+			in, err = program.AuditSlot(ctx, st, name, key, wanted)
 		}
 		return err
 	}
-	var abreast errgroup.Group
+	var parallel errgroup.Group
 	if approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
-		abreast.Go(func() error { return audit(approval.Runtime) })
+		parallel.Go(func() error { return audit(approval.Runtime) })
 	}
 	prog, err := program.OpenPackageRuntime(ctx, l.Workspace, name, l.Entry.Closure.Engine, approval.Path, approval.Runtime)
-	audited := abreast.Wait()
+	audited := parallel.Wait()
 	if err == nil && approval.Runtime == nil {
 		audited = audit(prog.Runtime)
 	}
@@ -256,7 +256,7 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 	l.report = append(l.report, prog.Report...)
 	if in != nil {
 		if in.Slot == nil {
-			program.Quarantine(ctx, l.Workspace, st, in, look)
+			program.Quarantine(ctx, l.Workspace, st, in, wanted)
 		} else if !locked.IsZero() { // the audit compared with look only
 			in.Report = append(in.Report, evidence.Compare(evidence.Claim{
 				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
@@ -270,7 +270,7 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 			}
 			l.report = append(l.report, prog.Report...)
 		}
-		in, err = program.Install(ctx, l.Workspace, st, program.Installation{
+		in, err = program.Install(ctx, l.Workspace, st, program.InstallRequest{
 			Server: name, Platform: key, Closure: dependencies, Runtime: prog.Runtime, Where: project.ClosureSubject(name), Want: locked, Made: made, Scripts: l.Entry.Closure.Scripts,
 			Fetched: func(t *closure.Packages) (evidence.Report, error) {
 				if t.Wheel != nil && t.Ref.String() != l.Entry.Ref {
@@ -293,7 +293,7 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 		return prog, err
 	}
 	before := len(prog.Report)
-	err = prog.OnPackage(in.Slot, *l.Entry, l.Workspace.Host.Getenv("HOME"))
+	err = prog.UsePackage(in.Slot, *l.Entry, l.Workspace.Host.Getenv("HOME"))
 	l.report = append(l.report, prog.Report[before:]...)
 	return prog, err
 }
@@ -340,7 +340,7 @@ func (l *Launch) noteDrift(r guard.Report) {
 	for _, key := range r.Absent {
 		items[key] = project.DriftItem{Reason: guard.NotShown, Want: l.Entry.SurfaceItems[key]}
 	}
-	if len(r.Drift) == 0 && !l.mayNotice(len(items)) {
+	if len(r.Drift) == 0 && !l.mayWriteNotice(len(items)) {
 		return
 	}
 	for _, d := range r.Drift {
@@ -350,12 +350,12 @@ func (l *Launch) noteDrift(r guard.Report) {
 	if s, err := surface.New(r.Listing); err == nil {
 		canonical = s.Canonical()
 	}
-	l.Note(items, canonical)
+	l.WriteNote(items, canonical)
 }
 
-// mayNotice reports whether a notice of n items that are not shown is to be written: it does not
+// mayWriteNotice reports whether a notice of n items that are not shown is to be written: it does not
 // take the place of drift. A notice that nothing is left of is removed.
-func (l *Launch) mayNotice(n int) bool {
+func (l *Launch) mayWriteNotice(n int) bool {
 	note, err := l.Workspace.DriftNote(l.Declared.Name, *l.Entry)
 	switch {
 	case err != nil || note != nil && !note.OnlyNotice(guard.NotShown):
@@ -366,9 +366,9 @@ func (l *Launch) mayNotice(n int) bool {
 	return n > 0
 }
 
-// Note writes down which items drifted, and the surface that was seen, nil if it has no
+// WriteNote writes down which items drifted, and the surface that was seen, nil if it has no
 // canonical form.
-func (l *Launch) Note(items map[string]project.DriftItem, canonical []byte) {
+func (l *Launch) WriteNote(items map[string]project.DriftItem, canonical []byte) {
 	note := project.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface, Items: items, Surface: canonical}
 	data, err := note.Encode()
 	if err == nil {

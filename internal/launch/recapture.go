@@ -32,8 +32,8 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 	return program.Capture(ctx, l.Workspace, l.Declared, prog, adm, within)
 }
 
-// NotShown is evidence of a locked item that one client was not shown, as others may be.
-func NotShown(c evidence.Claim, o evidence.Observed) evidence.Evidence {
+// NotShownEvidence is evidence of a locked item that one client was not shown, as others may be.
+func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
 	e := evidence.Compare(c, o)
 	e.Reason = guard.NotShown

@@ -120,7 +120,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		approval.Path = h.Getenv("PATH")
 	}
 	var same bool
-	if out.Runtime, same, err = runtime(ctx, w, declared, &entry, approval); err != nil {
+	if out.Runtime, same, err = findRuntime(ctx, w, declared, &entry, approval); err != nil {
 		return out, err
 	}
 	if !same {
@@ -227,7 +227,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !same {
 		out.Approved = approval.Runtime
 	}
-	if same && l.bareApproval(approval).Outcome == evidence.Match && (len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
+	if same && l.launchLineEvidence(approval).Outcome == evidence.Match && (len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
 		out.Clean = true
 		return out, nil
 	}
@@ -300,9 +300,9 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	return nil
 }
 
-// runtime is the interpreter of this machine that the server would be started with
+// findRuntime is the interpreter of this machine that the server would be started with
 // now, and whether it is the one that was approved.
-func runtime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock, a project.Approval) (*project.Runtime, bool, error) {
+func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock, a project.Approval) (*project.Runtime, bool, error) {
 	var (
 		p   *program.Program
 		err error

@@ -21,7 +21,7 @@ func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (
 		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry}, Integrity: l.Entry.Artifacts[l.Entry.Ref],
 	}
 	x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Entry: *locked}
-	err = a.FromRegistry(ctx, x, locked)
+	err = a.ObtainFromRegistry(ctx, x, locked)
 	l.report = append(l.report, x.Report...)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o Surfa
 			return nil, err
 		}
 		l.Workspace = &workspace.Workspace{Host: h, Dir: abs, Config: &project.Config{}, Lock: &project.Lock{}, Approvals: project.NewApprovals(abs), Release: func() {}}
-		l.named = true
+		l.fromCommandLine = true
 		l.Declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0], Arguments: o.Command[1:], Variables: o.Variables}
 	} else {
 		w, done, err := workspace.Open(ctx, h, dir, false)

@@ -61,9 +61,9 @@ func MissingArtifacts(entry project.ServerLock, p *program.Program) evidence.Rep
 	return report
 }
 
-// ownEvidence compares what a command line starts with what the entry says it does, if that is
+// startedFileEvidence compares what a command line starts with what the entry says it does, if that is
 // another file: its digest would be held against another's name.
-func ownEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
+func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
 	if locked == nil || locked.Ref == p.OwnKey {
 		return nil
 	}
@@ -76,8 +76,8 @@ func ownEvidence(p *program.Program, locked *project.ServerLock) evidence.Report
 
 // beginCommand opens what a declared command line runs, and begins the list of what it reads
 // beside itself. locked and approved may be nil.
-func beginCommand(w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program.Program, r *reads, err error) {
-	target := target(w, s, path)
+func beginCommand(w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program.Program, r *readSet, err error) {
+	target := parseTarget(w, s, path)
 	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
 	switch {
 	case target.Opaque != "":
@@ -109,12 +109,12 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
-	r = &reads{
-		w: w, p: p, words: s.Arguments, algs: s.Verify.Algorithms(), rows: map[string]read{}, walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
+	r = &readSet{
+		w: w, p: p, arguments: s.Arguments, algorithms: s.Verify.Algorithms(), items: map[string]readItem{}, walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
 		hashed: map[string]evidence.Observed{p.Executable.Path(): p.Executable.Observed()},
 	}
 	if target.File == "" {
-		if err := wraps(p, w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
+		if err := refuseWrapper(p, w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
 			return p, nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 			return p, nil, err
 		}
 		p.Script = scriptOf(p.Executable, p.Interpreter, name, args)
-		r.words = append(slices.Clone(args), s.Arguments...)
+		r.arguments = append(slices.Clone(args), s.Arguments...)
 	}
 	if target.File == "" {
 		p.OwnKey = key
@@ -141,7 +141,7 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
 	p.UseRuntime(p.Executable, "", approved)
-	if start, err := tool.InterpreterFor(w, s.Name, found, p.Executable.Path()); err != nil {
+	if start, err := tool.InterpreterPath(w, s.Name, found, p.Executable.Path()); err != nil {
 		return p, nil, err
 	} else if tool.IsPython(found) || tool.IsPython(start) {
 		p.Args[0] = start // it would look for itself in PATH, and for what lies there
@@ -167,9 +167,9 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 	return p, r, nil
 }
 
-// target is what the command line of s runs. A link that leads to a program which starts
+// parseTarget is what the command line of s runs. A link that leads to a program which starts
 // others is read by that program's name: "./notes -> /usr/bin/node".
-func target(w *workspace.Workspace, s project.Server, path string) launcher.Target {
+func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher.Target {
 	t := launcher.Parse(s.Command, s.Arguments)
 	if !t.Direct || t.Launcher != "" {
 		return t
@@ -201,6 +201,6 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)
-	_, err = tool.InterpreterFor(w, p.Server, found, p.Interpreter.Path())
+	_, err = tool.InterpreterPath(w, p.Server, found, p.Interpreter.Path())
 	return err
 }

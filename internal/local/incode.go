@@ -37,11 +37,11 @@ func readCode(file string) (content []byte, ok bool, err error) {
 	return content, len(content) <= jsscan.MaxFile, err
 }
 
-// inQuotes calls yield for each text that may stand in quotes in code of any language, until it
+// eachQuotedText calls yield for each text that may stand in quotes in code of any language, until it
 // returns false: what lies between two quotes of one kind in a line, wherever a language begins to
 // count them, so that no comment, pattern or other quote hides one. joined says that it is put
 // together of several: of neighbours in a list, a sum or a quotient, as paths are.
-func inQuotes(content []byte, yield func(text string, joined bool) bool) {
+func eachQuotedText(content []byte, yield func(text string, joined bool) bool) {
 	type pair struct{ at, end int } // end is 0 if the line has no other such quote
 	var pairs []pair
 	open := map[byte]int{} // in pairs
@@ -97,10 +97,10 @@ func unescape(text string) string {
 	})
 }
 
-// pathsIn are the paths that a text of code may hold: those of an argument, without what a
+// quotedPaths are the paths that a text of code may hold: those of an argument, without what a
 // template computes before them and a URL says after them.
-func pathsIn(text string) (paths []string) {
-	for _, name := range namesIn(text) {
+func quotedPaths(text string) (paths []string) {
+	for _, name := range argumentNames(text) {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "file://"), "?")
 		if name != "" && (strings.Contains(name, "/") || slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))) {
 			paths = append(paths, name)
@@ -109,10 +109,10 @@ func pathsIn(text string) (paths []string) {
 	return paths
 }
 
-// inCode calls found for each file of code of the project that is named in quotes in the content
+// findQuotedFiles calls found for each file of code of the project that is named in quotes in the content
 // of file: relative to that file, to top, the directory of the script, or to the one that it is
 // started in. A path that does not end as code does is tried with endings, too.
-func (r *reads) inCode(file string, content []byte, top string, endings []string, found func(string) error) (err error) {
+func (r *readSet) findQuotedFiles(file string, content []byte, top string, endings []string, found func(string) error) (err error) {
 	try := func(path string) {
 		if err != nil || r.tried[path] {
 			return
@@ -125,11 +125,11 @@ func (r *reads) inCode(file string, content []byte, top string, endings []string
 			err = found(path)
 		}
 	}
-	inQuotes(content, func(text string, joined bool) bool {
+	eachQuotedText(content, func(text string, joined bool) bool {
 		if !strings.ContainsAny(text, "./") {
 			return true
 		}
-		for _, name := range pathsIn(text) {
+		for _, name := range quotedPaths(text) {
 			ends := slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))
 			if !ends && joined {
 				continue // a list of words
@@ -157,14 +157,14 @@ func (r *reads) inCode(file string, content []byte, top string, endings []string
 
 // isOurs reports whether a file is the project's, or lies with the script, and is no program that
 // the machine has and a link leads to.
-func (r *reads) isOurs(file, top string, info os.FileInfo) bool {
+func (r *readSet) isOurs(file, top string, info os.FileInfo) bool {
 	rel, err := filepath.Rel(top, file)
 	if !r.w.Contains(file) && (err != nil || !filepath.IsLocal(rel)) {
 		return false
 	}
 	real := host.RealPath(file)
 	rel, err = filepath.Rel(host.RealPath(top), real)
-	return r.w.Contains(real) || err == nil && filepath.IsLocal(rel) || !machineProgram(real, info)
+	return r.w.Contains(real) || err == nil && filepath.IsLocal(rel) || !isMachineProgram(real, info)
 }
 
 // startsPython are the words by which code of python starts a program, or loads what it computes.
@@ -178,8 +178,8 @@ var startsJavaScript = regexp.MustCompile(`\b(Worker)\s*\(|\b(Bun\s*\.\s*spawn|D
 // startModules are the modules of runtimes of JavaScript that start or load what they are told.
 var startModules = []string{"child_process", "cluster", "worker_threads", "vm"}
 
-// starts notes that code starts or loads what it computes, by a word of it.
-func (r *reads) starts(words *regexp.Regexp, content []byte) {
+// noteStarts notes that code starts or loads what it computes, by a word of it.
+func (r *readSet) noteStarts(words *regexp.Regexp, content []byte) {
 	m := words.FindSubmatch(content)
 	for _, word := range m[min(1, len(m)):] {
 		if len(word) > 0 {
@@ -189,15 +189,15 @@ func (r *reads) starts(words *regexp.Regexp, content []byte) {
 }
 
 // noteComputed notes why what a script starts or loads may be more than its code names.
-func (r *reads) noteComputed(how string) {
+func (r *readSet) noteComputed(how string) {
 	r.noteUnknown("it may start or load by " + strings.Join(strings.Fields(how), "") + " what its code does not name in quotes, or what that loads in turn")
 }
 
-// pythonNamed adds the files that code of python names: that of the script, and of all modules
+// addNamedByPython adds the files that code of python names: that of the script, and of all modules
 // which were found.
-func (r *reads) pythonNamed(s *program.Script) error {
+func (r *readSet) addNamedByPython(s *program.Script) error {
 	todo := []string{s.File}
-	for _, row := range r.rows {
+	for _, row := range r.items {
 		todo = append(todo, row.path)
 	}
 	slices.Sort(todo)
@@ -216,10 +216,10 @@ func (r *reads) pythonNamed(s *program.Script) error {
 		if !whole {
 			r.noteUnknown(filepath.Base(file) + " is too large to be read")
 		}
-		r.starts(startsPython, content)
-		if err := r.inCode(file, content, filepath.Dir(s.File), nil, func(path string) error {
+		r.noteStarts(startsPython, content)
+		if err := r.findQuotedFiles(file, content, filepath.Dir(s.File), nil, func(path string) error {
 			todo = append(todo, path)
-			_, err := r.file(path)
+			_, err := r.addFile(path)
 			return err
 		}); err != nil {
 			return err

@@ -15,14 +15,14 @@ func TestInQuotes(t *testing.T) {
 		{`"a" + "b.js"`, "ab.js"}, {"[\n\"a\",\n\"b.js\"]", "a/b.js"}, {`"a" "b.py"`, "ab.py"},
 	} {
 		var got []string
-		inQuotes([]byte(c.code), func(text string, _ bool) bool { got = append(got, text); return true })
+		eachQuotedText([]byte(c.code), func(text string, _ bool) bool { got = append(got, text); return true })
 		if !slices.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.code, got)
 		}
 	}
 	for _, hard := range []string{strings.Repeat(`"`, 1<<20), strings.Repeat(`"a",`, 1<<18), strings.Repeat(`"'`+"`", 1<<18), strings.Repeat("'"+strings.Repeat("a", 1000)+`"`, 1<<10)} { // in time that is linear
 		n := 0
-		inQuotes([]byte(hard), func(string, bool) bool { n++; return true })
+		eachQuotedText([]byte(hard), func(string, bool) bool { n++; return true })
 		if n > maxPieces*len(hard) {
 			t.Errorf("%d texts", n)
 		}
@@ -34,11 +34,11 @@ func TestPathsIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.js": "a.js", "node ./a --x": "./a", "./a.mjs?v=1": "./a.mjs", "file:///a/b.js": "/a/b.js", "${dir}/a.js": "/a.js", "f --load=b.py": "b.py",
 	} {
-		if got := pathsIn(text); !slices.Contains(got, want) {
+		if got := quotedPaths(text); !slices.Contains(got, want) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
-	if got := pathsIn("data.json or words"); got != nil {
+	if got := quotedPaths("data.json or words"); got != nil {
 		t.Errorf("%q", got)
 	}
 }

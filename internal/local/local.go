@@ -19,36 +19,36 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// reads are what a local program may read as code beside itself, by their keys in the lock:
+// readSet are what a local program may read as code beside itself, by their keys in the lock:
 // finders say which files and trees those are, and record hashes each once and holds it
 // against the lock. A file that was edited is a mismatch, one that was added is part of no
 // fingerprint.
-type reads struct {
-	w     *workspace.Workspace
-	p     *program.Program
-	words []string           // arguments that may name files
-	algs  []digest.Algorithm // that a verify block compares, besides SHA-256
+type readSet struct {
+	w          *workspace.Workspace
+	p          *program.Program
+	arguments  []string           // arguments that may name files
+	algorithms []digest.Algorithm // that a verify block compares, besides SHA-256
 
-	rows    map[string]read
-	taken   map[string]bool              // paths of files and trees that are in rows or need not be
-	hashed  map[string]evidence.Observed // by path, without links
-	walked  map[string]bool              // directories of modules that *.pth files add
-	tried   map[string]bool              // paths that code names in quotes
-	count   int                          // of files that the program finds by itself
-	bytes   int64                        // of those
-	looked  int                          // entries of directories
-	unknown []string                     // why it may load more than is found
+	items       map[string]readItem
+	taken       map[string]bool              // paths of files and trees that are in rows or need not be
+	hashed      map[string]evidence.Observed // by path, without links
+	walked      map[string]bool              // directories of modules that *.pth files add
+	tried       map[string]bool              // paths that code names in quotes
+	count       int                          // of files that the program finds by itself
+	bytes       int64                        // of those
+	entriesSeen int                          // entries of directories
+	unknown     []string                     // why it may load more than is found
 }
 
-// read is one file or one directory of code.
-type read struct {
+// readItem is one file or one directory of code.
+type readItem struct {
 	path  string // absolute
 	kind  *treeKind
 	named bool // by an argument; what is not, the program finds by itself
 }
 
 // finder puts what a program reads for one reason into reads. What it cannot bound is an error.
-type finder func(*reads) error
+type finder func(*readSet) error
 
 // Bounds of what a program finds by itself, hashed at each start.
 const (
@@ -59,9 +59,9 @@ const (
 	maxUnknown    = 8         // reasons why there may be more
 )
 
-// file takes a file that the program finds by itself, unless it is none, and reports whether it
+// addFile takes a file that the program finds by itself, unless it is none, and reports whether it
 // is one that was not taken before.
-func (r *reads) file(path string) (fresh bool, err error) {
+func (r *readSet) addFile(path string) (fresh bool, err error) {
 	if r.taken[path] {
 		return false, nil
 	}
@@ -73,38 +73,38 @@ func (r *reads) file(path string) (fresh bool, err error) {
 	if r.count, r.bytes = r.count+1, r.bytes+info.Size(); r.count > maxFound || r.bytes > maxFoundBytes {
 		return false, fmt.Errorf("the script may load more than %d files or %d bytes beside it", maxFound, maxFoundBytes)
 	}
-	r.row(r.w.LockKey(path, away(r.w, path)), read{path: path})
+	r.addItem(r.w.LockKey(path, relativePath(r.w, path)), readItem{path: path})
 	return true, nil
 }
 
-// entries lists a directory, depth below where it began to look.
-func (r *reads) entries(dir string, depth int) ([]os.DirEntry, error) {
+// listDir lists a directory, depth below where it began to look.
+func (r *readSet) listDir(dir string, depth int) ([]os.DirEntry, error) {
 	if depth > maxFoundDepth {
 		return nil, fmt.Errorf("%s lies more than %d directories below the script", dir, maxFoundDepth)
 	}
 	entries, err := os.ReadDir(dir)
-	if r.looked += len(entries); err == nil && r.looked > maxEntries {
+	if r.entriesSeen += len(entries); err == nil && r.entriesSeen > maxEntries {
 		err = fmt.Errorf("there are more than %d files where the script may load from", maxEntries)
 	}
 	return entries, err
 }
 
-// row takes what a key stands for; whatever an argument names is the argument's.
-func (r *reads) row(key string, row read) {
-	if _, ok := r.rows[key]; !ok {
-		r.rows[key] = row
+// addItem takes what a key stands for; whatever an argument names is the argument's.
+func (r *readSet) addItem(key string, row readItem) {
+	if _, ok := r.items[key]; !ok {
+		r.items[key] = row
 	}
 }
 
 // noteUnknown notes why a program may load more than is found; of many reasons the first ones.
-func (r *reads) noteUnknown(why string) {
+func (r *readSet) noteUnknown(why string) {
 	if len(r.unknown) < maxUnknown && !slices.Contains(r.unknown, why) {
 		r.unknown = append(r.unknown, why)
 	}
 }
 
-// hash reads a row, or remembers it.
-func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
+// hashItem reads a row, or remembers it.
+func (r *readSet) hashItem(ctx context.Context, row readItem) (evidence.Observed, error) {
 	if row.kind != nil {
 		return hashTree(ctx, row.path, row.kind)
 	}
@@ -112,7 +112,7 @@ func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
 	o, ok := r.hashed[real]
 	if !ok {
 		var err error
-		if o, err = program.HashFile(row.path, r.algs...); err != nil {
+		if o, err = program.HashFile(row.path, r.algorithms...); err != nil {
 			return o, err
 		}
 		r.hashed[real] = o
@@ -121,13 +121,13 @@ func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
 	return o, nil
 }
 
-// record hashes all rows for the lock, and compares them with it. locked may be nil. Once
+// addEvidence hashes all rows for the lock, and compares them with it. locked may be nil. Once
 // something is locked, what it does not name is refused: it was not there when a person looked.
-func (r *reads) record(ctx context.Context, locked *project.ServerLock) error {
+func (r *readSet) addEvidence(ctx context.Context, locked *project.ServerLock) error {
 	p := r.p
-	for _, key := range slices.Sorted(maps.Keys(r.rows)) {
-		row := r.rows[key]
-		o, err := r.hash(ctx, row)
+	for _, key := range slices.Sorted(maps.Keys(r.items)) {
+		row := r.items[key]
+		o, err := r.hashItem(ctx, row)
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), p.Server, "", err)
 		}
@@ -172,16 +172,16 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 	}
 	for _, find := range finders {
 		if err := find(r); err != nil {
-			if said := (*evidence.Error)(nil); errors.As(err, &said) {
+			if classified := (*evidence.Error)(nil); errors.As(err, &classified) {
 				return p, err
 			}
 			return p, evidence.Errorf(evidence.Refused, s.Name, "give the script a directory of its own; of python, '-P' before it loads nothing from there", err)
 		}
 	}
-	if err := r.record(ctx, locked); err != nil {
+	if err := r.addEvidence(ctx, locked); err != nil {
 		return p, err
 	}
-	p.Report = append(p.Report, ownEvidence(p, locked)...)
+	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
 	p.Report = append(p.Report, program.VerifyEvidence(w, s, path, p.Executable.Path(), r.hashed)...)
 	for _, why := range r.unknown {
 		p.Report = append(p.Report, evidence.CannotVerify(evidence.Claim{
@@ -194,17 +194,17 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 // OpenNamed is what a declared command line names, without what its script finds by itself:
 // of a server that is not locked nobody says what that was.
 func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, arguments)
+	return open(ctx, w, s, locked, path, approved, findNamedFiles)
 }
 
 // OpenLocked is a declared command line with all that it may read.
 func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, arguments, beside)
+	return open(ctx, w, s, locked, path, approved, findNamedFiles, findLoadedFiles)
 }
 
-// away names what lies outside the project by the way there, which is the same wherever the
+// relativePath names what lies outside the project by the way there, which is the same wherever the
 // directories around the project are.
-func away(w *workspace.Workspace, file string) string {
+func relativePath(w *workspace.Workspace, file string) string {
 	rel, err := filepath.Rel(w.Dir, file)
 	if err != nil {
 		return file

@@ -54,14 +54,14 @@ func beginsAsProgram(name string) bool {
 	return false
 }
 
-// arguments finds the files of code that words name: what is named is covered, whatever the
+// findNamedFiles finds the files of code that words name: what is named is covered, whatever the
 // program does with it.
-func arguments(r *reads) error {
+func findNamedFiles(r *readSet) error {
 	w, p := r.w, r.p
 	dirs := []string{w.Dir}
 	var names []string
-	for _, word := range r.words {
-		for _, name := range namesIn(word) {
+	for _, word := range r.arguments {
+		for _, name := range argumentNames(word) {
 			if info, err := os.Stat(w.Absolute(w.Dir, name)); err == nil && info.IsDir() {
 				dirs = append(dirs, w.Absolute(w.Dir, name))
 				continue
@@ -75,12 +75,12 @@ func arguments(r *reads) error {
 	seen := maps.Clone(r.taken)
 	for _, name := range names {
 		for _, dir := range dirs {
-			if err := r.takeNamed(w.Absolute(dir, name), name, seen); err != nil {
+			if err := r.addNamed(w.Absolute(dir, name), name, seen); err != nil {
 				return err
 			}
 		}
 		if found, err := workspace.FindIn(p.Path, name); err == nil && !strings.ContainsAny(name, `/\`) && w.Contains(found) {
-			if err := r.takeNamed(found, name, seen); err != nil {
+			if err := r.addNamed(found, name, seen); err != nil {
 				return err
 			}
 		}
@@ -88,10 +88,10 @@ func arguments(r *reads) error {
 	return nil
 }
 
-// takeNamed takes a file that is code and no program of the machine's, once by whatever name.
-func (r *reads) takeNamed(file, name string, seen map[string]bool) error {
+// addNamed takes a file that is code and no program of the machine's, once by whatever name.
+func (r *readSet) addNamed(file, name string, seen map[string]bool) error {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || !isCode(file, info) || !r.w.Contains(file) && machineProgram(file, info) {
+	if err != nil || !info.Mode().IsRegular() || !isCode(file, info) || !r.w.Contains(file) && isMachineProgram(file, info) {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(file)
@@ -100,20 +100,20 @@ func (r *reads) takeNamed(file, name string, seen map[string]bool) error {
 	}
 	if !seen[real] {
 		seen[real] = true
-		r.row(r.w.LockKey(real, name), read{path: real, named: true})
+		r.addItem(r.w.LockKey(real, name), readItem{path: real, named: true})
 	}
 	return nil
 }
 
-// machineProgram reports whether a file is an executable that is started by itself.
-func machineProgram(file string, info os.FileInfo) bool {
+// isMachineProgram reports whether a file is an executable that is started by itself.
+func isMachineProgram(file string, info os.FileInfo) bool {
 	return (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) && beginsAsProgram(file)
 }
 
-// namesIn are the names that an argument may hold: itself, what stands in it between the marks
+// argumentNames are the names that an argument may hold: itself, what stands in it between the marks
 // of options, lists and command lines ("--load=x.js", "EXEC:x.sh", "@x.jar", "node x.js"), and
 // what follows a short option ("-fx.awk").
-func namesIn(word string) []string {
+func argumentNames(word string) []string {
 	out := append([]string{word}, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\r\n=,:;@!'\"`()[]{}<>|&$", r) })...)
 	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
 		out = append(out, word[2:])
@@ -126,10 +126,10 @@ func namesIn(word string) []string {
 	return slices.Compact(out)
 }
 
-// wraps refuses a program that the launcher does not know and that starts another one, which
+// refuseWrapper refuses a program that the launcher does not know and that starts another one, which
 // its arguments name. own says that it is a file of the project, which is code that was
 // approved: it may be told of the machine's programs, but of none that runs other code.
-func wraps(p *program.Program, w *workspace.Workspace, command string, words []string, own bool) error {
+func refuseWrapper(p *program.Program, w *workspace.Workspace, command string, words []string, own bool) error {
 	for i, word := range words {
 		name, line := word, false
 		if fields := strings.Fields(word); len(fields) > 1 {
@@ -143,17 +143,17 @@ func wraps(p *program.Program, w *workspace.Workspace, command string, words []s
 		switch {
 		case !ok:
 		case launcher.RunsOtherCode(name) || launcher.RunsOtherCode(found):
-			return wrapper(p, command, name)
+			return wrapperError(p, command, name)
 		case own || line || w.Contains(found): // covered, or a word
 		case value && !strings.ContainsAny(name, `/\`): // as in "--log-level info"
 		default:
-			return wrapper(p, command, name)
+			return wrapperError(p, command, name)
 		}
 	}
 	return nil
 }
 
-func wrapper(p *program.Program, command, name string) error {
+func wrapperError(p *program.Program, command, name string) error {
 	return evidence.Errorf(evidence.Refused, p.Server, "name what it starts in 'command' itself; a value of its own that is called as a program is written --option=value",
 		fmt.Errorf("%s may start %s, which its arguments name and no hash covers", surface.Escape(command), surface.Escape(name)))
 }
@@ -169,7 +169,7 @@ func programAt(p *program.Program, w *workspace.Workspace, name string) (string,
 	}
 	file := w.Absolute(w.Dir, name)
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || !machineProgram(file, info) {
+	if err != nil || !info.Mode().IsRegular() || !isMachineProgram(file, info) {
 		return "", false
 	}
 	return host.RealPath(file), true

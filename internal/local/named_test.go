@@ -14,7 +14,7 @@ func TestNamesIn(t *testing.T) {
 		"x.js": "x.js", "--load=./x.js": "./x.js", "-fx.awk": "x.awk", "@x.jar": "x.jar", "EXEC:./x.sh": "./x.sh", "a.jar:b.jar": "b.jar", "a.py,b.py": "b.py",
 		"node x.js": "x.js", "alias.x=!./x": "./x", "sh -c './x'": "./x", `BEGIN{system("./x")}`: "./x", "--file=a b.js": "a b.js", "a b.js": "a b.js", "file=x.js": "x.js",
 	} {
-		if got := namesIn(word); !slices.Contains(got, want) {
+		if got := argumentNames(word); !slices.Contains(got, want) {
 			t.Errorf("%q names %q, not %q", word, got, want)
 		}
 	}

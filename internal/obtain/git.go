@@ -20,13 +20,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// fromGit gets a facet of a git repository. Its commit is resolved once and locked, and
+// obtainFromGit gets a facet of a git repository. Its commit is resolved once and locked, and
 // later installs use that commit, wherever the tag or branch points by then.
-func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.FacetLock) error {
+func (a *Sources) obtainFromGit(ctx context.Context, x *Archive, locked *project.FacetLock) error {
 	f := x.Want
 	if locked != nil {
 		x.Entry = *locked
-		found, bad, err := a.findStored(ctx, x, a.claimOf(x, locked, nil))
+		found, bad, err := a.findStored(ctx, x, a.contentsClaim(x, locked, nil))
 		if err != nil || found {
 			return err
 		}
@@ -44,7 +44,7 @@ func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.Facet
 	switch {
 	case locked != nil:
 		source.Commit = locked.Source.Commit
-		e, err := tagEvidence(ctx, repo, f, *locked)
+		e, err := fetchTagEvidence(ctx, repo, f, *locked)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.Facet
 	if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", source.Commit, err))
 	}
-	u := unpacking{body: packed, from: "git+" + f.Git + "#" + source.Commit}
+	u := packedArchive{body: packed, from: "git+" + f.Git + "#" + source.Commit}
 	if locked != nil {
 		u.claims = lockClaims(x.Subject(), locked)
 	}
@@ -143,9 +143,9 @@ func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]
 	return facet.ParseManifest(data)
 }
 
-// tagEvidence compares the commit that a tag names now with the locked one. Branches
+// fetchTagEvidence compares the commit that a tag names now with the locked one. Branches
 // move by nature, and a commit cannot.
-func tagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
+func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
 	if f.Tag == "" {
 		return nil, nil
 	}

@@ -57,7 +57,7 @@ type Sources struct {
 	mu     sync.Mutex      // guards report
 	Report evidence.Report // of no single archive: the log's key and head
 
-	logOnce sync.Mutex // one at a time talks with the log
+	logMu sync.Mutex // one at a time talks with the log
 }
 
 // Archive is a facet whose contents are in the store, or the evidence of why not.
@@ -120,7 +120,7 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 			locked = &entry
 		}
 	}
-	expected, err := a.expectedOf(x)
+	expected, err := a.expectations(x)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 		}
 	}
 	if f.Kind() != project.FromRegistry {
-		if err := a.proofOwed(x, project.FacetLock{Source: f.Source(a.Workspace.Config.Registry)}); err != nil {
+		if err := a.settleProof(x, project.FacetLock{Source: f.Source(a.Workspace.Config.Registry)}); err != nil {
 			return err
 		}
 		if _, err := a.Judge(x, nil); err != nil {
@@ -147,17 +147,17 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 	}
 	switch f.Kind() {
 	case project.FromLocal:
-		err = a.fromDirectory(ctx, x, locked)
+		err = a.obtainFromDirectory(ctx, x, locked)
 	case project.FromGit:
-		err = a.fromGit(ctx, x, locked)
+		err = a.obtainFromGit(ctx, x, locked)
 	default:
-		err = a.FromRegistry(ctx, x, locked)
+		err = a.ObtainFromRegistry(ctx, x, locked)
 	}
 	if err != nil {
 		return err
 	}
 	if locked != nil && f.Kind() == project.FromRegistry {
-		proof, err := a.lockedProofOf(ctx, f.Name, *locked)
+		proof, err := a.verifyLockedProof(ctx, f.Name, *locked)
 		if err != nil {
 			return err
 		}
@@ -194,9 +194,9 @@ func SourceEvidence(registry project.Registry, f project.Facet, entry project.Fa
 	return e
 }
 
-// expectedOf is what is owed about a facet. That hallmark.toml declares it is what an
+// expectations is what is owed about a facet. That hallmark.toml declares it is what an
 // installation is for, if it may write the lock.
-func (a *Sources) expectedOf(x *Archive) (owed.List, error) {
+func (a *Sources) expectations(x *Archive) (owed.List, error) {
 	if x.Kind == ledger.Artifact { // a server, whose own flow says what is owed
 		return nil, nil
 	}
@@ -209,8 +209,8 @@ func (a *Sources) expectedOf(x *Archive) (owed.List, error) {
 	}), nil
 }
 
-// proofOwed adds what is owed about the proof of the entry that x is to get, and not there.
-func (a *Sources) proofOwed(x *Archive, entry project.FacetLock) error {
+// settleProof adds what is owed about the proof of the entry that x is to get, and not there.
+func (a *Sources) settleProof(x *Archive, entry project.FacetLock) error {
 	if x.Kind == ledger.Artifact {
 		return nil
 	}
@@ -221,8 +221,8 @@ func (a *Sources) proofOwed(x *Archive, entry project.FacetLock) error {
 	return err
 }
 
-// lockedProofOf verifies the proof that the lock has of a facet, as installedProof does.
-func (a *Sources) lockedProofOf(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
+// verifyLockedProof verifies the proof that the lock has of a facet, as installedProof does.
+func (a *Sources) verifyLockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
 	return lockentry.InstalledProof(ctx, a.Workspace, &project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
 	}, a.o.Offline)
@@ -246,9 +246,9 @@ func (x *Archive) ReadManifest() error {
 	return nil
 }
 
-// FromRegistry gets a facet of the registry: a locked one from the store without asking
+// ObtainFromRegistry gets a facet of the registry: a locked one from the store without asking
 // anybody, a new one only if the registry confirms it now.
-func (a *Sources) FromRegistry(ctx context.Context, x *Archive, locked *project.FacetLock) error {
+func (a *Sources) ObtainFromRegistry(ctx context.Context, x *Archive, locked *project.FacetLock) error {
 	upstream := a.Workspace.Registry()
 	if upstream == nil {
 		return workspace.NoRegistryError(x.Want.Name)
@@ -258,11 +258,11 @@ func (a *Sources) FromRegistry(ctx context.Context, x *Archive, locked *project.
 		x.Entry = *locked
 	} else {
 		var err error
-		if rec, err = a.confirmNew(ctx, x, upstream); err != nil {
+		if rec, err = a.confirmVersion(ctx, x, upstream); err != nil {
 			return err
 		}
 	}
-	claim := a.claimOf(x, locked, rec)
+	claim := a.contentsClaim(x, locked, rec)
 	found, bad, err := a.findStored(ctx, x, claim)
 	if err != nil || found {
 		return err
@@ -300,8 +300,8 @@ func OfflineError(subject string) error {
 	return evidence.Errorf(evidence.Operation, subject, "run the command again without --offline", errors.New("is not in the store, and --offline forbids to fetch it"))
 }
 
-// claimOf is who says what the contents of x are: the lock, or the registry for a new entry.
-func (a *Sources) claimOf(x *Archive, locked *project.FacetLock, rec *registry.ArchiveRecord) evidence.Claim {
+// contentsClaim is who says what the contents of x are: the lock, or the registry for a new entry.
+func (a *Sources) contentsClaim(x *Archive, locked *project.FacetLock, rec *registry.ArchiveRecord) evidence.Claim {
 	c := evidence.Claim{Subject: x.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Where: project.LockFile}
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Integrity}
@@ -353,8 +353,8 @@ func (a *Sources) acceptSlot(x *Archive, slot *store.Slot) {
 	x.Entry.Integrity, x.Entry.Assets = slot.Digest, slot.Assets
 }
 
-// confirmNew chooses the version of a new entry and has the registry and its log confirm it.
-func (a *Sources) confirmNew(ctx context.Context, x *Archive, client *client.Client) (*registry.ArchiveRecord, error) {
+// confirmVersion chooses the version of a new entry and has the registry and its log confirm it.
+func (a *Sources) confirmVersion(ctx context.Context, x *Archive, upstream *client.Client) (*registry.ArchiveRecord, error) {
 	f := x.Want
 	x.Entry = project.FacetLock{Source: f.Source(a.Workspace.Config.Registry), Version: f.Requirement.String()}
 	unconfirmed := func(subject string, err error) error {
@@ -372,7 +372,7 @@ func (a *Sources) confirmNew(ctx context.Context, x *Archive, client *client.Cli
 		return nil, unconfirmed(f.Name, errors.New("--offline forbids to ask the registry"))
 	}
 	if !f.Requirement.Exact() {
-		all, err := client.ArchiveVersions(ctx, string(x.ledgerKind()), f.Name)
+		all, err := upstream.ArchiveVersions(ctx, string(x.ledgerKind()), f.Name)
 		if err != nil {
 			return nil, unconfirmed(f.Name, err)
 		}
@@ -386,7 +386,7 @@ func (a *Sources) confirmNew(ctx context.Context, x *Archive, client *client.Cli
 		}
 		x.Entry.Version = version
 	}
-	rec, err := client.ArchiveRecord(ctx, string(x.ledgerKind()), f.Name, x.Entry.Version)
+	rec, err := upstream.ArchiveRecord(ctx, string(x.ledgerKind()), f.Name, x.Entry.Version)
 	if err != nil {
 		return nil, unconfirmed(x.Subject(), err)
 	}
@@ -418,7 +418,7 @@ func (a *Sources) addRecord(ctx context.Context, x *Archive, rec registry.Archiv
 	}
 	entry := x.Entry
 	entry.Proof = logged.Proof
-	if err := a.proofOwed(x, entry); err != nil {
+	if err := a.settleProof(x, entry); err != nil {
 		return "", err
 	}
 	_, err = a.Judge(x, nil) // nothing is fetched that is not accepted
@@ -455,8 +455,8 @@ func ActiveVersions(all []registry.ArchiveRecord) (versions []string) {
 
 // proveRecord verifies the proof that a record is in its registry's log, and puts it into r.
 func (a *Sources) proveRecord(ctx context.Context, proof []byte, r *project.RecordLock) (evidence.Report, error) {
-	a.logOnce.Lock()
-	defer a.logOnce.Unlock()
+	a.logMu.Lock()
+	defer a.logMu.Unlock()
 	w := a.Workspace
 	if !w.LogRead {
 		var err error
@@ -499,7 +499,7 @@ func (a *Sources) download(ctx context.Context, x *Archive, upstream *client.Cli
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, subject, "", err)
 	}
-	return a.unpack(ctx, x, unpacking{
+	return a.unpack(ctx, x, packedArchive{
 		body: &host.ProgressReader{Body: body, What: subject, Total: size, Tell: a.o.Progress}, from: upstream.Base, transport: &transport,
 		claims: append(lockClaims(subject, locked), evidence.Claim{
 			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Record, Where: where + "content_integrity", Want: []digest.Digest{rec.ContentIntegrity},
@@ -522,8 +522,8 @@ func lockClaims(subject string, locked *project.FacetLock) []evidence.Claim {
 	return claims
 }
 
-// unpacking is an archive on its way into the store.
-type unpacking struct {
+// packedArchive is an archive on its way into the store.
+type packedArchive struct {
 	body      io.Reader
 	from      string           // for messages
 	transport *evidence.Claim  // of the archive's bytes; nil for one that we packed ourselves
@@ -533,7 +533,7 @@ type unpacking struct {
 
 // unpack reads an archive into a staging directory, recomputes everything from its bytes,
 // and keeps it if all that is claimed of it holds.
-func (a *Sources) unpack(ctx context.Context, x *Archive, u unpacking) error {
+func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error {
 	st, err := a.store.Stage()
 	if err != nil {
 		return err
@@ -613,7 +613,7 @@ func (a *Sources) unpack(ctx context.Context, x *Archive, u unpacking) error {
 
 // unreadableError is the error for an archive that cannot be read. One that was damaged on its
 // way is told from one that was published so by its transport hash.
-func (a *Sources) unreadableError(x *Archive, u unpacking, rest io.Reader, h *digest.Hasher, err error) error {
+func (a *Sources) unreadableError(x *Archive, u packedArchive, rest io.Reader, h *digest.Hasher, err error) error {
 	if u.transport == nil || evidence.ClassOf(err) != evidence.Validation {
 		return evidence.Errorf(evidence.ClassOf(err), x.Subject(), "", err)
 	}
@@ -647,9 +647,9 @@ func writeMember(root *os.Root, path string, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// fromDirectory packs a facet of a directory of this machine. The lock follows the
+// obtainFromDirectory packs a facet of a directory of this machine. The lock follows the
 // directory, unless it is the only authority.
-func (a *Sources) fromDirectory(ctx context.Context, x *Archive, locked *project.FacetLock) error {
+func (a *Sources) obtainFromDirectory(ctx context.Context, x *Archive, locked *project.FacetLock) error {
 	x.Entry = project.FacetLock{Source: x.Want.Source(a.Workspace.Config.Registry)}
 	dir := filepath.FromSlash(x.Want.Path)
 	if !filepath.IsAbs(dir) {
@@ -668,7 +668,7 @@ func (a *Sources) fromDirectory(ctx context.Context, x *Archive, locked *project
 	if _, err := facet.Pack(ctx, &packed, source.Files, source.Open, a.o.Limits); err != nil {
 		return pack.Explain(where, err)
 	}
-	u := unpacking{body: &packed, from: x.Want.Path}
+	u := packedArchive{body: &packed, from: x.Want.Path}
 	if a.o.Frozen && locked != nil {
 		x.Entry = *locked
 		u.claims = lockClaims(x.Subject(), locked)

@@ -64,7 +64,7 @@ func UnpackSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.R
 	}
 	s := &Sources{store: st.WithScheme(evidence.FacetTar)}
 	x := &Archive{Kind: ledger.Artifact, Want: project.Facet{Name: a.Name()}, Entry: project.FacetLock{Version: a.Version(), Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
-	err = s.unpack(ctx, x, unpacking{body: body, from: "the archive", claims: []evidence.Claim{{
+	err = s.unpack(ctx, x, packedArchive{body: body, from: "the archive", claims: []evidence.Claim{{
 		Subject: a.Name() + "@" + a.Version(), Scheme: evidence.FacetTar, Authority: evidence.Manifest, Where: archive.BuildManifest, Want: []digest.Digest{a.Integrity},
 	}}})
 	if err != nil {

@@ -32,8 +32,8 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
-// files are those that are there.
-func (c ClientFiles) files(h *host.Host, dir string) ([]clients.File, error) {
+// find are those that are there.
+func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 	var found []clients.File
 	if c.Config != "" {
 		abs, err := filepath.Abs(c.Config)
@@ -66,7 +66,7 @@ type adoption struct {
 // in w.config. It returns the names of the servers to pin. rewrite says that the entries
 // are to be rewritten afterwards.
 func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
-	files, err := from.files(w.Host, w.Dir)
+	files, err := from.find(w.Host, w.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +74,7 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 	wanted := slices.Clone(names)
 	var add []project.Server
 	for _, f := range files {
-		if _, err := realFileOf(w, f); err != nil {
+		if _, err := resolveFile(w, f); err != nil {
 			return nil, nil, err
 		}
 		servers, err := clients.Load(f)
@@ -208,9 +208,9 @@ type realFile struct {
 	perm os.FileMode
 }
 
-// realFileOf refuses a file of the project that is a link out of it: whoever wrote the
+// resolveFile refuses a file of the project that is a link out of it: whoever wrote the
 // checkout chose what would be read and written there.
-func realFileOf(w *workspace.Workspace, f clients.File) (realFile, error) {
+func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 	real, err := filepath.EvalSymlinks(f.Path)
 	if err != nil {
 		return realFile{}, err
@@ -267,7 +267,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 		refuse := func(err error) ([]durable.File, error) {
 			return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
 		}
-		at, err := realFileOf(w, f)
+		at, err := resolveFile(w, f)
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 			kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 			kept = append(kept, clients.Original{Project: owner, Change: change})
 		}
-		more, err := at.files(data, kept)
+		more, err := at.replacements(data, kept)
 		if err != nil {
 			return refuse(err)
 		}
@@ -319,8 +319,8 @@ func isInside(w *workspace.Workspace, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// files replaces a client's file and its originals.
-func (p realFile) files(data []byte, kept []clients.Original) ([]durable.File, error) {
+// replacements replaces a client's file and its originals.
+func (p realFile) replacements(data []byte, kept []clients.Original) ([]durable.File, error) {
 	beside := durable.File{Path: clients.OriginalsPath(p.file.Path), Remove: true}
 	if len(kept) > 0 {
 		text, err := clients.EncodeOriginals(kept)
@@ -337,7 +337,7 @@ func (p realFile) files(data []byte, kept []clients.Original) ([]durable.File, e
 // nobody knows what it was is refused. What a file inside the project is restored to came with
 // the project: it is consented to.
 func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
-	found, err := o.Files.files(w.Host, w.Dir)
+	found, err := o.Files.find(w.Host, w.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -356,7 +356,7 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 		if err != nil {
 			return refuse(err)
 		}
-		at, err := realFileOf(w, f)
+		at, err := resolveFile(w, f)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -393,13 +393,13 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 		if !changed {
 			continue
 		}
-		more, err := at.files(data, left)
+		more, err := at.replacements(data, left)
 		if err != nil {
 			return refuse(err)
 		}
 		files = append(files, more...)
 	}
-	return files, where, o.consented(foreign)
+	return files, where, o.requireConsent(foreign)
 }
 
 // refuseStillStarted is an error if an entry of a client's file would go on starting one of names by

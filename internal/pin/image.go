@@ -125,15 +125,15 @@ func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref
 	if err != nil {
 		return "", err
 	}
-	var said struct {
+	var platform struct {
 		OS           string `json:"os"`
 		Architecture string `json:"architecture"`
 		Variant      string `json:"variant"`
 	}
-	if err := surface.DecodeKnown(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
+	if err := surface.DecodeKnown(data, &platform); err != nil || platform.OS == "" || platform.Architecture == "" {
 		return "", evidence.Errorf(evidence.Refused, at.String(), "", errors.Join(errors.New("does not say which platform the image is for"), err))
 	}
-	return strings.TrimSuffix(said.OS+"/"+said.Architecture+"/"+said.Variant, "/"), nil
+	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
 }
 
 func blobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
@@ -257,7 +257,7 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 	if err := os.MkdirAll(filepath.Join(work, "blobs", "sha256"), 0o755); err != nil {
 		return nil, err
 	}
-	top, err := l.manifest(ctx, entry.Digest, project.LockFile)
+	top, err := l.fetchManifest(ctx, entry.Digest, project.LockFile)
 	if err != nil {
 		return l.result(o), err
 	}
@@ -278,7 +278,7 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 	}
 	images := []*fetch.Image{top}
 	for _, d := range children {
-		m, err := l.manifest(ctx, d, "the index "+entry.Digest.String())
+		m, err := l.fetchManifest(ctx, d, "the index "+entry.Digest.String())
 		if err != nil {
 			return l.result(o), err
 		}
@@ -289,7 +289,7 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 	}
 	for _, m := range images {
 		for _, d := range m.Blobs {
-			if err := l.blob(ctx, d); err != nil {
+			if err := l.fetchBlob(ctx, d); err != nil {
 				return l.result(o), err
 			}
 		}
@@ -336,7 +336,7 @@ func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (stri
 	return to, errors.Join(closure.MoveFile(d.Path(), to), os.Chmod(to, 0o644))
 }
 
-func (l *layout) manifest(ctx context.Context, want digest.Digest, where string) (*fetch.Image, error) {
+func (l *layout) fetchManifest(ctx context.Context, want digest.Digest, where string) (*fetch.Image, error) {
 	ref, err := blobRef(l.image, want)
 	if err != nil {
 		return nil, err
@@ -361,7 +361,7 @@ func (l *layout) manifest(ctx context.Context, want digest.Digest, where string)
 	return m, nil
 }
 
-func (l *layout) blob(ctx context.Context, want digest.Digest) error {
+func (l *layout) fetchBlob(ctx context.Context, want digest.Digest) error {
 	if _, ok := l.sizes[want.String()]; ok {
 		return nil
 	}

@@ -217,7 +217,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.mayStart(prog); err != nil {
+	if err := p.requireConsentToStart(prog); err != nil {
 		return nil, err
 	}
 	shown, err := program.Capture(ctx, p.Workspace, p.Declared, prog, adm, p.Options.Capture)
@@ -253,7 +253,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		more = append(more, p.weakenedEvidence()...)
 	}
 	if entry.Source == project.KindArtifact {
-		more = append(more, claimedEvidence(name, p.Result.Claimed, entry.APISurface, answer))
+		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, entry.APISurface, answer))
 	}
 	alarming := ""
 	if p.Result.Same {
@@ -295,9 +295,9 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.closure), nil
 }
 
-// mayStart is an error if nobody consented that the server is started, to see what it shows.
+// requireConsentToStart is an error if nobody consented that the server is started, to see what it shows.
 // That a person ran a command in a checkout is no consent to what the checkout names.
-func (p *Pinning) mayStart(prog *program.Program) error {
+func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 	if p.Options.Start == nil || prog.Remote != nil {
 		return nil // a server behind a URL was asked for before
 	}
@@ -361,7 +361,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 			}
 		}
 		return p.preparePackage(ctx, r, Request{
-			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
+			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(), requirements: []string{ref.Name() + "==" + ref.Version()},
 			args: append(args, s.Arguments...),
 		})
 	}
@@ -396,7 +396,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 			e.Reason = "the version is the newest that " + of.RegistryName() + " finds now; write it into " + project.ConfigFile
 		}
 		p.report = append(p.report, e)
-		of.with = append(of.with, named.Requirement())
+		of.requirements = append(of.requirements, named.Requirement())
 	}
 	return p.preparePackage(ctx, nil, of)
 }

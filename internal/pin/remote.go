@@ -25,7 +25,7 @@ func (p *Pinning) prepareRemote() (*program.Program, error) {
 	p.report = append(p.report,
 		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL, Where: project.ConfigFile}, s.URL),
 		lockentry.LaunchEvidence(p.Workspace, s, p.Result.Before))
-	if err := maySend(p.Workspace, s); err != nil {
+	if err := requireConsentToSend(p.Workspace, s); err != nil {
 		return nil, err
 	}
 	// Who agreed to send it a variable agreed to ask it.
@@ -101,9 +101,9 @@ func isApprovedAs(w *workspace.Workspace, s project.Server) bool {
 	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
 }
 
-// maySend is an error if a header of s would send a variable to a host that nobody agreed
+// requireConsentToSend is an error if a header of s would send a variable to a host that nobody agreed
 // to. Who approved the server on this machine as it is declared agreed to its headers.
-func maySend(w *workspace.Workspace, s project.Server) error {
+func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
 	if isApprovedAs(w, s) {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 		return nil, err
 	}
 	x := &obtain.Archive{Kind: ledger.Artifact, Floor: floor, Want: project.Facet{Name: name}}
-	err = a.FromRegistry(ctx, x, nil)
+	err = a.ObtainFromRegistry(ctx, x, nil)
 	p.report = append(p.report, x.Report...)
 	if err != nil {
 		return nil, err
@@ -66,9 +66,9 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 	return prog, err
 }
 
-// claimedEvidence compares the tools that a server shows here with what its publisher
+// claimedToolsEvidence compares the tools that a server shows here with what its publisher
 // says that they are. A person who was shown the difference may accept it.
-func claimedEvidence(name string, claimed, shown digest.Digest, answer host.Consent) evidence.Evidence {
+func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host.Consent) evidence.Evidence {
 	c := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
 	if !claimed.IsZero() {
 		c.Want = []digest.Digest{claimed}

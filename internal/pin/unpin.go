@@ -44,8 +44,8 @@ type Restored struct {
 	Was        string // the bytes that it gets back, as FILE.hallmark has them
 }
 
-// consented is an error if nobody consented to what entries get back.
-func (o UnpinOptions) consented(all []clients.Original) error {
+// requireConsent is an error if nobody consented to what entries get back.
+func (o UnpinOptions) requireConsent(all []clients.Original) error {
 	if len(all) == 0 {
 		return nil
 	}

@@ -74,8 +74,8 @@ func openToolchain(ctx context.Context, w *workspace.Workspace, name, path strin
 	return p, p.UseToolchain(ctx, nil)
 }
 
-// onProgram makes p run the program that was built into a slot.
-func (p *Program) onProgram(slot *store.Slot, entry string, args, variables []string) error {
+// useBuiltProgram makes p run the program that was built into a slot.
+func (p *Program) useBuiltProgram(slot *store.Slot, entry string, args, variables []string) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
 	if p.Executable, err = guard.OpenImage(file); err != nil {
@@ -86,6 +86,6 @@ func (p *Program) onProgram(slot *store.Slot, entry string, args, variables []st
 		Subject: file, Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
 	}, p.Executable.Observed())
 	p.Args = append([]string{cmp.Or(path.Base(entry), p.Server)}, args...)
-	p.onTree(slot, project.EngineGo, variables)
+	p.useTree(slot, project.EngineGo, variables)
 	return nil
 }

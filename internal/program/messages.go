@@ -42,11 +42,11 @@ func newMessages(w io.Writer, server string) (*messages, error) {
 		return nil, err
 	}
 	m := &messages{name: server, child: child, read: read, ended: make(chan struct{})}
-	go m.pass(w)
+	go m.relay(w)
 	return m, nil
 }
 
-func (m *messages) pass(w io.Writer) {
+func (m *messages) relay(w io.Writer) {
 	defer close(m.ended)
 	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
 	for in := bufio.NewReaderSize(m.read, maxMessage); ; {

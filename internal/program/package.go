@@ -27,15 +27,15 @@ import (
 func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine, path string, approved *project.Runtime) (*Program, error) {
 	switch engine {
 	case project.EngineNPM:
-		return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindNode(ctx, w, path) })
+		return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindNode(ctx, w, path) })
 	case project.EngineGo:
 		return openToolchain(ctx, w, name, path, approved)
 	}
-	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindPython(ctx, w, path) })
+	return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindPython(ctx, w, path) })
 }
 
-// interpreter opens the one that was approved, or else finds one.
-func interpreter(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*Program, error) {
+// openInterpreter opens the one that was approved, or else finds one.
+func openInterpreter(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*Program, error) {
 	p := &Program{Server: name, Path: path}
 	rt := approved
 	if rt == nil {
@@ -44,7 +44,7 @@ func interpreter(ctx context.Context, w *workspace.Workspace, name, path string,
 			return p, err
 		}
 	}
-	if _, err := tool.InterpreterFor(w, name, rt.Path, rt.Path); err != nil { // it is started by this path
+	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // it is started by this path
 		return p, err
 	}
 	image, err := guard.OpenImage(rt.Path)
@@ -56,8 +56,8 @@ func interpreter(ctx context.Context, w *workspace.Workspace, name, path string,
 	return p, nil
 }
 
-// onSlot makes p run the entry script of a package from a slot of the store.
-func (p *Program) onSlot(slot *store.Slot, entry, home string, args, variables []string) error {
+// useNodePackage makes p run the entry script of a package from a slot of the store.
+func (p *Program) useNodePackage(slot *store.Slot, entry, home string, args, variables []string) error {
 	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
 		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME", err)
 	}
@@ -65,29 +65,29 @@ func (p *Program) onSlot(slot *store.Slot, entry, home string, args, variables [
 		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", entry))
 	}
 	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
-	p.onTree(slot, project.EngineNPM, variables)
+	p.useTree(slot, project.EngineNPM, variables)
 	return nil
 }
 
-// onTree makes the tree of a slot one of the subjects that must be admitted.
-func (p *Program) onTree(slot *store.Slot, engine string, variables []string) {
+// useTree makes the tree of a slot one of the subjects that must be admitted.
+func (p *Program) useTree(slot *store.Slot, engine string, variables []string) {
 	p.Variables = variables
 	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server, closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
 }
 
-// OnPackage makes p start the package of a lock entry from a slot of the store.
-func (p *Program) OnPackage(slot *store.Slot, e project.ServerLock, home string) error {
+// UsePackage makes p start the package of a lock entry from a slot of the store.
+func (p *Program) UsePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	switch e.Source {
 	case "npm":
-		return p.onSlot(slot, e.Entry, home, e.Arguments, e.Variables)
+		return p.useNodePackage(slot, e.Entry, home, e.Arguments, e.Variables)
 	case "go":
-		return p.onProgram(slot, e.Entry, e.Arguments, e.Variables)
+		return p.useBuiltProgram(slot, e.Entry, e.Arguments, e.Variables)
 	}
 	name := e.Ref
 	if ref, err := artifact.Parse(e.Ref); err == nil {
 		name = ref.Name()
 	}
-	p.onSite(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
+	p.usePythonPackage(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
 	return nil
 }
 
@@ -113,8 +113,8 @@ func noModulesAbove(runtime, slot, home string) error {
 	return nil
 }
 
-// admit judges a report and gives the admission that storing and starting need.
-type admit func(report evidence.Report) (policy.Admitted, error)
+// JudgeFunc judges a report and gives the admission that storing and starting need.
+type JudgeFunc func(report evidence.Report) (policy.Admitted, error)
 
 // Installed is a package in the store, with all the evidence of how it got there.
 type Installed struct {
@@ -150,8 +150,8 @@ func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in 
 	}
 }
 
-// MadeEvidence compares a tree with the one that this machine made of the closure before.
-func MadeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
+// OwnTreeEvidence compares a tree with the one that this machine made of the closure before.
+func OwnTreeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
 	return evidence.Compare(c, o)
 }
@@ -163,8 +163,8 @@ func schemeOrder(e evidence.Evidence) int {
 	return 1
 }
 
-// Installation is what to install.
-type Installation struct {
+// InstallRequest is what to install.
+type InstallRequest struct {
 	Server   string
 	Platform string
 	Closure  *project.Closure
@@ -179,7 +179,7 @@ type Installation struct {
 
 // Install fetches a closure, has the evidence judged, lets it be unpacked and puts the
 // tree into the store.
-func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Installation, judge admit) (*Installed, error) {
+func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in InstallRequest, judge JudgeFunc) (*Installed, error) {
 	// The interpreter is asked which packages it needs: not before it was judged.
 	if _, err := judge(nil); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return nil, err
 	}
 	defer work.Discard()
-	t, err := closure.FetchClosure(ctx, w.Host, in.Closure, in.Runtime, in.Where, work.Dir())
+	t, err := closure.Fetch(ctx, w.Host, in.Closure, in.Runtime, in.Where, work.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	defer st.Discard()
-	if err := closure.InstallClosure(ctx, w.Host, in.Closure, t, in.Runtime, st); err != nil {
+	if err := closure.Install(ctx, w.Host, in.Closure, t, in.Runtime, st); err != nil {
 		return out, err
 	}
 	observed, err := st.Measure(ctx)
@@ -225,7 +225,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	}
 	out.Report = append(out.Report, evidence.Compare(claim, observed))
 	if !in.Made.IsZero() {
-		out.Report = append(out.Report, MadeEvidence(claim, in.Made, observed))
+		out.Report = append(out.Report, OwnTreeEvidence(claim, in.Made, observed))
 	}
 	adm, err := judge(out.Report)
 	if err != nil {

@@ -123,7 +123,7 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, 
 	chain, err := "", error(nil)
 	if named, missing := w.FindCommand(s.Command, path); missing == nil {
 		if chain = linkChain(named); exe == "" {
-			exe, chain = ResolveClaimed(w, named)
+			exe, chain = ResolveVerifyPath(w, named)
 		}
 	} else if exe == "" {
 		exe, err = s.Command, missing
@@ -141,7 +141,7 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, 
 		claim.Subject, claim.Want = exe, []digest.Digest{c.Want}
 		through, failed := chain, err
 		if c.Path != "" {
-			claim.Subject, through = ResolveClaimed(w, c.Path)
+			claim.Subject, through = ResolveVerifyPath(w, c.Path)
 			failed = nil
 		}
 		o, ok := seen[claim.Subject]
@@ -159,9 +159,9 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, 
 	return report
 }
 
-// ResolveClaimed resolves the path of a verify block, relative to the project, and the links that
+// ResolveVerifyPath resolves the path of a verify block, relative to the project, and the links that
 // lead from it to the file.
-func ResolveClaimed(w *workspace.Workspace, name string) (file, chain string) {
+func ResolveVerifyPath(w *workspace.Workspace, name string) (file, chain string) {
 	if !filepath.IsAbs(name) {
 		name = w.Path(filepath.FromSlash(name))
 	}
@@ -206,8 +206,8 @@ func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
 }
 
-// PassedVariables are the variables that every server gets.
-func PassedVariables() []string {
+// CommonVariables are the variables that every server gets.
+func CommonVariables() []string {
 	if runtime.GOOS == "windows" {
 		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "LANG"}
 	}
@@ -223,11 +223,11 @@ func isUserSetting(name string) bool {
 		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
 }
 
-// environment is all that the server gets: the common variables, PATH as it was fixed,
+// buildEnvironment is all that the server gets: the common variables, PATH as it was fixed,
 // those that are declared, and last what keeps its runtime from code that nobody verified.
-func (p *Program) environment(getenv func(string) string, environ []string) ([]string, error) {
+func (p *Program) buildEnvironment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.Path}
-	for _, name := range append(PassedVariables(), p.Variables...) {
+	for _, name := range append(CommonVariables(), p.Variables...) {
 		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
 			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
 				fmt.Errorf("the variable %s changes what code is loaded", name))
@@ -259,7 +259,7 @@ func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, 
 		}
 		return guard.Connect(ctx, adm, p.Subjects[0], *p.Remote)
 	}
-	env, err := p.environment(h.Getenv, h.Environ)
+	env, err := p.buildEnvironment(h.Getenv, h.Environ)
 	if err != nil {
 		return nil, err
 	}

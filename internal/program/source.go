@@ -43,9 +43,9 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, e
 				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}
-		p.Args = append(runtimes[entry.Runtime].starts(), file)
+		p.Args = append(runtimes[entry.Runtime].commandLine(), file)
 		p.Args[0] = p.Executable.Path() // by its name it would look for itself in PATH
-		p.RuntimeVariables = runtimes[entry.Runtime].set
+		p.RuntimeVariables = runtimes[entry.Runtime].variables
 	}
 	p.Args = append(p.Args, entry.Arguments...)
 	p.Variables = entry.Variables
@@ -63,20 +63,20 @@ func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtim
 	if !ok {
 		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
 	}
-	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) {
+	return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) {
 		return askRuntime(ctx, w, path, r)
 	})
 }
 
 // sourceRuntime is an interpreter of servers that are packed from source.
 type sourceRuntime struct {
-	commands []string // the first of these in PATH
-	probe    []string // makes it print its own executable and its version, a line each
-	words    []string // the command line before the entry: nothing is loaded from elsewhere
-	set      []string // variables, to the same end: "NAME=VALUE"
+	commands  []string // the first of these in PATH
+	probe     []string // makes it print its own executable and its version, a line each
+	words     []string // the command line before the entry: nothing is loaded from elsewhere
+	variables []string // variables, to the same end: "NAME=VALUE"
 }
 
-func (r sourceRuntime) starts() []string { return append([]string{r.commands[0]}, r.words...) }
+func (r sourceRuntime) commandLine() []string { return append([]string{r.commands[0]}, r.words...) }
 
 // runtimes by what server.json calls them. Dependencies are part of the archive: what is
 // missing there is not looked for in the environment, and not fetched.
@@ -90,13 +90,13 @@ var runtimes = map[string]sourceRuntime{
 	},
 	"bun": {
 		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p", `process.execPath + "\n" + process.versions.bun`},
-		words: []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
-		set:   []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
+		words:     []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
+		variables: []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
 	},
 	"deno": {
 		commands: []string{"deno"}, probe: []string{"eval", "--no-config", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
-		words: []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
-		set:   []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
+		words:     []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
+		variables: []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
 	},
 }
 
@@ -107,11 +107,11 @@ func askRuntime(ctx context.Context, w *workspace.Workspace, path string, r sour
 	if err != nil {
 		return nil, err
 	}
-	said, err := tool.Ask(ctx, w.Host, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)
+	answer, err := tool.Ask(ctx, w.Host, found, append([]string{"PATH=" + path}, r.variables...), "", r.probe...)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
 	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
 	if r.commands[0] == "python3" {
 		major = strings.TrimSpace(version)

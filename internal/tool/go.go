@@ -27,8 +27,8 @@ func RunGo(ctx context.Context, h *host.Host, tool foreign.Tool, bin, dir, subje
 	if err == nil || ctx.Err() != nil {
 		return out.Stdout, context.Cause(ctx)
 	}
-	kind, said := evidence.Operation, append(slices.Clone(out.Messages), out.Stdout...)
-	if bytes.Contains(said, []byte("checksum mismatch")) {
+	kind, output := evidence.Operation, append(slices.Clone(out.Messages), out.Stdout...)
+	if bytes.Contains(output, []byte("checksum mismatch")) {
 		kind = evidence.Integrity // found by go itself, before the bytes were ours to hash
 	}
 	return out.Stdout, &evidence.Error{Subject: subject, Kind: kind, Err: fmt.Errorf("go %s: %w", args[0], err), Detail: OutputDetail("go", out.Messages)}
@@ -49,9 +49,9 @@ func FindGo(ctx context.Context, w *workspace.Workspace, path string) (*project.
 	if err != nil {
 		return nil, err
 	}
-	var said struct{ GOROOT, GOVERSION string }
-	if err := json.Unmarshal(out, &said); err != nil || !filepath.IsAbs(said.GOROOT) || !strings.HasPrefix(said.GOVERSION, "go") {
+	var answer struct{ GOROOT, GOVERSION string }
+	if err := json.Unmarshal(out, &answer); err != nil || !filepath.IsAbs(answer.GOROOT) || !strings.HasPrefix(answer.GOVERSION, "go") {
 		return nil, evidence.Errorf(evidence.Operation, found, "", errors.Join(errors.New("is no go"), err))
 	}
-	return &project.Runtime{Path: said.GOROOT, Version: said.GOVERSION}, nil
+	return &project.Runtime{Path: answer.GOROOT, Version: answer.GOVERSION}, nil
 }

@@ -24,9 +24,9 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // OutputDetail is what a program said, for the detail of an error.
-func OutputDetail(program string, said []byte) string {
+func OutputDetail(program string, output []byte) string {
 	var detail strings.Builder
-	for line := range strings.Lines(string(said)) {
+	for line := range strings.Lines(string(output)) {
 		if noise().MatchString(line) {
 			continue
 		}
