@@ -279,7 +279,10 @@ func checkServer(ctx context.Context, w *workspace.Workspace, name string, o Opt
 	case entry.Source == "http":
 		more = evidence.Report{pin.RemoteEvidence(entry)}
 	case entry.Source == "image":
-		more, err = pin.CheckImage(ctx, w, declared, entry, approval, o.Offline)
+		if !o.Offline {
+			more, err = pin.CheckImageTag(ctx, w, entry)
+		}
+		more = append(pin.CheckEngine(w, declared, entry, approval), more...)
 	case entry.Source == project.KindArtifact:
 		more, err = checkSource(ctx, w, name, entry, approval)
 	case entry.Closure != nil:

@@ -62,9 +62,11 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		}
 	}
 	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
-		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registryOptions(work),
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registryOptions(),
 		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
-	if err := runNPM(ctx, h, foreign.NPM, tool.HomeVariables(work), work, "npm:"+name+"@"+spec, args...); err != nil {
+	if err := runNPM(ctx, h, "npm:"+name+"@"+spec, foreign.Call{
+		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
+	}); err != nil {
 		return nil, err
 	}
 	data, err := host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
@@ -88,7 +90,7 @@ func ownNPMOptions(dir, cache string) []string {
 // registryOptions are the options by which npm takes dependencies from registries alone: not
 // from repositories, for which it would start git and scripts, not from URLs, and not from
 // files here. An npm that does not know them yet has no git, see ownNPM.
-func registryOptions(dir string) []string {
+func registryOptions() []string {
 	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none", "--package-lock", "--no-dry-run", "--no-global"}
 }
 
@@ -104,13 +106,14 @@ func retryOptions(setting func(key string) string) []string {
 	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 }
 
-// runNPM runs the user's npm in dir, of ours. set are its variables beside those of its tool.
-func runNPM(ctx context.Context, h *host.Host, kind foreign.Tool, set []string, dir, subject string, args ...string) error {
-	bin, err := tool.Find(ctx, h, "npm", dir)
+// runNPM runs the user's npm as c says, whose Path it finds.
+func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) error {
+	bin, err := tool.Find(ctx, h, "npm", c.Dir)
 	if err != nil {
 		return tool.NotFoundError(err, subject, "install Node.js, which brings npm")
 	}
-	return runTool(ctx, h, "npm", subject, foreign.Call{Tool: kind, Path: bin, Args: args, Dir: dir, Set: set})
+	c.Path = bin
+	return runTool(ctx, h, "npm", subject, c)
 }
 
 // runTool runs a program that messages call name. What it says becomes the error.
@@ -188,6 +191,13 @@ func nodePlatform() (os, cpu string) {
 	return os, cpu
 }
 
+// Order is a closure that is to be fetched and installed on this machine.
+type Order struct {
+	Closure *project.Closure
+	Runtime *project.Runtime // the interpreter that it is for, or the compiler
+	Where   string           // who gives the integrities of its packages, for evidence
+}
+
 // Packages are those of a closure that this platform needs, fetched and hashed.
 type Packages struct {
 	dir    string
@@ -204,32 +214,33 @@ type Packages struct {
 
 // Fetch fetches the packages of a closure that this platform needs into dir. where
 // says who gives their integrities.
-func Fetch(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
-	switch c.Engine {
+func Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	switch o.Closure.Engine {
 	case project.EngineNPM:
-		return fetchTarballs(ctx, h, c, where, dir)
+		return fetchTarballs(ctx, h, o, dir)
 	case project.EngineGo:
-		return fetchModules(ctx, h, c, rt, where, dir)
+		return fetchModules(ctx, h, o, dir)
 	}
-	return fetchWheels(ctx, h, c, rt, where, dir)
+	return fetchWheels(ctx, h, o, dir)
 }
 
 // Install lets the ecosystem's own installer unpack them, or build them, into st.
-func Install(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
-	defer h.Announce("installing %s: %s", c.Root, evidence.Count(len(t.Files), "file"))()
-	switch c.Engine {
+func Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	defer h.Announce("installing %s: %s", o.Closure.Root, evidence.Count(len(t.Files), "file"))()
+	switch o.Closure.Engine {
 	case project.EngineNPM:
-		return installTarballs(ctx, h, c, t, st)
+		return installTarballs(ctx, h, o.Closure, t, st)
 	case project.EngineGo:
-		return buildModules(ctx, h, c, t, rt, st)
+		return buildModules(ctx, h, o, t, st)
 	}
-	return installWheels(ctx, h, c, t, rt, st)
+	return installWheels(ctx, h, o, t, st)
 }
 
 // fetchTarballs fetches every package that this platform needs into dir and compares
 // each with the closure's integrity and with what its registry says. A package whose
 // integrity npm did not give gets that of the bytes. where says who gives the integrities.
-func fetchTarballs(ctx context.Context, h *host.Host, c *project.Closure, where, dir string) (*Packages, error) {
+func fetchTarballs(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	c := o.Closure
 	osName, cpu := nodePlatform()
 	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}, Ref: c.Root}
 	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
@@ -242,7 +253,7 @@ func fetchTarballs(ctx context.Context, h *host.Host, c *project.Closure, where,
 		}
 		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
 			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
-			Want: p.Integrity, Where: where,
+			Want: p.Integrity, Where: o.Where,
 		}}}
 		all = append(all, s)
 	}
@@ -326,7 +337,9 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 	// Scripts start executables of other packages by their links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
-	if err := runNPM(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
+	if err := runNPM(ctx, h, c.Root.String(), foreign.Call{
+		Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: append([]string{"ci", "--ignore-scripts", links}, common...),
+	}); err != nil {
 		return err
 	}
 	if len(t.Scripts) > 0 {
@@ -334,7 +347,7 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 		for _, ref := range t.Scripts {
 			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
 		}
-		if err := runNPM(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), rebuild...); err != nil {
+		if err := runNPM(ctx, h, c.Root.String(), foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: rebuild}); err != nil {
 			return err
 		}
 		if err := removeLinks(modules); err != nil {

@@ -109,7 +109,8 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
 // fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
 // compares each with the closure and with what its registry says.
-func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+func fetchWheels(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	c, rt := o.Closure, o.Runtime
 	if here := PlatformKey(c.Engine, rt); c.Platform != "" && c.Platform != here {
 		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "install uv, which resolves for every platform, and pin it again",
 			fmt.Errorf("it was resolved by pip for %+q alone, and this is %s", c.Platform, here))
@@ -144,7 +145,7 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 			}
 			t.wheels = append(t.wheels, ref)
 			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
-				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{p.Wheels[ref]}, Where: where,
+				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{p.Wheels[ref]}, Where: o.Where,
 			}}})
 			if p.Ref.Normal() == c.Root.Normal() {
 				t.Ref = ref
@@ -183,7 +184,8 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 // user's configuration and no bytecode. Both check the hash of each wheel once more. What
 // they leave that differs between machines is taken out: notes about the installation, and
 // scripts that begin with the path of an interpreter.
-func installWheels(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+func installWheels(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	c, rt := o.Closure, o.Runtime
 	var list strings.Builder
 	for _, ref := range t.wheels {
 		for _, p := range c.Packages {

@@ -217,7 +217,7 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 		}
 		with = append(with, requirement)
 	}
-	prog, err := program.OpenPackageRuntime(ctx, w, s.Name, project.EngineUV, w.Host.Getenv("PATH"), nil)
+	prog, err := program.OpenPackageRuntime(ctx, w, s.Name, project.EngineUV, project.Approval{Path: w.Host.Getenv("PATH")})
 	if prog != nil {
 		defer prog.Close()
 	}

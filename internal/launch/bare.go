@@ -34,7 +34,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	// that is not there.
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval.Path, approval.Runtime); err != nil {
+	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.Report...)

@@ -184,7 +184,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 		prog, err = pin.OpenRemote(l.Workspace, l.Declared)
 	case l.Entry.Source == "image":
 		l.report = append(l.report, pin.EngineEvidence(*l.Entry))
-		if prog, err = pin.OpenImage(l.Workspace, l.Declared, l.Entry.Digest, approval.Path, approval.Runtime); err == nil {
+		if prog, err = pin.OpenImage(l.Workspace, l.Declared, l.Entry.Digest, approval); err == nil {
 			l.report = append(l.report, prog.Report...)
 		}
 	case l.Entry.Source == project.KindArtifact:
@@ -192,7 +192,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	case l.Entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.Closure)
 	default:
-		prog, err = local.OpenLocked(ctx, l.Workspace, l.Declared, l.Entry, approval.Path, approval.Runtime)
+		prog, err = local.OpenLocked(ctx, l.Workspace, l.Declared, l.Entry, approval)
 		if err == nil {
 			l.report = append(l.report, prog.Report...)
 			l.report = append(l.report, local.MissingArtifacts(*l.Entry, prog)...)
@@ -245,7 +245,7 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 	if approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
 		parallel.Go(func() error { return audit(approval.Runtime) })
 	}
-	prog, err := program.OpenPackageRuntime(ctx, l.Workspace, name, l.Entry.Closure.Engine, approval.Path, approval.Runtime)
+	prog, err := program.OpenPackageRuntime(ctx, l.Workspace, name, l.Entry.Closure.Engine, approval)
 	audited := parallel.Wait()
 	if err == nil && approval.Runtime == nil {
 		audited = audit(prog.Runtime)
@@ -285,7 +285,7 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 		if err != nil {
 			return prog, err
 		}
-		recordTree(ctx, l.Workspace, name, *l.Entry, key, in.Slot.Digest)
+		l.recordTree(ctx, key, in.Slot.Digest)
 	}
 	l.report = append(l.report, in.Report...)
 	if in.Slot == nil {
@@ -300,7 +300,8 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 
 // recordTree notes which tree this machine made of a closure, beside its approval. Without
 // an approval there is nothing to note, and the next run installs again.
-func recordTree(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, platform string, tree digest.Digest) {
+func (l *Launch) recordTree(ctx context.Context, platform string, tree digest.Digest) {
+	w, name := l.Workspace, l.Declared.Name
 	if err := w.HoldFiles(ctx); err != nil {
 		w.Host.Logger.Warn("noting what was installed", "error", err)
 		return
@@ -315,7 +316,7 @@ func recordTree(ctx context.Context, w *workspace.Workspace, name string, entry 
 		return
 	}
 	a, ok := approvals.Servers[name]
-	if !ok || !evidence.Same(a.Entry, entry.Approvable()) {
+	if !ok || !evidence.Same(a.Entry, l.Entry.Approvable()) {
 		return
 	}
 	a.Trees = maps.Clone(a.Trees)

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -29,7 +28,7 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 	if err != nil {
 		return nil, err
 	}
-	return program.Capture(ctx, l.Workspace, l.Declared, prog, adm, within)
+	return prog.Capture(ctx, l.Workspace, l.Declared, adm, within)
 }
 
 // NotShownEvidence is evidence of a locked item that one client was not shown, as others may be.

@@ -207,7 +207,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := local.OpenNamed(ctx, w, s, nil, approval.Path, nil)
+	prog, err := local.OpenNamed(ctx, w, s, nil, project.Approval{Path: approval.Path})
 	if prog != nil {
 		defer prog.Close()
 	}
@@ -307,17 +307,18 @@ func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, 
 		p   *program.Program
 		err error
 	)
+	anyRuntime := project.Approval{Path: a.Path} // whatever was approved before
 	switch {
 	case entry.Source == "http":
 		return nil, a.Runtime == nil, nil
 	case entry.Source == "image":
-		p, err = pin.OpenImage(w, s, entry.Digest, a.Path, nil)
+		p, err = pin.OpenImage(w, s, entry.Digest, anyRuntime)
 	case entry.Source == project.KindArtifact:
-		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, a.Path, nil)
+		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, anyRuntime)
 	case entry.Closure != nil:
-		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, a.Path, nil)
+		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, anyRuntime)
 	default:
-		p, err = local.OpenNamed(ctx, w, s, entry, a.Path, nil)
+		p, err = local.OpenNamed(ctx, w, s, entry, anyRuntime)
 	}
 	if p != nil {
 		defer p.Close()

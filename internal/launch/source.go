@@ -32,7 +32,7 @@ func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (
 	if err := x.CheckStart(*l.Entry); err != nil {
 		return nil, err
 	}
-	prog, err := program.OpenSource(ctx, l.Workspace, l.Declared, *l.Entry, x.Slot, approval.Path, approval.Runtime)
+	prog, err := program.OpenSource(ctx, l.Workspace, program.Packed{Name: l.Declared.Name, Entry: *l.Entry, Slot: x.Slot}, approval)
 	if prog != nil {
 		l.report = append(l.report, prog.Report...)
 	}

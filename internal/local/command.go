@@ -29,7 +29,7 @@ func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, e
 	if path == "" {
 		path = w.Host.Getenv("PATH")
 	}
-	p, err := OpenLocked(ctx, w, s, &entry, path, approval.Runtime)
+	p, err := OpenLocked(ctx, w, s, &entry, project.Approval{Path: path, Runtime: approval.Runtime})
 	if p != nil {
 		defer p.Close()
 	}
@@ -74,9 +74,17 @@ func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidenc
 	}}
 }
 
-// beginCommand opens what a declared command line runs, and begins the list of what it reads
-// beside itself. locked and approved may be nil.
-func beginCommand(w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program.Program, r *readSet, err error) {
+// command is a declared command line that is to be opened.
+type command struct {
+	workspace *workspace.Workspace
+	declared  project.Server
+	locked    *project.ServerLock // nil: not locked, or locked anew
+	approval  project.Approval    // the path that is searched, and the runtime that was approved
+}
+
+// begin opens what a command line runs, and begins the set of what it reads besides.
+func (c command) begin() (p *program.Program, r *readSet, err error) {
+	w, s, path, approved := c.workspace, c.declared, c.approval.Path, c.approval.Runtime
 	target := parseTarget(w, s, path)
 	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
 	switch {
@@ -135,7 +143,7 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 	}
 	if target.File == "" {
 		p.OwnKey = key
-		p.AddArtifact(key, p.Executable.Observed(), locked)
+		p.AddArtifact(key, p.Executable.Observed(), c.locked)
 		return p, r, nil
 	}
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
@@ -163,7 +171,7 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 	p.Args[1+at] = file
 	p.Script = &program.Script{File: file, Language: launcher.InterpreterName(s.Command), Words: s.Arguments[:at]}
 	p.OwnKey = w.LockKey(file, target.File)
-	p.AddArtifact(p.OwnKey, o, locked)
+	p.AddArtifact(p.OwnKey, o, c.locked)
 	return p, r, nil
 }
 

@@ -158,10 +158,10 @@ func (r *readSet) addEvidence(ctx context.Context, locked *project.ServerLock) e
 	return nil
 }
 
-// open opens what a declared command line runs, with what finders find that it reads
-// beside itself. locked and approved may be nil.
-func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime, finders ...finder) (p *program.Program, err error) {
-	p, r, err := beginCommand(w, s, locked, path, approved)
+// open opens what a command line runs, with what finders find that it reads besides.
+func (c command) open(ctx context.Context, finders ...finder) (p *program.Program, err error) {
+	w, s, locked := c.workspace, c.declared, c.locked
+	p, r, err := c.begin()
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -182,7 +182,7 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 		return p, err
 	}
 	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
-	p.Report = append(p.Report, program.VerifyEvidence(w, s, path, p.Executable.Path(), r.hashed)...)
+	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, p.Executable.Path(), r.hashed)...)
 	for _, why := range r.unknown {
 		p.Report = append(p.Report, evidence.CannotVerify(evidence.Claim{
 			Subject: p.OwnKey, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
@@ -191,15 +191,17 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 	return p, nil
 }
 
-// OpenNamed is what a declared command line names, without what its script finds by itself:
-// of a server that is not locked nobody says what that was.
-func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, findNamedFiles)
+// OpenNamed opens what a declared command line names, without what its script finds by itself: no
+// lock says what that was. locked may be nil. Of approval it uses the path that is searched, and
+// the runtime that was approved, nil for none.
+func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, approval project.Approval) (*program.Program, error) {
+	return command{w, s, locked, approval}.open(ctx, findNamedFiles)
 }
 
-// OpenLocked is a declared command line with all that it may read.
-func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, findNamedFiles, findLoadedFiles)
+// OpenLocked opens what a declared command line names, and all that it may read. locked may be nil,
+// and approval is used as [OpenNamed] does.
+func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, approval project.Approval) (*program.Program, error) {
+	return command{w, s, locked, approval}.open(ctx, findNamedFiles, findLoadedFiles)
 }
 
 // relativePath names what lies outside the project by the way there, which is the same wherever the

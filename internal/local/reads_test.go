@@ -210,7 +210,7 @@ func newReadsWorld(t *testing.T, c readsCase) *readsWorld {
 		s.write(c.command, "-> "+filepath.Join(s.path, "python3"))
 	}
 	s.server = project.Server{Name: "notes", Command: c.command, Arguments: c.args}
-	p, err := OpenLocked(t.Context(), s.w, s.server, nil, s.path, nil)
+	p, err := OpenLocked(t.Context(), s.w, s.server, nil, project.Approval{Path: s.path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func jarOf(t *testing.T, manifest string) []byte {
 }
 
 func (s *readsWorld) run() (policy.Verdict, error) {
-	p, err := OpenLocked(s.t.Context(), s.w, s.server, &s.entry, s.path, s.runtime)
+	p, err := OpenLocked(s.t.Context(), s.w, s.server, &s.entry, project.Approval{Path: s.path, Runtime: s.runtime})
 	if err != nil {
 		return policy.Verdict{}, err
 	}

@@ -94,7 +94,7 @@ func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
-	prog, err := OpenImage(p.Workspace, p.Declared, entry.Digest, p.Path, nil)
+	prog, err := OpenImage(p.Workspace, p.Declared, entry.Digest, project.Approval{Path: p.Path})
 	if err != nil {
 		return prog, err
 	}
@@ -147,14 +147,15 @@ func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.E
 	}, o)
 }
 
-// OpenImage opens the container engine, which runs the image by its digest.
-func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, path string, approved *project.Runtime) (p *program.Program, err error) {
-	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
+// OpenImage opens the container engine, which runs the image by its digest. Of approval it uses the
+// path that is searched for the engine, and the engine that was approved; nil means any.
+func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, approval project.Approval) (p *program.Program, err error) {
+	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
 	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
 		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own", errors.New("its command line cannot name the image by its digest"))
 	}
-	found, err := w.FindCommand(s.Command, path)
+	found, err := w.FindCommand(s.Command, approval.Path)
 	if err != nil {
 		return p, err
 	}
@@ -164,7 +165,7 @@ func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, pa
 	if _, _, script := p.Executable.Interpreter(); script {
 		return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"), fmt.Errorf("%s is a script that starts another program", found))
 	}
-	p.UseRuntime(p.Executable, "", approved)
+	p.UseRuntime(p.Executable, "", approval.Runtime)
 	p.Args = append([]string{s.Command}, words...)
 	return p, nil
 }
@@ -179,22 +180,27 @@ func EngineEvidence(entry project.ServerLock) evidence.Evidence {
 	return e
 }
 
-// CheckImage is evidence of the engine, and unless offline of where the tag leads now.
-func CheckImage(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval, offline bool) (evidence.Report, error) {
+// CheckEngine is evidence of the container engine that this machine approved for an image.
+func CheckEngine(w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval) evidence.Report {
 	report := evidence.Report{EngineEvidence(entry)}
-	if approval.Runtime != nil {
-		p, err := OpenImage(w, s, entry.Digest, approval.Path, approval.Runtime)
-		if err != nil {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Want: []digest.Digest{approval.Runtime.Digest},
-			}, evidence.Unreadable, err.Error()))
-		} else {
-			defer p.Close()
-			report = append(report, p.Report...)
-		}
+	if approval.Runtime == nil {
+		return report
 	}
-	if offline || entry.Image == "" {
-		return report, nil
+	p, err := OpenImage(w, s, entry.Digest, approval)
+	if err != nil {
+		return append(report, evidence.CannotVerify(evidence.Claim{
+			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Want: []digest.Digest{approval.Runtime.Digest},
+		}, evidence.Unreadable, err.Error()))
+	}
+	defer p.Close()
+	return append(report, p.Report...)
+}
+
+// CheckImageTag asks the registry of a locked image where its tag leads now, and is evidence of
+// that; nothing for an image that is declared by its digest.
+func CheckImageTag(ctx context.Context, w *workspace.Workspace, entry project.ServerLock) (evidence.Report, error) {
+	if entry.Image == "" {
+		return nil, nil
 	}
 	repository, tag, _ := host.CutLast(entry.Image, ":")
 	d, err := w.Host.Fetch.FetchTag(ctx, repository, tag)
@@ -205,10 +211,10 @@ func CheckImage(ctx context.Context, w *workspace.Workspace, s project.Server, e
 		if refusal := consent.NotAgreed(err); refusal != nil {
 			return nil, refusal
 		}
-		return append(report, evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())), nil
+		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())}, nil
 	}
 	defer d.Close()
-	return append(report, ImageTagEvidence(entry, d.Observed)), nil
+	return evidence.Report{ImageTagEvidence(entry, d.Observed)}, nil
 }
 
 // PullOptions say what to pull and where to.

@@ -76,7 +76,7 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 		entry.Source, engine = "go", project.EngineGo
 	}
 	entry.Arguments, entry.Variables = nonNil(of.args), nonNil(p.Declared.Variables)
-	prog, err := program.OpenPackageRuntime(ctx, p.Workspace, p.Declared.Name, engine, p.Path, nil)
+	prog, err := program.OpenPackageRuntime(ctx, p.Workspace, p.Declared.Name, engine, project.Approval{Path: p.Path})
 	if err != nil {
 		return prog, err
 	}

@@ -220,7 +220,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err := p.requireConsentToStart(prog); err != nil {
 		return nil, err
 	}
-	shown, err := program.Capture(ctx, p.Workspace, p.Declared, prog, adm, p.Options.Capture)
+	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +381,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 	if !lockentry.Downloads(t, s.Arguments) {
 		p.Result.Entry.Source = "command"
 		p.Result.Entry.Arguments, p.Result.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
-		return local.OpenLocked(ctx, p.Workspace, s, nil, p.Path, nil)
+		return local.OpenLocked(ctx, p.Workspace, s, nil, project.Approval{Path: p.Path})
 	}
 	// What npx or uvx itself is does not matter: it is never run.
 	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}

@@ -59,7 +59,7 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
-	prog, err := program.OpenSource(ctx, p.Workspace, p.Declared, *entry, x.Slot, p.Path, nil)
+	prog, err := program.OpenSource(ctx, p.Workspace, program.Packed{Name: p.Declared.Name, Entry: *entry, Slot: x.Slot}, project.Approval{Path: p.Path})
 	if prog != nil {
 		prog.OwnKey, prog.Artifacts = ref, map[string]digest.Digest{ref: x.Entry.Integrity}
 	}

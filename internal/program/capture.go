@@ -55,12 +55,12 @@ func (s *clientView) String() string {
 	return "a client of " + s.version + " that can do everything"
 }
 
-// Capture starts prog, a process for each client, and joins what they were shown. within is
+// Capture starts the program, a process for each client, and joins what they were shown. timeout is
 // the time that one process may take, 0 a minute. Processes run side by side; if that does
 // not work, as where a server wants a port or a file for itself, one after the other. Once
 // one has died before any answer no other is begun beside those that run, and if all of them
 // die too, none of them alone would have done better.
-func Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, prog *Program, adm policy.Admitted, timeout time.Duration) (*surface.Surface, error) {
+func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted, timeout time.Duration) (*surface.Surface, error) {
 	var views []*clientView
 	for _, version := range captureVersions {
 		for _, caps := range captureCapabilities {
@@ -73,10 +73,10 @@ func Capture(ctx context.Context, w *workspace.Workspace, declared project.Serve
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
 	}
 	defer output.close()
-	prog.stderr = output.child
-	defer func() { prog.stderr = nil }()
+	p.stderr = output.child
+	defer func() { p.stderr = nil }()
 	captureOne := func(ctx context.Context, s *clientView) error {
-		process, err := prog.Start(ctx, w.Host, adm, w.Dir, nil)
+		process, err := p.Start(ctx, w.Host, adm, w.Dir, nil)
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), declared.Name, "", err)
 		}

@@ -62,20 +62,20 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 
 // openToolchain is what builds, on this machine, the program of a server. What was approved is
 // not looked at before it is needed: where the program is in the store nothing is built.
-func openToolchain(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime) (*Program, error) {
-	p := &Program{Server: name, Path: path, Runtime: approved}
-	if approved != nil {
+func openToolchain(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval) (*Program, error) {
+	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
+	if approval.Runtime != nil {
 		return p, nil
 	}
 	var err error
-	if p.Runtime, err = tool.FindGo(ctx, w, path); err != nil {
+	if p.Runtime, err = tool.FindGo(ctx, w, approval.Path); err != nil {
 		return p, err
 	}
 	return p, p.UseToolchain(ctx, nil)
 }
 
 // useBuiltProgram makes p run the program that was built into a slot.
-func (p *Program) useBuiltProgram(slot *store.Slot, entry string, args, variables []string) error {
+func (p *Program) useBuiltProgram(slot *store.Slot, e project.ServerLock) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
 	if p.Executable, err = guard.OpenImage(file); err != nil {
@@ -85,7 +85,7 @@ func (p *Program) useBuiltProgram(slot *store.Slot, entry string, args, variable
 	p.AddSubject(evidence.Claim{
 		Subject: file, Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
 	}, p.Executable.Observed())
-	p.Args = append([]string{cmp.Or(path.Base(entry), p.Server)}, args...)
-	p.useTree(slot, project.EngineGo, variables)
+	p.Args = append([]string{cmp.Or(path.Base(e.Entry), p.Server)}, e.Arguments...)
+	p.useTree(slot, project.EngineGo, e.Variables)
 	return nil
 }

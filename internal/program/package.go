@@ -22,25 +22,28 @@ import (
 )
 
 // OpenPackageRuntime opens the interpreter, or finds the compiler, on this machine for the
-// package of a server.
-// approved may be nil.
-func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine, path string, approved *project.Runtime) (*Program, error) {
+// package of a server. Of approval it uses the path that is searched, and the runtime that was
+// approved; without one the runtime is found in the path.
+func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine string, approval project.Approval) (*Program, error) {
 	switch engine {
 	case project.EngineNPM:
-		return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindNode(ctx, w, path) })
+		return openInterpreter(ctx, w, name, approval, tool.FindNode)
 	case project.EngineGo:
-		return openToolchain(ctx, w, name, path, approved)
+		return openToolchain(ctx, w, name, approval)
 	}
-	return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindPython(ctx, w, path) })
+	return openInterpreter(ctx, w, name, approval, tool.FindPython)
 }
 
-// openInterpreter opens the one that was approved, or else finds one.
-func openInterpreter(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*Program, error) {
-	p := &Program{Server: name, Path: path}
-	rt := approved
+// findRuntime finds an interpreter in path and asks it what it is.
+type findRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
+
+// openInterpreter opens the interpreter that was approved, or else the one that find finds.
+func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval, find findRuntime) (*Program, error) {
+	p := &Program{Server: name, Path: approval.Path}
+	rt := approval.Runtime
 	if rt == nil {
 		var err error
-		if rt, err = find(ctx, path); err != nil {
+		if rt, err = find(ctx, w, approval.Path); err != nil {
 			return p, err
 		}
 	}
@@ -52,20 +55,20 @@ func openInterpreter(ctx context.Context, w *workspace.Workspace, name, path str
 		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
 	}
 	p.Executable = image
-	p.UseRuntime(image, rt.Version, approved)
+	p.UseRuntime(image, rt.Version, approval.Runtime)
 	return p, nil
 }
 
 // useNodePackage makes p run the entry script of a package from a slot of the store.
-func (p *Program) useNodePackage(slot *store.Slot, entry, home string, args, variables []string) error {
+func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
 		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME", err)
 	}
-	if !filepath.IsLocal(filepath.FromSlash(entry)) {
-		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", entry))
+	if !filepath.IsLocal(filepath.FromSlash(e.Entry)) {
+		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", e.Entry))
 	}
-	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
-	p.useTree(slot, project.EngineNPM, variables)
+	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(e.Entry))}, e.Arguments...)
+	p.useTree(slot, project.EngineNPM, e.Variables)
 	return nil
 }
 
@@ -79,15 +82,15 @@ func (p *Program) useTree(slot *store.Slot, engine string, variables []string) {
 func (p *Program) UsePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	switch e.Source {
 	case "npm":
-		return p.useNodePackage(slot, e.Entry, home, e.Arguments, e.Variables)
+		return p.useNodePackage(slot, e, home)
 	case "go":
-		return p.useBuiltProgram(slot, e.Entry, e.Arguments, e.Variables)
+		return p.useBuiltProgram(slot, e)
 	}
 	name := e.Ref
 	if ref, err := artifact.Parse(e.Ref); err == nil {
 		name = ref.Name()
 	}
-	p.usePythonPackage(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
+	p.usePythonPackage(slot, e, name)
 	return nil
 }
 
@@ -189,7 +192,8 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return nil, err
 	}
 	defer work.Discard()
-	t, err := closure.Fetch(ctx, w.Host, in.Closure, in.Runtime, in.Where, work.Dir())
+	order := closure.Order{Closure: in.Closure, Runtime: in.Runtime, Where: in.Where}
+	t, err := closure.Fetch(ctx, w.Host, order, work.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +214,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	defer st.Discard()
-	if err := closure.Install(ctx, w.Host, in.Closure, t, in.Runtime, st); err != nil {
+	if err := closure.Install(ctx, w.Host, order, t, st); err != nil {
 		return out, err
 	}
 	observed, err := st.Measure(ctx)

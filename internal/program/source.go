@@ -18,11 +18,19 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// OpenSource makes the entry of a server startable from a slot of the store, by the
-// runtime that its server.json names. approved may be nil.
-func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, slot *store.Slot, path string, approved *project.Runtime) (*Program, error) {
+// Packed is a server that is packed from source: how it is locked, and where its files lie.
+type Packed struct {
+	Name  string
+	Entry project.ServerLock
+	Slot  *store.Slot
+}
+
+// OpenSource makes a server startable from a slot of the store, by the runtime that its
+// server.json names. Of approval it uses what [OpenSourceRuntime] does.
+func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval project.Approval) (*Program, error) {
+	entry, slot := s.Entry, s.Slot
 	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
-	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, path, approved)
+	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval)
 	if err != nil {
 		return p, err
 	}
@@ -54,18 +62,17 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, e
 }
 
 // OpenSourceRuntime opens the interpreter on this machine for a runtime; there is none for a
-// binary.
-func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime, path string, approved *project.Runtime) (*Program, error) {
+// binary. Of approval it uses the path that is searched, and the runtime that was approved;
+// without one the runtime is found in the path.
+func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string, approval project.Approval) (*Program, error) {
 	if runtime == facet.RuntimeBinary {
-		return &Program{Server: name, Path: path}, nil
+		return &Program{Server: name, Path: approval.Path}, nil
 	}
 	r, ok := runtimes[runtime]
 	if !ok {
 		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
 	}
-	return openInterpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) {
-		return askRuntime(ctx, w, path, r)
-	})
+	return openInterpreter(ctx, w, name, approval, r.find)
 }
 
 // sourceRuntime is an interpreter of servers that are packed from source.
@@ -100,14 +107,16 @@ var runtimes = map[string]sourceRuntime{
 	},
 }
 
-// askRuntime asks the interpreter in path for its own executable and version: what stands
+// find asks the interpreter in path for its own executable and version: what stands
 // in PATH may be a shim.
-func askRuntime(ctx context.Context, w *workspace.Workspace, path string, r sourceRuntime) (*project.Runtime, error) {
+func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
 	found, err := tool.FindAskable(w, path, "install it: the server is started by it", r.commands...)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := tool.Ask(ctx, w.Host, found, append([]string{"PATH=" + path}, r.variables...), "", r.probe...)
+	answer, err := tool.Ask(ctx, w.Host, tool.Question{
+		Path: found, Set: append([]string{"PATH=" + path}, r.variables...), Args: r.probe,
+	})
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}

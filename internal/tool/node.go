@@ -18,7 +18,9 @@ func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*projec
 	if err != nil {
 		return nil, err
 	}
-	answer, err := Ask(ctx, w.Host, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)
+	answer, err := Ask(ctx, w.Host, Question{
+		Path: found, Set: []string{"PATH=" + path}, Args: []string{"-p", `process.execPath + "\n" + process.versions.node`},
+	})
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}

@@ -73,7 +73,9 @@ func AskPython(ctx context.Context, h *host.Host, python, path string, packages 
 	if err != nil {
 		return nil, err
 	}
-	result, err := Ask(ctx, h, python, []string{"PATH=" + path}, string(in), "-I", "-B", "-c", pythonProbe)
+	result, err := Ask(ctx, h, Question{
+		Path: python, Set: []string{"PATH=" + path}, Stdin: string(in), Args: []string{"-I", "-B", "-c", pythonProbe},
+	})
 	if err != nil {
 		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(result.Messages))))
 	}

@@ -112,16 +112,24 @@ func NetrcVariable(h *host.Host) []string {
 	return nil
 }
 
-// Ask puts a question to an interpreter of the user's: what it prints.
-func Ask(ctx context.Context, h *host.Host, path string, set []string, stdin string, args ...string) (foreign.Result, error) {
+// Question is what an interpreter of the user's is asked.
+type Question struct {
+	Path  string   // of the interpreter
+	Set   []string // variables, "NAME=VALUE"
+	Stdin string
+	Args  []string
+}
+
+// Ask runs an interpreter of the user's to answer a question, and returns what it prints.
+func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) {
 	dir, remove, err := WorkDir(h, "ask-")
 	if err != nil {
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: path, Args: args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ, Set: set, Time: foreign.QuestionTime, Output: 16 << 20}
-	if stdin != "" {
-		call.Stdin = strings.NewReader(stdin)
+	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
+	if q.Stdin != "" {
+		call.Stdin = strings.NewReader(q.Stdin)
 	}
 	return foreign.Run(ctx, call)
 }
