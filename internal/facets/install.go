@@ -1,18 +1,14 @@
 package facets
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -38,24 +34,6 @@ type Installation struct {
 	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
 	Clients []string      // files of clients that changed, relative to the project
 	Written bool          // something was changed
-}
-
-// Change is one facet before and after. Its outcome is "installed", "updated",
-// "repaired" (the store's copy was bad, and fetched again), "unchanged" or "removed".
-type Change struct {
-	Name    string
-	Outcome string
-	By      []string // the facets that bring it along
-	Before  *project.FacetLock
-	After   *project.FacetLock
-	Assets  []AssetChange
-}
-
-// AssetChange is one member of a facet that differs.
-type AssetChange struct {
-	Path   string
-	Before digest.Digest // zero if it is new
-	After  digest.Digest // zero if it is gone
 }
 
 // Install brings a project to what hallmark.toml and hallmark.lock say.
@@ -299,162 +277,4 @@ func sourceName(ctx context.Context, w *workspace.Workspace, f project.Facet, o 
 		return "", err
 	}
 	return m.Name, nil
-}
-
-// updateLock sets the lock to what was gathered and returns all files that change.
-func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
-	w, files := a.Workspace, p.files
-	empty := len(a.Pieces) == 0 // then nothing is begun that is not there
-	add := func(path string, data []byte, perm os.FileMode) error {
-		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
-		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
-			files = append(files, durable.File{Path: path, Data: data, Perm: perm})
-		}
-		return err
-	}
-	if !a.o.Frozen {
-		for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
-			if err := w.Lock.AddFacet(adm, name, a.Pieces[name].Entry); err != nil {
-				return nil, err
-			}
-		}
-		for _, name := range w.Lock.Facets() {
-			if _, ok := a.Pieces[name]; !ok {
-				w.Lock.RemoveFacet(name)
-			}
-		}
-		if text != nil {
-			if err := add(w.Path(project.ConfigFile), text, 0o644); err != nil {
-				return nil, err
-			}
-		}
-		data, err := w.Lock.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(w.Path(project.LockFile), data, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	remembered, err := a.rememberFacets()
-	if err != nil {
-		return nil, err
-	}
-	if remembered != nil {
-		if err := add(w.ApprovalsPath(), remembered, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	sound := len(p.before.Report) == 0 // what says the same already is neither encoded nor read again
-	if !sound || !p.receipt.Same(p.before.Receipt) {
-		receipt, err := p.receipt.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(receiptPath(w), receipt, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	if !sound || !p.sums.Same(p.before.Sums) {
-		sums, err := p.sums.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(materializedPath(w), sums, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
-}
-
-// withApprovals is files with this machine's approvals as they are now, once, if they are among
-// them: several steps of one change write them.
-func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File, error) {
-	ours := func(f durable.File) bool { return f.Path == w.ApprovalsPath() }
-	if !slices.ContainsFunc(files, ours) {
-		return files, nil
-	}
-	data, err := w.Approvals.Encode()
-	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}), err
-}
-
-// rememberFacets notes the facets that are installed now among what this machine accepted, and
-// returns the file that says so; nil if it says so already. What this installation takes away,
-// as nobody declares it any more, is forgotten.
-func (a *Assembly) rememberFacets() ([]byte, error) {
-	w, changed := a.Workspace, false
-	for name := range w.Approvals.Facets {
-		if _, ok := a.Pieces[name]; !ok {
-			delete(w.Approvals.Facets, name)
-			changed = true
-		}
-	}
-	logs := map[string]project.AcceptedLog{} // by registry
-	for name, x := range a.Pieces {
-		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity}
-		if r := x.LockedRecord(); r != nil && r.Proof != "" {
-			log, ok := logs[r.Registry]
-			if !ok {
-				log = w.AcceptedLog(r)
-				logs[r.Registry] = log
-			}
-			now.AcceptedLog = log
-		}
-		before, ok := w.Approvals.Facets[name]
-		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) && before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum && before.MaxAge == now.MaxAge {
-			continue
-		}
-		now.At, changed = w.Host.Now().UTC(), true
-		w.Approvals.Facets[name] = now
-	}
-	if !changed {
-		return nil, nil
-	}
-	return w.Approvals.Encode()
-}
-
-// addChanges compares what was gathered with the lock as it was.
-func (out *Installation) addChanges(w *workspace.Workspace, a *Assembly) {
-	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		c := Change{Name: name, Outcome: "removed"}
-		if before, ok := w.Lock.Facet(name); ok {
-			c.Before = &before
-		}
-		if x, ok := a.Pieces[name]; ok {
-			after := x.Entry
-			c.After, c.By = &after, x.by
-			switch {
-			case c.Before == nil:
-				c.Outcome = "installed"
-			case c.Before.Version != after.Version || c.Before.Source != after.Source || !evidence.Same(c.Before.Integrity, after.Integrity):
-				c.Outcome = "updated"
-			case x.Repaired:
-				c.Outcome = "repaired"
-			default:
-				c.Outcome = "unchanged"
-			}
-		}
-		c.Assets = assetChanges(c.Before, c.After)
-		out.Facets = append(out.Facets, c)
-	}
-}
-
-func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
-	var old, new map[string]digest.Digest
-	if before != nil {
-		old = before.Assets
-	}
-	if after != nil {
-		new = after.Assets
-	}
-	paths := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(new)))
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !evidence.Same(o, n) {
-			out = append(out, AssetChange{path, o, n})
-		}
-	}
-	return out
 }
