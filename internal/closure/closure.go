@@ -1,4 +1,10 @@
-// Package closure resolves, fetches and installs a package with all that it depends on.
+// Package closure resolves, fetches and installs a package with all that it depends on. The
+// ecosystem's own tool resolves and installs (npm, uv or pip, go), but no code of the packages runs
+// unless their install scripts were allowed. Between the two, every file is fetched by Hallmark
+// or recomputed from what the tool fetched, and compared with the closure in the lock. The
+// installation itself runs without a network and without the user's configuration.
+//
+// The stored form of a closure, and its limit in bytes, belong to package project.
 package closure
 
 import (
@@ -115,7 +121,7 @@ func Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, e
 	return fetchWheels(ctx, h, o, dir)
 }
 
-// Install lets the ecosystem's own installer unpack them, or build them, into st.
+// Install lets the ecosystem's own installer unpack the fetched packages, or build them, into st.
 func Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	defer h.Announce("installing %s: %s", o.Closure.Root, evidence.Count(len(t.Files), "file"))()
 	switch o.Closure.Engine {

@@ -276,6 +276,7 @@ func removeLeftovers(site string) error {
 	return nil
 }
 
+// isScript reports whether a file begins with "#!".
 func isScript(name string) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -120,7 +120,8 @@ func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, o
 			}
 		}
 	}
-	// Those that are not wanted go, the last first; then what held them, if nothing is left.
+	// Remove entries that are not wanted, the last first; then the object or file that was made for
+	// them, if nothing is left in it.
 	for i, o := range slices.Backward(kept) {
 		switch {
 		case data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
@@ -139,7 +140,7 @@ func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, o
 		case err == nil:
 			data = left
 		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
-		default: // it was edited, and is the user's now
+		default: // it was edited, so it belongs to the user now
 			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
 		}
 		kept = slices.Delete(kept, i, i+1)

@@ -91,9 +91,8 @@ func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File
 	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}), err
 }
 
-// rememberFacets notes the facets that are installed now among what this machine accepted, and
-// returns the file that says so; nil if it says so already. What this installation takes away,
-// as nobody declares it any more, is forgotten.
+// rememberFacets adds the installed facets to what this machine accepted, removes those that are no
+// longer installed, and returns the encoded approvals; nil if they did not change.
 func (a *Assembly) rememberFacets() ([]byte, error) {
 	w, changed := a.Workspace, false
 	for name := range w.Approvals.Facets {

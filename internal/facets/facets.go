@@ -1,4 +1,8 @@
-// Package facets installs facets into a project, and upgrades what it has.
+// Package facets installs facets (skills, agents, commands and servers) into a project, removes and
+// upgrades them, and compares installed files with the lock. An installation gathers all facets of
+// hallmark.toml and those that they bring along, plans the files for each target, and writes
+// everything in one step or nothing. A file that a user edited is kept unless forced. A project
+// has at most 5000 facets, 16 deep.
 package facets
 
 import (
@@ -51,6 +55,8 @@ type piece struct {
 	selection *selection // what of it is wanted; nil is all
 }
 
+// NewAssembly opens the store for the facets of w. fresh reports whether a facet is to be resolved
+// anew, whatever the lock has.
 func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*Assembly, error) {
 	from, err := obtain.Open(w, obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log, Progress: o.Progress}, fresh)
 	if err != nil {
@@ -112,6 +118,7 @@ const (
 // obtainWidth is how many facets are worked on at once.
 func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
+// obtainAll obtains the facets of a round side by side, and joins their errors.
 func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	host.ForEach(obtainWidth(), len(round), func(i int) error {

@@ -37,7 +37,7 @@ type FacetStatus struct {
 
 // List lists the facets that a project declares or has locked, and compares their files
 // with what this machine wrote, without asking anybody and without looking into the store. Waived
-// is what hallmark.toml opts out of, in the words of [Check].
+// is what hallmark.toml opts out of, in the words of 'hallmark check'.
 func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {

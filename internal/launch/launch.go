@@ -1,4 +1,7 @@
-// Package launch runs a locked server under guard, and reviews what changed.
+// Package launch runs a locked server under guard, and reviews what changed. Before a server starts,
+// all that its lock entry claims is recomputed and judged. This machine must have approved the
+// entry, unless the lock is trusted. The guard relays messages and withholds items
+// that are not locked. It writes these into a drift note, which [Review] shows and approves.
 package launch
 
 import (
@@ -129,6 +132,8 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 
+// Prepare verifies all that is claimed of the server, and returns the program and the admission to
+// start it. The caller closes the program, which may be there beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Type == "http" && len(l.Options.Arguments) > 0 {
 		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "", errors.New("a server that is reached by its URL takes no arguments"))
@@ -158,7 +163,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	}
 	l.report = l.expectations.Settle(append(l.report, proof...))
 	l.Workspace.Release() // all files are read, and what follows may take minutes
-	// Who may not run this needs no further work, and learns so at once.
+	// Judge before opening or installing anything: a refusal must not wait for that work.
 	if _, err := l.judge(nil); err != nil {
 		return nil, adm, err
 	}

@@ -99,7 +99,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	}
 	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
 	if entry.Record != nil && entry.Record.Proof != "" {
-		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
+		// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
 		if known, err := w.KnowsLog(entry.Record.Registry); err != nil {
 			return nil, err
 		} else if known {
@@ -332,6 +332,7 @@ func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, 
 	return p.Runtime, evidence.Same(a.Runtime.Digest, p.Runtime.Digest) && a.Runtime.Path == p.Runtime.Path, nil
 }
 
+// approve writes this machine's approval, and the lock and the drift note if drift was reviewed.
 func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval project.Approval) error {
 	entry := r.Entry
 	var files []durable.File

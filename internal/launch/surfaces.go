@@ -27,7 +27,7 @@ type SurfaceOptions struct {
 	Judged func(policy.Verdict)
 }
 
-// CaptureSurface starts a server as [Run] does, or the command of o, and gives what it shows
+// CaptureSurface starts a server as [Run] does, or the command of o, and returns what it shows
 // each kind of client. Nothing is written, but for packages that had to be installed.
 func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*surface.Surface, error) {
 	l := &Launch{Options: RunOptions{TrustLock: o.TrustLock, LogKey: o.LogKey}}

@@ -24,6 +24,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// CheckEntry compares a local command with its lock entry without starting it. A command that 'run'
+// would refuse to open is evidence too, and no error.
 func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
 	path := approval.Path
 	if path == "" {

@@ -1,5 +1,12 @@
-// Package local finds what a server that is a program of this disk reads as code, and hashes
-// it.
+// Package local opens a server that is a program on this disk, and finds and hashes the code that it
+// reads: the program, the script and files that its arguments name, the modules that a script imports
+// (JavaScript, Python), the jars of a class path, and installed packages. A file is an artifact of
+// the lock under its path relative to the project; a directory of packages is one artifact, with
+// the fingerprint hallmark-tree-v1.
+//
+// A file that was edited since it was locked is a mismatch. A file that was added is refused as
+// unknown. What cannot be bounded (more than 4096 files, 256 MiB or 32 directories deep) is an
+// error, and what code computes at run time is reported as not covered.
 package local
 
 import (
@@ -19,9 +26,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// readSet are what a local program may read as code beside itself, by their keys in the lock:
-// finders say which files and trees those are, and record hashes each once and holds it
-// against the lock. A file that was edited is a mismatch, one that was added is part of no
+// readSet is what a local program may read as code besides itself, by keys of the lock: finders
+// add the files and trees, and addEvidence hashes each once and compares it with the lock. A file that was edited is a mismatch, one that was added is part of no
 // fingerprint.
 type readSet struct {
 	w          *workspace.Workspace
@@ -47,7 +53,7 @@ type readItem struct {
 	named bool // by an argument; what is not, the program finds by itself
 }
 
-// finder puts what a program reads for one reason into reads. What it cannot bound is an error.
+// finder adds what a program reads for one reason. What it cannot bound is an error.
 type finder func(*readSet) error
 
 // Bounds of what a program finds by itself, hashed at each start.
@@ -103,7 +109,7 @@ func (r *readSet) noteUnknown(why string) {
 	}
 }
 
-// hashItem reads a row, or remembers it.
+// hashItem hashes a file or a directory; a file that was hashed before is not read again.
 func (r *readSet) hashItem(ctx context.Context, row readItem) (evidence.Observed, error) {
 	if row.kind != nil {
 		return hashTree(ctx, row.path, row.kind)

@@ -103,7 +103,7 @@ func isModule(name string) bool {
 }
 
 // ignoreBytecode keeps python from code that it, or somebody, compiled before and left beside a
-// module: what is hashed is the source. reads says that it loads modules which are hashed.
+// module: what is hashed is the source. loadsModules says that it loads modules which are hashed.
 func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	s := p.Script
 	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // to the variables

@@ -31,6 +31,7 @@ type Archive struct {
 	Repaired bool // the store had a slot that was bad
 }
 
+// Subject names x in evidence and errors: "NAME@VERSION", or the name alone without a version.
 func (x *Archive) Subject() string { return x.Entry.Subject(x.Want.Name) }
 
 // LockedRecord is the record of a facet as its entry has it; nil if it is of no registry.

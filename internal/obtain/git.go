@@ -80,6 +80,7 @@ func (a *Sources) obtainFromGit(ctx context.Context, x *Archive, locked *project
 	return a.unpack(ctx, x, u)
 }
 
+// Repository is the git repository of a facet, with the environment of the project's host.
 func Repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 	work := ""
 	if w.Host.Places.Cache != "" {

@@ -1,4 +1,7 @@
-// Package obtain gets an archive from a registry, git or disk, and admits it into the store.
+// Package obtain gets the archive of a facet, or of a server that is packed from source, from a
+// registry, a git repository or a directory, and admits it into the store. A locked archive is
+// taken from the store without a request. A new one of a registry is fetched only if that registry
+// and its log confirm it now. Every digest is recomputed from the bytes in the same run.
 package obtain
 
 import (
@@ -35,7 +38,7 @@ type Sources struct {
 	Workspace *workspace.Workspace
 	o         Options
 	store     *store.Store           // of contents of archives
-	Fresh     func(name string) bool // resolve anew, whatever the lock has
+	Fresh     func(name string) bool // reports whether to resolve anew, whatever the lock has
 	Declared  map[string]bool        // declared by this very command, which accepts what the source has now
 	Books     func() (owed.Books, error)
 
@@ -65,6 +68,7 @@ func (a *Sources) Judge(x *Archive, more evidence.Report) (policy.Admitted, erro
 	return v.Admitted(), v.Err()
 }
 
+// Settings are those of every judgement about these archives.
 func (a *Sources) Settings() policy.Settings { return policy.Settings{RequireLock: a.o.Frozen} }
 
 // Obtain gets one facet into the store, audited, with its evidence.
@@ -126,6 +130,7 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 	return x.ReadManifest()
 }
 
+// SourceClaim is the claim of the lock about where a facet comes from.
 func SourceClaim(name string) evidence.Claim {
 	return evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: project.LockFile}
 }
@@ -178,7 +183,7 @@ func (a *Sources) settleProof(x *Archive, entry project.FacetLock) error {
 	return err
 }
 
-// verifyLockedProof verifies the proof that the lock has of a facet, as installedProof does.
+// verifyLockedProof verifies the proof that the lock has of a facet, as [lockentry.InstalledProof] does.
 func (a *Sources) verifyLockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
 	return lockentry.InstalledProof(ctx, a.Workspace, &project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
@@ -211,13 +216,13 @@ func (a *Sources) addRecord(ctx context.Context, x *Archive, rec registry.Archiv
 	if err := a.settleProof(x, entry); err != nil {
 		return "", err
 	}
-	_, err = a.Judge(x, nil) // nothing is fetched that is not accepted
+	_, err = a.Judge(x, nil) // judge before downloading: a refused record must not cause a request
 	return logged.Proof, err
 }
 
-// addLater adds what became of a facet that is locked and had to be fetched again. It was
-// confirmed when it was locked, so that where nobody said which key the registry's log has,
-// nobody is asked now. A server that is being started asks no log.
+// addLater adds the present status of a facet that is locked and had to be fetched again. The
+// record was confirmed when it was locked: if no log key is configured, the log is skipped and no
+// person is asked for one. A server that is being started asks no log.
 func (a *Sources) addLater(ctx context.Context, x *Archive, rec registry.ArchiveRecord) error {
 	if x.Kind == ledger.Artifact {
 		return nil

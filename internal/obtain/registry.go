@@ -19,8 +19,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ObtainFromRegistry gets a facet of the registry: a locked one from the store without asking
-// anybody, a new one only if the registry confirms it now.
+// ObtainFromRegistry gets a facet of the registry: a locked one from the store without a request,
+// a new one only if the registry confirms it now. It holds the store's fetch lock while it
+// downloads.
 func (a *Sources) ObtainFromRegistry(ctx context.Context, x *Archive, locked *project.FacetLock) error {
 	upstream := a.Workspace.Registry()
 	if upstream == nil {
@@ -53,7 +54,7 @@ func (a *Sources) ObtainFromRegistry(ctx context.Context, x *Archive, locked *pr
 		return err
 	}
 	defer done()
-	if found, _, err = a.findStored(ctx, x, claim); err != nil || found { // somebody else fetched it meanwhile
+	if found, _, err = a.findStored(ctx, x, claim); err != nil || found { // another process fetched it meanwhile
 		return err
 	}
 	if rec == nil {
@@ -69,6 +70,7 @@ func (a *Sources) ObtainFromRegistry(ctx context.Context, x *Archive, locked *pr
 	return a.addLater(ctx, x, *rec)
 }
 
+// OfflineError is the error for what would have to be fetched, and must not be.
 func OfflineError(subject string) error {
 	return evidence.Errorf(evidence.Operation, subject, "run the command again without --offline", errors.New("is not in the store, and --offline forbids to fetch it"))
 }
@@ -94,7 +96,7 @@ func (a *Sources) findStored(ctx context.Context, x *Archive, claim evidence.Cla
 	case err != nil:
 		return false, nil, err
 	case slot == nil && report.Count(evidence.Mismatch) == 0:
-		x.Report = append(x.Report, report...) // could not be read, which decides nothing
+		x.Report = append(x.Report, report...) // an unreadable slot is neither a match nor a mismatch
 		_, err := a.Judge(x, nil)
 		return false, report, err
 	case slot == nil:
@@ -173,6 +175,7 @@ func NewestVersion(r facet.Requirement, all []registry.ArchiveRecord) (string, b
 	return r.Newest(ActiveVersions(all))
 }
 
+// ActiveVersions are the versions that their publisher has neither deprecated nor deleted.
 func ActiveVersions(all []registry.ArchiveRecord) (versions []string) {
 	for _, rec := range all {
 		if rec.Status == registry.Active {

@@ -59,7 +59,7 @@ type adoption struct {
 }
 
 // adopt finds the servers called names, or all, in the files of clients and declares them
-// in w.config. It returns the names of the servers to pin. rewrite says that the entries
+// in w.Config. It returns the names of the servers to pin. rewrite says that the entries
 // are to be rewritten afterwards.
 func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
 	files, err := from.find(w.Host, w.Dir)

@@ -25,6 +25,7 @@ type Request struct {
 	args         []string
 }
 
+// RegistryName is how messages call the resolver of the package.
 func (a Request) RegistryName() string {
 	switch a.From {
 	case launcher.PyPI:

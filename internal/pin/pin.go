@@ -1,4 +1,7 @@
-// Package pin locks servers, and takes them over from the files of clients.
+// Package pin locks servers: packages of npm, PyPI and Go, container images, servers that are packed
+// from source, local commands and URLs. It also takes servers over from the configuration files of
+// MCP clients, rewrites these to start "hallmark run", and undoes both. What is replaced in a
+// client's file is kept beside it in FILE.hallmark, so that it is restored byte by byte.
 package pin
 
 import (

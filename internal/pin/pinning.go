@@ -53,6 +53,9 @@ func (p *Pinning) judge(more evidence.Report) (policy.Admitted, error) {
 	return v.Admitted(), v.Err()
 }
 
+// Pin resolves, verifies, starts and captures the server, asks for consent, and adds its entry to the
+// workspace's lock and approvals. It returns the files beside the lock that change; the caller
+// writes these, the lock and the approvals. A dry run returns none.
 func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	name := p.Declared.Name
 	p.Result.Name = name

@@ -127,6 +127,7 @@ type layout struct {
 	sizes  map[string]int64 // by digest
 }
 
+// result is what was fetched so far, judged.
 func (l *layout) result(o PullOptions) *Pulled {
 	return &Pulled{Verdict: policy.Judge(policy.Launch, policy.Settings{}, l.report), Output: o.Output, Files: len(l.sizes)}
 }
@@ -148,6 +149,7 @@ func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (stri
 	return to, errors.Join(closure.MoveFile(d.Path(), to), os.Chmod(to, 0o644))
 }
 
+// fetchManifest fetches a manifest or an index by its digest and puts it into the layout.
 func (l *layout) fetchManifest(ctx context.Context, want digest.Digest, where string) (*fetch.Image, error) {
 	ref, err := blobRef(l.image, want)
 	if err != nil {
@@ -173,6 +175,7 @@ func (l *layout) fetchManifest(ctx context.Context, want digest.Digest, where st
 	return m, nil
 }
 
+// fetchBlob fetches a blob, unless the layout has it.
 func (l *layout) fetchBlob(ctx context.Context, want digest.Digest) error {
 	if _, ok := l.sizes[want.String()]; ok {
 		return nil

@@ -28,7 +28,7 @@ func (p *Pinning) prepareRemote() (*program.Program, error) {
 	if err := requireConsentToSend(p.Workspace, s); err != nil {
 		return nil, err
 	}
-	// Who agreed to send it a variable agreed to ask it.
+	// Consent to send the server a variable includes consent to ask it what it shows.
 	if p.Options.Begin != nil && !isApprovedAs(p.Workspace, s) && len(s.HeaderVariables()) == 0 {
 		if yes, err := p.Options.Begin(s); err != nil {
 			return nil, err

@@ -130,6 +130,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 	return out, nil
 }
 
+// isInside reports whether a file lies in the project.
 func isInside(w *workspace.Workspace, name string) bool {
 	rel, err := filepath.Rel(w.Dir, name)
 	return err == nil && filepath.IsLocal(rel)

@@ -46,6 +46,7 @@ func newMessages(w io.Writer, server string) (*messages, error) {
 	return m, nil
 }
 
+// relay prints each line once, until the pipe is closed.
 func (m *messages) relay(w io.Writer) {
 	defer close(m.ended)
 	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
@@ -93,6 +94,7 @@ type tail struct{ kept []byte }
 
 const tailSize = 4 << 10
 
+// Write keeps the end of p, and never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[max(0, n-tailSize):]

@@ -1,5 +1,7 @@
-// Package program is a locked server as something that can be started, and what it shows when
-// it is.
+// Package program makes a server startable: it opens the images that run, compares them with what is
+// locked and approved, fixes the command line and the environment, and starts the process if an
+// admission of package policy permits it. It installs packages into the store, and captures the
+// surface that a server shows, with one start for each kind of client.
 package program
 
 import (
@@ -49,7 +51,7 @@ func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 }
 
 // Program is a server that can be started: the open images, their evidence and the
-// command line. Its images stay open until close.
+// command line. Its images stay open until [Program.Close].
 type Program struct {
 	Server           string
 	Executable       *guard.Image
@@ -65,10 +67,11 @@ type Program struct {
 	Artifacts        map[string]digest.Digest // of the project's own files: what a lock records
 	OwnKey           string                   // the key in artifacts of what the server itself is
 	Runtime          *project.Runtime         // of this machine, if one is used
-	Remote           *guard.Remote            // in place of exe and all of its
+	Remote           *guard.Remote            // reached by a URL, in place of all images
 	stderr           *os.File                 // of its processes; nil is this process's own
 }
 
+// Close closes the images of p.
 func (p *Program) Close() {
 	for _, m := range []*guard.Image{p.Executable, p.Interpreter} {
 		if m != nil {
@@ -98,8 +101,8 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 	p.Artifacts[key] = o.SHA256()
 }
 
-// UseRuntime makes m, found at path, the interpreter of this machine and compares it
-// with the one that was approved.
+// UseRuntime makes m the interpreter of this machine and compares it with the one that was
+// approved; nil means that none was.
 func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
 	c := evidence.Claim{

@@ -48,7 +48,7 @@ print(json.dumps({"path": os.path.realpath(sys.executable), "tag": str(supported
     "version": "%d.%d" % sys.version_info[:2], "chosen": [choose(p) for p in json.load(sys.stdin)]}))
 `
 
-// PythonAnswer is what askPython prints.
+// PythonAnswer is what pythonProbe prints.
 type PythonAnswer struct {
 	Path    string    `json:"path"`
 	Tag     string    `json:"tag"`
@@ -56,12 +56,13 @@ type PythonAnswer struct {
 	Chosen  []*string `json:"chosen"`
 }
 
-// PythonPackage is a package that askPython chooses a wheel of.
+// PythonPackage is a package that a python chooses a wheel of.
 type PythonPackage struct {
 	Marker string   `json:"marker"`
 	Wheels []string `json:"wheels"`
 }
 
+// AskPython asks a python for its path and version, and which wheel of each package it would install.
 func AskPython(ctx context.Context, h *host.Host, python, path string, packages []PythonPackage) (*PythonAnswer, error) {
 	fault := func(err error) (*PythonAnswer, error) {
 		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)

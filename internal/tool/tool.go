@@ -1,4 +1,7 @@
-// Package tool finds the interpreters and tools of the user, and asks them what they are.
+// Package tool finds the interpreters and package managers of the user (node, python, go, npm, uv,
+// pip), behind the shims of version managers too, and asks them for their own path and version. It
+// refuses to start one that lies in the checkout, or that takes its library from there. Programs
+// run through package foreign, in a directory of Hallmark's own and with a home of their own.
 package tool
 
 import (
@@ -23,7 +26,8 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 })
 
-// OutputDetail is what a program said, for the detail of an error.
+// OutputDetail formats what a program printed, for the detail of an error. Lines of npm's about
+// its own code are left out.
 func OutputDetail(program string, output []byte) string {
 	var detail strings.Builder
 	for line := range strings.Lines(string(output)) {
@@ -59,6 +63,7 @@ func Checkout(h *host.Host) foreign.Checkout {
 	return foreign.FindCheckout(h.Dir, home(h))
 }
 
+// home is the user's home directory.
 func home(h *host.Host) string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
 
 // Find finds a program of the user's in PATH, and behind a version manager's shim: a
