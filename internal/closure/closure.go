@@ -39,19 +39,26 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		return context.Cause(ctx)
 	}
 	if from := foreignSource(result.Messages); from != "" {
-		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from), Detail: tool.OutputDetail(name, result.Messages)}
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused,
+			Err:    fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from),
+			Detail: tool.OutputDetail(name, result.Messages)}
 	}
 	verb := name
-	if at := slices.IndexFunc(c.Args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" }); at >= 0 {
+	if at := slices.IndexFunc(c.Args, func(a string) bool {
+		return a == "install" || a == "ci" || a == "compile" ||
+			a == "rebuild"
+	}); at >= 0 {
 		verb += " " + c.Args[at]
 	}
-	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err), Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
+	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err),
+		Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
 // foreignSourceWords are the words of npm, and of our own npm without git and pip without URLs, for a
 // dependency that does not come from a registry.
 var foreignSourceWords = [...][2]string{
-	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"}, {"EALLOWDIRECTORY", "a directory"},
+	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"},
+	{"EALLOWDIRECTORY", "a directory"},
 	{"which is not an index", "a URL"},
 }
 
@@ -67,7 +74,8 @@ func foreignSource(output []byte) string {
 }
 
 // offlineWords are those of npm, uv and pip for a registry that cannot be reached.
-var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error", "dns error", "NewConnectionError"}
+var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error",
+	"dns error", "NewConnectionError"}
 
 // unreachableHint is the hint for a resolver that could not reach its registry, else "".
 func unreachableHint(output []byte) string {

@@ -34,7 +34,8 @@ var ToolchainParts = []string{"bin", "pkg/include", "pkg/tool", "src"}
 // goSettings are what modules are fetched and built with: nothing of the user's but how
 // to reach a proxy, and that for fetching only.
 func goSettings(dir, mod string) []string {
-	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"), "GOPATH=" + filepath.Join(dir, "gopath")}
+	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"),
+		"GOPATH=" + filepath.Join(dir, "gopath")}
 }
 
 // goProxies is the setting of the proxies that the user configured, without what go would
@@ -67,7 +68,8 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	subject := "go:" + pkg + "@" + spec
 	// A file of all platforms that imports the program keeps what it needs in go.mod.
 	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
-	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n", "closure.go": file} {
+	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
+		"closure.go": file} {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -142,7 +144,8 @@ func refuseReplacements(cache string, m module.Version) error {
 	if err != nil {
 		return err
 	}
-	data, err := host.ReadFile(filepath.Join(cache, "cache", "download", filepath.FromSlash(escaped), "@v", version+".mod"), 16<<20)
+	data, err := host.ReadFile(filepath.Join(cache, "cache", "download", filepath.FromSlash(escaped), "@v",
+		version+".mod"), 16<<20)
 	if err != nil {
 		return err
 	}
@@ -188,7 +191,8 @@ func fetchModules(ctx context.Context, h *host.Host, o Order, dir string) (*Pack
 	}
 	for _, p := range c.Packages {
 		zip := zips[module.Version{Path: p.Ref.Name(), Version: p.Ref.Version()}]
-		claim := evidence.Claim{Subject: p.Ref.String(), Scheme: evidence.Module, Authority: evidence.Lock, Want: p.Integrity, Where: o.Where}
+		claim := evidence.Claim{Subject: p.Ref.String(), Scheme: evidence.Module, Authority: evidence.Lock,
+			Want: p.Integrity, Where: o.Where}
 		o, err := hashModule(zip)
 		if err != nil {
 			t.Report = append(t.Report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
@@ -240,7 +244,8 @@ func writeModule(c *project.Closure, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), c.GoMod, 0o600), os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
+	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), c.GoMod, 0o600),
+		os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
 }
 
 // buildModules builds the program of the modules of t into st: without a network, without
@@ -255,11 +260,13 @@ func buildModules(ctx context.Context, h *host.Host, o Order, t *Packages, st *s
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return err
 	}
-	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"), []string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
+	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"),
+		[]string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
 	_, err := tool.RunGo(ctx, h, tool.GoCommand{
 		Tool: foreign.Sealed, Path: filepath.Join(o.Runtime.Path, "bin", "go"), Dir: filepath.Join(t.dir, "module"),
 		Subject: c.Root.String(), Settings: settings,
-		Args: []string{"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()), c.Program},
+		Args: []string{"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()),
+			c.Program},
 	})
 	return err
 }

@@ -40,9 +40,11 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		spec = "latest"
 	}
 	if strings.ContainsAny(spec, `:/\`) {
-		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "", fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
+			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
 	}
-	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true, "dependencies": map[string]string{name: spec}})
+	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true,
+		"dependencies": map[string]string{name: spec}})
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +55,16 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	if err != nil {
 		return nil, err
 	}
-	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user, "global.npmrc": ""} {
+	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user,
+		"global.npmrc": ""} {
 		if err := os.WriteFile(filepath.Join(work, file), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
-		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registryOptions(),
+	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts",
+		"--omit-lockfile-registry-resolved",
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
+		registryOptions(),
 		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
 	if err := runNPM(ctx, h, "npm:"+name+"@"+spec, foreign.Call{
 		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
@@ -72,7 +77,8 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	}
 	closure, err := project.ParsePackageLock(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "",
+			fmt.Errorf("its dependencies cannot be pinned: %w", err))
 	}
 	return closure, nil
 }
@@ -80,22 +86,26 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 // ownNPMOptions are the options by which npm reads our files in dir and no others, and keeps what
 // it fetched in cache.
 func ownNPMOptions(dir, cache string) []string {
-	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" + filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
-		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" + filepath.Join(dir, "no-shell"), "--node-options="}
+	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" +
+		filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
+		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" +
+			filepath.Join(dir, "no-shell"), "--node-options="}
 }
 
 // registryOptions are the options by which npm takes dependencies from registries alone: not
 // from repositories, for which it would start git and scripts, not from URLs, and not from
 // files here. An npm that does not know them yet has no git, see ownNPM.
 func registryOptions() []string {
-	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none", "--package-lock", "--no-dry-run", "--no-global"}
+	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
+		"--package-lock", "--no-dry-run", "--no-global"}
 }
 
 // retryOptions are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
 // asks an unreachable registry again, and not its own 10 and 60: somebody waits for the answer.
 // There are none if the user's settings say anything of it, as they might not go together.
 func retryOptions(setting func(key string) string) []string {
-	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout"} {
+	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout",
+		"fetch-retry-maxtimeout"} {
 		if setting(key) != "" {
 			return nil
 		}
@@ -140,7 +150,8 @@ func fetchTarballs(ctx context.Context, h *host.Host, o Order, dir string) (*Pac
 	}
 	var all []*document.Subject
 	for _, p := range c.Packages {
-		if p.Ref.IsZero() || !p.Fits(osName, cpu) || slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
+		if p.Ref.IsZero() || !p.Fits(osName, cpu) ||
+			slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
 			continue
 		}
 		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
@@ -176,7 +187,8 @@ func fetchTarballs(ctx context.Context, h *host.Host, o Order, dir string) (*Pac
 		return nil
 	})
 	t.Report = report
-	if err == nil && len(unreadable) > 0 && policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, report).Allowed() {
+	if err == nil && len(unreadable) > 0 &&
+		policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, report).Allowed() {
 		err = errors.Join(unreadable...)
 	}
 	return t, err
@@ -199,14 +211,16 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 	if err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{"package-lock.json": lock, "package.json": manifest, "user.npmrc": nil, "global.npmrc": nil} {
+	for name, data := range map[string][]byte{"package-lock.json": lock, "package.json": manifest, "user.npmrc": nil,
+		"global.npmrc": nil} {
 		if err := os.WriteFile(filepath.Join(t.dir, name), data, 0o600); err != nil {
 			return err
 		}
 	}
 	env := append(tool.HomeVariables(t.dir), "NO_UPDATE_NOTIFIER=1")
 	modules := filepath.Join(t.dir, "node_modules")
-	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache",
+	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc",
+		"--globalconfig=global.npmrc", "--cache=cache",
 		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 	// Scripts start executables of other packages by their links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
@@ -220,7 +234,8 @@ func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *P
 		for _, ref := range t.Scripts {
 			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
 		}
-		if err := runNPM(ctx, h, c.Root.String(), foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: rebuild}); err != nil {
+		if err := runNPM(ctx, h, c.Root.String(),
+			foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: rebuild}); err != nil {
 			return err
 		}
 		if err := removeLinks(modules); err != nil {
@@ -263,12 +278,14 @@ func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
 		file = v.Bin[name]
 	}
 	if file == "" {
-		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "name the executable with 'npx -p PACKAGE EXECUTABLE'",
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version,
+			"name the executable with 'npx -p PACKAGE EXECUTABLE'",
 			errors.New("has no executable to start, or several"))
 	}
 	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
 	if err := archive.CheckInstalledPath(clean); err != nil {
-		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "",
+			fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
 	}
 	return "node_modules/" + v.Name + "/" + clean, nil
 }

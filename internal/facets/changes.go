@@ -43,7 +43,8 @@ func (out *Installation) addChanges(w *workspace.Workspace, a *Assembly) {
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"
-			case c.Before.Version != after.Version || c.Before.Source != after.Source || !evidence.Same(c.Before.Integrity, after.Integrity):
+			case c.Before.Version != after.Version || c.Before.Source != after.Source ||
+				!evidence.Same(c.Before.Integrity, after.Integrity):
 				c.Outcome = "updated"
 			case x.Repaired:
 				c.Outcome = "repaired"

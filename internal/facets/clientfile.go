@@ -66,7 +66,8 @@ func (a *Assembly) serverOwners() map[string]string {
 }
 
 // writeFileEntries changes one client's file; nothing if it is as it is to be.
-func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) ([]durable.File, error) {
+func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
+	owners map[string]string) ([]durable.File, error) {
 	refuse := func(err error) ([]durable.File, error) {
 		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
 	}
@@ -126,7 +127,8 @@ func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, o
 		switch {
 		case data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
 		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
-			if slices.ContainsFunc(kept[i+1:], func(o clients.Original) bool { return o.Added != "" }) || len(wanted) > 0 {
+			if slices.ContainsFunc(kept[i+1:], func(o clients.Original) bool { return o.Added != "" }) ||
+				len(wanted) > 0 {
 				continue
 			}
 		default:
@@ -153,7 +155,10 @@ func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string, o
 		if data, changes, err = clients.Insert(f, data, name, "hallmark", []string{"run", name}); err != nil {
 			return refuse(err)
 		}
-		kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == name })
+		kept = slices.DeleteFunc(kept, func(o clients.Original) bool {
+			return o.Added == clients.AddedEntry &&
+				o.Name == name
+		})
 		for _, c := range changes {
 			kept = append(kept, clients.Original{Change: c})
 		}
@@ -190,7 +195,8 @@ func warnOfStarts(w *workspace.Workspace, f clients.File, data []byte) {
 		_, declared := w.Config.Servers[line.Name]
 		_, locked := w.Lock.Server(line.Name)
 		if ours := line.Project == "" || line.Project == w.Dir; ours && !declared && !locked {
-			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; take it out by hand", s.Name, line.Name), "file", f.Path)
+			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; "+
+				"take it out by hand", s.Name, line.Name), "file", f.Path)
 		}
 	}
 }

@@ -113,7 +113,9 @@ func (a *Assembly) rememberFacets() ([]byte, error) {
 			now.AcceptedLog = log
 		}
 		before, ok := w.Approvals.Facets[name]
-		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) && before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum && before.MaxAge == now.MaxAge {
+		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) &&
+			before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum &&
+			before.MaxAge == now.MaxAge {
 			continue
 		}
 		now.At, changed = w.Host.Now().UTC(), true

@@ -27,7 +27,8 @@ func ComposedEvidence(m *facet.Manifest, subject string, entry project.FacetLock
 		declared[c.Name] = c.Version
 	}
 	e := evidence.Fact(evidence.Claim{
-		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared), Where: facet.ManifestFile,
+		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared),
+		Where: facet.ManifestFile,
 	}, "brings along "+text(entry.Composes))
 	e.Observed.From = project.LockFile + ", composes"
 	return e
@@ -98,7 +99,8 @@ func (x *piece) missingPartsError() error {
 	var missing []string
 	for kind, names := range x.selection.names {
 		for name := range names {
-			if !slices.ContainsFunc(x.Manifest.Deliverables(), func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
+			if !slices.ContainsFunc(x.Manifest.Deliverables(),
+				func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
 				missing = append(missing, string(kind)+" "+name)
 			}
 		}
@@ -107,5 +109,6 @@ func (x *piece) missingPartsError() error {
 		return nil
 	}
 	slices.Sort(missing)
-	return evidence.Errorf(evidence.Validation, x.Subject(), "", fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
+	return evidence.Errorf(evidence.Validation, x.Subject(), "",
+		fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
 }

@@ -58,11 +58,14 @@ type piece struct {
 // NewAssembly opens the store for the facets of w. fresh reports whether a facet is to be resolved
 // anew, whatever the lock has.
 func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*Assembly, error) {
-	from, err := obtain.Open(w, obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log, Progress: o.Progress}, fresh)
+	from, err := obtain.Open(w, obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log,
+		Progress: o.Progress}, fresh)
 	if err != nil {
 		return nil, err
 	}
-	return &Assembly{Sources: from, o: o, readReceipt: sync.OnceValues(func() (*InstalledFiles, error) { return ReadReceipt(w) }), Pieces: map[string]*piece{}}, nil
+	return &Assembly{Sources: from, o: o,
+		readReceipt: sync.OnceValues(func() (*InstalledFiles, error) { return ReadReceipt(w) }),
+		Pieces:      map[string]*piece{}}, nil
 }
 
 // Verdict is the judgement of everything.
@@ -92,10 +95,12 @@ func (a *Assembly) Gather(ctx context.Context) error {
 	for depth := 0; len(round) > 0; depth++ {
 		if depth > MaxDepth {
 			return evidence.Errorf(evidence.Refused, round[0].Want.Name, "",
-				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times", round[0].by[0], MaxDepth))
+				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times",
+					round[0].by[0], MaxDepth))
 		}
 		if n := len(a.Pieces) + len(round); n > maxFacets {
-			return evidence.Errorf(evidence.Refused, project.ConfigFile, "", fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
+			return evidence.Errorf(evidence.Refused, project.ConfigFile, "",
+				fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
 		}
 		if err := a.obtainAll(ctx, round); err != nil {
 			return err
@@ -163,7 +168,8 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 				}
-				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}}, selection: &selection{}}
+				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}},
+					selection: &selection{}}
 				next = append(next, other)
 			}
 			version := cmp.Or(other.Entry.Version, other.Want.Requirement.String())
@@ -174,7 +180,8 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 				}
 				problems = append(problems, &evidence.Error{
 					Subject: c.Name, Kind: evidence.Refused,
-					Err:  fmt.Errorf("%s brings along version %s, and %s wants %s", x.Subject(), c.Version, from, version),
+					Err: fmt.Errorf("%s brings along version %s, and %s wants %s", x.Subject(), c.Version, from,
+						version),
 					Hint: "two versions of a facet cannot be installed side by side; choose versions that agree",
 				})
 				continue
@@ -209,7 +216,8 @@ func (a *Assembly) demandCovered(ctx context.Context) error {
 	var report evidence.Report
 	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
 		entry, ok := a.Workspace.Lock.Facet(name)
-		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name], entry, ok))
+		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name],
+			entry, ok))
 	}
 	for _, name := range books.Facets() {
 		entry, locked := a.Workspace.Lock.Facet(name)
@@ -233,7 +241,8 @@ func (a *Assembly) demandCovered(ctx context.Context) error {
 // BroughtEvidence compares the entry of a facet with what the locked facets that bring it along
 // say of it: a facet names another as NAME@VERSION of the registry, and nothing but a line of
 // hallmark.toml makes a directory or a repository of it.
-func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry project.FacetLock, locked bool) (report evidence.Report) {
+func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry project.FacetLock,
+	locked bool) (report evidence.Report) {
 	_, declared := w.Config.Facets[name]
 	for _, other := range others {
 		by, _ := w.Lock.Facet(other)
@@ -270,7 +279,8 @@ func (p *selection) add(c facet.Composed) {
 	if p.names == nil {
 		p.names = map[facet.Kind]map[string]bool{facet.KindSkill: {}, facet.KindAgent: {}, facet.KindCommand: {}}
 	}
-	for kind, names := range map[facet.Kind][]string{facet.KindSkill: c.Skills, facet.KindAgent: c.Agents, facet.KindCommand: c.Commands} {
+	for kind, names := range map[facet.Kind][]string{facet.KindSkill: c.Skills, facet.KindAgent: c.Agents,
+		facet.KindCommand: c.Commands} {
 		for _, name := range names {
 			p.names[kind][name] = true
 		}

@@ -93,7 +93,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		}
 	}
 	a, err := NewAssembly(w, o, func(name string) bool {
-		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil && req.add.Name == name
+		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil &&
+			req.add.Name == name
 	})
 	if err != nil {
 		return nil, err

@@ -61,10 +61,12 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, err
 	if err != nil {
 		return nil, err
 	}
-	p := &placement{before: before, report: slices.Clone(before.Report), receipt: project.NewReceipt(a.Workspace.Dir), sums: project.NewMaterialized(a.Workspace.Dir)}
+	p := &placement{before: before, report: slices.Clone(before.Report), receipt: project.NewReceipt(a.Workspace.Dir),
+		sums: project.NewMaterialized(a.Workspace.Dir)}
 	ours := receipt.Files()
 	var foreign []string
-	present, err := AllInstalled(a.Workspace, slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
+	present, err := AllInstalled(a.Workspace,
+		slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +100,14 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, err
 			return nil, err
 		}
 		p.written = append(p.written, path)
-		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Data: data, Perm: 0o644})
+		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Data: data,
+			Perm: 0o644})
 	}
 	if len(foreign) > 0 {
 		return nil, &evidence.Error{
-			Subject: a.Workspace.Dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(foreign), "file") + " that Hallmark did not write would be overwritten"),
+			Subject: a.Workspace.Dir, Kind: evidence.Refused,
+			Err: errors.New(evidence.Count(len(foreign), "file") +
+				" that Hallmark did not write would be overwritten"),
 			Detail: "  " + strings.Join(foreign, "\n  ") + "\n", Hint: "move them, or give --force",
 		}
 	}
@@ -132,7 +137,8 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, err
 
 // EditedEvidence is evidence of a file that is not as it was written.
 func EditedEvidence(path string, before, now digest.Digest, forced bool) evidence.Evidence {
-	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here"}
+	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+		Where: "what was installed here"}
 	if !before.IsZero() {
 		c.Want = []digest.Digest{before}
 	}
@@ -162,7 +168,8 @@ func (a *Assembly) outputs(adm policy.Admitted, parts []part) (map[string]output
 		}
 		for _, name := range targetNames(a.Workspace) {
 			for _, file := range part.Paths {
-				o := output{path: targetPath(name, part.Deliverable, file), part: part, file: file, name: name, sum: part.piece.Entry.Assets[file]}
+				o := output{path: targetPath(name, part.Deliverable, file), part: part, file: file, name: name,
+					sum: part.piece.Entry.Assets[file]}
 				if changesOnRender(name, part.Deliverable, file) {
 					data, err := o.bytes()
 					if err != nil {
@@ -171,7 +178,8 @@ func (a *Assembly) outputs(adm policy.Admitted, parts []part) (map[string]output
 					o.data, o.sum = data, digest.FromBytes(data)
 				}
 				if other, ok := outputs[o.path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+o.path+": "+other.part.piece.Subject()+" for "+other.name+", "+o.part.piece.Subject()+" for "+o.name+"\n")
+					collisions = append(collisions, "  "+o.path+": "+other.part.piece.Subject()+" for "+other.name+", "+
+						o.part.piece.Subject()+" for "+o.name+"\n")
 				}
 				outputs[o.path] = o
 			}
@@ -182,12 +190,14 @@ func (a *Assembly) outputs(adm policy.Admitted, parts []part) (map[string]output
 	var names archive.Names
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		if err := names.Add(path); err != nil {
-			return nil, evidence.Errorf(evidence.Refused, a.Workspace.Dir, "choose other targets, or leave out one of the facets", err)
+			return nil, evidence.Errorf(evidence.Refused, a.Workspace.Dir,
+				"choose other targets, or leave out one of the facets", err)
 		}
 	}
 	if len(collisions) > 0 {
 		return nil, &evidence.Error{
-			Subject: a.Workspace.Dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
+			Subject: a.Workspace.Dir, Kind: evidence.Refused,
+			Err:    errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
 			Detail: strings.Join(collisions, ""), Hint: "choose targets that do not share a directory",
 		}
 	}
@@ -206,7 +216,8 @@ func (o output) bytes() ([]byte, error) {
 		return nil, err
 	}
 	if !evidence.Same(x.Entry.Assets[o.file], digest.FromBytes(data)) {
-		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "", errors.New("changed in the store after the audit"))
+		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "",
+			errors.New("changed in the store after the audit"))
 	}
 	return render(o.name, x.Manifest, o.part.Deliverable, o.file, data)
 }
@@ -276,7 +287,8 @@ func hashInstalled(name string) (d digest.Digest, exists bool, err error) {
 	case err != nil:
 		return d, false, err
 	case info.IsDir():
-		return d, true, evidence.Errorf(evidence.Refused, name, "move it away", errors.New("is a directory, where a file is to be"))
+		return d, true, evidence.Errorf(evidence.Refused, name, "move it away",
+			errors.New("is a directory, where a file is to be"))
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
@@ -295,7 +307,8 @@ var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 func receiptPath(w *workspace.Workspace) string {
 	sum := sha256.Sum256([]byte(w.Dir))
 	name := unusual.ReplaceAllString(filepath.Base(w.Dir), "_")
-	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+".json")
+	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+
+		".json")
 }
 
 func materializedPath(w *workspace.Workspace) string {

@@ -51,7 +51,9 @@ func (s ServerStatus) Rollback() bool {
 }
 
 func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
-	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...), " ")}
+	out := ServerStatus{Name: s.Name,
+		Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...),
+			" ")}
 	entry, ok := w.Lock.Server(s.Name)
 	if !ok {
 		return out
@@ -64,7 +66,8 @@ func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 // findLatest asks the source of a server what it has now, or takes version where that is not
 // empty. An exact version in the declaration is moved: next is how the server is declared
 // then. A range or a tag stays, and is resolved anew.
-func findLatest(ctx context.Context, w *workspace.Workspace, s project.Server, version string) (status ServerStatus, next project.Server, err error) {
+func findLatest(ctx context.Context, w *workspace.Workspace,
+	s project.Server, version string) (status ServerStatus, next project.Server, err error) {
 	status, next = serverStatus(w, s), s
 	if s.Record != "" {
 		name, _, _ := host.CutLast(s.Record, "@")
@@ -88,7 +91,8 @@ func findLatest(ctx context.Context, w *workspace.Workspace, s project.Server, v
 		return status, next, nil
 	case !lockentry.Downloads(t, s.Arguments):
 		if version != "" {
-			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+", then run 'hallmark pin "+s.Name+"'",
+			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+
+				", then run 'hallmark pin "+s.Name+"'",
 				errors.New("is no package whose version could be set"))
 		} else if s.Source != "" {
 			status.Wanted, status.Newest, err = latestSource(ctx, w, s)
@@ -113,7 +117,8 @@ func findLatest(ctx context.Context, w *workspace.Workspace, s project.Server, v
 	versions[0] = status.Wanted
 	arguments, ok := t.Spell(versions...)
 	if !ok {
-		return status, next, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("its command line cannot name the version %+q", status.Wanted))
+		return status, next, evidence.Errorf(evidence.Refused, s.Name, "",
+			fmt.Errorf("its command line cannot name the version %+q", status.Wanted))
 	}
 	next.Arguments = arguments
 	return status, next, nil
@@ -170,9 +175,11 @@ const (
 )
 
 // resolveVersion is the version that the ecosystem's own resolver finds for what t names.
-func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Server, t launcher.Target, f versionChoice) (string, error) {
+func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Server, t launcher.Target,
+	f versionChoice) (string, error) {
 	of := t.Packages[0]
-	defer w.Host.Announce("asking %s for the newest version of %s", pin.Request{From: of.Ecosystem}.RegistryName(), s.Name)()
+	defer w.Host.Announce("asking %s for the newest version of %s", pin.Request{From: of.Ecosystem}.RegistryName(),
+		s.Name)()
 	if of.Ecosystem == launcher.NPM {
 		spec := map[versionChoice]string{asDeclared: of.Spec, declaredOrNewer: ">=" + of.Ref.Version()}[f]
 		closure, err := closure.ResolveNPM(ctx, w.Host, of.Name, spec)
@@ -213,7 +220,8 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 		}
 		with = append(with, requirement)
 	}
-	prog, err := program.OpenPackageRuntime(ctx, w, s.Name, project.EngineUV, project.Approval{Path: w.Host.Getenv("PATH")})
+	prog, err := program.OpenPackageRuntime(ctx, w, s.Name, project.EngineUV,
+		project.Approval{Path: w.Host.Getenv("PATH")})
 	if prog != nil {
 		defer prog.Close()
 	}

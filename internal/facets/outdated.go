@@ -151,7 +151,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 			if err != nil {
 				return out, err
 			}
-			report = append(report, pin.ImageTagEvidence(*s.Locked, evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
+			report = append(report, pin.ImageTagEvidence(*s.Locked,
+				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
 		}
 	}
 	gone, err := lockentry.GoneEvidence(w)
@@ -164,7 +165,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 }
 
 // outdatedGit asks which commit is meant now.
-func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
+func (s *FacetStatus) outdatedGit(ctx context.Context,
+	w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
 	if f.Commit != "" {
 		s.Wanted = f.Commit
 		return nil, nil
@@ -186,7 +188,8 @@ func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace.Workspace, f
 
 // Rollback reports whether what an upgrade takes is older than what is locked.
 func (s FacetStatus) Rollback() bool {
-	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.IsOlder("", s.Wanted, s.Locked.Version)
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry &&
+		artifact.IsOlder("", s.Wanted, s.Locked.Version)
 }
 
 // Outdated reports whether there is something that an upgrade would take.

@@ -136,7 +136,8 @@ func (p *PlacedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 
 func leftoverEvidence(at string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock,
+		Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
 	}, "a file that was installed on this machine")
 	e.Observed.From = at
 	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
@@ -175,7 +176,8 @@ func (p *PlacedFacets) expectedFiles() (map[string]*placedFile, error) {
 		for _, d := range f.deliverables() {
 			for _, target := range targetNames(p.Workspace) {
 				for _, member := range d.Paths {
-					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member], picked: f.selection.has(d)}
+					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member],
+						picked: f.selection.has(d)}
 					if d.Kind == facet.KindSkill {
 						at.skill = path.Dir(targetPath(target, d, d.Paths[0]))
 					}
@@ -211,14 +213,16 @@ func (f placedFacet) deliverables() []facet.Deliverable {
 			if kind == "commands" {
 				of = facet.KindCommand
 			}
-			out = append(out, facet.Deliverable{Kind: of, Name: strings.TrimSuffix(rest, ".md"), Paths: []string{member}})
+			out = append(out, facet.Deliverable{Kind: of, Name: strings.TrimSuffix(rest, ".md"),
+				Paths: []string{member}})
 		case kind == "skills":
 			name, file, ok := strings.Cut(rest, "/")
 			if !ok {
 				continue
 			}
 			if skills[name] == nil {
-				skills[name] = &facet.Deliverable{Kind: facet.KindSkill, Name: name, Paths: []string{path.Join("skills", name, "SKILL.md")}}
+				skills[name] = &facet.Deliverable{Kind: facet.KindSkill, Name: name,
+					Paths: []string{path.Join("skills", name, "SKILL.md")}}
 			}
 			if file != "SKILL.md" {
 				skills[name].Paths = append(skills[name].Paths, member)
@@ -245,7 +249,9 @@ func (f placedFacet) targetDigest(target string, d facet.Deliverable, member str
 		return digest.Digest{}, err
 	}
 	if !evidence.Same(asset, digest.FromBytes(data)) {
-		return digest.Digest{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(f.entry.Subject(f.name), member), "", errors.New("changed in the store after the audit"))
+		return digest.Digest{}, evidence.Errorf(evidence.Integrity,
+			facet.MemberSubject(f.entry.Subject(f.name), member), "",
+			errors.New("changed in the store after the audit"))
 	}
 	text, err := render(target, f.manifest, d, member, data)
 	return digest.FromBytes(text), err
@@ -253,7 +259,8 @@ func (f placedFacet) targetDigest(target string, d facet.Deliverable, member str
 
 // evidence says whether the file at a path is the locked one.
 func (f *placedFile) evidence(path string) evidence.Report {
-	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: project.LockFile + ", " + f.of}
+	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock,
+		Where: project.LockFile + ", " + f.of}
 	o := evidence.Observed{From: path}
 	if f.now.IsZero() {
 		o.Text = "no regular file"
@@ -262,19 +269,23 @@ func (f *placedFile) evidence(path string) evidence.Report {
 	}
 	switch {
 	case !f.present && f.picked:
-		return evidence.Report{evidence.Miss(c, evidence.Lock, "the rest of "+f.of+" is installed here", "run 'hallmark install --frozen', which puts it back")}
+		return evidence.Report{evidence.Miss(c, evidence.Lock, "the rest of "+f.of+" is installed here",
+			"run 'hallmark install --frozen', which puts it back")}
 	case !f.present:
 		return nil
 	case f.sum.IsZero() && evidence.Same(f.asset, f.now):
 		c.Want = []digest.Digest{f.asset}
 		return evidence.Report{evidence.Compare(c, o)}
 	case f.sum.IsZero():
-		return evidence.Report{evidence.CannotVerify(c, evidence.NotFound, "the contents that it was made from are not in this machine's store; run 'hallmark install --frozen' first")}
+		return evidence.Report{evidence.CannotVerify(c, evidence.NotFound,
+			"the contents that it was made from are not in this machine's store; "+
+				"run 'hallmark install --frozen' first")}
 	}
 	c.Want = []digest.Digest{f.sum}
 	e := evidence.Compare(c, o)
 	if e.Outcome != evidence.Match {
-		e.Outcome, e.Cause, e.Reason = evidence.Mismatch, "", "is not as the lock has it; 'hallmark install --force' puts it back"
+		e.Outcome, e.Cause, e.Reason = evidence.Mismatch, "",
+			"is not as the lock has it; 'hallmark install --force' puts it back"
 	}
 	return evidence.Report{e}
 }
@@ -330,7 +341,8 @@ func (p *PlacedFacets) findExtra(files map[string]*placedFile) (report evidence.
 
 func extraEvidence(at, of string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of,
+		Where: project.LockFile,
 	}, "a file that is not of it")
 	e.Observed.From = at
 	e.Reason = "lies in the directory of a locked skill, and no claim covers it; move it away"

@@ -65,7 +65,8 @@ func (a *Assembly) addExtraEvidence(p *placement, outputs map[string]output) err
 // keptEvidence is what an installation that may keep a file says of an extra one, as it does
 // of an edited one.
 func keptEvidence(e evidence.Evidence) evidence.Evidence {
-	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text, Where: e.Where}
+	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text,
+		Where: e.Where}
 	out := evidence.Fact(c, e.Observed.Text)
 	out.Observed.From, out.Reason = e.Observed.From, e.Reason
 	return out

@@ -47,10 +47,12 @@ func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 	case !declared:
 		return s, true, nil
 	case mine.Facet != x.Want.Name:
-		return s, false, evidence.Errorf(evidence.Refused, name, "rename or remove yours, or leave those of facets out with --no-servers",
+		return s, false, evidence.Errorf(evidence.Refused, name,
+			"rename or remove yours, or leave those of facets out with --no-servers",
 			fmt.Errorf("is declared by %s line %d and by %s", project.ConfigFile, mine.Line, x.Subject()))
 	}
-	s.Line, s.Variables, s.OnDrift, s.Kinds, s.Requests = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds, mine.Requests
+	s.Line, s.Variables, s.OnDrift, s.Kinds, s.Requests = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds,
+		mine.Requests
 	return s, true, nil
 }
 
@@ -72,7 +74,8 @@ func (a *Assembly) containerEngine(name string) string {
 // pinServers pins what the facets declare and the lock does not have so yet, and returns the
 // names of all of theirs that are locked, and the files that change. What no facet declares
 // any more leaves the lock.
-func (a *Assembly) pinServers(ctx context.Context, o Servers, out *Installation) (names []string, files []durable.File, err error) {
+func (a *Assembly) pinServers(ctx context.Context,
+	o Servers, out *Installation) (names []string, files []durable.File, err error) {
 	var (
 		wanted   []project.Server
 		problems []error
@@ -105,7 +108,8 @@ func (a *Assembly) pinServers(ctx context.Context, o Servers, out *Installation)
 		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
 		switch {
 		case a.o.Frozen:
-			return nil, nil, evidence.Errorf(evidence.Refused, subject, "run 'hallmark install' without --frozen, and commit the lock",
+			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+				"run 'hallmark install' without --frozen, and commit the lock",
 				errors.New("is a server that is not locked as the facet declares it"))
 		case a.o.Dry:
 			out.Servers = append(out.Servers, subject)
@@ -123,7 +127,8 @@ func (a *Assembly) pinServers(ctx context.Context, o Servers, out *Installation)
 			}
 		}
 		if !begin {
-			return nil, nil, evidence.Errorf(evidence.Refused, subject, "--yes consents, --no-servers installs the rest of the facet",
+			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+				"--yes consents, --no-servers installs the rest of the facet",
 				errors.New("is a server that would be started to see what it shows, and nobody consented"))
 		}
 		p := &pin.Pinning{Workspace: a.Workspace, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
@@ -139,7 +144,8 @@ func (a *Assembly) pinServers(ctx context.Context, o Servers, out *Installation)
 	if !a.o.Frozen {
 		for _, name := range a.Workspace.Lock.Servers() {
 			entry, _ := a.Workspace.Lock.Server(name)
-			if entry.Launch.Facet == "" || slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
+			if entry.Launch.Facet == "" ||
+				slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
 				continue
 			}
 			if _, held := a.Pieces[entry.Launch.Facet]; held && o.Skip {
@@ -188,9 +194,12 @@ func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.Ser
 	d, ok := m.Servers[name]
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
-		d.Image != "" && lockentry.RunsImage(launcher.Parse(l.Command, l.Arguments)) && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
-		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) && maps.Equal(l.Environment, d.Env))
-	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Text: "as " + subject + " declares it", Where: project.LockFile}
+		d.Image != "" && lockentry.RunsImage(launcher.Parse(l.Command, l.Arguments)) &&
+			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
+		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
+			maps.Equal(l.Environment, d.Env))
+	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock,
+		Text: "as " + subject + " declares it", Where: project.LockFile}
 	if same {
 		return evidence.Fact(c, c.Text)
 	}

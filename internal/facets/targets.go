@@ -36,15 +36,18 @@ var targets = map[string]target{
 	},
 	project.TargetOpencode: {
 		marks:  []string{".opencode", "opencode.json", "opencode.jsonc"},
-		skills: ".opencode/skills", agents: ".opencode/agents", agent: ".md", commands: ".opencode/commands", command: ".md",
+		skills: ".opencode/skills", agents: ".opencode/agents", agent: ".md", commands: ".opencode/commands",
+		command: ".md",
 	},
 	project.TargetCursor: {
 		marks:  []string{".cursor", ".cursorrules"},
 		skills: ".cursor/skills", agents: ".cursor/agents", agent: ".md", commands: ".cursor/commands", command: ".md",
 	},
 	project.TargetCopilot: {
-		marks:  []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents", ".github/prompts"},
-		skills: ".github/skills", agents: ".github/agents", agent: ".agent.md", commands: ".github/prompts", command: ".prompt.md",
+		marks: []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents",
+			".github/prompts"},
+		skills: ".github/skills", agents: ".github/agents", agent: ".agent.md", commands: ".github/prompts",
+		command: ".prompt.md",
 	},
 }
 

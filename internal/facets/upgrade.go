@@ -55,7 +55,8 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 		server, version, _ := strings.Cut(name, "@")
 		if _, ok := w.Config.Servers[server]; !ok {
 			done()
-			return out, project.NoSuch("server or facet", project.ConfigFile, name, slices.Concat(w.ServerNames(), w.FacetNames()))
+			return out, project.NoSuch("server or facet", project.ConfigFile, name,
+				slices.Concat(w.ServerNames(), w.FacetNames()))
 		}
 		u.named[server] = version
 	}
@@ -74,7 +75,8 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 		return out, err
 	}
 	if anyFacet {
-		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
+		out.Facets, err = installFacets(ctx, h, dir, o.Facets,
+			facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
 		out.Written, err = u.pinServersAlone(ctx, h, dir)
@@ -125,7 +127,8 @@ func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string)
 
 // pinOutdated pins those that are outdated. It returns the files that change, save for the
 // lock, whose new entries w has; and hallmark.toml, nil if it stays.
-func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte, err error) {
+func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte,
+	err error) {
 	w.LogOptions = u.o.Pin.Log
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
 		version, named := u.named[name]
@@ -134,7 +137,8 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace) (file
 		case !named && (!u.all || !locked || u.o.Facets.Offline):
 			continue
 		case !locked:
-			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first", errors.New("is not locked"))
+			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first",
+				errors.New("is not locked"))
 		case u.o.Facets.Offline:
 			return nil, nil, obtain.OfflineError(name)
 		}

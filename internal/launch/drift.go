@@ -46,7 +46,8 @@ func (l *Launch) mayWriteNotice(n int) bool {
 // WriteNote writes down which items drifted, and the surface that was seen, nil if it has no
 // canonical form.
 func (l *Launch) WriteNote(items map[string]project.DriftItem, canonical []byte) {
-	note := project.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface, Items: items, Surface: canonical}
+	note := project.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface,
+		Items: items, Surface: canonical}
 	data, err := note.Encode()
 	if err == nil {
 		err = os.MkdirAll(l.Workspace.State, 0o700)

@@ -60,7 +60,8 @@ func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exi
 }
 
 // runWithoutAsking is Run, without asking anybody.
-func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
+func runWithoutAsking(ctx context.Context, h *host.Host, dir,
+	name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
 		return 0, judged, err
@@ -95,7 +96,8 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	if err != nil {
 		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests, Stderr: o.Stderr, Log: o.Log}
+	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
+		Stderr: o.Stderr, Log: o.Log}
 	if locked {
 		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
 		options.Observed = func(r guard.Report) { l.noteDrift(r) }
@@ -136,7 +138,8 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 // start it. The caller closes the program, which may be there beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Type == "http" && len(l.Options.Arguments) > 0 {
-		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "", errors.New("a server that is reached by its URL takes no arguments"))
+		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "",
+			errors.New("a server that is reached by its URL takes no arguments"))
 	}
 	books, err := l.Workspace.Books()
 	if err != nil {

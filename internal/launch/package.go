@@ -20,7 +20,8 @@ import (
 // preparePackage finds or makes the installed tree. The tree of a lock is used from the
 // store only if this machine made it from the closure itself, or the lock is trusted:
 // that a tree follows from the closure is something that a lock merely says.
-func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, dependencies *project.Closure) (*program.Program, error) {
+func (l *Launch) preparePackage(ctx context.Context, approval project.Approval,
+	dependencies *project.Closure) (*program.Program, error) {
 	name := l.Declared.Name
 	st, err := l.Workspace.Host.Store()
 	if err != nil {
@@ -73,7 +74,8 @@ func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, 
 			l.report = append(l.report, prog.Report...)
 		}
 		in, err = program.Install(ctx, l.Workspace, st, program.InstallRequest{
-			Server: name, Platform: key, Closure: dependencies, Runtime: prog.Runtime, Where: project.ClosureSubject(name), Want: locked, Made: made, Scripts: l.Entry.Closure.Scripts,
+			Server: name, Platform: key, Closure: dependencies, Runtime: prog.Runtime,
+			Where: project.ClosureSubject(name), Want: locked, Made: made, Scripts: l.Entry.Closure.Scripts,
 			Fetched: func(t *closure.Packages) (evidence.Report, error) {
 				if t.Wheel != nil && t.Ref.String() != l.Entry.Ref {
 					return nil, nil // another platform's wheel, which the closure vouches for

@@ -73,8 +73,10 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 // launchLineEvidence says whether this machine approved the launch line of a server that is not
 // locked.
 func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
-	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine, Where: "what was approved on this machine"}
-	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()}, From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
+	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine,
+		Where: "what was approved on this machine"}
+	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()},
+		From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
 	if l.fromCommandLine {
 		return evidence.Waive(c, o, "named on the command line")
 	}
@@ -97,7 +99,8 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 	}
 	d := project.ExtraDigest(l.Options.Arguments)
 	c := lockentry.ArgumentsClaim(l.Declared.Name)
-	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d}, From: "the command line"}
+	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d},
+		From: "the command line"}
 	switch {
 	case l.Declared.Extra != "":
 		return evidence.Report{evidence.Waive(c, o, lockentry.WhyArgumentsWaived(l.Declared))}
@@ -107,7 +110,8 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 		c.Want = []digest.Digest{d}
 	}
 	e := evidence.Compare(c, o)
-	e.Fix = "run 'hallmark review " + l.Declared.Name + " -- " + host.QuoteArguments(l.Options.Arguments) + "'; 'extra_arguments = \"any\"' in its table lets all pass"
+	e.Fix = "run 'hallmark review " + l.Declared.Name + " -- " + host.QuoteArguments(l.Options.Arguments) +
+		"'; 'extra_arguments = \"any\"' in its table lets all pass"
 	return evidence.Report{e}
 }
 
@@ -118,6 +122,8 @@ func runtimeEvidence(name string, a project.Approval, p *program.Program) eviden
 		return nil
 	}
 	return evidence.Report{evidence.Miss(evidence.Claim{
-		Subject: p.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Where: "what was approved on this machine",
-	}, evidence.Machine, "the approval of "+name+" does not say which program starts it", "run 'hallmark review "+name+"'")}
+		Subject: p.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+		Where: "what was approved on this machine",
+	}, evidence.Machine, "the approval of "+name+" does not say which program starts it", "run 'hallmark review "+name+
+		"'")}
 }

@@ -26,7 +26,8 @@ import (
 
 // CheckEntry compares a local command with its lock entry without starting it. A command that 'run'
 // would refuse to open is evidence too, and no error.
-func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock,
+	approval project.Approval) (evidence.Report, error) {
 	path := approval.Path
 	if path == "" {
 		path = w.Host.Getenv("PATH")
@@ -70,7 +71,8 @@ func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidenc
 		return nil
 	}
 	return evidence.Report{{
-		Claim:   evidence.Claim{Subject: p.Server, Scheme: evidence.Launch, Authority: evidence.Lock, Text: locked.Ref, Where: project.LockFile + ", ref"},
+		Claim: evidence.Claim{Subject: p.Server, Scheme: evidence.Launch, Authority: evidence.Lock, Text: locked.Ref,
+			Where: project.LockFile + ", ref"},
 		Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: p.OwnKey, From: "the command line"},
 		Reason: "the command line starts another file than the one that the entry is of",
 	}}
@@ -105,14 +107,16 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
-		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "",
+			fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	found, err := w.FindCommand(s.Command, path)
 	if err != nil {
 		return p, nil, err
 	}
 	if manager, _ := foreign.ShimManager(found); manager != "" && target.File == "" {
-		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
+			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.Executable, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
@@ -120,7 +124,8 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
 	r = &readSet{
-		w: w, p: p, arguments: s.Arguments, algorithms: s.Verify.Algorithms(), items: map[string]readItem{}, walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
+		w: w, p: p, arguments: s.Arguments, algorithms: s.Verify.Algorithms(), items: map[string]readItem{},
+		walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
 		hashed: map[string]evidence.Observed{p.Executable.Path(): p.Executable.Observed()},
 	}
 	if target.File == "" {
@@ -130,11 +135,13 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 	}
 	if name, args, first := p.Executable.Interpreter(); first {
 		if target.File != "" {
-			return p, nil, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(tool.ShimHint(w, found), "name the interpreter itself in 'command'"),
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name,
+				cmp.Or(tool.ShimHint(w, found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
 		if why := launcher.CheckShebang(name, args, p.Executable.Path()); why != "" {
-			return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name,
+				"name the interpreter itself in 'command', and the script as its first argument",
 				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 		}
 		if err := openInterpreter(p, w, name, approved); err != nil {
@@ -192,7 +199,8 @@ func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher
 		return t // which says more
 	}
 	// One program that is many goes by the name that it is called by.
-	if real := host.RealPath(found); launcher.RunsOtherCode(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
+	if real := host.RealPath(found); launcher.RunsOtherCode(real) &&
+		!strings.HasPrefix(filepath.Base(real), "busybox") {
 		return launcher.Parse(real, s.Arguments)
 	}
 	return t

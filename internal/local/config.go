@@ -31,7 +31,8 @@ var dotenvs = []string{".env", ".env.local", ".env.development", ".env.productio
 	".env.development.local", ".env.production.local", ".env.test.local"}
 
 // ignoredKeys are keys of configuration files whose values name nothing that is loaded.
-var ignoredKeys = []string{"include", "exclude", "files", "outDir", "rootDir", "declarationDir", "tsBuildInfoFile", "typeRoots", "types", "lib", "references",
+var ignoredKeys = []string{"include", "exclude", "files", "outDir", "rootDir", "declarationDir", "tsBuildInfoFile",
+	"typeRoots", "types", "lib", "references",
 	"$schema", "name", "version", "description", "license"}
 
 // quietBun makes bun read less. Where the #! line of the script starts it, that can be told nothing.
@@ -105,7 +106,8 @@ func (m *modules) applies(name string) bool {
 	case "deno":
 		return strings.HasPrefix(name, "deno.json") || m.maps[name]
 	case "bun":
-		return name == "bunfig.toml" || name != "package.json" && !strings.HasPrefix(name, "deno.") && (m.importsByName || len(m.wideDirs) > 0)
+		return name == "bunfig.toml" || name != "package.json" && !strings.HasPrefix(name, "deno.") &&
+			(m.importsByName || len(m.wideDirs) > 0)
 	}
 	return false
 }
@@ -174,7 +176,8 @@ func (m *modules) loadMapped(base, text, key string) error {
 		if key == "extends" || key == "importMap" {
 			m.configs, m.maps[filepath.Base(name)] = append(m.configs, name), true
 		}
-	case pattern || strings.HasSuffix(before, "/") || slices.Contains([]string{"workspace", "members", "links", "patch", "rootDirs"}, key):
+	case pattern || strings.HasSuffix(before, "/") ||
+		slices.Contains([]string{"workspace", "members", "links", "patch", "rootDirs"}, key):
 		m.widen(name)
 	}
 	return nil

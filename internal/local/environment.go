@@ -28,11 +28,13 @@ var sitePackages = &treeKind{skip: func(rel string, dir bool) bool {
 	case in == "":
 		return name == ".lock"
 	}
-	return strings.HasSuffix(in, ".dist-info/") && strings.Count(in, "/") == 1 && slices.Contains(closure.InstallerNotes, name)
+	return strings.HasSuffix(in, ".dist-info/") && strings.Count(in, "/") == 1 &&
+		slices.Contains(closure.InstallerNotes, name)
 }}
 
 // siteDirectories are where an environment has its packages, by the systems and pythons.
-var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages", "site-packages",
+var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages",
+	"site-packages",
 	"lib/*/dist-packages", "local/lib/*/dist-packages"}
 
 // findEnvironment is the environment of python's in the project whose interpreter is started, "" if
@@ -67,7 +69,8 @@ func (r *readSet) addEnvironment(dir string) error {
 				err = r.findAddedPaths(site)
 			}
 			if err != nil {
-				return evidence.Errorf(evidence.Refused, r.p.Server, "declare the server as a package, whose dependencies are locked one by one: command = \"uvx\"",
+				return evidence.Errorf(evidence.Refused, r.p.Server,
+					"declare the server as a package, whose dependencies are locked one by one: command = \"uvx\"",
 					fmt.Errorf("the packages of its environment cannot be covered: %w", err))
 			}
 		}
@@ -126,7 +129,8 @@ func pathLines(data []byte) (out []string) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = strings.TrimRight(line, " \t\v\f")
-		if line == "" || line[0] == '#' || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t") || strings.ContainsRune(line, 0) {
+		if line == "" || line[0] == '#' || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t") ||
+			strings.ContainsRune(line, 0) {
 			continue
 		}
 		out = append(out, line)

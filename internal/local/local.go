@@ -27,8 +27,8 @@ import (
 )
 
 // readSet is what a local program may read as code besides itself, by keys of the lock: finders
-// add the files and trees, and addEvidence hashes each once and compares it with the lock. A file that was edited is a mismatch, one that was added is part of no
-// fingerprint.
+// add the files and trees, and addEvidence hashes each once and compares it with the lock. A file
+// that was edited is a mismatch, one that was added is part of no fingerprint.
 type readSet struct {
 	w          *workspace.Workspace
 	p          *program.Program
@@ -77,7 +77,8 @@ func (r *readSet) addFile(path string) (fresh bool, err error) {
 	}
 	r.taken[path] = true
 	if r.count, r.bytes = r.count+1, r.bytes+info.Size(); r.count > maxFound || r.bytes > maxFoundBytes {
-		return false, fmt.Errorf("the script may load more than %d files or %d bytes beside it", maxFound, maxFoundBytes)
+		return false, fmt.Errorf("the script may load more than %d files or %d bytes beside it", maxFound,
+			maxFoundBytes)
 	}
 	r.addItem(r.w.LockKey(path, relativePath(r.w, path)), readItem{path: path})
 	return true, nil
@@ -152,13 +153,15 @@ func (r *readSet) addEvidence(ctx context.Context, locked *project.ServerLock) e
 		if locked == nil || known || row.named {
 			p.AddSubject(c, o)
 			if e := &p.Report[len(p.Report)-1]; known && row.kind != nil {
-				e.Fix = "these are not the packages that were locked: install them again, or 'hallmark pin " + p.Server + "' if you did"
+				e.Fix = "these are not the packages that were locked: install them again, or 'hallmark pin " +
+					p.Server + "' if you did"
 			}
 			continue
 		}
 		c.Scheme, c.Text = evidence.Unhashed, "nothing but what was pinned that "+p.OwnKey+" may load"
 		e := evidence.Fact(c, key)
-		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server + "' shows it and locks it"
+		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
+			"' shows it and locks it"
 		p.Report = append(p.Report, e)
 	}
 	return nil
@@ -181,7 +184,8 @@ func (c command) open(ctx context.Context, finders ...finder) (p *program.Progra
 			if classified := (*evidence.Error)(nil); errors.As(err, &classified) {
 				return p, err
 			}
-			return p, evidence.Errorf(evidence.Refused, s.Name, "give the script a directory of its own; of python, '-P' before it loads nothing from there", err)
+			return p, evidence.Errorf(evidence.Refused, s.Name,
+				"give the script a directory of its own; of python, '-P' before it loads nothing from there", err)
 		}
 	}
 	if err := r.addEvidence(ctx, locked); err != nil {
@@ -200,13 +204,15 @@ func (c command) open(ctx context.Context, finders ...finder) (p *program.Progra
 // OpenNamed opens what a declared command line names, without what its script finds by itself: no
 // lock says what that was. locked may be nil. Of approval it uses the path that is searched, and
 // the runtime that was approved, nil for none.
-func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, approval project.Approval) (*program.Program, error) {
+func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock,
+	approval project.Approval) (*program.Program, error) {
 	return command{w, s, locked, approval}.open(ctx, findNamedFiles)
 }
 
 // OpenLocked opens what a declared command line names, and all that it may read. locked may be nil,
 // and approval is used as [OpenNamed] does.
-func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, approval project.Approval) (*program.Program, error) {
+func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock,
+	approval project.Approval) (*program.Program, error) {
 	return command{w, s, locked, approval}.open(ctx, findNamedFiles, findLoadedFiles)
 }
 

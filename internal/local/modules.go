@@ -144,7 +144,8 @@ func (m *modules) follow(file, top string) error {
 			m.widen(top)
 			m.noteComputed(cmp.Or(string(imp.Kind), "code that is not read"))
 		case plugin.IsCore(spec):
-			m.importsByName = m.importsByName || m.p.Script.Language == "bun" && !strings.Contains(spec, ":") // what tsconfig.json may map
+			// what tsconfig.json may map
+			m.importsByName = m.importsByName || m.p.Script.Language == "bun" && !strings.Contains(spec, ":")
 		case strings.HasPrefix(spec, "data:"):
 		case isFile || filepath.IsAbs(spec):
 			err = m.loadCandidates(filepath.FromSlash(path), 0)

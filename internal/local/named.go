@@ -23,10 +23,12 @@ import (
 const maxNamed = 1 << 14
 
 // codeSuffixes are those of files that programs load or run.
-var codeSuffixes = strings.Fields(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .node .wasm .wat .py .pyw .pyc .pyz .rb .pl .pm .php .phar .lua .luac
-	.sh .bash .zsh .ksh .fish .csh .ps1 .psm1 .psd1 .bat .cmd .com .exe .msi .vbs .wsf .jar .war .class .java .jsh .groovy .gradle .kts .kt .scala
-	.sc .clj .cljs .bb .rkt .scm .ss .sls .lisp .lsp .fasl .el .elc .fnl .hy .janet .r .jl .tcl .tk .exp .awk .gawk .sed .ed .sql .vim .so .dylib .dll
-	.dart .cs .csx .fs .fsx .vb .go .rs .zig .nim .v .d .cr .swift .exs .ex .erl .escript .beam .hs .lhs .ml .mli .sml .nix .dhall .mk .gdb .gp .m .nu .raku .p6 .applescript .scpt`)
+var codeSuffixes = strings.Fields(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .node .wasm .wat .py .pyw .pyc .pyz .rb .pl .pm .php .phar
+	.lua .luac .sh .bash .zsh .ksh .fish .csh .ps1 .psm1 .psd1 .bat .cmd .com .exe .msi .vbs .wsf .jar
+	.war .class .java .jsh .groovy .gradle .kts .kt .scala .sc .clj .cljs .bb .rkt .scm .ss .sls .lisp
+	.lsp .fasl .el .elc .fnl .hy .janet .r .jl .tcl .tk .exp .awk .gawk .sed .ed .sql .vim .so .dylib
+	.dll .dart .cs .csx .fs .fsx .vb .go .rs .zig .nim .v .d .cr .swift .exs .ex .erl .escript .beam .hs
+	.lhs .ml .mli .sml .nix .dhall .mk .gdb .gp .m .nu .raku .p6 .applescript .scpt`)
 
 // isCode reports whether a file is executable, begins as a script or program does, or is called
 // as code is. Everything else is data, which a server may change.
@@ -46,7 +48,8 @@ func beginsAsProgram(name string) bool {
 	defer f.Close()
 	head := make([]byte, 4)
 	n, _ := io.ReadFull(f, head)
-	for _, magic := range []string{"#!", "MZ", "\x7fELF", "\x00asm", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce"} {
+	for _, magic := range []string{"#!", "MZ", "\x7fELF", "\x00asm", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe",
+		"\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce"} {
 		if strings.HasPrefix(string(head[:n]), magic) {
 			return true
 		}
@@ -70,7 +73,8 @@ func findNamedFiles(r *readSet) error {
 		}
 	}
 	if len(names)*len(dirs) > maxNamed {
-		return evidence.Errorf(evidence.Refused, p.Server, "put them into a file", errors.New("its arguments name too many files to be covered"))
+		return evidence.Errorf(evidence.Refused, p.Server, "put them into a file",
+			errors.New("its arguments name too many files to be covered"))
 	}
 	seen := maps.Clone(r.taken)
 	for _, name := range names {
@@ -79,7 +83,8 @@ func findNamedFiles(r *readSet) error {
 				return err
 			}
 		}
-		if found, err := workspace.FindIn(p.Path, name); err == nil && !strings.ContainsAny(name, `/\`) && w.Contains(found) {
+		if found, err := workspace.FindIn(p.Path, name); err == nil && !strings.ContainsAny(name, `/\`) &&
+			w.Contains(found) {
 			if err := r.addNamed(found, name, seen); err != nil {
 				return err
 			}
@@ -91,7 +96,8 @@ func findNamedFiles(r *readSet) error {
 // addNamed takes a file that is code and no program of the machine's, once by whatever name.
 func (r *readSet) addNamed(file, name string, seen map[string]bool) error {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || !isCode(file, info) || !r.w.Contains(file) && isMachineProgram(file, info) {
+	if err != nil || !info.Mode().IsRegular() || !isCode(file, info) || !r.w.Contains(file) &&
+		isMachineProgram(file, info) {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(file)
@@ -114,14 +120,18 @@ func isMachineProgram(file string, info os.FileInfo) bool {
 // of options, lists and command lines ("--load=x.js", "EXEC:x.sh", "@x.jar", "node x.js"), and
 // what follows a short option ("-fx.awk").
 func argumentNames(word string) []string {
-	out := append([]string{word}, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\r\n=,:;@!'\"`()[]{}<>|&$", r) })...)
+	out := append([]string{word}, strings.FieldsFunc(word,
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n=,:;@!'\"`()[]{}<>|&$", r) })...)
 	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
 		out = append(out, word[2:])
 	}
 	if _, value, ok := strings.Cut(word, "="); ok { // a name with blanks
 		out = append(out, value)
 	}
-	out = slices.DeleteFunc(out, func(s string) bool { return s == "" || s == "." || len(s) > 4096 || strings.ContainsRune(s, 0) })
+	out = slices.DeleteFunc(out, func(s string) bool {
+		return s == "" || s == "." || len(s) > 4096 ||
+			strings.ContainsRune(s, 0)
+	})
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -154,8 +164,11 @@ func refuseWrapper(p *program.Program, w *workspace.Workspace, command string, w
 }
 
 func wrapperError(p *program.Program, command, name string) error {
-	return evidence.Errorf(evidence.Refused, p.Server, "name what it starts in 'command' itself; a value of its own that is called as a program is written --option=value",
-		fmt.Errorf("%s may start %s, which its arguments name and no hash covers", surface.Escape(command), surface.Escape(name)))
+	return evidence.Errorf(evidence.Refused, p.Server,
+		"name what it starts in 'command' itself; "+
+			"a value of its own that is called as a program is written --option=value",
+		fmt.Errorf("%s may start %s, which its arguments name and no hash covers", surface.Escape(command),
+			surface.Escape(name)))
 }
 
 // programAt is the executable that a word names, by its path or through PATH.

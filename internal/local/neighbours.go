@@ -80,7 +80,8 @@ func (r *readSet) addPythonModules(dir string, depth int) error {
 				return err
 			}
 		case !directory || !isModule(e.Name()):
-		case e.Name() == "lib64" && host.RealPath(name) == filepath.Join(host.RealPath(dir), "lib"): // of an environment
+		// of an environment
+		case e.Name() == "lib64" && host.RealPath(name) == filepath.Join(host.RealPath(dir), "lib"):
 		case !e.IsDir():
 			return fmt.Errorf("%s is a link to a directory, from which python may load modules", name)
 		default:
@@ -116,7 +117,8 @@ func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	case !s.First:
 		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
 	default:
-		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; name the interpreter itself in 'command'")
+		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; "+
+			"name the interpreter itself in 'command'")
 	}
 	return nil
 }

@@ -69,7 +69,8 @@ func eachQuotedText(content []byte, yield func(text string, joined bool) bool) {
 			}
 			rest := content[p.end+1 : min(len(content), p.end+65)]
 			between := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,+/"))]
-			next, ok := slices.BinarySearchFunc(pairs, p.end+1+len(between), func(p pair, at int) int { return p.at - at })
+			next, ok := slices.BinarySearchFunc(pairs, p.end+1+len(between),
+				func(p pair, at int) int { return p.at - at })
 			if !ok {
 				break
 			}
@@ -102,7 +103,8 @@ func unescape(text string) string {
 func quotedPaths(text string) (paths []string) {
 	for _, name := range argumentNames(text) {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "file://"), "?")
-		if name != "" && (strings.Contains(name, "/") || slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))) {
+		if name != "" && (strings.Contains(name, "/") ||
+			slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))) {
 			paths = append(paths, name)
 		}
 	}
@@ -112,7 +114,8 @@ func quotedPaths(text string) (paths []string) {
 // findQuotedFiles calls found for each file of code of the project that is named in quotes in the content
 // of file: relative to that file, to top, the directory of the script, or to the one that it is
 // started in. A path that does not end as code does is tried with endings, too.
-func (r *readSet) findQuotedFiles(file string, content []byte, top string, endings []string, found func(string) error) (err error) {
+func (r *readSet) findQuotedFiles(file string, content []byte, top string, endings []string,
+	found func(string) error) (err error) {
 	try := func(path string) {
 		if err != nil || r.tried[path] {
 			return
@@ -121,7 +124,8 @@ func (r *readSet) findQuotedFiles(file string, content []byte, top string, endin
 			r.noteUnknown("it names more files than are looked for")
 			return
 		}
-		if info, failed := os.Stat(path); failed == nil && info.Mode().IsRegular() && r.isOurs(path, top, info) && isCode(path, info) {
+		if info, failed := os.Stat(path); failed == nil && info.Mode().IsRegular() && r.isOurs(path, top, info) &&
+			isCode(path, info) {
 			err = found(path)
 		}
 	}
@@ -169,7 +173,8 @@ func (r *readSet) isOurs(file, top string, info os.FileInfo) bool {
 
 // startsPython are the words by which code of python starts a program, or loads what it computes.
 var startsPython = regexp.MustCompile(`\b(subprocess|multiprocessing|runpy|pty)\b|` +
-	`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
+	`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|` +
+	`__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
 	`\b(import_module)\s*\(\s*[^'"\s)]`)
 
 // startsJavaScript are those of runtimes of JavaScript, besides modules that are imported.
@@ -190,7 +195,8 @@ func (r *readSet) noteStarts(words *regexp.Regexp, content []byte) {
 
 // noteComputed notes why what a script starts or loads may be more than its code names.
 func (r *readSet) noteComputed(how string) {
-	r.noteUnknown("it may start or load by " + strings.Join(strings.Fields(how), "") + " what its code does not name in quotes, or what that loads in turn")
+	r.noteUnknown("it may start or load by " + strings.Join(strings.Fields(how), "") +
+		" what its code does not name in quotes, or what that loads in turn")
 }
 
 // addNamedByPython adds the files that code of python names: that of the script, and of all modules
@@ -205,7 +211,8 @@ func (r *readSet) addNamedByPython(s *program.Script) error {
 	for len(todo) > 0 {
 		file := todo[0]
 		todo = todo[1:]
-		if info, err := os.Stat(file); seen[file] || err != nil || !info.Mode().IsRegular() || file != s.File && !slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file)) {
+		if info, err := os.Stat(file); seen[file] || err != nil || !info.Mode().IsRegular() || file != s.File &&
+			!slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file)) {
 			continue
 		}
 		seen[file] = true

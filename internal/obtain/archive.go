@@ -52,13 +52,16 @@ func (x *Archive) ReadManifest() error {
 		return err
 	}
 	if !evidence.Same(x.Entry.Assets[facet.ManifestFile], digest.FromBytes(data)) {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "", errors.New(facet.ManifestFile+" changed after the audit"))
+		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
+			errors.New(facet.ManifestFile+" changed after the audit"))
 	}
 	if x.Manifest, err = facet.ParseManifest(data); err != nil {
 		return err
 	}
 	if x.Manifest.Name != x.Want.Name || x.Manifest.Version != x.Entry.Version {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "", fmt.Errorf("its %s is that of %s", facet.ManifestFile, project.FacetSubject(x.Manifest.Name, x.Manifest.Version)))
+		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
+			fmt.Errorf("its %s is that of %s", facet.ManifestFile,
+				project.FacetSubject(x.Manifest.Name, x.Manifest.Version)))
 	}
 	return nil
 }

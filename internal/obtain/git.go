@@ -56,7 +56,8 @@ func (a *Sources) obtainFromGit(ctx context.Context, x *Archive, locked *project
 		}
 		source.Commit = commit
 		// A tag is a promise: that it moved since it was locked is shown before it is followed.
-		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit && x.before.Covers(f, a.Workspace.Config.Registry) && !a.Declared[f.Name] {
+		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit &&
+			x.before.Covers(f, a.Workspace.Config.Registry) && !a.Declared[f.Name] {
 			x.Report = append(x.Report, MovedTagEvidence(f, *x.before, commit))
 		}
 	}
@@ -130,7 +131,8 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits 
 func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]gitrepo.File) (*facet.Manifest, error) {
 	f, ok := all[facet.ManifestFile]
 	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
-		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub", errors.New("has no "+facet.ManifestFile))
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub",
+			errors.New("has no "+facet.ManifestFile))
 	}
 	r, err := commit.Open(ctx, f)
 	if err != nil {
@@ -146,7 +148,8 @@ func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]
 
 // fetchTagEvidence compares the commit that a tag names now with the locked one. Branches
 // move by nature, and a commit cannot.
-func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
+func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet,
+	locked project.FacetLock) (evidence.Report, error) {
 	if f.Tag == "" {
 		return nil, nil
 	}
@@ -165,7 +168,8 @@ const NoTag = "none: there is no such tag"
 // MovedTagEvidence is evidence of the commit that the tag of f names now.
 func MovedTagEvidence(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock, Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
+		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock,
+		Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
 	}, "commit "+commit)
 	if e.Outcome != evidence.Match {
 		e.Reason = "the tag was moved"

@@ -59,7 +59,8 @@ func Open(w *workspace.Workspace, o Options, fresh func(string) bool) (*Sources,
 		fresh = func(string) bool { return false }
 	}
 	w.LogOptions = o.Log
-	return &Sources{Workspace: w, o: o, store: st.WithScheme(evidence.FacetTar), Fresh: fresh, Books: sync.OnceValues(w.Books)}, nil
+	return &Sources{Workspace: w, o: o, store: st.WithScheme(evidence.FacetTar), Fresh: fresh,
+		Books: sync.OnceValues(w.Books)}, nil
 }
 
 // Judge decides about the evidence of x together with more.
@@ -87,7 +88,8 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 	}
 	if a.o.Frozen && locked == nil && x.Kind != ledger.Artifact { // whoever brings it along: nothing is resolved
 		entry, ok := a.Workspace.Lock.Facet(f.Name)
-		x.Report = append(x.Report, expected.Of(evidence.Source).Settle(evidence.Report{SourceEvidence(a.Workspace.Config.Registry, f, entry, ok)})...)
+		declared := evidence.Report{SourceEvidence(a.Workspace.Config.Registry, f, entry, ok)}
+		x.Report = append(x.Report, expected.Of(evidence.Source).Settle(declared)...)
 		if _, err := a.Judge(x, nil); err != nil {
 			return err
 		}
@@ -122,7 +124,8 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 		if err != nil {
 			return err
 		}
-		x.Report = append(x.Report, expected.Of(evidence.Proof, evidence.LogKey, evidence.Checkpoint, evidence.Cosignature).Settle(proof)...)
+		x.Report = append(x.Report, expected.Of(evidence.Proof, evidence.LogKey, evidence.Checkpoint,
+			evidence.Cosignature).Settle(proof)...)
 	}
 	if _, err := a.Judge(x, nil); err != nil {
 		return err
@@ -136,7 +139,8 @@ func SourceClaim(name string) evidence.Claim {
 }
 
 // SourceEvidence compares how a facet is declared with how its entry says that it was.
-func SourceEvidence(registry project.Registry, f project.Facet, entry project.FacetLock, locked bool) evidence.Evidence {
+func SourceEvidence(registry project.Registry, f project.Facet, entry project.FacetLock,
+	locked bool) evidence.Evidence {
 	c := SourceClaim(f.Name)
 	if !locked {
 		return evidence.Fact(c, "")
@@ -184,9 +188,11 @@ func (a *Sources) settleProof(x *Archive, entry project.FacetLock) error {
 }
 
 // verifyLockedProof verifies the proof that the lock has of a facet, as [lockentry.InstalledProof] does.
-func (a *Sources) verifyLockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
+func (a *Sources) verifyLockedProof(ctx context.Context,
+	name string, entry project.FacetLock) (evidence.Report, error) {
 	return lockentry.InstalledProof(ctx, a.Workspace, &project.RecordLock{
-		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
+		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version,
+		Integrity: entry.Integrity, Proof: entry.Proof,
 	}, a.o.Offline)
 }
 
@@ -199,7 +205,8 @@ func (a *Sources) addRecord(ctx context.Context, x *Archive, rec registry.Archiv
 		return "", evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 	}
 	logged := project.RecordLock{
-		Kind: x.ledgerKind(), Registry: a.Workspace.Config.Registry.Name(), Name: rec.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
+		Kind: x.ledgerKind(), Registry: a.Workspace.Config.Registry.Name(), Name: rec.Name, Version: rec.Version,
+		Document: document, Integrity: rec.ContentIntegrity,
 	}
 	more, err := a.proveRecord(ctx, rec.Proof, &logged)
 	if x.Report = append(x.Report, more...); err != nil {
@@ -257,7 +264,9 @@ func (a *Sources) proveRecord(ctx context.Context, proof []byte, r *project.Reco
 	case w.Log.Key == "":
 		return w.Log.Report, nil
 	case len(proof) == 0:
-		return append(slices.Clone(w.Log.Report), evidence.CannotVerify(trail.ProofClaim(*r, w.Log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")), nil
+		return append(slices.Clone(w.Log.Report),
+			evidence.CannotVerify(trail.ProofClaim(*r, w.Log.Head.Origin), evidence.NotFound,
+				"the registry has a log, and gave no proof")), nil
 	}
 	more, err := w.Log.VerifyProof(ctx, proof, r)
 	return slices.Concat(w.Log.Report, more), err

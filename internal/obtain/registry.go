@@ -72,23 +72,27 @@ func (a *Sources) ObtainFromRegistry(ctx context.Context, x *Archive, locked *pr
 
 // OfflineError is the error for what would have to be fetched, and must not be.
 func OfflineError(subject string) error {
-	return evidence.Errorf(evidence.Operation, subject, "run the command again without --offline", errors.New("is not in the store, and --offline forbids to fetch it"))
+	return evidence.Errorf(evidence.Operation, subject, "run the command again without --offline",
+		errors.New("is not in the store, and --offline forbids to fetch it"))
 }
 
 // contentsClaim is who says what the contents of x are: the lock, or the registry for a new entry.
 func (a *Sources) contentsClaim(x *Archive, locked *project.FacetLock, rec *registry.ArchiveRecord) evidence.Claim {
-	c := evidence.Claim{Subject: x.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Where: project.LockFile}
+	c := evidence.Claim{Subject: x.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock,
+		Where: project.LockFile}
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Integrity}
 		return c
 	}
-	c.Authority, c.Where, c.Want = evidence.Record, "the registry's record, content_integrity", []digest.Digest{rec.ContentIntegrity}
+	c.Authority, c.Where, c.Want = evidence.Record, "the registry's record, content_integrity",
+		[]digest.Digest{rec.ContentIntegrity}
 	return c
 }
 
 // findStored looks in the store and audits what it has. A bad slot goes to quarantine, and
 // bad is the evidence of it.
-func (a *Sources) findStored(ctx context.Context, x *Archive, claim evidence.Claim) (found bool, bad evidence.Report, err error) {
+func (a *Sources) findStored(ctx context.Context,
+	x *Archive, claim evidence.Claim) (found bool, bad evidence.Report, err error) {
 	slot, report, err := a.store.AuditClaim(ctx, claim)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
@@ -118,7 +122,8 @@ func (a *Sources) acceptSlot(x *Archive, slot *store.Slot) {
 		x.Entry.Integrity, x.Entry.Assets = slot.Digest, slot.Assets
 		return
 	}
-	c := evidence.Claim{Subject: project.AssetsSubject(x.Subject()), Scheme: evidence.Document, Authority: evidence.Lock, Where: project.LockFile + ", assets"}
+	c := evidence.Claim{Subject: project.AssetsSubject(x.Subject()), Scheme: evidence.Document,
+		Authority: evidence.Lock, Where: project.LockFile + ", assets"}
 	if len(x.Entry.Assets) > 0 {
 		c.Want = []digest.Digest{project.AssetsDigest(x.Entry.Assets)}
 	}
@@ -129,7 +134,8 @@ func (a *Sources) acceptSlot(x *Archive, slot *store.Slot) {
 }
 
 // confirmVersion chooses the version of a new entry and has the registry and its log confirm it.
-func (a *Sources) confirmVersion(ctx context.Context, x *Archive, upstream *client.Client) (*registry.ArchiveRecord, error) {
+func (a *Sources) confirmVersion(ctx context.Context,
+	x *Archive, upstream *client.Client) (*registry.ArchiveRecord, error) {
 	f := x.Want
 	x.Entry = project.FacetLock{Source: f.Source(a.Workspace.Config.Registry), Version: f.Requirement.String()}
 	unconfirmed := func(subject string, err error) error {
@@ -138,7 +144,8 @@ func (a *Sources) confirmVersion(ctx context.Context, x *Archive, upstream *clie
 			cause = evidence.NotFound
 		}
 		x.Report = append(x.Report, evidence.CannotVerify(evidence.Claim{
-			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Record, Where: "the registry " + a.Workspace.Config.Registry.Name(),
+			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Record,
+			Where: "the registry " + a.Workspace.Config.Registry.Name(),
 		}, cause, "no confirmation: "+err.Error()))
 		_, err = a.Judge(x, nil)
 		return err
@@ -157,7 +164,8 @@ func (a *Sources) confirmVersion(ctx context.Context, x *Archive, upstream *clie
 		}
 		version, ok := choose(ActiveVersions(all))
 		if !ok {
-			return nil, evidence.Errorf(evidence.Validation, f.Name, "", fmt.Errorf("no active version of it satisfies %s", wanted))
+			return nil, evidence.Errorf(evidence.Validation, f.Name, "",
+				fmt.Errorf("no active version of it satisfies %s", wanted))
 		}
 		x.Entry.Version = version
 	}
@@ -186,26 +194,31 @@ func ActiveVersions(all []registry.ArchiveRecord) (versions []string) {
 }
 
 // download fetches the archive of x, hashing it as it comes.
-func (a *Sources) download(ctx context.Context, x *Archive, upstream *client.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
+func (a *Sources) download(ctx context.Context, x *Archive, upstream *client.Client, locked *project.FacetLock,
+	rec *registry.ArchiveRecord) error {
 	body, size, err := upstream.OpenArchive(ctx, string(x.ledgerKind()), x.Want.Name, x.Entry.Version)
 	if err != nil {
 		var p *registry.Problem
 		if errors.As(err, &p) && p.Status == http.StatusGone {
-			return evidence.Errorf(evidence.Refused, x.Subject(), "choose another version", errors.New("was deleted by its publisher, and is not in the store"))
+			return evidence.Errorf(evidence.Refused, x.Subject(), "choose another version",
+				errors.New("was deleted by its publisher, and is not in the store"))
 		}
 		return client.ExplainAnswer(x.Subject(), evidence.Operation, err)
 	}
 	defer body.Close()
 	subject, where := x.Subject(), "the registry's record, "
-	transport := evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Where: where + "content_hash", Want: []digest.Digest{rec.ContentHash}}
+	transport := evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Record,
+		Where: where + "content_hash", Want: []digest.Digest{rec.ContentHash}}
 	document, err := rec.Document()
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, subject, "", err)
 	}
 	return a.unpack(ctx, x, packedArchive{
-		body: &host.ProgressReader{Body: body, What: subject, Total: size, Tell: a.o.Progress}, from: upstream.Base, transport: &transport,
+		body: &host.ProgressReader{Body: body, What: subject, Total: size, Tell: a.o.Progress}, from: upstream.Base,
+		transport: &transport,
 		claims: append(lockClaims(subject, locked), evidence.Claim{
-			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Record, Where: where + "content_integrity", Want: []digest.Digest{rec.ContentIntegrity},
+			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Record, Where: where + "content_integrity",
+			Want: []digest.Digest{rec.ContentIntegrity},
 		}),
 		document: document,
 	})

@@ -24,10 +24,12 @@ func lockClaims(subject string, locked *project.FacetLock) []evidence.Claim {
 	if locked == nil {
 		return nil
 	}
-	claims := []evidence.Claim{{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock, Where: project.LockFile, Want: []digest.Digest{locked.Integrity}}}
+	claims := []evidence.Claim{{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock,
+		Where: project.LockFile, Want: []digest.Digest{locked.Integrity}}}
 	for _, path := range slices.Sorted(maps.Keys(locked.Assets)) {
 		claims = append(claims, evidence.Claim{
-			Subject: facet.MemberSubject(subject, path), Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile + ", assets", Want: []digest.Digest{locked.Assets[path]},
+			Subject: facet.MemberSubject(subject, path), Scheme: evidence.File, Authority: evidence.Lock,
+			Where: project.LockFile + ", assets", Want: []digest.Digest{locked.Assets[path]},
 		})
 	}
 	return claims
@@ -70,7 +72,8 @@ func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error
 	manifest, from := []byte(nil), facet.ManifestFile
 	switch {
 	case x.Kind == ledger.Artifact && arch.Source == nil:
-		return evidence.Errorf(evidence.Validation, x.Want.Name, "", errors.New("holds a facet, and no server that was packed from source"))
+		return evidence.Errorf(evidence.Validation, x.Want.Name, "",
+			errors.New("holds a facet, and no server that was packed from source"))
 	case x.Kind == ledger.Artifact:
 		manifest, from = arch.Source.Raw, facet.SourceFile
 		if arch.Source.Runtime == facet.RuntimeBinary {
@@ -79,7 +82,8 @@ func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error
 			}
 		}
 	case arch.Manifest == nil:
-		return evidence.Errorf(evidence.Validation, x.Want.Name, "", errors.New("holds a server that was packed from source, and no facet"))
+		return evidence.Errorf(evidence.Validation, x.Want.Name, "",
+			errors.New("holds a server that was packed from source, and no facet"))
 	default:
 		manifest = arch.Manifest.Raw
 	}
@@ -106,7 +110,8 @@ func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error
 			return evidence.Errorf(evidence.Validation, subject, "", err)
 		}
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, manifest", Want: []digest.Digest{u.document}},
+			evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
+				Where: "the registry's record, manifest", Want: []digest.Digest{u.document}},
 			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, From: from + " in the archive"}))
 	}
 	x.Report = append(x.Report, report...)
@@ -135,7 +140,8 @@ func (a *Sources) unreadableError(x *Archive, u packedArchive, rest io.Reader, h
 	if _, drained := io.Copy(io.Discard, io.LimitReader(rest, limit+1)); drained != nil {
 		return evidence.Errorf(evidence.Operation, x.Subject(), "", drained)
 	}
-	e := evidence.Compare(*u.transport, evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)}, Size: h.Size(), From: u.from})
+	e := evidence.Compare(*u.transport,
+		evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)}, Size: h.Size(), From: u.from})
 	if e.Outcome == evidence.Match {
 		return evidence.Errorf(evidence.Validation, x.Subject(), "it was published so; tell its publisher", err)
 	}

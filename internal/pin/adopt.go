@@ -48,7 +48,8 @@ func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 			return nil, evidence.Errorf(evidence.Validation, "", "", err)
 		}
 	}
-	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }), nil
+	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }),
+		nil
 }
 
 // adoption is the servers that are taken over from files of clients.
@@ -84,7 +85,8 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 			case len(names) > 0 && !slices.Contains(names, s.Name), !isForProject(w, s):
 				continue
 			case runline.ProgramName(s.Command) == "hallmark" && !runline.IsRunEntry(s):
-				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" names hallmark, and is not guarded; see 'hallmark scan'", "file", f.Path)
+				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+
+					" names hallmark, and is not guarded; see 'hallmark scan'", "file", f.Path)
 				continue
 			case runline.IsRunEntry(s):
 				if ok && !slices.Contains(wanted, s.Name) {
@@ -109,11 +111,13 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 				other = "another entry of that name"
 			}
 			if other != "" {
-				return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s", s.Name, f.Path), "name one file with --config, or make them agree",
+				return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s", s.Name, f.Path),
+					"name one file with --config, or make them agree",
 					fmt.Errorf("starts something else than %s says", other))
 			}
 			if s.Verify != "" && rewrite {
-				return nil, nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s", s.Name, f.Path), "move it to "+project.ConfigFile,
+				return nil, nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s", s.Name, f.Path),
+					"move it to "+project.ConfigFile,
 					errors.New("has a verify block, which its client would hold against hallmark"))
 			}
 			if s.Verify != "" && !ok && i < 0 {
@@ -129,13 +133,16 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 		}
 	}
 	for _, name := range names {
-		if _, ok := w.Config.Servers[name]; !ok && !slices.ContainsFunc(add, func(s project.Server) bool { return s.Name == name }) {
+		if _, ok := w.Config.Servers[name]; !ok &&
+			!slices.ContainsFunc(add, func(s project.Server) bool { return s.Name == name }) {
 			return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "see 'hallmark scan'",
-				errors.New("no such server in "+cmp.Or(from.Config, "the files of "+from.Client)+" or "+project.ConfigFile))
+				errors.New("no such server in "+cmp.Or(from.Config, "the files of "+from.Client)+" or "+
+					project.ConfigFile))
 		}
 	}
 	if len(wanted) == 0 {
-		return nil, nil, evidence.Errorf(evidence.Validation, cmp.Or(from.Config, from.Client), "see 'hallmark scan'", errors.New("no server that a program is started for"))
+		return nil, nil, evidence.Errorf(evidence.Validation, cmp.Or(from.Config, from.Client), "see 'hallmark scan'",
+			errors.New("no server that a program is started for"))
 	}
 	if len(add) == 0 {
 		return a, wanted, nil
@@ -164,7 +171,8 @@ func sameCommand(a, b project.Server) bool {
 // cannot stand there. An entry with a URL stays as it is: rewrite is refused.
 func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
-		return project.Server{}, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
+		return project.Server{}, evidence.Errorf(evidence.Refused,
+			fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
 	}
 	words := append([]string{s.Command}, s.Args...)
 	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
@@ -172,17 +180,21 @@ func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 	case s.URL != "" && rewrite:
 		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL, and is not rewritten"))
 	case len(s.Headers) > 0:
-		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL and has headers, whose values are not taken over"))
+		return refuse(declare+" "+s.Name+"'",
+			errors.New("is reached by its URL and has headers, whose values are not taken over"))
 	case s.URL != "":
 		words = []string{s.URL}
 	}
 	switch {
 	case !slices.Equal(launcher.Redact(words), words):
-		return refuse("give it to the server in a variable", errors.New("has what looks like a secret in its arguments, which would be written into "+project.ConfigFile))
+		return refuse("give it to the server in a variable",
+			errors.New("has what looks like a secret in its arguments, which would be written into "+
+				project.ConfigFile))
 	}
 	for _, word := range words {
 		if runline.FillIn.MatchString(word) {
-			return refuse("declare the server in "+project.ConfigFile+" with the value", fmt.Errorf("its argument %+q is filled in by the client", word))
+			return refuse("declare the server in "+project.ConfigFile+" with the value",
+				fmt.Errorf("its argument %+q is filled in by the client", word))
 		}
 	}
 	if s.URL != "" {

@@ -30,7 +30,8 @@ import (
 // by that digest.
 func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program.Program, error) {
 	named := t.Packages[0]
-	pinned := evidence.Claim{Subject: p.Declared.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
+	pinned := evidence.Claim{Subject: p.Declared.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
+		Text: named.Text, Where: project.ConfigFile}
 	entry := &p.Result.Entry
 	entry.Source = "image"
 	entry.Arguments, entry.Variables = nonNil(t.Args), nonNil(p.Declared.Variables)
@@ -100,7 +101,8 @@ func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 const maxImageManifest = 4 << 20
 
 // imagePlatform is what the configuration of an image says that it is for.
-func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref, config digest.Digest) (string, error) {
+func imagePlatform(ctx context.Context, w *workspace.Workspace,
+	ref artifact.Ref, config digest.Digest) (string, error) {
 	at, err := blobRef(ref, config)
 	if err != nil {
 		return "", err
@@ -110,8 +112,10 @@ func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref
 		return "", host.NoAnswer(at.String(), err)
 	}
 	defer d.Close()
-	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{config}, Where: "the manifest of the image"}
-	if v := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
+	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock,
+		Want: []digest.Digest{config}, Where: "the manifest of the image"}
+	if v := policy.Judge(policy.Pin, policy.Settings{},
+		evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
 		return "", v.Err()
 	}
 	data, err := host.ReadFile(d.Path(), maxImageManifest)
@@ -124,7 +128,8 @@ func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref
 		Variant      string `json:"variant"`
 	}
 	if err := surface.DecodeKnown(data, &platform); err != nil || platform.OS == "" || platform.Architecture == "" {
-		return "", evidence.Errorf(evidence.Refused, at.String(), "", errors.Join(errors.New("does not say which platform the image is for"), err))
+		return "", evidence.Errorf(evidence.Refused, at.String(), "",
+			errors.Join(errors.New("does not say which platform the image is for"), err))
 	}
 	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
 }
@@ -136,17 +141,20 @@ func blobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
 // ImageTagEvidence compares where a tag leads now with where it led when it was locked.
 func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.Evidence {
 	return evidence.Compare(evidence.Claim{
-		Subject: "oci:" + locked.Image, Scheme: evidence.OCI, Authority: evidence.Lock, Want: []digest.Digest{locked.Digest}, Where: project.LockFile,
+		Subject: "oci:" + locked.Image, Scheme: evidence.OCI, Authority: evidence.Lock,
+		Want: []digest.Digest{locked.Digest}, Where: project.LockFile,
 	}, o)
 }
 
 // OpenImage opens the container engine, which runs the image by its digest. Of approval it uses the
 // path that is searched for the engine, and the engine that was approved; nil means any.
-func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, approval project.Approval) (p *program.Program, err error) {
+func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest,
+	approval project.Approval) (p *program.Program, err error) {
 	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
 	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
-		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own", errors.New("its command line cannot name the image by its digest"))
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own",
+			errors.New("its command line cannot name the image by its digest"))
 	}
 	found, err := w.FindCommand(s.Command, approval.Path)
 	if err != nil {
@@ -156,7 +164,9 @@ func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, ap
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	if _, _, script := p.Executable.Interpreter(); script {
-		return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"), fmt.Errorf("%s is a script that starts another program", found))
+		return p, evidence.Errorf(evidence.Refused, s.Name,
+			cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"),
+			fmt.Errorf("%s is a script that starts another program", found))
 	}
 	p.UseRuntime(p.Executable, "", approval.Runtime)
 	p.Args = append([]string{s.Command}, words...)
@@ -167,14 +177,16 @@ func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, ap
 // digest is the one that is locked, and the engine is who holds the bytes against it.
 func EngineEvidence(entry project.ServerLock) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(), Where: project.LockFile,
+		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(),
+		Where: project.LockFile,
 	}, entry.Digest.String())
 	e.Reason = "the container engine compares the image with this digest; no byte of it was read here"
 	return e
 }
 
 // CheckEngine is evidence of the container engine that this machine approved for an image.
-func CheckEngine(w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval) evidence.Report {
+func CheckEngine(w *workspace.Workspace, s project.Server, entry project.ServerLock,
+	approval project.Approval) evidence.Report {
 	report := evidence.Report{EngineEvidence(entry)}
 	if approval.Runtime == nil {
 		return report
@@ -182,7 +194,8 @@ func CheckEngine(w *workspace.Workspace, s project.Server, entry project.ServerL
 	p, err := OpenImage(w, s, entry.Digest, approval)
 	if err != nil {
 		return append(report, evidence.CannotVerify(evidence.Claim{
-			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Want: []digest.Digest{approval.Runtime.Digest},
+			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+			Want: []digest.Digest{approval.Runtime.Digest},
 		}, evidence.Unreadable, err.Error()))
 	}
 	defer p.Close()
@@ -204,7 +217,8 @@ func CheckImageTag(ctx context.Context, w *workspace.Workspace, entry project.Se
 		if refusal := consent.NotAgreed(err); refusal != nil {
 			return nil, refusal
 		}
-		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())}, nil
+		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim,
+			evidence.Unreachable, err.Error())}, nil
 	}
 	defer d.Close()
 	return evidence.Report{ImageTagEvidence(entry, d.Observed)}, nil

@@ -96,7 +96,8 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 	}
 	var own *closure.Packages
 	in := program.InstallRequest{
-		Server: p.Declared.Name, Platform: closure.PlatformKey(dependencies.Engine, prog.Runtime), Closure: dependencies, Runtime: prog.Runtime, Where: of.RegistryName() + "'s resolution", Scripts: scripts,
+		Server: p.Declared.Name, Platform: closure.PlatformKey(dependencies.Engine, prog.Runtime),
+		Closure: dependencies, Runtime: prog.Runtime, Where: of.RegistryName() + "'s resolution", Scripts: scripts,
 		Fetched: func(t *closure.Packages) (more evidence.Report, err error) {
 			own, p.Result.Verified = t, len(t.Files)
 			found, mcpName, ok, err := of.findStart(t)
@@ -133,7 +134,8 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 		maps.Copy(trees, old.Closure.Trees)
 	}
 	trees[in.Platform] = done.Slot.Digest
-	entry.Closure = &project.ClosureLock{Engine: dependencies.Engine, Lock: digest.FromBytes(p.closure), Scripts: scripts, Trees: trees}
+	entry.Closure = &project.ClosureLock{Engine: dependencies.Engine, Lock: digest.FromBytes(p.closure),
+		Scripts: scripts, Trees: trees}
 	prog.OwnKey = own.Ref.String()
 	prog.Artifacts = map[string]digest.Digest{prog.OwnKey: own.Observed.SHA256()}
 	entry.Ref = prog.OwnKey
@@ -143,7 +145,8 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 // notePackages notes what the closure consists of, and what moved since the last pin.
 func (p *Pinning) notePackages(c *project.Closure) {
 	before := map[string]digest.Digest{}
-	if data, err := p.Workspace.ReadFile(p.Workspace.ClosurePath(p.Declared.Name), project.MaxClosure); err == nil && data != nil {
+	if data, err := p.Workspace.ReadFile(p.Workspace.ClosurePath(p.Declared.Name), project.MaxClosure); err == nil &&
+		data != nil {
 		if old, err := project.ParseClosure(data); err == nil {
 			for _, x := range old.Packages {
 				if !x.Ref.IsZero() && len(x.Integrity) > 0 {
@@ -186,7 +189,8 @@ func (p *Pinning) allowedScripts(c *project.Closure) ([]string, error) {
 	}
 	for _, name := range p.Options.AllowScripts {
 		if !slices.Contains(names, name) {
-			return nil, evidence.Errorf(evidence.Validation, p.Declared.Name, "name packages that 'hallmark pin' lists as not run",
+			return nil, evidence.Errorf(evidence.Validation, p.Declared.Name,
+				"name packages that 'hallmark pin' lists as not run",
 				fmt.Errorf("no package of it that is called %+q has install scripts", name))
 		}
 	}
@@ -212,7 +216,8 @@ func (p *Pinning) sameVersionEvidence(ref artifact.Ref, o evidence.Observed) evi
 		return nil
 	}
 	return evidence.Report{evidence.Compare(evidence.Claim{
-		Subject: ref.String(), Scheme: SchemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+		Subject: ref.String(), Scheme: SchemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want},
+		Where: project.LockFile,
 	}, o)}
 }
 
@@ -229,8 +234,10 @@ func SchemeOf(ref artifact.Ref) evidence.Scheme {
 func (p *Pinning) encodeClosure(c *project.Closure) (e evidence.Evidence, err error) {
 	p.closure, err = c.Encode()
 	return evidence.Compare(
-		evidence.Claim{Subject: project.ClosureSubject(p.Declared.Name), Scheme: evidence.File, Authority: evidence.Lock},
-		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)), From: "the resolution"},
+		evidence.Claim{Subject: project.ClosureSubject(p.Declared.Name), Scheme: evidence.File,
+			Authority: evidence.Lock},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)),
+			From: "the resolution"},
 	), err
 }
 

@@ -95,8 +95,10 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Result.Surface = shown
 	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
-	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())), From: "the server's answers"}
-	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile}
+	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
+		From: "the server's answers"}
+	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+		Where: project.LockFile}
 	if b := p.Result.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
 		p.Result.Changes = SurfaceChanges(p.Workspace, name, shown)
@@ -158,7 +160,8 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Workspace.AcceptedLog(entry.Record), Extra: extra, Launch: &entry.Launch,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Workspace.AcceptedLog(entry.Record), Extra: extra,
+		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.closure), nil
@@ -176,7 +179,8 @@ func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 	p.Result.Runtime = prog.Runtime
 	yes, err := p.Options.Start(&p.Result)
 	if err == nil && !yes {
-		err = evidence.Errorf(evidence.Refused, p.Declared.Name, "--start consents to that, and --yes to what is found as well",
+		err = evidence.Errorf(evidence.Refused, p.Declared.Name,
+			"--start consents to that, and --yes to what is found as well",
 			errors.New("would be started to see what it shows, and nobody consented; nothing was started"))
 	}
 	return err
@@ -217,8 +221,9 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 			}
 		}
 		return p.preparePackage(ctx, r, Request{
-			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(), requirements: []string{ref.Name() + "==" + ref.Version()},
-			args: append(args, s.Arguments...),
+			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(),
+			requirements: []string{ref.Name() + "==" + ref.Version()},
+			args:         append(args, s.Arguments...),
 		})
 	}
 	if s.Source != "" {
@@ -240,16 +245,19 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 		return local.OpenLocked(ctx, p.Workspace, s, nil, project.Approval{Path: p.Path})
 	}
 	// What npx or uvx itself is does not matter: it is never run.
-	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin,
+		args: t.Args}
 	for _, named := range t.Packages {
-		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
+		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text,
+			Where: project.ConfigFile}
 		found := ""
 		if named.Pinned() {
 			found = named.Text
 		}
 		e := evidence.Fact(pinned, found)
 		if found == "" {
-			e.Reason = "the version is the newest that " + of.RegistryName() + " finds now; write it into " + project.ConfigFile
+			e.Reason = "the version is the newest that " + of.RegistryName() + " finds now; write it into " +
+				project.ConfigFile
 		}
 		p.report = append(p.report, e)
 		of.requirements = append(of.requirements, named.Requirement())

@@ -50,7 +50,8 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 		if !ok {
 			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
 		}
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark check' shows what is locked", errors.New("is no image that is locked"))
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+			"'hallmark check' shows what is locked", errors.New("is no image that is locked"))
 	}
 	w.Release()
 	root, err := artifact.Parse(entry.Ref)
@@ -58,7 +59,8 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 		return nil, err
 	}
 	if _, err := os.Lstat(o.Output); err == nil {
-		return nil, evidence.Errorf(evidence.Validation, o.Output, "name another directory with --output", errors.New("is there already"))
+		return nil, evidence.Errorf(evidence.Validation, o.Output, "name another directory with --output",
+			errors.New("is there already"))
 	}
 	work, err := os.MkdirTemp(filepath.Dir(o.Output), ".hallmark-pull-")
 	if err != nil {
@@ -83,7 +85,8 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 		if holds, ok = top.Platforms[platform]; !ok {
 			if holds, ok = top.Platforms[platform+"/v8"]; !ok {
 				return l.result(o), evidence.Errorf(evidence.Validation, entry.Ref, "",
-					fmt.Errorf("has no image for %s, but for %s", platform, strings.Join(slices.Sorted(maps.Keys(top.Platforms)), ", ")))
+					fmt.Errorf("has no image for %s, but for %s", platform,
+						strings.Join(slices.Sorted(maps.Keys(top.Platforms)), ", ")))
 			}
 		}
 		children = []digest.Digest{holds}
@@ -129,13 +132,15 @@ type layout struct {
 
 // result is what was fetched so far, judged.
 func (l *layout) result(o PullOptions) *Pulled {
-	return &Pulled{Verdict: policy.Judge(policy.Launch, policy.Settings{}, l.report), Output: o.Output, Files: len(l.sizes)}
+	return &Pulled{Verdict: policy.Judge(policy.Launch, policy.Settings{}, l.report), Output: o.Output,
+		Files: len(l.sizes)}
 }
 
 // keep compares what was fetched with the digest that led to it, and puts it into place.
 func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (string, error) {
 	e := evidence.Compare(evidence.Claim{
-		Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: where,
+		Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want},
+		Where: where,
 	}, d.Observed)
 	l.report = append(l.report, e)
 	if v := policy.Judge(policy.Launch, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
@@ -197,12 +202,14 @@ func (l *layout) fetchBlob(ctx context.Context, want digest.Digest) error {
 func (l *layout) finish(output string, holds digest.Digest, mediaType string) error {
 	index, err := json.MarshalIndent(map[string]any{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-		"manifests": []any{map[string]any{"mediaType": mediaType, "digest": holds.String(), "size": l.sizes[holds.String()]}},
+		"manifests": []any{map[string]any{"mediaType": mediaType, "digest": holds.String(),
+			"size": l.sizes[holds.String()]}},
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`), "index.json": index} {
+	for name, data := range map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`),
+		"index.json": index} {
 		if err := os.WriteFile(filepath.Join(l.dir, name), append(data, '\n'), 0o644); err != nil {
 			return err
 		}

@@ -37,7 +37,8 @@ func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 			return realFile{}, err
 		}
 		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
-			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config", beneath.ErrOutside)
+			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config",
+				beneath.ErrOutside)
 		}
 	}
 	st, err := os.Stat(real)
@@ -77,7 +78,8 @@ func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite b
 func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]durable.File, error) {
 	var out []durable.File
 	for _, f := range a.files {
-		if !slices.ContainsFunc(a.entries, func(s clients.Server) bool { return s.File == f.Path && slices.Contains(names, s.Name) }) {
+		if !slices.ContainsFunc(a.entries,
+			func(s clients.Server) bool { return s.File == f.Path && slices.Contains(names, s.Name) }) {
 			continue
 		}
 		refuse := func(err error) ([]durable.File, error) {
@@ -108,7 +110,8 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 				return refuse(err)
 			}
 			i := slices.IndexFunc(now, func(s clients.Server) bool {
-				return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command && slices.Equal(s.Args, entry.Args)
+				return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command &&
+					slices.Equal(s.Args, entry.Args)
 			})
 			if i < 0 {
 				return refuse(fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged))
@@ -118,7 +121,8 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 				return refuse(err)
 			}
 			// An older original of that entry was overtaken by an edit, and never restored.
-			kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
+			kept = slices.DeleteFunc(kept,
+				func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 			kept = append(kept, clients.Original{Project: owner, Change: change})
 		}
 		more, err := at.replacements(data, kept)
@@ -153,7 +157,8 @@ func (p realFile) replacements(data []byte, kept []clients.Original) ([]durable.
 // before, by name of the server. An entry that is not there any more is forgotten; one that
 // nobody knows what it was is refused. What a file inside the project is restored to came with
 // the project: it is consented to.
-func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
+func restoreEntries(w *workspace.Workspace,
+	o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
 	found, err := o.Files.find(w.Host, w.Dir)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +172,8 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 		}
 		seen[f.Path] = true
 		refuse := func(err error) ([]durable.File, map[string][]string, error) {
-			return nil, nil, evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+clients.OriginalsPath(f.Path), err)
+			return nil, nil, evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
+				clients.OriginalsPath(f.Path), err)
 		}
 		kept, err := clients.LoadOriginals(f.Path)
 		if err != nil {
@@ -237,7 +243,8 @@ func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, nam
 			continue
 		}
 		return evidence.Errorf(evidence.Refused, f.Path,
-			fmt.Sprintf("restore %s from version control or a backup; or write by hand what the entry is to start, and run the command again", clients.OriginalsPath(f.Path)),
+			fmt.Sprintf("restore %s from version control or a backup; "+
+				"or write by hand what the entry is to start, and run the command again", clients.OriginalsPath(f.Path)),
 			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
 	}
 	return nil
@@ -247,7 +254,8 @@ func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, nam
 func checkConfigUnchanged(w *workspace.Workspace) error {
 	data, err := workspace.ReadPlain(w.Path(project.ConfigFile), project.MaxConfig)
 	if err == nil && ((data == nil) != (w.Text == nil) || !bytes.Equal(data, w.Text)) {
-		err = evidence.Errorf(evidence.Operation, w.Path(project.ConfigFile), "", errors.New("was changed by another program while servers were pinned"))
+		err = evidence.Errorf(evidence.Operation, w.Path(project.ConfigFile), "",
+			errors.New("was changed by another program while servers were pinned"))
 	}
 	return err
 }

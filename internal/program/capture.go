@@ -27,7 +27,8 @@ var captureVersions = [...]string{"2026-07-28", "2025-11-25", "2025-06-18", "202
 
 // captureCapabilities are those of the clients that a surface is captured as: one that can
 // do nothing and one that can do everything, as servers offer tools by what a client can.
-var captureCapabilities = [...]string{`{}`, `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
+var captureCapabilities = [...]string{`{}`,
+	`{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
 
 // captureWidth is how many processes of one server are started at once.
 const captureWidth = 4
@@ -60,7 +61,8 @@ func (s *clientView) String() string {
 // not work, as where a server wants a port or a file for itself, one after the other. Once
 // one has died before any answer no other is begun beside those that run, and if all of them
 // die too, none of them alone would have done better.
-func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted, timeout time.Duration) (*surface.Surface, error) {
+func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
+	timeout time.Duration) (*surface.Surface, error) {
 	var views []*clientView
 	for _, version := range captureVersions {
 		for _, caps := range captureCapabilities {
@@ -86,12 +88,15 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 		process.Kill()
 		if err != nil {
 			return &evidence.Error{
-				Subject: declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
-				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; a kind that it cannot list is left out with surface_kinds",
+				Subject: declared.Name, Kind: evidence.Operation,
+				Err:  fmt.Errorf("its surface could not be captured: %w", err),
+				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
+					"a kind that it cannot list is left out with surface_kinds",
 			}
 		}
 		if s.shown, err = surface.New(listing); err != nil {
-			return evidence.Errorf(evidence.Validation, declared.Name, "", fmt.Errorf("its surface has no canonical form: %w", err))
+			return evidence.Errorf(evidence.Validation, declared.Name, "",
+				fmt.Errorf("its surface has no canonical form: %w", err))
 		}
 		return nil
 	}
@@ -192,7 +197,8 @@ func joinViews(server string, views []*clientView) (*surface.Surface, error) {
 				break
 			}
 		}
-		return nil, evidence.Errorf(evidence.Drift, server, "a surface that differs at each start, or by the client's protocol, cannot be pinned",
+		return nil, evidence.Errorf(evidence.Drift, server,
+			"a surface that differs at each start, or by the client's protocol, cannot be pinned",
 			errors.Join(errors.New("two starts showed different items"), err, fmt.Errorf("to %s and to %s", other, s)))
 	}
 	return seen, nil

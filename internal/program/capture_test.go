@@ -62,7 +62,8 @@ func TestJoin(t *testing.T) {
 		var l surface.Listing
 		for _, tool := range tools {
 			name, text, _ := strings.Cut(tool, ":")
-			data, err := json.Marshal(map[string]any{"name": name, "description": text, "inputSchema": map[string]string{"type": "object"}})
+			data, err := json.Marshal(map[string]any{"name": name, "description": text,
+				"inputSchema": map[string]string{"type": "object"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,7 +60,8 @@ func (m *messages) relay(w io.Writer) {
 			m.last.Write(line)
 			m.mu.Unlock()
 			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
-			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text)) // nobody could be told of an error
+			// nobody could be told of an error
+			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text))
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return

@@ -24,7 +24,8 @@ import (
 // OpenPackageRuntime opens the interpreter, or finds the compiler, on this machine for the
 // package of a server. Of approval it uses the path that is searched, and the runtime that was
 // approved; without one the runtime is found in the path.
-func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine string, approval project.Approval) (*Program, error) {
+func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine string,
+	approval project.Approval) (*Program, error) {
 	switch engine {
 	case project.EngineNPM:
 		return openInterpreter(ctx, w, name, approval, tool.FindNode)
@@ -38,7 +39,8 @@ func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engin
 type findRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
 
 // openInterpreter opens the interpreter that was approved, or else the one that find finds.
-func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval, find findRuntime) (*Program, error) {
+func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
+	find findRuntime) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path}
 	rt := approval.Runtime
 	if rt == nil {
@@ -62,12 +64,15 @@ func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 // useNodePackage makes p run the entry script of a package from a slot of the store.
 func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
-		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME", err)
+		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME",
+			err)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(e.Entry)) {
-		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", e.Entry))
+		return evidence.Errorf(evidence.Validation, p.Server, "",
+			fmt.Errorf("entry %+q lies outside the package", e.Entry))
 	}
-	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(e.Entry))}, e.Arguments...)
+	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(e.Entry))},
+		e.Arguments...)
 	p.useTree(slot, project.EngineNPM, e.Variables)
 	return nil
 }
@@ -75,7 +80,8 @@ func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home st
 // useTree makes the tree of a slot one of the subjects that must be admitted.
 func (p *Program) useTree(slot *store.Slot, engine string, variables []string) {
 	p.Variables = variables
-	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server, closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
+	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server,
+		closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
 }
 
 // UsePackage makes p start the package of a lock entry from a slot of the store.
@@ -137,7 +143,10 @@ func AuditSlot(ctx context.Context, s *store.Store, server, platform string, wan
 		return nil, err
 	}
 	// The file that differs says more than the tree that holds it.
-	slices.SortStableFunc(report, func(a, b evidence.Evidence) int { return cmp.Compare(schemeOrder(a), schemeOrder(b)) })
+	slices.SortStableFunc(report, func(a,
+		b evidence.Evidence) int {
+		return cmp.Compare(schemeOrder(a), schemeOrder(b))
+	})
 	return &Installed{slot, report}, nil
 }
 
@@ -182,7 +191,8 @@ type InstallRequest struct {
 
 // Install fetches a closure, has the evidence judged, lets it be unpacked and puts the
 // tree into the store.
-func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in InstallRequest, judge JudgeFunc) (*Installed, error) {
+func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in InstallRequest,
+	judge JudgeFunc) (*Installed, error) {
 	// The interpreter is asked which packages it needs: not before it was judged.
 	if _, err := judge(nil); err != nil {
 		return nil, err
@@ -222,7 +232,8 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	claim := evidence.Claim{
-		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock, Where: project.LockFile,
+		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
+		Where: project.LockFile,
 	}
 	if !in.Want.IsZero() {
 		claim.Want = []digest.Digest{in.Want}

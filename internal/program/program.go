@@ -119,7 +119,8 @@ func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.R
 // run, and seen are the files that were hashed as they were opened, by path: they are judged
 // by that reading and no other. exe is "" where command is a launcher that is not started
 // itself, as the lock holds what it would: then it is what command resolves to through path.
-func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, seen map[string]evidence.Observed) (report evidence.Report) {
+func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string,
+	seen map[string]evidence.Observed) (report evidence.Report) {
 	if s.Verify == nil {
 		return nil
 	}
@@ -212,7 +213,8 @@ func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 // CommonVariables are the variables that every server gets.
 func CommonVariables() []string {
 	if runtime.GOOS == "windows" {
-		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "LANG"}
+		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP",
+			"TMP", "LANG"}
 	}
 	return []string{"HOME", "USER", "LANG", "TMPDIR"}
 }
@@ -222,7 +224,8 @@ func CommonVariables() []string {
 // compares no digest that anybody here could rely on.
 func isUserSetting(name string) bool {
 	upper := strings.ToUpper(name)
-	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"}, upper) ||
+	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"},
+		upper) ||
 		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
 }
 
@@ -248,17 +251,20 @@ func (p *Program) buildEnvironment(getenv func(string) string, environ []string)
 			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
 				fmt.Errorf("the variable %s is the user's to set", surface.Escape(name)))
 		}
-		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.Values[name])
+		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }),
+			name+"="+p.Values[name])
 	}
 	return append(env, p.RuntimeVariables...), nil
 }
 
 // Start runs the program in dir, the project's, if adm permits all of it: a server must
 // not find other files because its client was started elsewhere.
-func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string, more []string) (*guard.Process, error) {
+func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string,
+	more []string) (*guard.Process, error) {
 	if p.Remote != nil {
 		if len(more) > 0 {
-			return nil, evidence.Errorf(evidence.Validation, p.Server, "", errors.New("a server that is reached by its URL takes no arguments"))
+			return nil, evidence.Errorf(evidence.Validation, p.Server, "",
+				errors.New("a server that is reached by its URL takes no arguments"))
 		}
 		return guard.Connect(ctx, adm, p.Subjects[0], *p.Remote)
 	}
@@ -267,6 +273,7 @@ func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, 
 		return nil, err
 	}
 	return guard.Exec(ctx, adm, p.Subjects, guard.Command{
-		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...), Env: env, Dir: dir, Stderr: p.stderr,
+		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...),
+		Env: env, Dir: dir, Stderr: p.stderr,
 	})
 }

@@ -20,7 +20,8 @@ func TestEnvironmentOfFacet(t *testing.T) {
 	} {
 		p := &Program{Server: "s", Path: "/bin", Values: map[string]string{name: "value"}}
 		env, err := p.buildEnvironment(getenv, environ)
-		if allowed != (err == nil) || allowed != slices.Contains(env, name+"=value") || err != nil && evidence.ClassOf(err) != evidence.Refused {
+		if allowed != (err == nil) || allowed != slices.Contains(env, name+"=value") || err != nil &&
+			evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: %v, %q", name, err, env)
 		}
 		if slices.Contains(env, "SECRET=x") {

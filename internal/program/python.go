@@ -13,6 +13,7 @@ import (
 func (p *Program) usePythonPackage(slot *store.Slot, e project.ServerLock, name string) {
 	// Isolated from the environment and the user's packages, and writing no bytecode. Python
 	// finds its library by the path that it is called by.
-	p.Args = append([]string{p.Executable.Path(), "-I", "-S", "-B", "-c", closure.StartPython, filepath.Join(slot.Dir(), "site-packages"), e.Entry, name}, e.Arguments...)
+	p.Args = append([]string{p.Executable.Path(), "-I", "-S", "-B", "-c", closure.StartPython,
+		filepath.Join(slot.Dir(), "site-packages"), e.Entry, name}, e.Arguments...)
 	p.useTree(slot, e.Closure.Engine, e.Variables)
 }

@@ -39,16 +39,19 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 		}
 		if _, _, script := p.Executable.Interpreter(); script {
-			return p, evidence.Errorf(evidence.Refused, s.Name, "tell its publisher", errors.New("its runtime is binary, and its entry is a script"))
+			return p, evidence.Errorf(evidence.Refused, s.Name, "tell its publisher",
+				errors.New("its runtime is binary, and its entry is a script"))
 		}
 		p.AddSubject(evidence.Claim{
-			Subject: facet.MemberSubject(entry.Ref, entry.Entry), Scheme: evidence.File, Authority: evidence.Sidecar, Want: []digest.Digest{slot.Assets[entry.Entry]},
+			Subject: facet.MemberSubject(entry.Ref, entry.Entry), Scheme: evidence.File, Authority: evidence.Sidecar,
+			Want: []digest.Digest{slot.Assets[entry.Entry]},
 		}, p.Executable.Observed())
 		p.Args = []string{entry.Entry}
 	} else {
 		if entry.Runtime != "python" {
 			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
-				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
+				return p, evidence.Errorf(evidence.Refused, s.Name,
+					"move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}
 		p.Args = append(runtimes[entry.Runtime].commandLine(), file)
@@ -64,7 +67,8 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 // OpenSourceRuntime opens the interpreter on this machine for a runtime; there is none for a
 // binary. Of approval it uses the path that is searched, and the runtime that was approved;
 // without one the runtime is found in the path.
-func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string, approval project.Approval) (*Program, error) {
+func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
+	approval project.Approval) (*Program, error) {
 	if runtime == facet.RuntimeBinary {
 		return &Program{Server: name, Path: approval.Path}, nil
 	}
@@ -92,16 +96,21 @@ var runtimes = map[string]sourceRuntime{
 		commands: []string{"node"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.node`},
 	},
 	"python": {
-		commands: []string{"python3", "python"}, probe: []string{"-I", "-B", "-c", "import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
+		commands: []string{"python3", "python"},
+		probe: []string{"-I", "-B", "-c",
+			"import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
 		words: []string{"-E", "-s", "-S", "-B"},
 	},
 	"bun": {
-		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p", `process.execPath + "\n" + process.versions.bun`},
-		words:     []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
+		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p",
+			`process.execPath + "\n" + process.versions.bun`},
+		// a bunfig.toml names code to load first
+		words:     []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"},
 		variables: []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
 	},
 	"deno": {
-		commands: []string{"deno"}, probe: []string{"eval", "--no-config", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
+		commands: []string{"deno"}, probe: []string{"eval", "--no-config",
+			`console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
 		words:     []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
 		variables: []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
 	},

@@ -31,7 +31,8 @@ type GoCommand struct {
 func RunGo(ctx context.Context, h *host.Host, c GoCommand) ([]byte, error) {
 	out, err := foreign.Run(ctx, foreign.Call{
 		Tool: c.Tool, Path: c.Path, Args: c.Args, Dir: c.Dir, Checkout: Checkout(h), Environ: h.Environ,
-		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=", "GIT_TERMINAL_PROMPT=0"}, c.Settings...),
+		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=",
+			"GIT_TERMINAL_PROMPT=0"}, c.Settings...),
 	})
 	if err == nil || ctx.Err() != nil {
 		return out.Stdout, context.Cause(ctx)
@@ -40,7 +41,8 @@ func RunGo(ctx context.Context, h *host.Host, c GoCommand) ([]byte, error) {
 	if bytes.Contains(output, []byte("checksum mismatch")) {
 		kind = evidence.Integrity // found by go itself, before the bytes were ours to hash
 	}
-	return out.Stdout, &evidence.Error{Subject: c.Subject, Kind: kind, Err: fmt.Errorf("go %s: %w", c.Args[0], err), Detail: OutputDetail("go", out.Messages)}
+	return out.Stdout, &evidence.Error{Subject: c.Subject, Kind: kind, Err: fmt.Errorf("go %s: %w", c.Args[0], err),
+		Detail: OutputDetail("go", out.Messages)}
 }
 
 // FindGo asks the go in path for its version and for the root of its toolchain.
@@ -62,7 +64,8 @@ func FindGo(ctx context.Context, w *workspace.Workspace, path string) (*project.
 		return nil, err
 	}
 	var answer struct{ GOROOT, GOVERSION string }
-	if err := json.Unmarshal(out, &answer); err != nil || !filepath.IsAbs(answer.GOROOT) || !strings.HasPrefix(answer.GOVERSION, "go") {
+	if err := json.Unmarshal(out, &answer); err != nil || !filepath.IsAbs(answer.GOROOT) ||
+		!strings.HasPrefix(answer.GOVERSION, "go") {
 		return nil, evidence.Errorf(evidence.Operation, found, "", errors.Join(errors.New("is no go"), err))
 	}
 	return &project.Runtime{Path: answer.GOROOT, Version: answer.GOVERSION}, nil

@@ -19,7 +19,8 @@ func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*projec
 		return nil, err
 	}
 	answer, err := Ask(ctx, w.Host, Question{
-		Path: found, Set: []string{"PATH=" + path}, Args: []string{"-p", `process.execPath + "\n" + process.versions.node`},
+		Path: found, Set: []string{"PATH=" + path},
+		Args: []string{"-p", `process.execPath + "\n" + process.versions.node`},
 	})
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)

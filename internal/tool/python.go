@@ -63,7 +63,8 @@ type PythonPackage struct {
 }
 
 // AskPython asks a python for its path and version, and which wheel of each package it would install.
-func AskPython(ctx context.Context, h *host.Host, python, path string, packages []PythonPackage) (*PythonAnswer, error) {
+func AskPython(ctx context.Context, h *host.Host, python,
+	path string, packages []PythonPackage) (*PythonAnswer, error) {
 	fault := func(err error) (*PythonAnswer, error) {
 		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)
 	}
@@ -81,7 +82,8 @@ func AskPython(ctx context.Context, h *host.Host, python, path string, packages 
 		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(result.Messages))))
 	}
 	a := new(PythonAnswer)
-	if err := json.Unmarshal(result.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
+	if err := json.Unmarshal(result.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" ||
+		len(a.Chosen) != len(packages) {
 		return fault(errors.Join(errors.New("is no python"), err))
 	}
 	return a, nil

@@ -96,7 +96,8 @@ func FindUV(ctx context.Context, h *host.Host, dir string) string {
 
 // HomeVariables are the variables that make dir a program's home and its place for temporary files.
 func HomeVariables(dir string) []string {
-	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir}
+	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir,
+		"TEMP=" + dir, "TMP=" + dir}
 }
 
 // NetrcVariable is the file of the user's logins, for tools whose home is another: "NETRC=..." or
@@ -132,7 +133,8 @@ func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) 
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
+	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h),
+		Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
 	if q.Stdin != "" {
 		call.Stdin = strings.NewReader(q.Stdin)
 	}
@@ -154,7 +156,8 @@ func ShimHint(w *workspace.Workspace, path string) string {
 	// The question has a limit of its own.
 	behind, err := foreign.ResolveShim(context.Background(), path, dir, w.Host.Environ, Checkout(w.Host))
 	if err != nil {
-		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) + "' says into 'command'"
+		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) +
+			"' says into 'command'"
 	}
 	return "it is a shim of " + name + "; write command = " + `"` + surface.Escape(behind) + `"`
 }

@@ -49,9 +49,11 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 			case err != nil:
 				return "", fmt.Errorf("%s: %w", config, err)
 			case w.Contains(home):
-				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config, surface.Escape(home))
+				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config,
+					surface.Escape(home))
 			case w.Contains(config) && !sameDir(home, exe):
-				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config, surface.Escape(home), exe)
+				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config,
+					surface.Escape(home), exe)
 			}
 			return found, nil
 		}
@@ -122,7 +124,8 @@ func InterpreterPath(w *workspace.Workspace, server, found, exe string) (string,
 		err = refuseOwnLibrary(w, exe)
 	}
 	if err != nil {
-		return "", evidence.Errorf(evidence.Refused, server, "name an interpreter of the machine by its path in 'command'", err)
+		return "", evidence.Errorf(evidence.Refused, server,
+			"name an interpreter of the machine by its path in 'command'", err)
 	}
 	return start, nil
 }
@@ -138,7 +141,8 @@ func FindAskable(w *workspace.Workspace, path, hint string, names ...string) (st
 		if found, err = Checkout(w.Host).Find(path, name); err == nil {
 			break
 		}
-		if missing == nil || evidence.Worse(evidence.ClassOf(missing), evidence.ClassOf(err)) != evidence.ClassOf(missing) {
+		if missing == nil || evidence.Worse(evidence.ClassOf(missing),
+			evidence.ClassOf(err)) != evidence.ClassOf(missing) {
 			missing = err // that there is one which may not be asked says more
 		}
 	}
