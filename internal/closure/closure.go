@@ -28,7 +28,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// runTool runs a program that messages call name. What it says becomes the error.
+// runTool runs a package manager that messages call name. What it prints becomes the error.
 func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
 	c.Checkout, c.Environ, c.Merged = tool.Checkout(h), h.Environ, true
 	result, err := foreign.Run(ctx, c)

@@ -249,7 +249,7 @@ func writeModule(c *project.Closure, dir string) error {
 }
 
 // buildModules builds the program of the modules of t into st: without a network, without
-// cgo, whose compiler is nobody's to verify, and without paths of this machine, so that the
+// cgo, whose compiler cannot be verified, and without paths of this machine, so that the
 // same toolchain builds the same bytes everywhere. No code of the modules runs.
 func buildModules(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c := o.Closure

@@ -83,8 +83,8 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	return closure, nil
 }
 
-// ownNPMOptions are the options by which npm reads our files in dir and no others, and keeps what
-// it fetched in cache.
+// ownNPMOptions make npm read the configuration files in dir and no others, and keep what it fetches
+// in cache.
 func ownNPMOptions(dir, cache string) []string {
 	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" +
 		filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
@@ -101,8 +101,8 @@ func registryOptions() []string {
 }
 
 // retryOptions are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
-// asks an unreachable registry again, and not its own 10 and 60: somebody waits for the answer.
-// There are none if the user's settings say anything of it, as they might not go together.
+// asks an unreachable registry again, in place of its own 10 and 60: a person waits for the answer.
+// There are none if the user configured any of these settings, as the two might contradict.
 func retryOptions(setting func(key string) string) []string {
 	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout",
 		"fetch-retry-maxtimeout"} {

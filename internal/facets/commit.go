@@ -17,7 +17,7 @@ import (
 // updateLock sets the lock to what was gathered and returns all files that change.
 func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
 	w, files := a.Workspace, p.files
-	empty := len(a.Pieces) == 0 // then nothing is begun that is not there
+	empty := len(a.Pieces) == 0 // then files that do not exist are not created
 	add := func(path string, data []byte, perm os.FileMode) error {
 		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
 		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
@@ -58,7 +58,7 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([
 			return nil, err
 		}
 	}
-	sound := len(p.before.Report) == 0 // what says the same already is neither encoded nor read again
+	sound := len(p.before.Report) == 0 // a receipt that would not change is not encoded
 	if !sound || !p.receipt.Same(p.before.Receipt) {
 		receipt, err := p.receipt.Encode()
 		if err != nil {

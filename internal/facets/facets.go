@@ -128,7 +128,7 @@ func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	host.ForEach(obtainWidth(), len(round), func(i int) error {
 		errs[i] = a.Obtain(ctx, &round[i].Archive)
-		return nil // one that fails does not keep others from being looked at
+		return nil // a failure must not keep the others from being obtained
 	})
 	for _, x := range round {
 		a.Pieces[x.Want.Name] = x
@@ -270,7 +270,7 @@ type selection struct {
 
 func (p *selection) add(c facet.Composed) {
 	if p == nil || p.all {
-		return // hallmark.toml wants all of it
+		return // declared in hallmark.toml, which wants all of it
 	}
 	if c.TakesAll() {
 		p.all = true

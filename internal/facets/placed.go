@@ -156,7 +156,7 @@ func (p *PlacedFacets) selectParts() {
 			if _, ok := by.entry.Composes[f.name]; !ok {
 				continue
 			}
-			if by.manifest == nil { // who knows
+			if by.manifest == nil { // without the manifest the selection is unknown
 				f.selection = nil
 				break
 			}

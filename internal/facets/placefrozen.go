@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 )
 
-// An installation that may not write the lock says of the files in the project what 'check'
-// says: whoever asks for exactly what is locked is not told that something else is kept.
+// A frozen installation judges the files in the project as 'check' does: a file that differs from
+// the lock is refused, where another installation keeps it and says so.
 
 // lockedEvidence is evidence of a file that is there and not as the lock has it.
 func (o output) lockedEvidence(now digest.Digest) evidence.Report {

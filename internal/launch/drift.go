@@ -30,8 +30,8 @@ func (l *Launch) noteDrift(r guard.Report) {
 	l.WriteNote(items, canonical)
 }
 
-// mayWriteNotice reports whether a notice of n items that are not shown is to be written: it does not
-// take the place of drift. A notice that nothing is left of is removed.
+// mayWriteNotice reports whether to write a notice of n items that were not shown. A notice never
+// replaces a note of drift. If n is 0, an earlier notice is removed.
 func (l *Launch) mayWriteNotice(n int) bool {
 	note, err := l.Workspace.DriftNote(l.Declared.Name, *l.Entry)
 	switch {

@@ -64,8 +64,8 @@ func MissingArtifacts(entry project.ServerLock, p *program.Program) evidence.Rep
 	return report
 }
 
-// startedFileEvidence compares what a command line starts with what the entry says it does, if that is
-// another file: its digest would be held against another's name.
+// startedFileEvidence is a mismatch if a command line starts another file than the lock entry is of:
+// the digest of one file must not be compared under the name of another.
 func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
 	if locked == nil || locked.Ref == p.OwnKey {
 		return nil
@@ -161,7 +161,7 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 	if start, err := tool.InterpreterPath(w, s.Name, found, p.Executable.Path()); err != nil {
 		return p, nil, err
 	} else if tool.IsPython(found) || tool.IsPython(start) {
-		p.Args[0] = start // it would look for itself in PATH, and for what lies there
+		p.Args[0] = start // under its bare name python would look for itself in PATH
 	}
 	file := target.File
 	if !filepath.IsAbs(file) {
@@ -175,7 +175,7 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	r.hashed[file], r.taken[file] = o, true
-	// What is hashed is what is named, wherever the interpreter would have looked.
+	// Name the hashed file by its path, wherever the interpreter would have looked.
 	at := slices.Index(s.Arguments, target.File)
 	p.Args[1+at] = file
 	p.Script = &program.Script{File: file, Language: launcher.InterpreterName(s.Command), Words: s.Arguments[:at]}
@@ -184,8 +184,8 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 	return p, r, nil
 }
 
-// parseTarget is what the command line of s runs. A link that leads to a program which starts
-// others is read by that program's name: "./notes -> /usr/bin/node".
+// parseTarget says what the command line of s runs. A link to a program that starts others is parsed
+// under that program's name: "./notes -> /usr/bin/node".
 func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher.Target {
 	t := launcher.Parse(s.Command, s.Arguments)
 	if !t.Direct || t.Launcher != "" {
@@ -196,9 +196,9 @@ func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher
 		return t
 	}
 	if manager, _ := foreign.ShimManager(found); manager != "" {
-		return t // which says more
+		return t // the refusal of a shim says more
 	}
-	// One program that is many goes by the name that it is called by.
+	// A program that is many in one, such as busybox, is what it is called as.
 	if real := host.RealPath(found); launcher.RunsOtherCode(real) &&
 		!strings.HasPrefix(filepath.Base(real), "busybox") {
 		return launcher.Parse(real, s.Arguments)

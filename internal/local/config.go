@@ -35,7 +35,7 @@ var ignoredKeys = []string{"include", "exclude", "files", "outDir", "rootDir", "
 	"typeRoots", "types", "lib", "references",
 	"$schema", "name", "version", "description", "license"}
 
-// quietBun makes bun read less. Where the #! line of the script starts it, that can be told nothing.
+// quietBun makes bun read less. If the #! line of the script starts bun, no option can be added.
 func (r *readSet) quietBun() error {
 	s := r.p.Script
 	if !s.First {
@@ -63,7 +63,7 @@ func (m *modules) loadConfigs() error {
 	for ; m.configured < len(m.files); m.configured++ {
 		for dir := filepath.Dir(m.files[m.configured]); !m.dirs[dir]; dir = filepath.Dir(dir) {
 			m.dirs[dir] = true
-			// The others are the user's own, or anybody's, and differ between machines.
+			// Directories outside the project differ between machines.
 			if rel, err := filepath.Rel(m.w.Dir, dir); dir == top || err == nil && filepath.IsLocal(rel) {
 				if err := m.addConfigs(dir, moduleConfigs); err != nil {
 					return err

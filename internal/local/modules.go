@@ -34,9 +34,9 @@ type modules struct {
 	vendored   []string        // directories of modules that stand for remote ones
 }
 
-// addImports adds the files that a script imports, and they in turn. Of each path every file is
-// added that it could stand for, so that one which comes before another is one more. Where what
-// is imported is known only when the code runs, it is whatever lies in the script's directory.
+// addImports adds the files that a script imports, and those that they import in turn. For each path
+// it adds every file that the path could stand for, so that a file which is added later and takes
+// precedence is noticed. If an import is computed at run time, it adds all of the script's directory.
 func (r *readSet) addImports(script string) error {
 	m := &modules{
 		readSet: r, files: []string{script}, todo: []string{script}, wideDirs: map[string]bool{},
@@ -240,7 +240,7 @@ func (m *modules) loadCandidates(path string, depth int) error {
 	return nil
 }
 
-// maxMainDepth is how many directories name each other as what they are.
+// maxMainDepth bounds how often the "main" of a package.json leads to another directory.
 const maxMainDepth = 4
 
 // loadAll loads every file below a directory that can be imported, packages of others aside.

@@ -43,7 +43,7 @@ func isCode(name string, info os.FileInfo) bool {
 func beginsAsProgram(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
-		return true // who cannot read it cannot say that it is data
+		return true // a file that cannot be read is not known to be data
 	}
 	defer f.Close()
 	head := make([]byte, 4)

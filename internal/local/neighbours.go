@@ -117,7 +117,7 @@ func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	case !s.First:
 		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
 	default:
-		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; "+
+		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; " +
 			"name the interpreter itself in 'command'")
 	}
 	return nil

@@ -15,9 +15,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/program"
 )
 
-// What code starts or loads by a path, it mostly names in quotes: a file of the project that
-// stands so in the code of a script is locked, whatever the script does with it. What a script
-// computes nobody finds so, and where it may start something the lock is said to lack it.
+// Code mostly names in quotes what it starts or loads by a path. A file of the project whose path is
+// quoted in the code of a script is therefore locked, whatever the script does with it. A path that
+// a script computes is not found this way: if the script may start programs, the report says
+// that the lock may lack some.
 
 // Bounds of what is looked for in the code of one program.
 const (
@@ -26,7 +27,7 @@ const (
 	maxTried  = 1 << 18 // paths
 )
 
-// readCode is the content of a file of code; ok is false if it is larger than any is read.
+// readCode reads a file of code; ok is false if the file is larger than jsscan.MaxFile.
 func readCode(file string) (content []byte, ok bool, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -193,7 +194,7 @@ func (r *readSet) noteStarts(words *regexp.Regexp, content []byte) {
 	}
 }
 
-// noteComputed notes why what a script starts or loads may be more than its code names.
+// noteComputed notes that a script may start or load more than its code names, and how.
 func (r *readSet) noteComputed(how string) {
 	r.noteUnknown("it may start or load by " + strings.Join(strings.Fields(how), "") +
 		" what its code does not name in quotes, or what that loads in turn")

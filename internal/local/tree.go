@@ -76,7 +76,7 @@ type treeEntry struct {
 	link string // where it leads, as it is written
 }
 
-// treeFiles lists what is covered of a directory, and where the links lead that lead out of it.
+// treeFiles lists what is covered of a directory, and the targets of links that lead out of it.
 func treeFiles(dir string, kind *treeKind) (files []treeEntry, outside []string, err error) {
 	var bytes int64
 	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -137,8 +137,8 @@ func tooLargeError(dir string) error {
 // linkText stands for a link among files: no file of text begins like it.
 func linkText(target string) string { return "\x00link\x00" + filepath.ToSlash(target) }
 
-// hashTree is the fingerprint hallmark-tree-v1 of a directory, with the links in it as files and
-// nothing as executable, as nothing of it is executed.
+// hashTree is the fingerprint hallmark-tree-v1 of a directory. Links count as files, and no file as
+// executable: the interpreter reads them all.
 func hashTree(ctx context.Context, dir string, kind *treeKind) (o evidence.Observed, err error) {
 	entries, _, err := treeFiles(dir, kind)
 	if err != nil {

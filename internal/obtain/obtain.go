@@ -86,7 +86,7 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 	if err != nil {
 		return err
 	}
-	if a.o.Frozen && locked == nil && x.Kind != ledger.Artifact { // whoever brings it along: nothing is resolved
+	if a.o.Frozen && locked == nil && x.Kind != ledger.Artifact { // a frozen installation resolves nothing, whichever facet brings it along
 		entry, ok := a.Workspace.Lock.Facet(f.Name)
 		declared := evidence.Report{SourceEvidence(a.Workspace.Config.Registry, f, entry, ok)}
 		x.Report = append(x.Report, expected.Of(evidence.Source).Settle(declared)...)
@@ -94,7 +94,7 @@ func (a *Sources) Obtain(ctx context.Context, x *Archive) error {
 			return err
 		}
 	}
-	if x.before == nil { // nothing is asked for what must not be resolved anew
+	if x.before == nil { // judge before any request: what must not be resolved anew causes none
 		x.Report = append(x.Report, expected.Of(evidence.Source).Settle(nil)...)
 		if _, err := a.Judge(x, nil); err != nil {
 			return err

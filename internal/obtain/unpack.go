@@ -87,7 +87,7 @@ func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error
 	default:
 		manifest = arch.Manifest.Raw
 	}
-	if len(u.claims) == 0 { // nobody says which version it is to be
+	if len(u.claims) == 0 { // no claim says which version it must be
 		x.Entry.Version = arch.Version()
 	}
 	subject := x.Subject()

@@ -171,7 +171,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 // That a person ran a command in a checkout is no consent to what the checkout names.
 func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 	if p.Options.Start == nil || prog.Remote != nil {
-		return nil // a server behind a URL was asked for before
+		return nil // prepareRemote asked before
 	}
 	if b := p.Result.Before; b != nil && isApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*b, p.Result.Entry) {
 		return nil
@@ -198,7 +198,7 @@ func sameArtifacts(a, b project.ServerLock) bool {
 func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 	s := p.Declared
 	if s.Type == "http" {
-		return p.prepareRemote() // which asks before anything is sent
+		return p.prepareRemote() // it asks for consent before anything is sent
 	}
 	if s.Record != "" {
 		r, err := record.FetchNamed(ctx, p.Workspace, s.Record)
@@ -213,7 +213,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 		p.report = append(p.report, r.Report...)
 		p.addRollback()
 		if _, err := p.judge(nil); err != nil {
-			return nil, err // nothing is fetched for a record that is not accepted
+			return nil, err // judge before fetching: a refused record must not cause a request
 		}
 		for _, v := range variables {
 			if !slices.Contains(s.Variables, v) {
@@ -244,7 +244,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 		p.Result.Entry.Arguments, p.Result.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
 		return local.OpenLocked(ctx, p.Workspace, s, nil, project.Approval{Path: p.Path})
 	}
-	// What npx or uvx itself is does not matter: it is never run.
+	// npx or uvx itself is never run, so it is not verified.
 	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin,
 		args: t.Args}
 	for _, named := range t.Packages {

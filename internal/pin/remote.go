@@ -117,7 +117,7 @@ func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
 	}
 	for _, u := range uses {
 		if w.Host.Getenv(u.Variable) == "" {
-			continue // which is said when the header is made
+			continue // FillHeaders reports a variable that is not set
 		}
 		if err := w.Host.Agree(u); err != nil {
 			return err

@@ -41,7 +41,7 @@ const captureHeadStart = 500 * time.Millisecond
 // a killed one held, its descendants may hold a moment longer.
 var captureRetryPauses = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
 
-// clientView is what one process showed one kind of client.
+// clientView is what one process of the server showed one kind of client.
 type clientView struct {
 	version string // of the protocol, that was asked for
 	caps    string
@@ -89,7 +89,7 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 		if err != nil {
 			return &evidence.Error{
 				Subject: declared.Name, Kind: evidence.Operation,
-				Err:  fmt.Errorf("its surface could not be captured: %w", err),
+				Err: fmt.Errorf("its surface could not be captured: %w", err),
 				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
 					"a kind that it cannot list is left out with surface_kinds",
 			}

@@ -60,7 +60,7 @@ func (m *messages) relay(w io.Writer) {
 			m.last.Write(line)
 			m.mu.Unlock()
 			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
-			// nobody could be told of an error
+			// an error here could not be reported anywhere
 			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text))
 		}
 		if err != nil && err != bufio.ErrBufferFull {

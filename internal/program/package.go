@@ -49,7 +49,7 @@ func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 			return p, err
 		}
 	}
-	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // it is started by this path
+	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
 		return p, err
 	}
 	image, err := guard.OpenImage(rt.Path)

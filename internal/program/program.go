@@ -109,7 +109,7 @@ func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.R
 		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
 		Where: "what was approved on this machine",
 	}
-	if approved != nil { // whatever its path: a link may lead elsewhere now
+	if approved != nil { // compared whatever its path is: a link may lead elsewhere now
 		c.Want = []digest.Digest{approved.Digest}
 	}
 	p.AddSubject(c, m.Observed())

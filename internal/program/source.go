@@ -55,7 +55,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 			}
 		}
 		p.Args = append(runtimes[entry.Runtime].commandLine(), file)
-		p.Args[0] = p.Executable.Path() // by its name it would look for itself in PATH
+		p.Args[0] = p.Executable.Path() // under its bare name it would look for itself in PATH
 		p.RuntimeVariables = runtimes[entry.Runtime].variables
 	}
 	p.Args = append(p.Args, entry.Arguments...)

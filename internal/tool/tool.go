@@ -49,8 +49,8 @@ func WorkDir(h *host.Host, pattern string) (dir string, remove func(), err error
 	return foreign.MakeDir(parent, pattern)
 }
 
-// CacheDir is the directory of ours in which a tool keeps what can be fetched again; dir if the
-// host has no place for it.
+// CacheDir is the directory below Hallmark's cache in which a tool keeps what can be fetched again,
+// or one below dir if the host has no cache.
 func CacheDir(h *host.Host, tool, dir string) string {
 	if h.Places.Cache == "" {
 		return filepath.Join(dir, "cache")
@@ -58,7 +58,7 @@ func CacheDir(h *host.Host, tool, dir string) string {
 	return filepath.Join(h.Places.Cache, tool)
 }
 
-// Checkout is that of the project which a flow is for.
+// Checkout is the checkout that the host's directory lies in: programs inside it are not started.
 func Checkout(h *host.Host) foreign.Checkout {
 	return foreign.FindCheckout(h.Dir, home(h))
 }
@@ -76,8 +76,8 @@ func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
 	return foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
 }
 
-// NotFoundError is the error of a program that was not found, with how to get it; that there is
-// one which may not be started says more.
+// NotFoundError is the error for a program that was not found, with a hint how to get it. The
+// refusal of one that was found stays as it is.
 func NotFoundError(err error, subject, hint string) error {
 	if evidence.ClassOf(err) == evidence.Refused {
 		return err
@@ -85,7 +85,7 @@ func NotFoundError(err error, subject, hint string) error {
 	return evidence.Errorf(evidence.Operation, subject, hint, err)
 }
 
-// FindUV is the user's uv; "" if there is none, and pip does what it would.
+// FindUV finds the user's uv; "" if there is none, in which case pip is used.
 func FindUV(ctx context.Context, h *host.Host, dir string) string {
 	uv, err := Find(ctx, h, "uv", dir)
 	if evidence.ClassOf(err) == evidence.Refused {

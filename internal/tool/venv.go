@@ -61,8 +61,8 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 	return exe, nil
 }
 
-// refuseOwnLibrary refuses an interpreter of the project: the library beside it was verified by
-// nobody.
+// refuseOwnLibrary refuses an interpreter that lies in the project: it would load the library beside
+// it, which nobody verified.
 func refuseOwnLibrary(w *workspace.Workspace, exe string) error {
 	if libraryLoaders.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
 		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
