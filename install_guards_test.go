@@ -144,17 +144,17 @@ func TestStoreChangesAfterAudit(t *testing.T) {
 			t.Fatal(err)
 		}
 		adm := a.Verdict().Admitted()
-		if _, err := a.Place(adm, parts); err != nil {
+		if _, err := a.PlanFiles(adm, parts); err != nil {
 			t.Fatal(err)
 		}
 		p.overwrite(p.slotFile("content/"+c.file), flipped)
-		_, err = a.Place(adm, parts)
+		_, err = a.PlanFiles(adm, parts)
 		p.refused(evidence.Integrity, err, "kit@1.0.0/"+c.file, "changed in the store after the audit")
-		if err := a.Held["kit"].ReadManifest(); err != nil {
+		if err := a.Pieces["kit"].ReadManifest(); err != nil {
 			t.Error(err)
 		}
 		p.overwrite(p.slotFile("content/facet.json"), flipped)
-		p.refused(evidence.Integrity, a.Held["kit"].ReadManifest(), "kit@1.0.0", "facet.json changed after the audit")
+		p.refused(evidence.Integrity, a.Pieces["kit"].ReadManifest(), "kit@1.0.0", "facet.json changed after the audit")
 		done()
 	}
 }

@@ -209,7 +209,7 @@ func newRemovedDrift(t *testing.T) *removalWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Note(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
+	l.WriteNote(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
 	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }
 	w.without = map[string]string{"review tool": "it asks about the drift, and nobody says yes"}
 	return w

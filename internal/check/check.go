@@ -279,7 +279,10 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	case entry.Source == "http":
 		more = evidence.Report{pin.RemoteEvidence(entry)}
 	case entry.Source == "image":
-		more, err = pin.CheckImage(ctx, w, declared, entry, approval, o.Offline)
+		if !o.Offline {
+			more, err = pin.CheckImageTag(ctx, w, entry)
+		}
+		more = append(pin.CheckEngine(w, declared, entry, approval), more...)
 	case entry.Source == project.KindArtifact:
 		more, err = checkSource(ctx, w, name, entry, approval)
 	case entry.Closure != nil:
@@ -320,7 +323,7 @@ func checkPackage(ctx context.Context, w *workspace.Workspace, name string, entr
 		report = append(report, in.Report...)
 		if made := approval.Trees[key]; in.Slot != nil && !made.IsZero() {
 			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
-			report = append(report, program.MadeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
+			report = append(report, program.OwnTreeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
 		}
 	}
 	if entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
@@ -345,7 +348,7 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
 		switch item.Reason {
 		case guard.NotShown:
-			report = append(report, launch.NotShown(c, o))
+			report = append(report, launch.NotShownEvidence(c, o))
 			continue
 		case guard.Gone:
 			report = append(report, evidence.CannotVerify(c, evidence.NotFound, item.Reason))
@@ -377,7 +380,7 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 	}
 	report, items := launch.SurfaceEvidence(name, entry, seen, declared.Excluded())
 	if len(items) > 0 {
-		l.Note(items, seen.Canonical())
+		l.WriteNote(items, seen.Canonical())
 	}
 	return report, nil
 }

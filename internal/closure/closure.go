@@ -1,150 +1,72 @@
-// Package closure resolves, fetches and installs a package with all that it depends on.
+// Package closure resolves, fetches and installs a package with all that it depends on. The
+// ecosystem's own tool resolves and installs (npm, uv or pip, go), but no code of the packages runs
+// unless their install scripts were allowed. Between the two, every file is fetched by Hallmark
+// or recomputed from what the tool fetched, and compared with the closure in the lock. The
+// installation itself runs without a network and without the user's configuration.
+//
+// The stored form of a closure, and its limit in bytes, belong to package project.
 package closure
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
-	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ResolveNPM asks npm for the exact versions of name at spec and of all that it depends
-// on. npm runs no code of the packages and asks nobody but registries; it reads the user's
-// configuration as we wrote it down, and of the checkout's what may be taken of it.
-func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.Closure, error) {
-	work, remove, err := tool.WorkDir(h, "npm-")
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	if spec == "" {
-		spec = "latest"
-	}
-	if strings.ContainsAny(spec, `:/\`) {
-		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "", fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
-	}
-	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true, "dependencies": map[string]string{name: spec}})
-	if err != nil {
-		return nil, err
-	}
-	for _, line := range h.Fetch.Ignored() {
-		h.Logger.Warn(line)
-	}
-	user, checkout, err := h.Fetch.NPMFiles()
-	if err != nil {
-		return nil, err
-	}
-	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user, "global.npmrc": ""} {
-		if err := os.WriteFile(filepath.Join(work, file), []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
-		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registriesOnly(work),
-		ownNPM(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
-	if err := npm(ctx, h, foreign.NPM, tool.HomeVariables(work), work, "npm:"+name+"@"+spec, args...); err != nil {
-		return nil, err
-	}
-	data, err := host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
-	if err != nil {
-		return nil, err
-	}
-	closure, err := project.ParsePackageLock(data)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
-	}
-	return closure, nil
-}
-
-// ownNPM are the options by which npm reads our files in dir and no others, and keeps what
-// it fetched in cache.
-func ownNPM(dir, cache string) []string {
-	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" + filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
-		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" + filepath.Join(dir, "no-shell"), "--node-options="}
-}
-
-// registriesOnly are the options by which npm takes dependencies from registries alone: not
-// from repositories, for which it would start git and scripts, not from URLs, and not from
-// files here. An npm that does not know them yet has no git, see ownNPM.
-func registriesOnly(dir string) []string {
-	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none", "--package-lock", "--no-dry-run", "--no-global"}
-}
-
-// retryOptions are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
-// asks an unreachable registry again, and not its own 10 and 60: somebody waits for the answer.
-// There are none if the user's settings say anything of it, as they might not go together.
-func retryOptions(setting func(key string) string) []string {
-	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout"} {
-		if setting(key) != "" {
-			return nil
-		}
-	}
-	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
-}
-
-// npm runs the user's npm in dir, of ours. set are its variables beside those of its tool.
-func npm(ctx context.Context, h *host.Host, kind foreign.Tool, set []string, dir, subject string, args ...string) error {
-	bin, err := tool.Find(ctx, h, "npm", dir)
-	if err != nil {
-		return tool.NotFoundError(err, subject, "install Node.js, which brings npm")
-	}
-	return resolver(ctx, h, "npm", subject, foreign.Call{Tool: kind, Path: bin, Args: args, Dir: dir, Set: set})
-}
-
-// resolver runs a program that messages call name. What it says becomes the error.
-func resolver(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
+// runTool runs a package manager that messages call name. What it prints becomes the error.
+func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
 	c.Checkout, c.Environ, c.Merged = tool.Checkout(h), h.Environ, true
-	said, err := foreign.Run(ctx, c)
+	result, err := foreign.Run(ctx, c)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if from := notFromRegistry(said.Messages); from != "" {
-		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from), Detail: tool.OutputDetail(name, said.Messages)}
+	if from := foreignSource(result.Messages); from != "" {
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused,
+			Err:    fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from),
+			Detail: tool.OutputDetail(name, result.Messages)}
 	}
 	verb := name
-	if at := slices.IndexFunc(c.Args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" }); at >= 0 {
+	if at := slices.IndexFunc(c.Args, func(a string) bool {
+		return a == "install" || a == "ci" || a == "compile" ||
+			a == "rebuild"
+	}); at >= 0 {
 		verb += " " + c.Args[at]
 	}
-	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err), Detail: tool.OutputDetail(name, said.Messages), Hint: unreachableHint(said.Messages)}
+	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err),
+		Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
-// elsewhere are the words of npm, and of our own npm without git and pip without URLs, for a
+// foreignSourceWords are the words of npm, and of our own npm without git and pip without URLs, for a
 // dependency that does not come from a registry.
-var elsewhere = [...][2]string{
-	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"}, {"EALLOWDIRECTORY", "a directory"},
+var foreignSourceWords = [...][2]string{
+	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"},
+	{"EALLOWDIRECTORY", "a directory"},
 	{"which is not an index", "a URL"},
 }
 
-// notFromRegistry says where a dependency comes from that a resolver refused; "" if that was
+// foreignSource says where a dependency comes from that a resolver refused; "" if that was
 // not why it failed.
-func notFromRegistry(said []byte) string {
-	for _, e := range elsewhere {
-		if bytes.Contains(said, []byte(e[0])) {
+func foreignSource(output []byte) string {
+	for _, e := range foreignSourceWords {
+		if bytes.Contains(output, []byte(e[0])) {
 			return e[1]
 		}
 	}
@@ -152,12 +74,13 @@ func notFromRegistry(said []byte) string {
 }
 
 // offlineWords are those of npm, uv and pip for a registry that cannot be reached.
-var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error", "dns error", "NewConnectionError"}
+var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error",
+	"dns error", "NewConnectionError"}
 
 // unreachableHint is the hint for a resolver that could not reach its registry, else "".
-func unreachableHint(said []byte) string {
+func unreachableHint(output []byte) string {
 	for _, word := range offlineWords {
-		if strings.Contains(string(said), word) {
+		if strings.Contains(string(output), word) {
 			return "nothing was decided; try again when the registry can be reached"
 		}
 	}
@@ -173,19 +96,11 @@ func PlatformKey(engine string, rt *project.Runtime) string {
 	return runtime.GOOS + "/" + runtime.GOARCH + "+" + rt.Version
 }
 
-// nodePlatform are node's names for this system.
-func nodePlatform() (os, cpu string) {
-	os, cpu = runtime.GOOS, runtime.GOARCH
-	if os == "windows" {
-		os = "win32"
-	}
-	switch cpu {
-	case "amd64":
-		cpu = "x64"
-	case "386":
-		cpu = "ia32"
-	}
-	return os, cpu
+// Order is a closure that is to be fetched and installed on this machine.
+type Order struct {
+	Closure *project.Closure
+	Runtime *project.Runtime // the interpreter that it is for, or the compiler
+	Where   string           // who gives the integrities of its packages, for evidence
 }
 
 // Packages are those of a closure that this platform needs, fetched and hashed.
@@ -202,90 +117,28 @@ type Packages struct {
 	Scripts  []string          // npm: Refs of packages whose install scripts are run
 }
 
-// FetchClosure fetches the packages of a closure that this platform needs into dir. where
+// Fetch fetches the packages of a closure that this platform needs into dir. where
 // says who gives their integrities.
-func FetchClosure(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
-	switch c.Engine {
+func Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	switch o.Closure.Engine {
 	case project.EngineNPM:
-		return fetchTarballs(ctx, h, c, where, dir)
+		return fetchTarballs(ctx, h, o, dir)
 	case project.EngineGo:
-		return fetchModules(ctx, h, c, rt, where, dir)
+		return fetchModules(ctx, h, o, dir)
 	}
-	return fetchWheels(ctx, h, c, rt, where, dir)
+	return fetchWheels(ctx, h, o, dir)
 }
 
-// InstallClosure lets the ecosystem's own installer unpack them, or build them, into st.
-func InstallClosure(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
-	defer h.Announce("installing %s: %s", c.Root, evidence.Count(len(t.Files), "file"))()
-	switch c.Engine {
+// Install lets the ecosystem's own installer unpack the fetched packages, or build them, into st.
+func Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	defer h.Announce("installing %s: %s", o.Closure.Root, evidence.Count(len(t.Files), "file"))()
+	switch o.Closure.Engine {
 	case project.EngineNPM:
-		return installTarballs(ctx, h, c, t, st)
+		return installTarballs(ctx, h, o.Closure, t, st)
 	case project.EngineGo:
-		return buildModules(ctx, h, c, t, rt, st)
+		return buildModules(ctx, h, o, t, st)
 	}
-	return installWheels(ctx, h, c, t, rt, st)
-}
-
-// fetchTarballs fetches every package that this platform needs into dir and compares
-// each with the closure's integrity and with what its registry says. A package whose
-// integrity npm did not give gets that of the bytes. where says who gives the integrities.
-func fetchTarballs(ctx context.Context, h *host.Host, c *project.Closure, where, dir string) (*Packages, error) {
-	osName, cpu := nodePlatform()
-	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}, Ref: c.Root}
-	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
-		return nil, err
-	}
-	var all []*document.Subject
-	for _, p := range c.Packages {
-		if p.Ref.IsZero() || !p.Fits(osName, cpu) || slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
-			continue
-		}
-		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
-			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
-			Want: p.Integrity, Where: where,
-		}}}
-		all = append(all, s)
-	}
-	var (
-		mu         sync.Mutex
-		unreadable []error
-	)
-	report, err := document.ObserveAll(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
-		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
-		if err := MoveFile(d.Path(), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-		unread := fetch.CheckTarball(filepath.Join(dir, name))
-		mu.Lock()
-		defer mu.Unlock()
-		if unread != nil { // said only of the bytes that are claimed: others are a mismatch
-			unreadable = append(unreadable, evidence.Errorf(evidence.ClassOf(unread), all[i].Ref.String(), "", unread))
-		}
-		t.Files[all[i].Ref] = filepath.ToSlash(name)
-		for _, x := range d.Observed.Digests {
-			if x.Algorithm() == digest.SHA512 {
-				c.SetIntegrity(all[i].Ref, x)
-			}
-		}
-		if all[i].Ref == c.Root {
-			t.NPM, t.Observed = d.NPM, d.Observed
-		}
-		return nil
-	})
-	t.Report = report
-	if err == nil && len(unreadable) > 0 && policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, report).Allowed() {
-		err = errors.Join(unreadable...)
-	}
-	return t, err
-}
-
-// withSHA512 makes sure that a sha512 is computed of each tarball: npm knows no sha256
-// in a package lock.
-func withSHA512(all []*document.Subject) []*document.Subject {
-	for _, s := range all {
-		s.Algorithms = []digest.Algorithm{digest.SHA512}
-	}
-	return all
+	return installWheels(ctx, h, o, t, st)
 }
 
 // MoveFile moves a file, or copies it where it cannot be moved. What ends up there is
@@ -305,84 +158,4 @@ func MoveFile(from, to string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
-}
-
-// installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
-// configuration, no scripts but those that are allowed, and no links to executables. npm
-// checks the integrity of each tarball once more.
-func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, st *store.Staging) error {
-	lock, manifest, err := c.ForInstall(t.Files)
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{"package-lock.json": lock, "package.json": manifest, "user.npmrc": nil, "global.npmrc": nil} {
-		if err := os.WriteFile(filepath.Join(t.dir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	env := append(tool.HomeVariables(t.dir), "NO_UPDATE_NOTIFIER=1")
-	modules := filepath.Join(t.dir, "node_modules")
-	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache",
-		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
-	// Scripts start executables of other packages by their links.
-	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
-	if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
-		return err
-	}
-	if len(t.Scripts) > 0 {
-		rebuild := append([]string{"rebuild", "--foreground-scripts"}, common...)
-		for _, ref := range t.Scripts {
-			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
-		}
-		if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), rebuild...); err != nil {
-			return err
-		}
-		if err := removeLinks(modules); err != nil {
-			return err
-		}
-	}
-	// npm's own note of what it installed names the files that it installed from.
-	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
-}
-
-// removeLinks removes the links to executables, which no tree may hold.
-func removeLinks(modules string) error {
-	return filepath.WalkDir(modules, func(name string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() && e.Name() == ".bin" && filepath.Base(filepath.Dir(name)) == "node_modules" {
-			if err := os.RemoveAll(name); err != nil {
-				return err
-			}
-			return fs.SkipDir
-		}
-		return err
-	})
-}
-
-// EntryScript chooses the file that starts a package: the executable that is named, the
-// only one, or the one called like the package.
-func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
-	name := v.Name[strings.LastIndexByte(v.Name, '/')+1:]
-	var file string
-	switch {
-	case bin != "":
-		file = v.Bin[bin]
-	case len(v.Bin) == 1:
-		for _, only := range v.Bin {
-			file = only
-		}
-	default:
-		file = v.Bin[name]
-	}
-	if file == "" {
-		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "name the executable with 'npx -p PACKAGE EXECUTABLE'",
-			errors.New("has no executable to start, or several"))
-	}
-	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
-	if err := archive.CheckInstalledPath(clean); err != nil {
-		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
-	}
-	return "node_modules/" + v.Name + "/" + clean, nil
 }

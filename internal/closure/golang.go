@@ -34,14 +34,17 @@ var ToolchainParts = []string{"bin", "pkg/include", "pkg/tool", "src"}
 // goSettings are what modules are fetched and built with: nothing of the user's but how
 // to reach a proxy, and that for fetching only.
 func goSettings(dir, mod string) []string {
-	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"), "GOPATH=" + filepath.Join(dir, "gopath")}
+	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"),
+		"GOPATH=" + filepath.Join(dir, "gopath")}
 }
 
 // goProxies is the setting of the proxies that the user configured, without what go would
 // try after them: to ask the host that a module names itself, and to start git there. A user
 // who names no proxy, or whose module is private (GOPRIVATE, GONOPROXY), has chosen that.
 func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, error) {
-	out, err := tool.RunGo(ctx, h, foreign.Go, bin, dir, "go", nil, "env", "GOPROXY")
+	out, err := tool.RunGo(ctx, h, tool.GoCommand{
+		Tool: foreign.Go, Path: bin, Dir: dir, Subject: "go", Args: []string{"env", "GOPROXY"},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,8 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	subject := "go:" + pkg + "@" + spec
 	// A file of all platforms that imports the program keeps what it needs in go.mod.
 	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
-	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n", "closure.go": file} {
+	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
+		"closure.go": file} {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -76,7 +80,10 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, err
 	}
 	run := func(args ...string) ([]byte, error) {
-		return tool.RunGo(ctx, h, foreign.Go, bin, work, subject, append(goSettings(work, "mod"), proxies...), args...)
+		return tool.RunGo(ctx, h, tool.GoCommand{
+			Tool: foreign.Go, Path: bin, Dir: work, Subject: subject,
+			Settings: append(goSettings(work, "mod"), proxies...), Args: args,
+		})
 	}
 	if _, err := run("get", pkg+"@"+spec); err != nil {
 		return nil, err
@@ -93,7 +100,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, unpinnable(errors.New("is no program of a module"))
 	}
 	root := module.Version{Path: words[1], Version: words[2]}
-	if err := plainModule(filepath.Join(work, "modules"), root); err != nil {
+	if err := refuseReplacements(filepath.Join(work, "modules"), root); err != nil {
 		return nil, unpinnable(err)
 	}
 	if _, err := run("mod", "tidy"); err != nil {
@@ -126,9 +133,9 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	return c, nil
 }
 
-// plainModule refuses a module that replaces others: go run refuses it too, as what its
+// refuseReplacements refuses a module that replaces others: go run refuses it too, as what its
 // author built is something else.
-func plainModule(cache string, m module.Version) error {
+func refuseReplacements(cache string, m module.Version) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {
 		return err
@@ -137,7 +144,8 @@ func plainModule(cache string, m module.Version) error {
 	if err != nil {
 		return err
 	}
-	data, err := host.ReadFile(filepath.Join(cache, "cache", "download", filepath.FromSlash(escaped), "@v", version+".mod"), 16<<20)
+	data, err := host.ReadFile(filepath.Join(cache, "cache", "download", filepath.FromSlash(escaped), "@v",
+		version+".mod"), 16<<20)
 	if err != nil {
 		return err
 	}
@@ -149,7 +157,8 @@ func plainModule(cache string, m module.Version) error {
 
 // fetchModules lets go fetch the modules of a closure into dir, and compares the hash of
 // each, recomputed from its zip, with the closure.
-func fetchModules(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+func fetchModules(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	c := o.Closure
 	t := &Packages{dir: dir, Ref: c.Root, Files: map[artifact.Ref]string{}}
 	if err := writeModule(c, dir); err != nil {
 		return nil, err
@@ -158,12 +167,15 @@ func fetchModules(ctx context.Context, h *host.Host, c *project.Closure, rt *pro
 	for _, p := range c.Packages {
 		args = append(args, p.Ref.Name()+"@"+p.Ref.Version())
 	}
-	bin, at := filepath.Join(rt.Path, "bin", "go"), filepath.Join(dir, "module")
+	bin, at := filepath.Join(o.Runtime.Path, "bin", "go"), filepath.Join(dir, "module")
 	proxies, err := goProxies(ctx, h, bin, at)
 	if err != nil {
 		return nil, err
 	}
-	out, err := tool.RunGo(ctx, h, foreign.Go, bin, at, c.Root.String(), append(goSettings(dir, "readonly"), proxies...), args...)
+	out, err := tool.RunGo(ctx, h, tool.GoCommand{
+		Tool: foreign.Go, Path: bin, Dir: at, Subject: c.Root.String(),
+		Settings: append(goSettings(dir, "readonly"), proxies...), Args: args,
+	})
 	if err != nil {
 		return nil, explainDownload(out, err)
 	}
@@ -179,7 +191,8 @@ func fetchModules(ctx context.Context, h *host.Host, c *project.Closure, rt *pro
 	}
 	for _, p := range c.Packages {
 		zip := zips[module.Version{Path: p.Ref.Name(), Version: p.Ref.Version()}]
-		claim := evidence.Claim{Subject: p.Ref.String(), Scheme: evidence.Module, Authority: evidence.Lock, Want: p.Integrity, Where: where}
+		claim := evidence.Claim{Subject: p.Ref.String(), Scheme: evidence.Module, Authority: evidence.Lock,
+			Want: p.Integrity, Where: o.Where}
 		o, err := hashModule(zip)
 		if err != nil {
 			t.Report = append(t.Report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
@@ -231,13 +244,15 @@ func writeModule(c *project.Closure, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), c.GoMod, 0o600), os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
+	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), c.GoMod, 0o600),
+		os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
 }
 
 // buildModules builds the program of the modules of t into st: without a network, without
-// cgo, whose compiler is nobody's to verify, and without paths of this machine, so that the
+// cgo, whose compiler cannot be verified, and without paths of this machine, so that the
 // same toolchain builds the same bytes everywhere. No code of the modules runs.
-func buildModules(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+func buildModules(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	c := o.Closure
 	if err := writeModule(c, t.dir); err != nil {
 		return err
 	}
@@ -245,9 +260,14 @@ func buildModules(ctx context.Context, h *host.Host, c *project.Closure, t *Pack
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return err
 	}
-	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"), []string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
-	_, err := tool.RunGo(ctx, h, foreign.Sealed, filepath.Join(rt.Path, "bin", "go"), filepath.Join(t.dir, "module"), c.Root.String(), settings,
-		"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()), c.Program)
+	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"),
+		[]string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
+	_, err := tool.RunGo(ctx, h, tool.GoCommand{
+		Tool: foreign.Sealed, Path: filepath.Join(o.Runtime.Path, "bin", "go"), Dir: filepath.Join(t.dir, "module"),
+		Subject: c.Root.String(), Settings: settings,
+		Args: []string{"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()),
+			c.Program},
+	})
 	return err
 }
 

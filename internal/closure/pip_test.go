@@ -34,7 +34,8 @@ func TestPipURL(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	if python, err = foreign.ResolveShim(t.Context(), python, t.TempDir(), os.Environ(), foreign.FindCheckout(".", "")); err != nil {
+	if python, err = foreign.ResolveShim(t.Context(), python, t.TempDir(), os.Environ(),
+		foreign.FindCheckout(".", "")); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -78,7 +79,9 @@ func TestPipURL(t *testing.T) {
 		}
 		file := name + "-1.0-py3-none-any.whl"
 		pages["/files/"+file] = wheel.Bytes()
-		pages["/simple/"+name+"/"] = fmt.Appendf(nil, `<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%[1]s</a></body></html>`, file, digest.FromBytes(wheel.Bytes()).Hex())
+		pages["/simple/"+name+"/"] = fmt.Appendf(nil,
+			`<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%[1]s</a></body></html>`, file,
+			digest.FromBytes(wheel.Bytes()).Hex())
 	}
 	elsewhere := server.URL + "/elsewhere/hidden-1.0-py3-none-any.whl"
 	publish("leaf")
@@ -98,20 +101,24 @@ func TestPipURL(t *testing.T) {
 	environ := []string{"PATH=" + bare, "HOME=" + t.TempDir()}
 	config := fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}}
 	config.PyPI.Indexes = []string{server.URL + "/simple"}
-	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) }, Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
+	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) },
+		Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
 	h.Places.Cache = t.TempDir()
-	for name, refused := range map[string]bool{"plain": false, "direct": true, "git": true, "file": true, "through": true, "asks": true} {
+	for name, refused := range map[string]bool{"plain": false, "direct": true, "git": true, "file": true,
+		"through": true, "asks": true} {
 		mu.Lock()
 		asked = ""
 		mu.Unlock()
-		c, err := ResolvePython(t.Context(), h, name, []string{name + "==1.0"}, &project.Runtime{Path: python, Version: "cp3"})
+		c, err := ResolvePython(t.Context(), h, name, []string{name + "==1.0"},
+			&project.Runtime{Path: python, Version: "cp3"})
 		var e *evidence.Error
 		switch {
 		case !refused && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case !refused && len(c.Packages) != 2:
 			t.Errorf("%s: %+v", name, c.Packages)
-		case refused && (!errors.As(err, &e) || e.Kind != evidence.Refused || !strings.Contains(err.Error(), "one comes from a URL, and not from a registry")):
+		case refused && (!errors.As(err, &e) || e.Kind != evidence.Refused ||
+			!strings.Contains(err.Error(), "one comes from a URL, and not from a registry")):
 			t.Errorf("%s: %v", name, err)
 		}
 		mu.Lock()

@@ -26,7 +26,8 @@ import (
 // ResolvePython asks uv, or pip where there is none, for the exact versions of the package
 // called name and of all that it depends on, as wheels: nothing is built and no code of
 // the packages runs. requirements are what was asked for, in PEP 508's form.
-func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string, rt *project.Runtime) (*project.Closure, error) {
+func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string,
+	rt *project.Runtime) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "python-")
 	if err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	subject := "pypi:" + strings.Join(requirements, " ")
 	for _, r := range requirements {
 		if r == "" || r[0] == '-' || strings.ContainsAny(r, "\n\r\\#/@") {
-			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("%+q is no requirement of a package of the index", r))
+			return nil, evidence.Errorf(evidence.Refused, subject, "",
+				fmt.Errorf("%+q is no requirement of a package of the index", r))
 		}
 	}
 	in := filepath.Join(work, "requirements.in")
@@ -44,7 +46,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	}
 	unpinnable := func(c *project.Closure, err error) (*project.Closure, error) {
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
+			return nil, evidence.Errorf(evidence.Refused, subject, "",
+				fmt.Errorf("its dependencies cannot be pinned: %w", err))
 		}
 		return c, nil
 	}
@@ -63,9 +66,12 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		}
 		out := filepath.Join(work, "pylock.toml")
 		// A configuration that is named is read in place of all others, of projects too.
-		if err := resolver(ctx, h, "uv", subject, foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
-			"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal", "--only-binary", ":all:", "--generate-hashes",
-			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in}}); err != nil {
+		if err := runTool(ctx, h, "uv", subject,
+			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
+				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
+				"--only-binary", ":all:", "--generate-hashes",
+				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
+				"--quiet", "-o", out, in}}); err != nil {
 			return nil, err
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
@@ -80,9 +86,11 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	}
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	out := filepath.Join(work, "report.json")
-	if err := resolver(ctx, h, "pip", subject, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
-		"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--cache-dir", tool.CacheDir(h, "pip", work),
-		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
+	if err := runTool(ctx, h, "pip", subject,
+		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
+			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
+			"--cache-dir", tool.CacheDir(h, "pip", work),
+			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
 		return nil, err
 	}
 	data, err := host.ReadFile(out, project.MaxClosure)
@@ -109,25 +117,27 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
 // fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
 // compares each with the closure and with what its registry says.
-func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+func fetchWheels(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	c, rt := o.Closure, o.Runtime
 	if here := PlatformKey(c.Engine, rt); c.Platform != "" && c.Platform != here {
-		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "install uv, which resolves for every platform, and pin it again",
+		return nil, evidence.Errorf(evidence.Refused, c.Root.String(),
+			"install uv, which resolves for every platform, and pin it again",
 			fmt.Errorf("it was resolved by pip for %+q alone, and this is %s", c.Platform, here))
 	}
 	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}}
 	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
 		return nil, err
 	}
-	var asked []tool.PythonPackage
+	var questions []tool.PythonPackage
 	for _, p := range c.Packages {
 		q := tool.PythonPackage{Marker: p.Marker}
 		for ref := range p.Wheels {
 			q.Wheels = append(q.Wheels, ref.Filename())
 		}
 		slices.Sort(q.Wheels)
-		asked = append(asked, q)
+		questions = append(questions, q)
 	}
-	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), asked)
+	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), questions)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +145,8 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 	for i, p := range c.Packages {
 		switch file := answer.Chosen[i]; {
 		case file == nil:
-			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "", fmt.Errorf("has no wheel for %s", rt.Version))
+			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "",
+				fmt.Errorf("has no wheel for %s", rt.Version))
 		case *file == "":
 		default:
 			ref, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), *file)
@@ -144,7 +155,8 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 			}
 			t.wheels = append(t.wheels, ref)
 			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
-				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{p.Wheels[ref]}, Where: where,
+				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+				Want: []digest.Digest{p.Wheels[ref]}, Where: o.Where,
 			}}})
 			if p.Ref.Normal() == c.Root.Normal() {
 				t.Ref = ref
@@ -183,7 +195,8 @@ func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *proj
 // user's configuration and no bytecode. Both check the hash of each wheel once more. What
 // they leave that differs between machines is taken out: notes about the installation, and
 // scripts that begin with the path of an interpreter.
-func installWheels(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+func installWheels(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	c, rt := o.Closure, o.Runtime
 	var list strings.Builder
 	for _, ref := range t.wheels {
 		for _, p := range c.Packages {
@@ -198,18 +211,21 @@ func installWheels(ctx context.Context, h *host.Host, c *project.Closure, t *Pac
 	}
 	env := append(tool.HomeVariables(t.dir), "PIP_CONFIG_FILE="+os.DevNull, "LANG=C.UTF-8")
 	site := filepath.Join(t.dir, "site-packages")
-	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"), "--require-hashes", "--no-deps",
+	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"),
+		"--require-hashes", "--no-deps",
 		"-r", filepath.Join(t.dir, "requirements.txt")}
 	var err error
 	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
 	if uv := tool.FindUV(ctx, h, t.dir); uv != "" {
-		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
+		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads",
+			"--no-config",
 			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
-		err = resolver(ctx, h, "uv", c.Root.String(), call)
+		err = runTool(ctx, h, "uv", c.Root.String(), call)
 	} else {
-		call.Path, call.Args = rt.Path, append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
-			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
-		err = resolver(ctx, h, "pip", c.Root.String(), call)
+		call.Path, call.Args = rt.Path,
+			append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
+				"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
+		err = runTool(ctx, h, "pip", c.Root.String(), call)
 	}
 	if err != nil {
 		return err
@@ -274,6 +290,7 @@ func removeLeftovers(site string) error {
 	return nil
 }
 
+// isScript reports whether a file begins with "#!".
 func isScript(name string) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -307,7 +324,8 @@ func EntryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
 		}
 	}
 	if target == "" {
-		return "", evidence.Errorf(evidence.Validation, ref.String(), "name the executable with 'uvx --from PACKAGE EXECUTABLE'",
+		return "", evidence.Errorf(evidence.Validation, ref.String(),
+			"name the executable with 'uvx --from PACKAGE EXECUTABLE'",
 			errors.New("has no console script to start, or several"))
 	}
 	return target, nil

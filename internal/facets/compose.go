@@ -27,23 +27,24 @@ func ComposedEvidence(m *facet.Manifest, subject string, entry project.FacetLock
 		declared[c.Name] = c.Version
 	}
 	e := evidence.Fact(evidence.Claim{
-		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared), Where: facet.ManifestFile,
+		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared),
+		Where: facet.ManifestFile,
 	}, "brings along "+text(entry.Composes))
 	e.Observed.From = project.LockFile + ", composes"
 	return e
 }
 
-// chosen is one deliverable that is to be installed, and the facet it is of.
-type chosen struct {
+// part is one deliverable that is to be installed, and the facet it is of.
+type part struct {
 	facet.Deliverable
-	of *piece
+	piece *piece
 }
 
 // Compose puts the deliverables of all facets side by side. Two of one name are a
 // collision; all of them are reported together, and nobody wins.
-func (a *assembly) Compose() ([]chosen, error) {
+func (a *Assembly) Compose() ([]part, error) {
 	var (
-		out   []chosen
+		out   []part
 		names = map[string][]string{} // facets by what and name
 	)
 	claim := func(what, name string, x *piece) {
@@ -52,13 +53,13 @@ func (a *assembly) Compose() ([]chosen, error) {
 			names[key] = append(names[key], x.Subject())
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.Held)) {
-		x := a.Held[name]
+	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
+		x := a.Pieces[name]
 		for _, d := range x.Manifest.Deliverables() {
-			if !x.picks.has(d) {
+			if !x.selection.has(d) {
 				continue
 			}
-			out = append(out, chosen{d, x})
+			out = append(out, part{d, x})
 			what := string(d.Kind)
 			if d.Kind != facet.KindAgent {
 				what = "skill or command" // clients call both by their name alone
@@ -68,7 +69,7 @@ func (a *assembly) Compose() ([]chosen, error) {
 		for _, server := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			claim("server", server, x)
 		}
-		if err := x.missingPicks(); err != nil {
+		if err := x.missingPartsError(); err != nil {
 			return nil, err
 		}
 	}
@@ -90,15 +91,16 @@ func (a *assembly) Compose() ([]chosen, error) {
 	return out, nil
 }
 
-// missingPicks is the error for parts that are wanted of a facet and that it lacks.
-func (x *piece) missingPicks() error {
-	if x.picks == nil || x.picks.all {
+// missingPartsError is the error for parts that are wanted of a facet and that it lacks.
+func (x *piece) missingPartsError() error {
+	if x.selection == nil || x.selection.all {
 		return nil
 	}
 	var missing []string
-	for kind, names := range x.picks.names {
+	for kind, names := range x.selection.names {
 		for name := range names {
-			if !slices.ContainsFunc(x.Manifest.Deliverables(), func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
+			if !slices.ContainsFunc(x.Manifest.Deliverables(),
+				func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
 				missing = append(missing, string(kind)+" "+name)
 			}
 		}
@@ -107,5 +109,6 @@ func (x *piece) missingPicks() error {
 		return nil
 	}
 	slices.Sort(missing)
-	return evidence.Errorf(evidence.Validation, x.Subject(), "", fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
+	return evidence.Errorf(evidence.Validation, x.Subject(), "",
+		fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
 }

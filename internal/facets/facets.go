@@ -1,4 +1,8 @@
-// Package facets installs facets into a project, and upgrades what it has.
+// Package facets installs facets (skills, agents, commands and servers) into a project, removes and
+// upgrades them, and compares installed files with the lock. An installation gathers all facets of
+// hallmark.toml and those that they bring along, plans the files for each target, and writes
+// everything in one step or nothing. A file that a user edited is kept unless forced. A project
+// has at most 5000 facets, 16 deep.
 package facets
 
 import (
@@ -36,34 +40,39 @@ type Options struct {
 	Progress func(what string, done, total int64)
 }
 
-// assembly is all facets of a project on their way from their sources through the store.
-type assembly struct {
+// Assembly is all facets of a project on their way from their sources through the store.
+type Assembly struct {
 	*obtain.Sources
-	o       Options
-	witness func() (*Witnessed, error)
-	Held    map[string]*piece
+	o           Options
+	readReceipt func() (*InstalledFiles, error)
+	Pieces      map[string]*piece
 }
 
 // piece is a facet of an assembly: its archive, who wants it, and what of it.
 type piece struct {
 	obtain.Archive
-	by    []string // the facets that bring it along; empty for one of hallmark.toml
-	picks *picks   // what of it is wanted; nil is all
+	by        []string   // the facets that bring it along; empty for one of hallmark.toml
+	selection *selection // what of it is wanted; nil is all
 }
 
-func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*assembly, error) {
-	from, err := obtain.Open(w, w.Logs(o.Log), obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Progress: o.Progress}, fresh)
+// NewAssembly opens the store for the facets of w. fresh reports whether a facet is to be resolved
+// anew, whatever the lock has.
+func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*Assembly, error) {
+	from, err := obtain.Open(w, w.Logs(o.Log), obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits,
+		Progress: o.Progress}, fresh)
 	if err != nil {
 		return nil, err
 	}
-	return &assembly{Sources: from, o: o, witness: sync.OnceValues(func() (*Witnessed, error) { return ReadReceipt(w) }), Held: map[string]*piece{}}, nil
+	return &Assembly{Sources: from, o: o,
+		readReceipt: sync.OnceValues(func() (*InstalledFiles, error) { return ReadReceipt(w) }),
+		Pieces:      map[string]*piece{}}, nil
 }
 
 // Verdict is the judgement of everything.
-func (a *assembly) Verdict() policy.Verdict {
+func (a *Assembly) Verdict() policy.Verdict {
 	report := slices.Clone(a.Report)
-	for _, name := range slices.Sorted(maps.Keys(a.Held)) {
-		report = append(report, a.Held[name].Report...)
+	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
+		report = append(report, a.Pieces[name].Report...)
 	}
 	return policy.Judge(policy.Install, a.Settings(), report)
 }
@@ -71,7 +80,7 @@ func (a *assembly) Verdict() policy.Verdict {
 // Gather obtains the facets of hallmark.toml, and then those that they bring along, until
 // all are there. What went wrong with one does not keep others from being looked at: all
 // is reported together.
-func (a *assembly) Gather(ctx context.Context) error {
+func (a *Assembly) Gather(ctx context.Context) error {
 	if a.o.Frozen {
 		if err := a.demandCovered(ctx); err != nil {
 			return err
@@ -86,10 +95,12 @@ func (a *assembly) Gather(ctx context.Context) error {
 	for depth := 0; len(round) > 0; depth++ {
 		if depth > MaxDepth {
 			return evidence.Errorf(evidence.Refused, round[0].Want.Name, "",
-				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times", round[0].by[0], MaxDepth))
+				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times",
+					round[0].by[0], MaxDepth))
 		}
-		if n := len(a.Held) + len(round); n > maxFacets {
-			return evidence.Errorf(evidence.Refused, project.ConfigFile, "", fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
+		if n := len(a.Pieces) + len(round); n > maxFacets {
+			return evidence.Errorf(evidence.Refused, project.ConfigFile, "",
+				fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
 		}
 		if err := a.obtainAll(ctx, round); err != nil {
 			return err
@@ -112,14 +123,15 @@ const (
 // obtainWidth is how many facets are worked on at once.
 func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-func (a *assembly) obtainAll(ctx context.Context, round []*piece) error {
+// obtainAll obtains the facets of a round side by side, and joins their errors.
+func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	host.ForEach(obtainWidth(), len(round), func(i int) error {
 		errs[i] = a.Obtain(ctx, &round[i].Archive)
-		return nil // one that fails does not keep others from being looked at
+		return nil // a failure must not keep the others from being obtained
 	})
 	for _, x := range round {
-		a.Held[x.Want.Name] = x
+		a.Pieces[x.Want.Name] = x
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -128,7 +140,7 @@ func (a *assembly) obtainAll(ctx context.Context, round []*piece) error {
 }
 
 // nextRound is what the facets of a round bring along and is not there yet.
-func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
+func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 	var (
 		next     []*piece
 		problems []error
@@ -145,7 +157,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				x.Entry.Composes = map[string]string{}
 			}
 			x.Entry.Composes[c.Name] = c.Version
-			other, ok := a.Held[c.Name]
+			other, ok := a.Pieces[c.Name]
 			if !ok {
 				if i := slices.IndexFunc(next, func(n *piece) bool { return n.Want.Name == c.Name }); i >= 0 {
 					other, ok = next[i], true
@@ -156,7 +168,8 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 				}
-				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}}, picks: &picks{}}
+				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}},
+					selection: &selection{}}
 				next = append(next, other)
 			}
 			version := cmp.Or(other.Entry.Version, other.Want.Requirement.String())
@@ -167,13 +180,14 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 				}
 				problems = append(problems, &evidence.Error{
 					Subject: c.Name, Kind: evidence.Refused,
-					Err:  fmt.Errorf("%s brings along version %s, and %s wants %s", x.Subject(), c.Version, from, version),
+					Err: fmt.Errorf("%s brings along version %s, and %s wants %s", x.Subject(), c.Version, from,
+						version),
 					Hint: "two versions of a facet cannot be installed side by side; choose versions that agree",
 				})
 				continue
 			}
 			other.by = append(other.by, x.Subject())
-			other.picks.add(c)
+			other.selection.add(c)
 		}
 	}
 	return next, errors.Join(problems...)
@@ -181,7 +195,7 @@ func (a *assembly) nextRound(round []*piece) ([]*piece, error) {
 
 // demandRemembered demands what this machine remembers of servers, and what their entries owe: an
 // installation that may write the lock must not go on as if nothing was ever there.
-func (a *assembly) demandRemembered() error {
+func (a *Assembly) demandRemembered() error {
 	books, err := a.Books()
 	if err != nil {
 		return err
@@ -191,7 +205,7 @@ func (a *assembly) demandRemembered() error {
 
 // demandCovered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
-func (a *assembly) demandCovered(ctx context.Context) error {
+func (a *Assembly) demandCovered(ctx context.Context) error {
 	books, err := a.Books()
 	if err != nil {
 		return err
@@ -202,7 +216,8 @@ func (a *assembly) demandCovered(ctx context.Context) error {
 	var report evidence.Report
 	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
 		entry, ok := a.Workspace.Lock.Facet(name)
-		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name], entry, ok))
+		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name],
+			entry, ok))
 	}
 	for _, name := range books.Facets() {
 		entry, locked := a.Workspace.Lock.Facet(name)
@@ -226,7 +241,8 @@ func (a *assembly) demandCovered(ctx context.Context) error {
 // BroughtEvidence compares the entry of a facet with what the locked facets that bring it along
 // say of it: a facet names another as NAME@VERSION of the registry, and nothing but a line of
 // hallmark.toml makes a directory or a repository of it.
-func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry project.FacetLock, locked bool) (report evidence.Report) {
+func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry project.FacetLock,
+	locked bool) (report evidence.Report) {
 	_, declared := w.Config.Facets[name]
 	for _, other := range others {
 		by, _ := w.Lock.Facet(other)
@@ -246,15 +262,15 @@ func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry
 	return report
 }
 
-// picks is the part of a facet that is wanted by those that bring it along.
-type picks struct {
+// selection is the part of a facet that is wanted by those that bring it along.
+type selection struct {
 	all   bool
 	names map[facet.Kind]map[string]bool
 }
 
-func (p *picks) add(c facet.Composed) {
+func (p *selection) add(c facet.Composed) {
 	if p == nil || p.all {
-		return // hallmark.toml wants all of it
+		return // declared in hallmark.toml, which wants all of it
 	}
 	if c.TakesAll() {
 		p.all = true
@@ -263,11 +279,14 @@ func (p *picks) add(c facet.Composed) {
 	if p.names == nil {
 		p.names = map[facet.Kind]map[string]bool{facet.KindSkill: {}, facet.KindAgent: {}, facet.KindCommand: {}}
 	}
-	for kind, names := range map[facet.Kind][]string{facet.KindSkill: c.Skills, facet.KindAgent: c.Agents, facet.KindCommand: c.Commands} {
+	for kind, names := range map[facet.Kind][]string{facet.KindSkill: c.Skills, facet.KindAgent: c.Agents,
+		facet.KindCommand: c.Commands} {
 		for _, name := range names {
 			p.names[kind][name] = true
 		}
 	}
 }
 
-func (p *picks) has(d facet.Deliverable) bool { return p == nil || p.all || p.names[d.Kind][d.Name] }
+func (p *selection) has(d facet.Deliverable) bool {
+	return p == nil || p.all || p.names[d.Kind][d.Name]
+}

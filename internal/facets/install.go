@@ -1,18 +1,14 @@
 package facets
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -39,24 +35,6 @@ type Installation struct {
 	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
 	Clients []string      // files of clients that changed, relative to the project
 	Written bool          // something was changed
-}
-
-// Change is one facet before and after. Its outcome is "installed", "updated",
-// "repaired" (the store's copy was bad, and fetched again), "unchanged" or "removed".
-type Change struct {
-	Name    string
-	Outcome string
-	By      []string // the facets that bring it along
-	Before  *project.FacetLock
-	After   *project.FacetLock
-	Assets  []AssetChange
-}
-
-// AssetChange is one member of a facet that differs.
-type AssetChange struct {
-	Path   string
-	Before digest.Digest // zero if it is new
-	After  digest.Digest // zero if it is gone
 }
 
 // Install brings a project to what hallmark.toml and hallmark.lock say.
@@ -98,7 +76,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
-	text, err := req.edit(ctx, w, o)
+	text, err := req.editConfig(ctx, w, o)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +94,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		}
 	}
 	a, err := NewAssembly(w, o, func(name string) bool {
-		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil && req.add.Name == name
+		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil &&
+			req.add.Name == name
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +105,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	out := &Installation{Targets: targetNames(w)}
 	var early sync.WaitGroup
-	early.Go(func() { a.witness() }) // which place needs, and which takes one processor only
+	early.Go(func() { a.readReceipt() }) // which place needs, and which takes one processor only
 	defer early.Wait()
 	err = a.Gather(ctx)
 	out.Verdict = a.Verdict()
@@ -141,19 +120,19 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := out.Verdict.Admitted()
-	names, pinned, err := a.servers(ctx, o.Servers, out)
+	names, pinned, err := a.pinServers(ctx, o.Servers, out)
 	if err != nil {
 		return out, err
 	}
-	seats, changed, err := a.seatServers(names)
+	clientFiles, changed, err := a.writeClientEntries(names)
 	if err != nil {
 		return out, err
 	}
 	out.Clients = changed
-	if text, err = req.settle(w, a, text); err != nil {
+	if text, err = req.setRequirement(w, a, text); err != nil {
 		return out, err
 	}
-	p, err := a.Place(adm, parts)
+	p, err := a.PlanFiles(adm, parts)
 	if err != nil {
 		return out, err
 	}
@@ -168,9 +147,9 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
-	out.changes(w, a)
-	p.files = slices.Concat(p.files, pinned, seats)
-	files, err := a.commit(adm, text, p)
+	out.addChanges(w, a)
+	p.files = slices.Concat(p.files, pinned, clientFiles)
+	files, err := a.updateLock(adm, text, p)
 	if err != nil {
 		return out, err
 	}
@@ -196,8 +175,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	return out, nil
 }
 
-// edit makes the change to hallmark.toml, whose new text it returns; nil if it stays.
-func (r *facetRequest) edit(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
+// editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.
+func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
 	case r.add != nil:
 		if err := r.add.Check(); err != nil { // before anybody is asked
@@ -229,13 +208,13 @@ func (r *facetRequest) edit(ctx context.Context, w *workspace.Workspace, o Optio
 	return text, err
 }
 
-// settle writes the requirement of a facet that was added without one.
-func (r *facetRequest) settle(w *workspace.Workspace, a *assembly, text []byte) ([]byte, error) {
+// setRequirement writes the requirement of a facet that was added without one.
+func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text []byte) ([]byte, error) {
 	if r.add == nil || r.add.Kind() != project.FromRegistry || r.add.Requirement.String() != "" {
 		return text, nil
 	}
 	f := *r.add
-	numbers := strings.Split(a.Held[f.Name].Entry.Version, ".")
+	numbers := strings.Split(a.Pieces[f.Name].Entry.Version, ".")
 	keep := 1
 	if numbers[0] == "0" {
 		keep = 2 // before 1.0.0 the second number is the one that breaks
@@ -300,162 +279,4 @@ func sourceName(ctx context.Context, w *workspace.Workspace, f project.Facet, o 
 		return "", err
 	}
 	return m.Name, nil
-}
-
-// commit sets the lock to what was gathered and returns all files that change.
-func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
-	w, files := a.Workspace, p.files
-	empty := len(a.Held) == 0 // then nothing is begun that is not there
-	add := func(path string, data []byte, perm os.FileMode) error {
-		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
-		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
-			files = append(files, durable.File{Path: path, Data: data, Perm: perm})
-		}
-		return err
-	}
-	if !a.o.Frozen {
-		for _, name := range slices.Sorted(maps.Keys(a.Held)) {
-			if err := w.Lock.AddFacet(adm, name, a.Held[name].Entry); err != nil {
-				return nil, err
-			}
-		}
-		for _, name := range w.Lock.Facets() {
-			if _, ok := a.Held[name]; !ok {
-				w.Lock.RemoveFacet(name)
-			}
-		}
-		if text != nil {
-			if err := add(w.Path(project.ConfigFile), text, 0o644); err != nil {
-				return nil, err
-			}
-		}
-		data, err := w.Lock.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(w.Path(project.LockFile), data, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	remembered, err := a.remember()
-	if err != nil {
-		return nil, err
-	}
-	if remembered != nil {
-		if err := add(w.ApprovalsPath(), remembered, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	sound := len(p.before.Report) == 0 // what says the same already is neither encoded nor read again
-	if !sound || !p.receipt.Same(p.before.Receipt) {
-		receipt, err := p.receipt.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(receiptPath(w), receipt, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	if !sound || !p.sums.Same(p.before.Sums) {
-		sums, err := p.sums.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(materializedPath(w), sums, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
-}
-
-// withApprovals is files with this machine's approvals as they are now, once, if they are among
-// them: several steps of one change write them.
-func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File, error) {
-	ours := func(f durable.File) bool { return f.Path == w.ApprovalsPath() }
-	if !slices.ContainsFunc(files, ours) {
-		return files, nil
-	}
-	data, err := w.Approvals.Encode()
-	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}), err
-}
-
-// remember notes the facets that are installed now among what this machine accepted, and
-// returns the file that says so; nil if it says so already. What this installation takes away,
-// as nobody declares it any more, is forgotten.
-func (a *assembly) remember() ([]byte, error) {
-	w, changed := a.Workspace, false
-	for name := range w.Approvals.Facets {
-		if _, ok := a.Held[name]; !ok {
-			delete(w.Approvals.Facets, name)
-			changed = true
-		}
-	}
-	logs := map[string]project.AcceptedLog{} // by registry
-	for name, x := range a.Held {
-		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity}
-		if r := x.LockedRecord(); r != nil && r.Proof != "" {
-			log, ok := logs[r.Registry]
-			if !ok {
-				log = a.Logs.Accepted(r)
-				logs[r.Registry] = log
-			}
-			now.AcceptedLog = log
-		}
-		before, ok := w.Approvals.Facets[name]
-		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) && before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum && before.MaxAge == now.MaxAge {
-			continue
-		}
-		now.At, changed = w.Host.Now().UTC(), true
-		w.Approvals.Facets[name] = now
-	}
-	if !changed {
-		return nil, nil
-	}
-	return w.Approvals.Encode()
-}
-
-// changes compares what was gathered with the lock as it was.
-func (out *Installation) changes(w *workspace.Workspace, a *assembly) {
-	names := slices.Concat(slices.Collect(maps.Keys(a.Held)), w.Lock.Facets())
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		c := Change{Name: name, Outcome: "removed"}
-		if before, ok := w.Lock.Facet(name); ok {
-			c.Before = &before
-		}
-		if x, ok := a.Held[name]; ok {
-			after := x.Entry
-			c.After, c.By = &after, x.by
-			switch {
-			case c.Before == nil:
-				c.Outcome = "installed"
-			case c.Before.Version != after.Version || c.Before.Source != after.Source || !evidence.Same(c.Before.Integrity, after.Integrity):
-				c.Outcome = "updated"
-			case x.Repaired:
-				c.Outcome = "repaired"
-			default:
-				c.Outcome = "unchanged"
-			}
-		}
-		c.Assets = assetChanges(c.Before, c.After)
-		out.Facets = append(out.Facets, c)
-	}
-}
-
-func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
-	var old, new map[string]digest.Digest
-	if before != nil {
-		old = before.Assets
-	}
-	if after != nil {
-		new = after.Assets
-	}
-	paths := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(new)))
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !evidence.Same(o, n) {
-			out = append(out, AssetChange{path, o, n})
-		}
-	}
-	return out
 }

@@ -28,7 +28,7 @@ import (
 
 // placement is what is to be written into a project and deleted from it.
 type placement struct {
-	before  *Witnessed
+	before  *InstalledFiles
 	files   []durable.File
 	receipt *project.Receipt
 	sums    *project.Materialized
@@ -40,19 +40,19 @@ type placement struct {
 // output is one file of a facet on its way into the project.
 type output struct {
 	path string // relative to the project, with slashes
-	of   chosen
+	part part
 	file string // in the archive
 	name string // of the target
 	sum  digest.Digest
 	data []byte // nil as long as it is the member as it is
 }
 
-// Place finds out what has to be written and deleted, so that the project has exactly the
+// PlanFiles finds out what has to be written and deleted, so that the project has exactly the
 // chosen parts. Only what the receipt names is deleted. What a user edited is neither
 // written nor deleted without force, and reported; a file that was never ours is in the way,
 // and an error.
-func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error) {
-	before, err := a.witness()
+func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, error) {
+	before, err := a.readReceipt()
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,12 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 	if err != nil {
 		return nil, err
 	}
-	p := &placement{before: before, report: slices.Clone(before.Report), receipt: project.NewReceipt(a.Workspace.Dir), sums: project.NewMaterialized(a.Workspace.Dir)}
+	p := &placement{before: before, report: slices.Clone(before.Report), receipt: project.NewReceipt(a.Workspace.Dir),
+		sums: project.NewMaterialized(a.Workspace.Dir)}
 	ours := receipt.Files()
 	var foreign []string
-	present, err := AllInstalled(a.Workspace, slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
+	present, err := AllInstalled(a.Workspace,
+		slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 			p.report = append(p.report, EditedEvidence(path, before, now, true))
 		case ours[path]:
 			if p.report = append(p.report, EditedEvidence(path, before, now, false)); a.o.Frozen {
-				p.report = append(p.report, o.locked(now)...)
+				p.report = append(p.report, o.lockedEvidence(now)...)
 			}
 			p.kept = append(p.kept, path)
 			if p.sums.Files[path] = before; !known {
@@ -98,11 +100,14 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 			return nil, err
 		}
 		p.written = append(p.written, path)
-		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Data: data, Perm: 0o644})
+		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Data: data,
+			Perm: 0o644})
 	}
 	if len(foreign) > 0 {
 		return nil, &evidence.Error{
-			Subject: a.Workspace.Dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(foreign), "file") + " that Hallmark did not write would be overwritten"),
+			Subject: a.Workspace.Dir, Kind: evidence.Refused,
+			Err: errors.New(evidence.Count(len(foreign), "file") +
+				" that Hallmark did not write would be overwritten"),
 			Detail: "  " + strings.Join(foreign, "\n  ") + "\n", Hint: "move them, or give --force",
 		}
 	}
@@ -126,13 +131,14 @@ func (a *assembly) Place(adm policy.Admitted, parts []chosen) (*placement, error
 		p.deleted = append(p.deleted, path)
 		p.files = append(p.files, durable.File{Path: a.Workspace.Path(filepath.FromSlash(path)), Remove: true})
 	}
-	a.record(p, parts)
-	return p, a.beside(p, outputs)
+	a.recordReceipt(p, parts)
+	return p, a.addExtraEvidence(p, outputs)
 }
 
 // EditedEvidence is evidence of a file that is not as it was written.
 func EditedEvidence(path string, before, now digest.Digest, forced bool) evidence.Evidence {
-	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here"}
+	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+		Where: "what was installed here"}
 	if !before.IsZero() {
 		c.Want = []digest.Digest{before}
 	}
@@ -153,16 +159,17 @@ func EditedEvidence(path string, before, now digest.Digest, forced bool) evidenc
 }
 
 // outputs are all files of the chosen parts for all targets, by path.
-func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]output, error) {
+func (a *Assembly) outputs(adm policy.Admitted, parts []part) (map[string]output, error) {
 	outputs := map[string]output{}
 	var collisions []string
 	for _, part := range parts {
-		if err := adm.Permits(part.of.Subject(), part.of.Entry.Integrity, policy.Materialize); err != nil {
+		if err := adm.Permits(part.piece.Subject(), part.piece.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, err
 		}
 		for _, name := range targetNames(a.Workspace) {
 			for _, file := range part.Paths {
-				o := output{path: place(name, part.Deliverable, file), of: part, file: file, name: name, sum: part.of.Entry.Assets[file]}
+				o := output{path: targetPath(name, part.Deliverable, file), part: part, file: file, name: name,
+					sum: part.piece.Entry.Assets[file]}
 				if changesOnRender(name, part.Deliverable, file) {
 					data, err := o.bytes()
 					if err != nil {
@@ -171,7 +178,8 @@ func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]outp
 					o.data, o.sum = data, digest.FromBytes(data)
 				}
 				if other, ok := outputs[o.path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+o.path+": "+other.of.of.Subject()+" for "+other.name+", "+o.of.of.Subject()+" for "+o.name+"\n")
+					collisions = append(collisions, "  "+o.path+": "+other.part.piece.Subject()+" for "+other.name+", "+
+						o.part.piece.Subject()+" for "+o.name+"\n")
 				}
 				outputs[o.path] = o
 			}
@@ -182,12 +190,14 @@ func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]outp
 	var names archive.Names
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		if err := names.Add(path); err != nil {
-			return nil, evidence.Errorf(evidence.Refused, a.Workspace.Dir, "choose other targets, or leave out one of the facets", err)
+			return nil, evidence.Errorf(evidence.Refused, a.Workspace.Dir,
+				"choose other targets, or leave out one of the facets", err)
 		}
 	}
 	if len(collisions) > 0 {
 		return nil, &evidence.Error{
-			Subject: a.Workspace.Dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
+			Subject: a.Workspace.Dir, Kind: evidence.Refused,
+			Err:    errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
 			Detail: strings.Join(collisions, ""), Hint: "choose targets that do not share a directory",
 		}
 	}
@@ -200,29 +210,30 @@ func (o output) bytes() ([]byte, error) {
 	if o.data != nil {
 		return o.data, nil
 	}
-	x := o.of.of
+	x := o.part.piece
 	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.file)), x.Slot.Size)
 	if err != nil {
 		return nil, err
 	}
 	if !evidence.Same(x.Entry.Assets[o.file], digest.FromBytes(data)) {
-		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "", errors.New("changed in the store after the audit"))
+		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "",
+			errors.New("changed in the store after the audit"))
 	}
-	return render(o.name, x.Manifest, o.of.Deliverable, o.file, data)
+	return render(o.name, x.Manifest, o.part.Deliverable, o.file, data)
 }
 
-// record notes in the receipt all that is in the project now.
-func (a *assembly) record(p *placement, parts []chosen) {
+// recordReceipt notes in the receipt all that is in the project now.
+func (a *Assembly) recordReceipt(p *placement, parts []part) {
 	for _, part := range parts {
-		name := part.of.Want.Name
+		name := part.piece.Want.Name
 		f, ok := p.receipt.Facets[name]
 		if !ok {
-			f.Version = part.of.Entry.Version
+			f.Version = part.piece.Entry.Version
 		}
 		for _, target := range targetNames(a.Workspace) {
 			var files []string
 			for _, file := range part.Paths {
-				files = append(files, place(target, part.Deliverable, file))
+				files = append(files, targetPath(target, part.Deliverable, file))
 			}
 			f.Assets = append(f.Assets, project.NewAsset(target, part.Kind, part.Name, files))
 		}
@@ -276,7 +287,8 @@ func hashInstalled(name string) (d digest.Digest, exists bool, err error) {
 	case err != nil:
 		return d, false, err
 	case info.IsDir():
-		return d, true, evidence.Errorf(evidence.Refused, name, "move it away", errors.New("is a directory, where a file is to be"))
+		return d, true, evidence.Errorf(evidence.Refused, name, "move it away",
+			errors.New("is a directory, where a file is to be"))
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
@@ -295,15 +307,16 @@ var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 func receiptPath(w *workspace.Workspace) string {
 	sum := sha256.Sum256([]byte(w.Dir))
 	name := unusual.ReplaceAllString(filepath.Base(w.Dir), "_")
-	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+".json")
+	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+
+		".json")
 }
 
 func materializedPath(w *workspace.Workspace) string {
 	return filepath.Join(w.Host.Places.State, "materialized", filepath.Base(w.State)+".json")
 }
 
-// Witnessed is what this machine knows of what was installed into a project.
-type Witnessed struct {
+// InstalledFiles is what this machine knows of what was installed into a project.
+type InstalledFiles struct {
 	Receipt *project.Receipt
 	Sums    *project.Materialized
 	Report  evidence.Report // of files that are not used
@@ -312,9 +325,9 @@ type Witnessed struct {
 // ReadReceipt reads what was installed into the project. What was written for another
 // project, or is damaged, witnesses nothing: then nothing is deleted, files that were
 // installed count as edited, and the report says so.
-func ReadReceipt(w *workspace.Workspace) (*Witnessed, error) {
+func ReadReceipt(w *workspace.Workspace) (*InstalledFiles, error) {
 	var (
-		out         = &Witnessed{}
+		out         = &InstalledFiles{}
 		receipt     *project.Receipt
 		sums        *project.Materialized
 		bad, badSum error

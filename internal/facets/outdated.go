@@ -37,7 +37,7 @@ type FacetStatus struct {
 
 // List lists the facets that a project declares or has locked, and compares their files
 // with what this machine wrote, without asking anybody and without looking into the store. Waived
-// is what hallmark.toml opts out of, in the words of [Check].
+// is what hallmark.toml opts out of, in the words of 'hallmark check'.
 func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -137,13 +137,13 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 				continue
 			}
 			s.Wanted, _ = obtain.NewestVersion(f.Requirement, records)
-			any, _ := facet.ParseRequirement("*")
-			s.Newest, _ = obtain.NewestVersion(any, records)
+			anything, _ := facet.ParseRequirement("*")
+			s.Newest, _ = obtain.NewestVersion(anything, records)
 		}
 	}
 	out := Status{Facets: all}
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		s, _, err := latest(ctx, w, w.Config.Servers[name], "")
+		s, _, err := findLatest(ctx, w, w.Config.Servers[name], "")
 		out.Servers = append(out.Servers, s)
 		problems = append(problems, err)
 		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {
@@ -151,7 +151,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 			if err != nil {
 				return out, err
 			}
-			report = append(report, pin.ImageTagEvidence(*s.Locked, evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
+			report = append(report, pin.ImageTagEvidence(*s.Locked,
+				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
 		}
 	}
 	gone, err := lockentry.GoneEvidence(w)
@@ -164,7 +165,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 }
 
 // outdatedGit asks which commit is meant now.
-func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
+func (s *FacetStatus) outdatedGit(ctx context.Context,
+	w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
 	if f.Commit != "" {
 		s.Wanted = f.Commit
 		return nil, nil
@@ -186,7 +188,8 @@ func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace.Workspace, f
 
 // Rollback reports whether what an upgrade takes is older than what is locked.
 func (s FacetStatus) Rollback() bool {
-	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.IsOlder("", s.Wanted, s.Locked.Version)
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry &&
+		artifact.IsOlder("", s.Wanted, s.Locked.Version)
 }
 
 // Outdated reports whether there is something that an upgrade would take.

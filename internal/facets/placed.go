@@ -30,11 +30,11 @@ type PlacedFacets struct {
 
 // placedFacet is a locked facet with its manifest, nil if its contents are not in the store.
 type placedFacet struct {
-	name     string
-	entry    project.FacetLock
-	dir      string // of the contents; "" without them
-	manifest *facet.Manifest
-	picks    *picks // of one that others bring along; nil is all
+	name      string
+	entry     project.FacetLock
+	dir       string // of the contents; "" without them
+	manifest  *facet.Manifest
+	selection *selection // of one that others bring along; nil is all
 }
 
 // placedFile is a file of a facet in the project, as the lock has it.
@@ -67,8 +67,8 @@ func (p *PlacedFacets) Add(name string, entry project.FacetLock, slot *store.Slo
 // Check compares the installed files with the lock: an edited one, one that is gone from a
 // facet that is installed, and one that lies in the directory of a skill and is not of it.
 func (p *PlacedFacets) Check() (evidence.Report, error) {
-	p.pick()
-	files, err := p.expected()
+	p.selectParts()
+	files, err := p.expectedFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (p *PlacedFacets) Check() (evidence.Report, error) {
 		}
 	}
 	report = append(report, p.leftovers(ours, files)...)
-	extra, err := p.extra(files)
+	extra, err := p.findExtra(files)
 	return append(report, extra...), err
 }
 
@@ -128,64 +128,66 @@ func (p *PlacedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 			continue
 		}
 		if len(report) < lockentry.MaxExtra {
-			report = append(report, leftEvidence(at))
+			report = append(report, leftoverEvidence(at))
 		}
 	}
 	return report
 }
 
-func leftEvidence(at string) evidence.Evidence {
+func leftoverEvidence(at string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock,
+		Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
 	}, "a file that was installed on this machine")
 	e.Observed.From = at
 	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
 	return e
 }
 
-// pick finds out which part of a facet those that bring it along want.
-func (p *PlacedFacets) pick() {
+// selectParts finds out which part of a facet those that bring it along want.
+func (p *PlacedFacets) selectParts() {
 	for i := range p.facets {
 		f := &p.facets[i]
 		if _, declared := p.Workspace.Config.Facets[f.name]; declared {
 			continue
 		}
-		f.picks = &picks{}
+		f.selection = &selection{}
 		for _, by := range p.facets {
 			if _, ok := by.entry.Composes[f.name]; !ok {
 				continue
 			}
-			if by.manifest == nil { // who knows
-				f.picks = nil
+			if by.manifest == nil { // without the manifest the selection is unknown
+				f.selection = nil
 				break
 			}
 			for _, c := range by.manifest.Facets {
 				if c.Name == f.name {
-					f.picks.add(c)
+					f.selection.add(c)
 				}
 			}
 		}
 	}
 }
 
-// expected are the files of all facets for all targets, by path.
-func (p *PlacedFacets) expected() (map[string]*placedFile, error) {
+// expectedFiles are the files of all facets for all targets, by path.
+func (p *PlacedFacets) expectedFiles() (map[string]*placedFile, error) {
 	files := map[string]*placedFile{}
 	for _, f := range p.facets {
 		for _, d := range f.deliverables() {
 			for _, target := range targetNames(p.Workspace) {
 				for _, member := range d.Paths {
-					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member], picked: f.picks.has(d)}
+					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member],
+						picked: f.selection.has(d)}
 					if d.Kind == facet.KindSkill {
-						at.skill = path.Dir(place(target, d, d.Paths[0]))
+						at.skill = path.Dir(targetPath(target, d, d.Paths[0]))
 					}
-					sum, err := f.sum(target, d, member)
+					sum, err := f.targetDigest(target, d, member)
 					if err != nil {
 						return nil, err
 					}
 					at.sum = sum
-					if other, ok := files[place(target, d, member)]; !ok || !other.picked {
-						files[place(target, d, member)] = at
+					if other, ok := files[targetPath(target, d, member)]; !ok || !other.picked {
+						files[targetPath(target, d, member)] = at
 					}
 				}
 			}
@@ -211,14 +213,16 @@ func (f placedFacet) deliverables() []facet.Deliverable {
 			if kind == "commands" {
 				of = facet.KindCommand
 			}
-			out = append(out, facet.Deliverable{Kind: of, Name: strings.TrimSuffix(rest, ".md"), Paths: []string{member}})
+			out = append(out, facet.Deliverable{Kind: of, Name: strings.TrimSuffix(rest, ".md"),
+				Paths: []string{member}})
 		case kind == "skills":
 			name, file, ok := strings.Cut(rest, "/")
 			if !ok {
 				continue
 			}
 			if skills[name] == nil {
-				skills[name] = &facet.Deliverable{Kind: facet.KindSkill, Name: name, Paths: []string{path.Join("skills", name, "SKILL.md")}}
+				skills[name] = &facet.Deliverable{Kind: facet.KindSkill, Name: name,
+					Paths: []string{path.Join("skills", name, "SKILL.md")}}
 			}
 			if file != "SKILL.md" {
 				skills[name].Paths = append(skills[name].Paths, member)
@@ -231,8 +235,8 @@ func (f placedFacet) deliverables() []facet.Deliverable {
 	return out
 }
 
-// sum is what a target gets for a member; zero if that cannot be told without the contents.
-func (f placedFacet) sum(target string, d facet.Deliverable, member string) (digest.Digest, error) {
+// targetDigest is what a target gets for a member; zero if that cannot be told without the contents.
+func (f placedFacet) targetDigest(target string, d facet.Deliverable, member string) (digest.Digest, error) {
 	asset := f.entry.Assets[member]
 	switch {
 	case !changesOnRender(target, d, member):
@@ -245,7 +249,9 @@ func (f placedFacet) sum(target string, d facet.Deliverable, member string) (dig
 		return digest.Digest{}, err
 	}
 	if !evidence.Same(asset, digest.FromBytes(data)) {
-		return digest.Digest{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(f.entry.Subject(f.name), member), "", errors.New("changed in the store after the audit"))
+		return digest.Digest{}, evidence.Errorf(evidence.Integrity,
+			facet.MemberSubject(f.entry.Subject(f.name), member), "",
+			errors.New("changed in the store after the audit"))
 	}
 	text, err := render(target, f.manifest, d, member, data)
 	return digest.FromBytes(text), err
@@ -253,7 +259,8 @@ func (f placedFacet) sum(target string, d facet.Deliverable, member string) (dig
 
 // evidence says whether the file at a path is the locked one.
 func (f *placedFile) evidence(path string) evidence.Report {
-	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: project.LockFile + ", " + f.of}
+	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock,
+		Where: project.LockFile + ", " + f.of}
 	o := evidence.Observed{From: path}
 	if f.now.IsZero() {
 		o.Text = "no regular file"
@@ -262,26 +269,30 @@ func (f *placedFile) evidence(path string) evidence.Report {
 	}
 	switch {
 	case !f.present && f.picked:
-		return evidence.Report{evidence.Miss(c, evidence.Lock, "the rest of "+f.of+" is installed here", "run 'hallmark install --frozen', which puts it back")}
+		return evidence.Report{evidence.Miss(c, evidence.Lock, "the rest of "+f.of+" is installed here",
+			"run 'hallmark install --frozen', which puts it back")}
 	case !f.present:
 		return nil
 	case f.sum.IsZero() && evidence.Same(f.asset, f.now):
 		c.Want = []digest.Digest{f.asset}
 		return evidence.Report{evidence.Compare(c, o)}
 	case f.sum.IsZero():
-		return evidence.Report{evidence.CannotVerify(c, evidence.NotFound, "the contents that it was made from are not in this machine's store; run 'hallmark install --frozen' first")}
+		return evidence.Report{evidence.CannotVerify(c, evidence.NotFound,
+			"the contents that it was made from are not in this machine's store; "+
+				"run 'hallmark install --frozen' first")}
 	}
 	c.Want = []digest.Digest{f.sum}
 	e := evidence.Compare(c, o)
 	if e.Outcome != evidence.Match {
-		e.Outcome, e.Cause, e.Reason = evidence.Mismatch, "", "is not as the lock has it; 'hallmark install --force' puts it back"
+		e.Outcome, e.Cause, e.Reason = evidence.Mismatch, "",
+			"is not as the lock has it; 'hallmark install --force' puts it back"
 	}
 	return evidence.Report{e}
 }
 
-// extra is evidence of what lies in the directory of a locked skill and is no file of it: a
+// findExtra is evidence of what lies in the directory of a locked skill and is no file of it: a
 // client reads what it finds there.
-func (p *PlacedFacets) extra(files map[string]*placedFile) (report evidence.Report, err error) {
+func (p *PlacedFacets) findExtra(files map[string]*placedFile) (report evidence.Report, err error) {
 	skills := map[string]string{} // directory: facet
 	dirs := map[string]bool{}     // that hold a file
 	for at, f := range files {
@@ -330,7 +341,8 @@ func (p *PlacedFacets) extra(files map[string]*placedFile) (report evidence.Repo
 
 func extraEvidence(at, of string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of,
+		Where: project.LockFile,
 	}, "a file that is not of it")
 	e.Observed.From = at
 	e.Reason = "lies in the directory of a locked skill, and no claim covers it; move it away"

@@ -9,24 +9,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 )
 
-// An installation that may not write the lock says of the files in the project what 'check'
-// says: whoever asks for exactly what is locked is not told that something else is kept.
+// A frozen installation judges the files in the project as 'check' does: a file that differs from
+// the lock is refused, where another installation keeps it and says so.
 
-// locked is evidence of a file that is there and not as the lock has it.
-func (o output) locked(now digest.Digest) evidence.Report {
-	f := &placedFile{of: o.of.of.Subject(), sum: o.sum, picked: true, present: true, now: now}
+// lockedEvidence is evidence of a file that is there and not as the lock has it.
+func (o output) lockedEvidence(now digest.Digest) evidence.Report {
+	f := &placedFile{of: o.part.piece.Subject(), sum: o.sum, picked: true, present: true, now: now}
 	return f.evidence(o.path)
 }
 
-// beside adds evidence of what would be left in the project and is of no locked facet: what
+// addExtraEvidence adds evidence of what would be left in the project and is of no locked facet: what
 // lies in the directory of a skill, and what was installed once and edited since. A frozen
 // installation refuses it; another keeps it, and names it.
-func (a *assembly) beside(p *placement, outputs map[string]output) error {
+func (a *Assembly) addExtraEvidence(p *placement, outputs map[string]output) error {
 	files := map[string]*placedFile{}
 	for at, o := range outputs {
-		f := &placedFile{of: o.of.of.Subject(), picked: true}
-		if o.of.Kind == facet.KindSkill {
-			f.skill = path.Dir(place(o.name, o.of.Deliverable, o.of.Paths[0]))
+		f := &placedFile{of: o.part.piece.Subject(), picked: true}
+		if o.part.Kind == facet.KindSkill {
+			f.skill = path.Dir(targetPath(o.name, o.part.Deliverable, o.part.Paths[0]))
 		}
 		files[at] = f
 	}
@@ -38,13 +38,13 @@ func (a *assembly) beside(p *placement, outputs map[string]output) error {
 			files[at] = &placedFile{}
 		}
 	}
-	extra, err := (&PlacedFacets{Workspace: a.Workspace}).extra(files)
+	extra, err := (&PlacedFacets{Workspace: a.Workspace}).findExtra(files)
 	if err != nil {
 		return err
 	}
 	if !a.o.Frozen {
 		for _, e := range extra {
-			p.report = append(p.report, besideEvidence(e))
+			p.report = append(p.report, keptEvidence(e))
 			p.extra = append(p.extra, e.Subject)
 		}
 		return nil
@@ -56,16 +56,17 @@ func (a *assembly) beside(p *placement, outputs map[string]output) error {
 	p.report = append(append(p.report, extra...), strays...)
 	for _, at := range p.kept {
 		if files[at] == nil {
-			p.report = append(p.report, leftEvidence(at))
+			p.report = append(p.report, leftoverEvidence(at))
 		}
 	}
 	return nil
 }
 
-// besideEvidence is what an installation that may keep a file says of an extra one, as it does
+// keptEvidence is what an installation that may keep a file says of an extra one, as it does
 // of an edited one.
-func besideEvidence(e evidence.Evidence) evidence.Evidence {
-	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text, Where: e.Where}
+func keptEvidence(e evidence.Evidence) evidence.Evidence {
+	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text,
+		Where: e.Where}
 	out := evidence.Fact(c, e.Observed.Text)
 	out.Observed.From, out.Reason = e.Observed.From, e.Reason
 	return out

@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -34,14 +29,14 @@ type Servers struct {
 
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
-func (a *assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
+func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
 	d := x.Manifest.Servers[name]
 	s = project.Server{Name: name, Type: "stdio", Facet: x.Want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {
 	case d.Floor != nil:
 		s.Source = project.SourceName(name, *d.Floor)
 	case d.Image != "":
-		s.Command, s.Arguments = a.engine(name), []string{"run", "-i", "--rm", d.Image}
+		s.Command, s.Arguments = a.containerEngine(name), []string{"run", "-i", "--rm", d.Image}
 	case d.Command != "":
 		s.Command, s.Arguments, s.Environment = d.Command, d.Args, d.Env
 	default:
@@ -52,16 +47,18 @@ func (a *assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 	case !declared:
 		return s, true, nil
 	case mine.Facet != x.Want.Name:
-		return s, false, evidence.Errorf(evidence.Refused, name, "rename or remove yours, or leave those of facets out with --no-servers",
+		return s, false, evidence.Errorf(evidence.Refused, name,
+			"rename or remove yours, or leave those of facets out with --no-servers",
 			fmt.Errorf("is declared by %s line %d and by %s", project.ConfigFile, mine.Line, x.Subject()))
 	}
-	s.Line, s.Variables, s.OnDrift, s.Kinds, s.Requests = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds, mine.Requests
+	s.Line, s.Variables, s.OnDrift, s.Kinds, s.Requests = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds,
+		mine.Requests
 	return s, true, nil
 }
 
-// engine is the container engine for an image that a facet names: the locked one, or the
+// containerEngine is the container engine for an image that a facet names: the locked one, or the
 // first that is there.
-func (a *assembly) engine(name string) string {
+func (a *Assembly) containerEngine(name string) string {
 	if entry, ok := a.Workspace.Lock.Server(name); ok && entry.Launch.Facet != "" && entry.Source == "image" {
 		return entry.Launch.Command
 	}
@@ -74,16 +71,17 @@ func (a *assembly) engine(name string) string {
 	return engines[0]
 }
 
-// servers pins what the facets declare and the lock does not have so yet, and returns the
+// pinServers pins what the facets declare and the lock does not have so yet, and returns the
 // names of all of theirs that are locked, and the files that change. What no facet declares
 // any more leaves the lock.
-func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (names []string, files []durable.File, err error) {
+func (a *Assembly) pinServers(ctx context.Context,
+	o Servers, out *Installation) (names []string, files []durable.File, err error) {
 	var (
 		wanted   []project.Server
 		problems []error
 	)
-	for _, facetName := range slices.Sorted(maps.Keys(a.Held)) {
-		x := a.Held[facetName]
+	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
+		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			s, ok, err := a.facetServer(x, name)
 			switch {
@@ -107,10 +105,11 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			names = append(names, s.Name)
 			continue
 		}
-		subject := a.Held[s.Facet].Subject() + ": " + s.Name
+		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
 		switch {
 		case a.o.Frozen:
-			return nil, nil, evidence.Errorf(evidence.Refused, subject, "run 'hallmark install' without --frozen, and commit the lock",
+			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+				"run 'hallmark install' without --frozen, and commit the lock",
 				errors.New("is a server that is not locked as the facet declares it"))
 		case a.o.Dry:
 			out.Servers = append(out.Servers, subject)
@@ -123,12 +122,13 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 		}
 		begin := false
 		if o.Begin != nil {
-			if begin, err = o.Begin(a.Held[s.Facet].Subject(), s); err != nil {
+			if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
 				return nil, nil, err
 			}
 		}
 		if !begin {
-			return nil, nil, evidence.Errorf(evidence.Refused, subject, "--yes consents, --no-servers installs the rest of the facet",
+			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+				"--yes consents, --no-servers installs the rest of the facet",
 				errors.New("is a server that would be started to see what it shows, and nobody consented"))
 		}
 		p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
@@ -144,10 +144,11 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 	if !a.o.Frozen {
 		for _, name := range a.Workspace.Lock.Servers() {
 			entry, _ := a.Workspace.Lock.Server(name)
-			if entry.Launch.Facet == "" || slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
+			if entry.Launch.Facet == "" ||
+				slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
 				continue
 			}
-			if _, held := a.Held[entry.Launch.Facet]; held && o.Skip {
+			if _, held := a.Pieces[entry.Launch.Facet]; held && o.Skip {
 				continue
 			}
 			a.Workspace.Lock.Remove(name)
@@ -156,7 +157,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 		}
 	}
-	changed = a.forgetGone() || changed
+	changed = a.forgetRemovedServers() || changed
 	if changed {
 		approvals, err := a.Workspace.Approvals.Encode()
 		if err != nil {
@@ -168,15 +169,15 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 	return names, files, nil
 }
 
-// forgetGone forgets the approval of each server that was one of a facet whose contents, which
+// forgetRemovedServers forgets the approval of each server that was one of a facet whose contents, which
 // are here and verified, do not declare it any more: somebody else's upgrade took it out of the
 // lock. It reports whether there was any.
-func (a *assembly) forgetGone() (changed bool) {
+func (a *Assembly) forgetRemovedServers() (changed bool) {
 	for name, approved := range a.Workspace.Approvals.Servers {
 		if _, locked := a.Workspace.Lock.Server(name); locked || approved.Facet == "" {
 			continue
 		}
-		x, held := a.Held[approved.Facet]
+		x, held := a.Pieces[approved.Facet]
 		if held {
 			if _, declares := x.Manifest.Servers[name]; declares {
 				continue
@@ -188,191 +189,17 @@ func (a *assembly) forgetGone() (changed bool) {
 	return changed
 }
 
-// seatOf is the client whose file a target's servers are written into.
-var seatOf = map[string]string{
-	project.TargetClaudeCode: "claude-code", project.TargetCodex: "codex", project.TargetOpencode: "opencode",
-	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
-}
-
-// seatServers brings the files of the targets' clients to where they start the named servers by
-// "hallmark run", and no other of a facet's. What was inserted is kept beside each file, so
-// that it is taken away again exactly. A user's own entry of such a name is refused.
-func (a *assembly) seatServers(names []string) (files []durable.File, changed []string, err error) {
-	w := a.Workspace
-	targets := targetNames(w)
-	for _, target := range slices.Sorted(maps.Keys(seatOf)) {
-		f, _ := clients.ServerFile(seatOf[target], w.Dir, func(name string) bool {
-			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
-			return err == nil
-		})
-		var wanted []string
-		if slices.Contains(targets, target) {
-			wanted = names
-		}
-		more, err := seatInFile(w, f, wanted, a.owners())
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(more) > 0 {
-			rel, err := filepath.Rel(w.Dir, f.Path)
-			if err != nil {
-				return nil, nil, err
-			}
-			changed = append(changed, filepath.ToSlash(rel))
-		}
-		files = append(files, more...)
-	}
-	return files, changed, nil
-}
-
-// owners are the facets that declare servers, by name of the server.
-func (a *assembly) owners() map[string]string {
-	out := map[string]string{}
-	for _, x := range a.Held {
-		for name := range x.Manifest.Servers {
-			out[name] = x.Subject()
-		}
-	}
-	return out
-}
-
-// seatInFile changes one client's file; nothing if it is as it is to be.
-func seatInFile(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) ([]durable.File, error) {
-	refuse := func(err error) ([]durable.File, error) {
-		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
-	}
-	if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
-		return nil, err
-	}
-	kept, err := clients.LoadOriginals(f.Path)
-	if err != nil {
-		return refuse(err)
-	}
-	if len(kept) == 0 && len(wanted) == 0 {
-		if data, err := clients.Read(f); err == nil {
-			warnOfStarts(w, f, data)
-		}
-		return nil, nil
-	}
-	data, perm := []byte(nil), os.FileMode(0o644)
-	info, err := os.Lstat(f.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return refuse(errors.New("is not a regular file"))
-	default:
-		perm = info.Mode().Perm()
-		if data, err = clients.Read(f); err != nil {
-			return refuse(err)
-		}
-		if data == nil {
-			data = []byte{}
-		}
-	}
-	was, before := data != nil, string(data)
-	ours := len(kept)
-	starts := map[string]bool{} // those that it starts by hallmark already
-	if was {
-		servers, err := clients.Parse(f, data)
-		if err != nil {
-			return refuse(err)
-		}
-		for _, s := range servers {
-			switch {
-			case !slices.Contains(wanted, s.Name) || s.Scope != "":
-			case runline.IsRunEntry(s) && s.Args[1] == s.Name:
-				starts[s.Name] = true
-			default:
-				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
-					"rename or remove yours, or leave those of facets out with --no-servers",
-					fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
-			}
-		}
-	}
-	// Those that are not wanted go, the last first; then what held them, if nothing is left.
-	for i, o := range slices.Backward(kept) {
-		switch {
-		case data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
-		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
-			if slices.ContainsFunc(kept[i+1:], func(o clients.Original) bool { return o.Added != "" }) || len(wanted) > 0 {
-				continue
-			}
-		default:
-			continue
-		}
-		left, err := data, error(nil)
-		if data != nil {
-			left, err = clients.Restore(data, o.Change)
-		}
-		switch {
-		case err == nil:
-			data = left
-		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
-		default: // it was edited, and is the user's now
-			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
-		}
-		kept = slices.Delete(kept, i, i+1)
-	}
-	for _, name := range wanted {
-		if starts[name] {
-			continue
-		}
-		var changes []clients.Change
-		if data, changes, err = clients.Insert(f, data, name, "hallmark", []string{"run", name}); err != nil {
-			return refuse(err)
-		}
-		kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == name })
-		for _, c := range changes {
-			kept = append(kept, clients.Original{Change: c})
-		}
-	}
-	warnOfStarts(w, f, data)
-	if (data != nil) == was && string(data) == before && len(kept) == ours {
-		return nil, nil
-	}
-	beside := durable.File{Path: clients.OriginalsPath(f.Path), Remove: true}
-	if len(kept) > 0 {
-		text, err := clients.EncodeOriginals(kept)
-		if err != nil {
-			return refuse(err)
-		}
-		beside = durable.File{Path: beside.Path, Data: text, Perm: perm}
-	}
-	file := durable.File{Path: f.Path, Data: data, Perm: perm}
-	if data == nil {
-		file = durable.File{Path: f.Path, Remove: true}
-	}
-	return []durable.File{file, beside}, nil
-}
-
-// warnOfStarts names the entries of a client's file that go on starting a server of this project
-// which nothing declares or locks any more: what was noted beside the file of who wrote them is
-// gone or was edited, so that they stay.
-func warnOfStarts(w *workspace.Workspace, f clients.File, data []byte) {
-	servers, _ := clients.Parse(f, data) // a file that cannot be read starts nothing
-	for _, s := range servers {
-		if runline.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" {
-			continue
-		}
-		line, _ := runline.Read(s.Args[1:], false)
-		_, declared := w.Config.Servers[line.Name]
-		_, locked := w.Lock.Server(line.Name)
-		if ours := line.Project == "" || line.Project == w.Dir; ours && !declared && !locked {
-			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; take it out by hand", s.Name, line.Name), "file", f.Path)
-		}
-	}
-}
-
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.
 func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.ServerLock) (e evidence.Evidence) {
 	d, ok := m.Servers[name]
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
-		d.Image != "" && lockentry.RunsImage(launcher.Parse(l.Command, l.Arguments)) && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
-		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) && maps.Equal(l.Environment, d.Env))
-	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Text: "as " + subject + " declares it", Where: project.LockFile}
+		d.Image != "" && lockentry.RunsImage(launcher.Parse(l.Command, l.Arguments)) &&
+			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
+		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
+			maps.Equal(l.Environment, d.Env))
+	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock,
+		Text: "as " + subject + " declares it", Where: project.LockFile}
 	if same {
 		return evidence.Fact(c, c.Text)
 	}

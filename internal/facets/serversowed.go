@@ -61,7 +61,8 @@ func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 			}
 			found = stored.Report
 		}
-		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof, evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof,
+			evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
 			switch x.Scheme {
 			case evidence.Launch:
 				return x.By != evidence.Machine || lockedOrOfFacet(w, name)

@@ -36,15 +36,18 @@ var targets = map[string]target{
 	},
 	project.TargetOpencode: {
 		marks:  []string{".opencode", "opencode.json", "opencode.jsonc"},
-		skills: ".opencode/skills", agents: ".opencode/agents", agent: ".md", commands: ".opencode/commands", command: ".md",
+		skills: ".opencode/skills", agents: ".opencode/agents", agent: ".md", commands: ".opencode/commands",
+		command: ".md",
 	},
 	project.TargetCursor: {
 		marks:  []string{".cursor", ".cursorrules"},
 		skills: ".cursor/skills", agents: ".cursor/agents", agent: ".md", commands: ".cursor/commands", command: ".md",
 	},
 	project.TargetCopilot: {
-		marks:  []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents", ".github/prompts"},
-		skills: ".github/skills", agents: ".github/agents", agent: ".agent.md", commands: ".github/prompts", command: ".prompt.md",
+		marks: []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents",
+			".github/prompts"},
+		skills: ".github/skills", agents: ".github/agents", agent: ".agent.md", commands: ".github/prompts",
+		command: ".prompt.md",
 	},
 }
 
@@ -65,8 +68,8 @@ func targetNames(w *workspace.Workspace) []string {
 	return found
 }
 
-// place is where a file of a deliverable goes for a target.
-func place(name string, d facet.Deliverable, file string) string {
+// targetPath is where a file of a deliverable goes for a target.
+func targetPath(name string, d facet.Deliverable, file string) string {
 	if dir, ok := strings.CutPrefix(name, project.TargetDir); ok {
 		return path.Join(dir, file)
 	}
@@ -97,16 +100,16 @@ func render(name string, m *facet.Manifest, d facet.Deliverable, file string, da
 			Name         string `toml:"name"`
 			Description  string `toml:"description"`
 			Instructions string `toml:"developer_instructions,multiline"`
-		}{d.Name, describe(m, d), string(body(data))})
+		}{d.Name, description(m, d), string(markdownBody(data))})
 	}
 	if _, has := frontMatter(data); has {
 		return data, nil
 	}
-	head := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n\n", d.Name, yamlText(describe(m, d)))
+	head := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n\n", d.Name, yamlText(description(m, d)))
 	return append([]byte(head), data...), nil
 }
 
-func describe(m *facet.Manifest, d facet.Deliverable) string {
+func description(m *facet.Manifest, d facet.Deliverable) string {
 	switch d.Kind {
 	case facet.KindAgent:
 		return m.Agents[d.Name].Description
@@ -133,7 +136,7 @@ func frontMatter(data []byte) (n int, has bool) {
 	return 0, false
 }
 
-func body(data []byte) []byte {
+func markdownBody(data []byte) []byte {
 	n, _ := frontMatter(data)
 	return bytes.TrimLeft(data[n:], "\r\n")
 }

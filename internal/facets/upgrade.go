@@ -1,236 +1,22 @@
 package facets
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/semver"
-
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/record"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
-
-// ServerStatus is a server of a project beside what its source has now. Versions are those
-// of a package or a record, or the digest of an image.
-type ServerStatus struct {
-	Name     string
-	Declared string              // command and arguments, or what stands in place of a command
-	Locked   *project.ServerLock // nil: not locked
-	Current  string              // that is locked; empty if it is not, or has no version
-	Wanted   string              // that an upgrade takes; empty if the source has no versions
-	Newest   string              // of all
-
-	kind artifact.Kind // whose order its versions have
-}
-
-// Outdated reports whether there is something that an upgrade would take.
-func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.Current }
-
-// Rollback reports whether what an upgrade takes is older than what is locked: it was named
-// so, or newer versions were taken back or are hidden.
-func (s ServerStatus) Rollback() bool {
-	return s.Outdated() && artifact.IsOlder(s.kind, s.Wanted, s.Current)
-}
-
-func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
-	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...), " ")}
-	entry, ok := w.Lock.Server(s.Name)
-	if !ok {
-		return out
-	}
-	out.Locked = &entry
-	_, out.Current, out.kind = pin.VersionOf(entry)
-	return out
-}
-
-// latest asks the source of a server what it has now, or takes version where that is not
-// empty. An exact version in the declaration is moved: next is how the server is declared
-// then. A range or a tag stays, and is resolved anew.
-func latest(ctx context.Context, w *workspace.Workspace, s project.Server, version string) (status ServerStatus, next project.Server, err error) {
-	status, next = serverStatus(w, s), s
-	if s.Record != "" {
-		name, _, _ := host.CutLast(s.Record, "@")
-		if status.Newest, err = latestRecord(ctx, w, name, version); err != nil {
-			return status, next, err
-		}
-		status.Wanted, next.Record = status.Newest, name+"@"+status.Newest
-		return status, next, nil
-	}
-	t := launcher.Parse(s.Command, s.Arguments)
-	switch {
-	case lockentry.RunsImage(t) && version == "" && !t.Packages[0].Pinned():
-		named := t.Packages[0]
-		d, err := w.Host.Fetch.FetchTag(ctx, named.Repository(), lockentry.TagOf(named))
-		if err != nil {
-			return status, next, host.NoAnswer("oci:"+named.Text, err)
-		}
-		defer d.Close()
-		status.Wanted = d.Observed.SHA256().String()
-		status.Newest = status.Wanted
-		return status, next, nil
-	case !lockentry.Downloads(t, s.Arguments):
-		if version != "" {
-			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+", then run 'hallmark pin "+s.Name+"'",
-				errors.New("is no package whose version could be set"))
-		} else if s.Source != "" {
-			status.Wanted, status.Newest, err = latestSource(ctx, w, s)
-		}
-		return status, next, err // nobody has a newer one of the others
-	}
-	exact := t.Packages[0].Pinned() || version != ""
-	if status.Wanted = version; version == "" {
-		f := declared
-		if exact {
-			f = onward
-		}
-		if status.Wanted, err = resolveVersion(ctx, w, s, t, f); err != nil {
-			return status, next, err
-		}
-	}
-	if status.Newest = status.Wanted; !exact {
-		status.Newest, err = resolveVersion(ctx, w, s, t, free)
-		return status, next, err
-	}
-	versions := make([]string, len(t.Packages))
-	versions[0] = status.Wanted
-	arguments, ok := t.Spell(versions...)
-	if !ok {
-		return status, next, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("its command line cannot name the version %+q", status.Wanted))
-	}
-	next.Arguments = arguments
-	return status, next, nil
-}
-
-// latestSource is the newest version that the floor of a server packed from source allows,
-// and the newest of all.
-func latestSource(ctx context.Context, w *workspace.Workspace, s project.Server) (wanted, newest string, err error) {
-	name, floor, err := project.ParseSourceName(s.Source)
-	if err != nil {
-		return "", "", evidence.Errorf(evidence.Validation, s.Name, "", err)
-	}
-	upstream := w.Registry()
-	if upstream == nil {
-		return "", "", workspace.NoRegistryError(name)
-	}
-	all, err := upstream.ArchiveVersions(ctx, string(ledger.Artifact), name)
-	if err != nil {
-		return "", "", client.ExplainAnswer(name, evidence.Operation, err)
-	}
-	active := obtain.ActiveVersions(all)
-	wanted, _ = floor.Newest(active)
-	free, err := facet.ParseRequirement("*")
-	newest, _ = free.Newest(active)
-	return wanted, newest, err
-}
-
-func latestRecord(ctx context.Context, w *workspace.Workspace, name, version string) (string, error) {
-	if version != "" {
-		return version, nil // which the pin finds, or not
-	}
-	client := w.Registry()
-	if client == nil {
-		return "", workspace.NoRegistryError(name)
-	}
-	envelope, err := client.Get(ctx, name, registry.Latest)
-	if err != nil {
-		return "", host.NoAnswer(name, err)
-	}
-	r, err := record.FromEnvelope(w, *envelope)
-	if err != nil {
-		return "", err
-	}
-	return r.Document.Version, nil
-}
-
-// What is asked of a resolver.
-type freedom int
-
-const (
-	declared freedom = iota // what is declared
-	onward                  // what is declared exactly, or a newer version
-	free                    // any version
-)
-
-// resolveVersion is the version that the ecosystem's own resolver finds for what t names.
-func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Server, t launcher.Target, f freedom) (string, error) {
-	of := t.Packages[0]
-	defer w.Host.Announce("asking %s for the newest version of %s", pin.Request{From: of.Ecosystem}.RegistryName(), s.Name)()
-	if of.Ecosystem == launcher.NPM {
-		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
-		closure, err := closure.ResolveNPM(ctx, w.Host, of.Name, spec)
-		if err != nil {
-			return "", err
-		}
-		return closure.Root.Version(), nil
-	}
-	if of.Ecosystem == launcher.Go {
-		rt, err := tool.FindGo(ctx, w, w.Host.Getenv("PATH"))
-		if err != nil {
-			return "", err
-		}
-		spec := "latest"
-		if f == declared {
-			spec = of.Spec
-		}
-		closure, err := closure.ResolveGo(ctx, w.Host, of.Name, spec, rt)
-		if err != nil {
-			return "", err
-		}
-		found := closure.Root.Version()
-		if f == onward && semver.Compare(found, of.Spec) < 0 {
-			found = of.Spec // what is declared is newer than what go calls the latest
-		}
-		return found, nil
-	}
-	var with []string
-	for i, p := range t.Packages {
-		requirement := p.Requirement()
-		switch {
-		case i == 0 && f == onward:
-			requirement = strings.Replace(requirement, "==", ">=", 1)
-		case i == 0 && f == free:
-			if at := strings.IndexAny(requirement, "<>=!~ "); at >= 0 {
-				requirement = requirement[:at]
-			}
-		}
-		with = append(with, requirement)
-	}
-	prog, err := program.OpenPackageRuntime(ctx, w, s.Name, project.EngineUV, w.Host.Getenv("PATH"), nil)
-	if prog != nil {
-		defer prog.Close()
-	}
-	if err != nil {
-		return "", err
-	}
-	closure, err := closure.ResolvePython(ctx, w.Host, of.Name, with, prog.Runtime)
-	if err != nil {
-		return "", err
-	}
-	return closure.Root.Version(), nil
-}
 
 // UpgradeOptions say how to upgrade.
 type UpgradeOptions struct {
@@ -270,14 +56,15 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 		server, version, _ := strings.Cut(name, "@")
 		if _, ok := w.Config.Servers[server]; !ok {
 			done()
-			return out, project.NoSuch("server or facet", project.ConfigFile, name, slices.Concat(w.ServerNames(), w.FacetNames()))
+			return out, project.NoSuch("server or facet", project.ConfigFile, name,
+				slices.Concat(w.ServerNames(), w.FacetNames()))
 		}
 		u.named[server] = version
 	}
-	any := len(facets) > 0 || u.all && len(w.Config.Facets)+len(w.Lock.Facets()) > 0
+	anyFacet := len(facets) > 0 || u.all && len(w.Config.Facets)+len(w.Lock.Facets()) > 0
 	done()
 	var uses []consent.HostUse
-	if any {
+	if anyFacet {
 		uses = w.FacetHosts()
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
@@ -288,11 +75,12 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 	if err := h.RequireHostConsent(uses...); err != nil {
 		return out, err
 	}
-	if any {
-		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.servers})
+	if anyFacet {
+		out.Facets, err = installFacets(ctx, h, dir, o.Facets,
+			facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
-		out.Written, err = u.alone(ctx, h, dir)
+		out.Written, err = u.pinServersAlone(ctx, h, dir)
 	}
 	for _, p := range out.Servers {
 		p.Written = out.Written
@@ -308,8 +96,8 @@ type upgrade struct {
 	all   bool              // all servers are meant
 }
 
-// alone upgrades servers of a project of whose facets none is meant.
-func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written bool, err error) {
+// pinServersAlone upgrades servers of a project of whose facets none is meant.
+func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string) (written bool, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, true)
 	if err != nil {
 		return false, err
@@ -323,7 +111,7 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 	if err := demandServersRemembered(w, books); err != nil {
 		return false, err
 	}
-	files, text, err := u.servers(ctx, w, logs)
+	files, text, err := u.pinOutdated(ctx, w, logs)
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
@@ -338,9 +126,10 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 	return true, w.Replace(ctx, files)
 }
 
-// servers pins those that are outdated. It returns the files that change, save for the
+// pinOutdated pins those that are outdated. It returns the files that change, save for the
 // lock, whose new entries w has; and hallmark.toml, nil if it stays.
-func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error) {
+func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
+	logs *trail.Logs) (files []durable.File, text []byte, err error) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
 		version, named := u.named[name]
 		_, locked := w.Lock.Server(name)
@@ -348,11 +137,12 @@ func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace, logs *tra
 		case !named && (!u.all || !locked || u.o.Facets.Offline):
 			continue
 		case !locked:
-			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first", errors.New("is not locked"))
+			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first",
+				errors.New("is not locked"))
 		case u.o.Facets.Offline:
 			return nil, nil, obtain.OfflineError(name)
 		}
-		status, next, err := latest(ctx, w, w.Config.Servers[name], version)
+		status, next, err := findLatest(ctx, w, w.Config.Servers[name], version)
 		if err != nil {
 			return nil, nil, err
 		}

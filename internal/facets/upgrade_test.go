@@ -52,10 +52,13 @@ func TestLatestModule(t *testing.T) {
 	}
 	write("list", list)
 	environ := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB="+module, "GOSUMDB=off")
-	w := &workspace.Workspace{Host: &host.Host{Getenv: os.Getenv, Environ: environ}, Config: &project.Config{}, Lock: &project.Lock{}, Dir: t.TempDir()}
-	for declared, want := range map[string]string{"v1.0.0": "v1.1.0", "v1.1.0": "v1.1.0", "v1.2.0-rc.1": "v1.2.0-rc.1"} {
-		s := project.Server{Name: "served", Type: "stdio", Command: "go", Arguments: []string{"run", module + "@" + declared}}
-		status, next, err := latest(t.Context(), w, s, "")
+	w := &workspace.Workspace{Host: &host.Host{Getenv: os.Getenv, Environ: environ}, Config: &project.Config{},
+		Lock: &project.Lock{}, Dir: t.TempDir()}
+	for declared, want := range map[string]string{"v1.0.0": "v1.1.0", "v1.1.0": "v1.1.0",
+		"v1.2.0-rc.1": "v1.2.0-rc.1"} {
+		s := project.Server{Name: "served", Type: "stdio", Command: "go",
+			Arguments: []string{"run", module + "@" + declared}}
+		status, next, err := findLatest(t.Context(), w, s, "")
 		if err != nil || status.Wanted != want || next.Arguments[1] != module+"@"+want {
 			t.Errorf("%s: %v: wanted %s, declared as %v, want %s", declared, err, status.Wanted, next.Arguments, want)
 		}

@@ -31,7 +31,7 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	w := workspace.Empty(h, dir)
 	declared := project.Server{Name: a.Name(), Variables: o.Variables}
 	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
-	prog, err := program.OpenSource(ctx, w, declared, entry, x.Slot, h.Getenv("PATH"), nil)
+	prog, err := program.OpenSource(ctx, w, program.Packed{Name: declared.Name, Entry: entry, Slot: x.Slot}, project.Approval{Path: h.Getenv("PATH")})
 	report := x.Report
 	if prog != nil {
 		defer prog.Close()
@@ -44,7 +44,7 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	if err := v.Err(); err != nil {
 		return digest.Digest{}, err
 	}
-	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), o.Capture)
+	shown, err := prog.Capture(ctx, w, declared, v.Admitted(), o.Capture)
 	if err != nil {
 		return digest.Digest{}, err
 	}

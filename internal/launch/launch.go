@@ -1,21 +1,17 @@
-// Package launch runs a locked server under guard, and reviews what changed.
+// Package launch runs a locked server under guard, and reviews what changed. Before a server starts,
+// all that its lock entry claims is recomputed and judged. This machine must have approved the
+// entry, unless the lock is trusted. The guard relays messages and withholds items
+// that are not locked. It writes these into a drift note, which [Review] shows and approves.
 package launch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"os"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/local"
@@ -65,7 +61,8 @@ func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exi
 }
 
 // runWithoutAsking is Run, without asking anybody.
-func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
+func runWithoutAsking(ctx context.Context, h *host.Host, dir,
+	name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
 		return 0, judged, err
@@ -99,7 +96,8 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	if err != nil {
 		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests, Stderr: o.Stderr, Log: o.Log}
+	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
+		Stderr: o.Stderr, Log: o.Log}
 	if locked {
 		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
 		options.Observed = func(r guard.Report) { l.noteDrift(r) }
@@ -116,15 +114,15 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 
 // Launch is one server on its way to being started.
 type Launch struct {
-	Workspace *workspace.Workspace
-	Logs      *trail.Logs
-	Options   RunOptions
-	Declared  project.Server
-	Entry     *project.ServerLock // nil: not locked
-	named     bool                // a person named the command line itself, and no project does
-	owed      owed.List
-	report    evidence.Report
-	verdict   policy.Verdict
+	Workspace       *workspace.Workspace
+	Logs            *trail.Logs
+	Options         RunOptions
+	Declared        project.Server
+	Entry           *project.ServerLock // nil: not locked
+	fromCommandLine bool                // a person named the command line itself, and no project does
+	expectations    owed.List
+	report          evidence.Report
+	verdict         policy.Verdict
 }
 
 // judge decides about what was gathered so far, together with more.
@@ -137,9 +135,12 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 
+// Prepare verifies all that is claimed of the server, and returns the program and the admission to
+// start it. The caller closes the program, which may be there beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Type == "http" && len(l.Options.Arguments) > 0 {
-		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "", errors.New("a server that is reached by its URL takes no arguments"))
+		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "",
+			errors.New("a server that is reached by its URL takes no arguments"))
 	}
 	books, err := l.Workspace.Books(l.Logs)
 	if err != nil {
@@ -147,9 +148,9 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	}
 	books.RequireLock = l.Options.Settings.RequireLock
 	name := l.Declared.Name
-	l.owed = books.Server(name)
+	l.expectations = books.Server(name)
 	if l.Entry == nil {
-		return l.prepareBare(ctx)
+		return l.prepareUnlocked(ctx)
 	}
 	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	approval, approved := l.Workspace.Approvals.Servers[name]
@@ -164,9 +165,9 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if err != nil {
 		return nil, adm, err
 	}
-	l.report = l.owed.Settle(append(l.report, proof...))
+	l.report = l.expectations.Settle(append(l.report, proof...))
 	l.Workspace.Release() // all files are read, and what follows may take minutes
-	// Who may not run this needs no further work, and learns so at once.
+	// Judge before opening or installing anything: a refusal must not wait for that work.
 	if _, err := l.judge(nil); err != nil {
 		return nil, adm, err
 	}
@@ -185,7 +186,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 		prog, err = pin.OpenRemote(l.Workspace, l.Declared)
 	case l.Entry.Source == "image":
 		l.report = append(l.report, pin.EngineEvidence(*l.Entry))
-		if prog, err = pin.OpenImage(l.Workspace, l.Declared, l.Entry.Digest, approval.Path, approval.Runtime); err == nil {
+		if prog, err = pin.OpenImage(l.Workspace, l.Declared, l.Entry.Digest, approval); err == nil {
 			l.report = append(l.report, prog.Report...)
 		}
 	case l.Entry.Source == project.KindArtifact:
@@ -193,7 +194,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	case l.Entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.Closure)
 	default:
-		prog, err = local.OpenLocked(ctx, l.Workspace, l.Declared, l.Entry, approval.Path, approval.Runtime)
+		prog, err = local.OpenLocked(ctx, l.Workspace, l.Declared, l.Entry, approval)
 		if err == nil {
 			l.report = append(l.report, prog.Report...)
 			l.report = append(l.report, local.MissingArtifacts(*l.Entry, prog)...)
@@ -214,171 +215,4 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
-}
-
-// preparePackage finds or makes the installed tree. The tree of a lock is used from the
-// store only if this machine made it from the closure itself, or the lock is trusted:
-// that a tree follows from the closure is something that a lock merely says.
-func (l *Launch) preparePackage(ctx context.Context, approval project.Approval, dependencies *project.Closure) (*program.Program, error) {
-	name := l.Declared.Name
-	st, err := l.Workspace.Host.Store()
-	if err != nil {
-		return nil, err
-	}
-	var (
-		key                string
-		locked, made, look digest.Digest
-		in                 *program.Installed
-	)
-	audit := func(rt *project.Runtime) (err error) {
-		key = closure.PlatformKey(l.Entry.Closure.Engine, rt)
-		locked, made = l.Entry.Closure.Trees[key], approval.Trees[key]
-		look = made
-		if l.Options.TrustLock && made.IsZero() {
-			look = locked
-		}
-		if !look.IsZero() {
-			in, err = program.AuditSlot(ctx, st, name, key, look)
-		}
-		return err
-	}
-	var abreast errgroup.Group
-	if approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
-		abreast.Go(func() error { return audit(approval.Runtime) })
-	}
-	prog, err := program.OpenPackageRuntime(ctx, l.Workspace, name, l.Entry.Closure.Engine, approval.Path, approval.Runtime)
-	audited := abreast.Wait()
-	if err == nil && approval.Runtime == nil {
-		audited = audit(prog.Runtime)
-	}
-	if err = cmp.Or(err, audited); err != nil {
-		return prog, err
-	}
-	l.report = append(l.report, prog.Report...)
-	if in != nil {
-		if in.Slot == nil {
-			program.Quarantine(ctx, l.Workspace, st, in, look)
-		} else if !locked.IsZero() { // the audit compared with look only
-			in.Report = append(in.Report, evidence.Compare(evidence.Claim{
-				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
-				Want: []digest.Digest{locked}, Where: project.LockFile,
-			}, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, Size: in.Slot.Size, From: in.Slot.Dir()}))
-		}
-	} else {
-		if l.Entry.Closure.Engine == project.EngineGo && approval.Runtime != nil { // it is about to build
-			if err := prog.UseToolchain(ctx, approval.Runtime); err != nil {
-				return prog, err
-			}
-			l.report = append(l.report, prog.Report...)
-		}
-		in, err = program.Install(ctx, l.Workspace, st, program.Installation{
-			Server: name, Platform: key, Closure: dependencies, Runtime: prog.Runtime, Where: project.ClosureSubject(name), Want: locked, Made: made, Scripts: l.Entry.Closure.Scripts,
-			Fetched: func(t *closure.Packages) (evidence.Report, error) {
-				if t.Wheel != nil && t.Ref.String() != l.Entry.Ref {
-					return nil, nil // another platform's wheel, which the closure vouches for
-				}
-				return evidence.Report{evidence.Compare(evidence.Claim{
-					Subject: l.Entry.Ref, Scheme: pin.SchemeOf(t.Ref), Authority: evidence.Lock,
-					Want: []digest.Digest{l.Entry.Artifacts[l.Entry.Ref]}, Where: project.LockFile,
-				}, t.Observed)}, nil
-			},
-		}, l.judge)
-		if err != nil {
-			return prog, err
-		}
-		recordTree(ctx, l.Workspace, name, *l.Entry, key, in.Slot.Digest)
-	}
-	l.report = append(l.report, in.Report...)
-	if in.Slot == nil {
-		_, err := l.judge(nil)
-		return prog, err
-	}
-	before := len(prog.Report)
-	err = prog.OnPackage(in.Slot, *l.Entry, l.Workspace.Host.Getenv("HOME"))
-	l.report = append(l.report, prog.Report[before:]...)
-	return prog, err
-}
-
-// recordTree notes which tree this machine made of a closure, beside its approval. Without
-// an approval there is nothing to note, and the next run installs again.
-func recordTree(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, platform string, tree digest.Digest) {
-	if err := w.HoldFiles(ctx); err != nil {
-		w.Host.Logger.Warn("noting what was installed", "error", err)
-		return
-	}
-	defer w.Release()
-	data, err := host.ReadFile(w.ApprovalsPath(), project.MaxApprovals)
-	if err != nil {
-		return
-	}
-	approvals, err := project.ParseApprovals(data, w.Dir)
-	if err != nil {
-		return
-	}
-	a, ok := approvals.Servers[name]
-	if !ok || !evidence.Same(a.Entry, entry.Approvable()) {
-		return
-	}
-	a.Trees = maps.Clone(a.Trees)
-	if a.Trees == nil {
-		a.Trees = map[string]digest.Digest{}
-	}
-	a.Trees[platform] = tree
-	approvals.Servers[name] = a
-	if data, err = approvals.Encode(); err == nil {
-		err = durable.WriteFile(w.ApprovalsPath(), data, 0o600)
-	}
-	if err != nil {
-		w.Host.Logger.Warn("noting what was installed", "error", err)
-	}
-}
-
-// noteDrift notes drift in the state directory, for check and review. A note stays until
-// a person reviewed it: a server that behaves the next time has not taken it back. Drift
-// is enforced by the guard; a note that cannot be written costs the report only.
-func (l *Launch) noteDrift(r guard.Report) {
-	items := map[string]project.DriftItem{}
-	for _, key := range r.Absent {
-		items[key] = project.DriftItem{Reason: guard.NotShown, Want: l.Entry.SurfaceItems[key]}
-	}
-	if len(r.Drift) == 0 && !l.mayNotice(len(items)) {
-		return
-	}
-	for _, d := range r.Drift {
-		items[d.Key] = project.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
-	}
-	var canonical []byte
-	if s, err := surface.New(r.Listing); err == nil {
-		canonical = s.Canonical()
-	}
-	l.Note(items, canonical)
-}
-
-// mayNotice reports whether a notice of n items that are not shown is to be written: it does not
-// take the place of drift. A notice that nothing is left of is removed.
-func (l *Launch) mayNotice(n int) bool {
-	note, err := l.Workspace.DriftNote(l.Declared.Name, *l.Entry)
-	switch {
-	case err != nil || note != nil && !note.OnlyNotice(guard.NotShown):
-		return false
-	case n == 0 && note != nil:
-		os.Remove(l.Workspace.DriftPath(l.Declared.Name))
-	}
-	return n > 0
-}
-
-// Note writes down which items drifted, and the surface that was seen, nil if it has no
-// canonical form.
-func (l *Launch) Note(items map[string]project.DriftItem, canonical []byte) {
-	note := project.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface, Items: items, Surface: canonical}
-	data, err := note.Encode()
-	if err == nil {
-		err = os.MkdirAll(l.Workspace.State, 0o700)
-	}
-	if err == nil {
-		err = durable.WriteFile(l.Workspace.DriftPath(l.Declared.Name), data, 0o600)
-	}
-	if err != nil {
-		l.Workspace.Host.Logger.Warn("noting drift", "server", l.Declared.Name, "error", err)
-	}
 }

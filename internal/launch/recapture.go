@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -18,7 +17,8 @@ import (
 
 // Capture starts the server and gives what it shows. judged, which may be nil, is told the
 // verdict before.
-func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*surface.Surface, error) {
+func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*surface.Surface,
+	error) {
 	prog, adm, err := l.Prepare(ctx)
 	if prog != nil {
 		defer prog.Close()
@@ -29,11 +29,11 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 	if err != nil {
 		return nil, err
 	}
-	return program.Capture(ctx, l.Workspace, l.Declared, prog, adm, within)
+	return prog.Capture(ctx, l.Workspace, l.Declared, adm, within)
 }
 
-// NotShown is evidence of a locked item that one client was not shown, as others may be.
-func NotShown(c evidence.Claim, o evidence.Observed) evidence.Evidence {
+// NotShownEvidence is evidence of a locked item that one client was not shown, as others may be.
+func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
 	e := evidence.Compare(c, o)
 	e.Reason = guard.NotShown
@@ -43,18 +43,21 @@ func NotShown(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 // SurfaceEvidence compares what a server shows to all kinds of clients with what is locked, as a
 // whole and item by item where they differ. A locked item of a kind that is not excluded, and
 // that none of them is shown, is drift.
-func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface, excluded map[surface.Kind]bool) (report evidence.Report, drift map[string]project.DriftItem) {
+func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface,
+	excluded map[surface.Kind]bool) (report evidence.Report, drift map[string]project.DriftItem) {
 	const from = "the server's answers"
 	drift = map[string]project.DriftItem{}
 	now := seen.ItemDigests()
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		want, locked := entry.SurfaceItems[key]
-		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile + ", surface_items"}
 		item := project.DriftItem{Got: now[key], Reason: guard.New}
 		if locked {
 			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, guard.Changed
 		}
-		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]}, From: from}); e.Outcome != evidence.Match {
+		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]},
+			From: from}); e.Outcome != evidence.Match {
 			e.Reason = item.Reason
 			report, drift[key] = append(report, e), item
 		}
@@ -63,12 +66,14 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 		want := entry.SurfaceItems[key]
 		drift[key] = project.DriftItem{Want: want, Reason: guard.Gone}
 		report = append(report, evidence.CannotVerify(evidence.Claim{
-			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile + ", surface_items",
+			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want},
+			Where: project.LockFile + ", surface_items",
 		}, evidence.NotFound, guard.Gone))
 	}
 	if len(drift) > 0 {
 		e := evidence.Compare(evidence.Claim{
-			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
+			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+			Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
 		}, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: int64(len(seen.Canonical())), From: from})
 		e.Reason = "ALARM: the same bytes show another surface"
 		if entry.Source == "http" {
@@ -78,8 +83,12 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 	}
 	// All that is shown is locked, item by item.
 	same := evidence.Compare(evidence.Claim{
-		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{lockentry.ItemsDigest(shownItems(entry, now))}, Where: project.LockFile + ", surface_items",
-	}, evidence.Observed{Digests: []digest.Digest{lockentry.ItemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from})
+		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+		Want:  []digest.Digest{lockentry.ItemsDigest(shownItems(entry, now))},
+		Where: project.LockFile + ", surface_items",
+	}, evidence.Observed{
+		Digests: []digest.Digest{lockentry.ItemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from,
+	})
 	return append(evidence.Report{same}, report...), nil
 }
 

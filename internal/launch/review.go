@@ -99,9 +99,10 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	if err != nil {
 		return nil, err
 	}
-	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
+	before := expected.Of(evidence.Launch, evidence.Document,
+		evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
 	if entry.Record != nil && entry.Record.Proof != "" {
-		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
+		// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
 		if known, err := logs.KnowsKey(entry.Record.Registry); err != nil {
 			return nil, err
 		} else if known {
@@ -122,13 +123,14 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		approval.Path = h.Getenv("PATH")
 	}
 	var same bool
-	if out.Runtime, same, err = runtime(ctx, w, declared, &entry, approval); err != nil {
+	if out.Runtime, same, err = findRuntime(ctx, w, declared, &entry, approval); err != nil {
 		return out, err
 	}
 	if !same {
 		out.Approved = approval.Runtime
 	}
-	if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
+	if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 &&
+		!o.Dismiss && o.Items == nil {
 		if declared.Extra != "" || approval.Approved(o.Arguments) {
 			out.Clean = true
 			return out, nil
@@ -162,14 +164,16 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 			}
 		}
 	} else if o.Items != nil {
-		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items", errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
+		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items",
+			errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
 	}
 	claim, err := o.consent(out)
 	if err != nil {
 		return out, err
 	}
 	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim, evidence.Compare(
-		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
+		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
 		evidence.Observed{Digests: []digest.Digest{out.Surface.Digest()}, From: "the surface to approve"})})
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
@@ -198,7 +202,8 @@ func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 
 // reviewUnlocked approves the launch line of a server that is not locked, if hallmark.toml or
 // the caller says that it needs no entry and this machine remembers none.
-func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Server, expected owed.List, o ReviewOptions) (*Reviewed, error) {
+func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Server, expected owed.List,
+	o ReviewOptions) (*Reviewed, error) {
 	l := &Launch{Workspace: w, Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
 	out := &Reviewed{Name: s.Name, Unlocked: &s, Extra: o.Arguments}
 	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, expected.Settle(evidence.Report{l.unlockedEvidence()}))
@@ -209,7 +214,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := local.OpenNamed(ctx, w, s, nil, approval.Path, nil)
+	prog, err := local.OpenNamed(ctx, w, s, nil, project.Approval{Path: approval.Path})
 	if prog != nil {
 		defer prog.Close()
 	}
@@ -225,11 +230,13 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 		out.Weaker = approval.Launch.Weaker(s.Launch())
 	}
 	same := out.Runtime == nil && approval.Runtime == nil ||
-		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) && out.Runtime.Path == approval.Runtime.Path
+		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) &&
+			out.Runtime.Path == approval.Runtime.Path
 	if !same {
 		out.Approved = approval.Runtime
 	}
-	if same && l.bareApproval(approval).Outcome == evidence.Match && (len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
+	if same && l.launchLineEvidence(approval).Outcome == evidence.Match &&
+		(len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
 		out.Clean = true
 		return out, nil
 	}
@@ -244,7 +251,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 		approval.Extra = nil // which were approved with another launch line
 	}
 	launch := s.Launch()
-	approval.Entry, approval.Runtime, approval.At, approval.Launch = launch.Digest(), out.Runtime, w.Host.Now().UTC(), &launch
+	approval.Entry, approval.Runtime, approval.At, approval.Launch = launch.Digest(), out.Runtime, w.Host.Now().UTC(),
+		&launch
 	approval.Approve(o.Arguments)
 	w.Approvals.Unlocked[s.Name] = approval
 	data, err := w.Approvals.Encode()
@@ -258,20 +266,25 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 // locked, the items with the given keys; nil are all.
 func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, keys []string) error {
 	if out.Note.Surface == nil {
-		return evidence.Errorf(evidence.Drift, out.Name, "it cannot be approved; the items are withheld as long as the server shows them",
-			fmt.Errorf("%s drifted, and what the server showed has no canonical form", evidence.Count(len(out.Note.Items), "item")))
+		return evidence.Errorf(evidence.Drift, out.Name,
+			"it cannot be approved; the items are withheld as long as the server shows them",
+			fmt.Errorf("%s drifted, and what the server showed has no canonical form",
+				evidence.Count(len(out.Note.Items), "item")))
 	}
 	s, err := surface.Read(out.Note.Surface)
 	if err != nil {
-		return evidence.Errorf(evidence.Validation, w.DriftPath(out.Name), "remove the file; the next run notes drift again", err)
+		return evidence.Errorf(evidence.Validation, w.DriftPath(out.Name),
+			"remove the file; the next run notes drift again", err)
 	}
 	if keys != nil {
 		for _, key := range keys {
 			if !slices.Contains(out.Items, key) {
-				return evidence.Errorf(evidence.Validation, out.Name, "these did: "+surface.Escape(strings.Join(out.Items, ", ")), fmt.Errorf("%+q did not change", key))
+				return evidence.Errorf(evidence.Validation, out.Name, "these did: "+
+					surface.Escape(strings.Join(out.Items, ", ")), fmt.Errorf("%+q did not change", key))
 			}
 		}
-		out.Refused = slices.DeleteFunc(slices.Clone(out.Items), func(key string) bool { return slices.Contains(keys, key) })
+		out.Refused = slices.DeleteFunc(slices.Clone(out.Items),
+			func(key string) bool { return slices.Contains(keys, key) })
 		if s, err = s.Select(keys...); err != nil {
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
@@ -280,7 +293,8 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
-	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone), func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
+	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone),
+		func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
 		var left []string
 		for _, i := range out.Surface.Items() {
 			if !slices.Contains(gone, i.Key()) {
@@ -298,28 +312,31 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 		}
 		out.Items = slices.Compact(out.Items) // changes of an item stand together
 	}
-	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(), out.Surface.ItemDigests()
+	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(),
+		out.Surface.ItemDigests()
 	return nil
 }
 
-// runtime is the interpreter of this machine that the server would be started with
+// findRuntime is the interpreter of this machine that the server would be started with
 // now, and whether it is the one that was approved.
-func runtime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock, a project.Approval) (*project.Runtime, bool, error) {
+func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock,
+	a project.Approval) (*project.Runtime, bool, error) {
 	var (
 		p   *program.Program
 		err error
 	)
+	anyRuntime := project.Approval{Path: a.Path} // whatever was approved before
 	switch {
 	case entry.Source == "http":
 		return nil, a.Runtime == nil, nil
 	case entry.Source == "image":
-		p, err = pin.OpenImage(w, s, entry.Digest, a.Path, nil)
+		p, err = pin.OpenImage(w, s, entry.Digest, anyRuntime)
 	case entry.Source == project.KindArtifact:
-		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, a.Path, nil)
+		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, anyRuntime)
 	case entry.Closure != nil:
-		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, a.Path, nil)
+		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, anyRuntime)
 	default:
-		p, err = local.OpenNamed(ctx, w, s, entry, a.Path, nil)
+		p, err = local.OpenNamed(ctx, w, s, entry, anyRuntime)
 	}
 	if p != nil {
 		defer p.Close()
@@ -333,6 +350,7 @@ func runtime(ctx context.Context, w *workspace.Workspace, s project.Server, entr
 	return p.Runtime, evidence.Same(a.Runtime.Digest, p.Runtime.Digest) && a.Runtime.Path == p.Runtime.Path, nil
 }
 
+// approve writes this machine's approval, and the lock and the drift note if drift was reviewed.
 func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval project.Approval) error {
 	entry := r.Entry
 	var files []durable.File

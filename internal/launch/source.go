@@ -18,10 +18,11 @@ func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (
 	}
 	r := l.Entry.Record
 	locked := &project.FacetLock{
-		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry}, Integrity: l.Entry.Artifacts[l.Entry.Ref],
+		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry},
+		Integrity: l.Entry.Artifacts[l.Entry.Ref],
 	}
 	x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Entry: *locked}
-	err = a.FromRegistry(ctx, x, locked)
+	err = a.ObtainFromRegistry(ctx, x, locked)
 	l.report = append(l.report, x.Report...)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,8 @@ func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (
 	if err := x.CheckStart(*l.Entry); err != nil {
 		return nil, err
 	}
-	prog, err := program.OpenSource(ctx, l.Workspace, l.Declared, *l.Entry, x.Slot, approval.Path, approval.Runtime)
+	prog, err := program.OpenSource(ctx, l.Workspace,
+		program.Packed{Name: l.Declared.Name, Entry: *l.Entry, Slot: x.Slot}, approval)
 	if prog != nil {
 		l.report = append(l.report, prog.Report...)
 	}

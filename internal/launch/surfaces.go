@@ -28,7 +28,7 @@ type SurfaceOptions struct {
 	Judged func(policy.Verdict)
 }
 
-// CaptureSurface starts a server as [Run] does, or the command of o, and gives what it shows
+// CaptureSurface starts a server as [Run] does, or the command of o, and returns what it shows
 // each kind of client. Nothing is written, but for packages that had to be installed.
 func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*surface.Surface, error) {
 	l := &Launch{Options: RunOptions{TrustLock: o.TrustLock, LogKey: o.LogKey}}
@@ -37,9 +37,11 @@ func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o Surfa
 		if err != nil {
 			return nil, err
 		}
-		l.Workspace = &workspace.Workspace{Host: h, Dir: abs, Config: &project.Config{}, Lock: &project.Lock{}, Approvals: project.NewApprovals(abs), Release: func() {}}
-		l.Logs, l.named = l.Workspace.Logs(trail.Options{}), true
-		l.Declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0], Arguments: o.Command[1:], Variables: o.Variables}
+		l.Workspace = &workspace.Workspace{Host: h, Dir: abs, Config: &project.Config{}, Lock: &project.Lock{},
+			Approvals: project.NewApprovals(abs), Release: func() {}}
+		l.Logs, l.fromCommandLine = l.Workspace.Logs(trail.Options{}), true
+		l.Declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0],
+			Arguments: o.Command[1:], Variables: o.Variables}
 	} else {
 		w, done, err := workspace.Open(ctx, h, dir, false)
 		if err != nil {
@@ -69,7 +71,8 @@ func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surfac
 		if _, declared := w.Config.Servers[name]; !declared {
 			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
 		}
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark pin' for this server first", errors.New("is not locked"))
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+			"run 'hallmark pin' for this server first", errors.New("is not locked"))
 	}
 	stored, err := lockentry.ReadStored(w, name, entry)
 	if err != nil {
@@ -92,7 +95,8 @@ func ReadSurface(file string) (*surface.Surface, error) {
 	}
 	s, err := surface.Read(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", file), "a surface is what 'hallmark surface capture' prints", err)
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", file),
+			"a surface is what 'hallmark surface capture' prints", err)
 	}
 	return s, nil
 }

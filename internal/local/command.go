@@ -24,12 +24,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+// CheckEntry compares a local command with its lock entry without starting it. A command that 'run'
+// would refuse to open is evidence too, and no error.
+func CheckEntry(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock,
+	approval project.Approval) (evidence.Report, error) {
 	path := approval.Path
 	if path == "" {
 		path = w.Host.Getenv("PATH")
 	}
-	p, err := OpenLocked(ctx, w, s, &entry, path, approval.Runtime)
+	p, err := OpenLocked(ctx, w, s, &entry, project.Approval{Path: path, Runtime: approval.Runtime})
 	if p != nil {
 		defer p.Close()
 	}
@@ -61,23 +64,32 @@ func MissingArtifacts(entry project.ServerLock, p *program.Program) evidence.Rep
 	return report
 }
 
-// ownEvidence compares what a command line starts with what the entry says it does, if that is
-// another file: its digest would be held against another's name.
-func ownEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
+// startedFileEvidence is a mismatch if a command line starts another file than the lock entry is of:
+// the digest of one file must not be compared under the name of another.
+func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
 	if locked == nil || locked.Ref == p.OwnKey {
 		return nil
 	}
 	return evidence.Report{{
-		Claim:   evidence.Claim{Subject: p.Server, Scheme: evidence.Launch, Authority: evidence.Lock, Text: locked.Ref, Where: project.LockFile + ", ref"},
+		Claim: evidence.Claim{Subject: p.Server, Scheme: evidence.Launch, Authority: evidence.Lock, Text: locked.Ref,
+			Where: project.LockFile + ", ref"},
 		Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: p.OwnKey, From: "the command line"},
 		Reason: "the command line starts another file than the one that the entry is of",
 	}}
 }
 
-// beginCommand opens what a declared command line runs, and begins the list of what it reads
-// beside itself. locked and approved may be nil.
-func beginCommand(w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program.Program, r *reads, err error) {
-	target := target(w, s, path)
+// command is a declared command line that is to be opened.
+type command struct {
+	workspace *workspace.Workspace
+	declared  project.Server
+	locked    *project.ServerLock // nil: not locked, or locked anew
+	approval  project.Approval    // the path that is searched, and the runtime that was approved
+}
+
+// begin opens what a command line runs, and begins the set of what it reads besides.
+func (c command) begin() (p *program.Program, r *readSet, err error) {
+	w, s, path, approved := c.workspace, c.declared, c.approval.Path, c.approval.Runtime
+	target := parseTarget(w, s, path)
 	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
 	switch {
 	case target.Opaque != "":
@@ -95,56 +107,61 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
-		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "",
+			fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	found, err := w.FindCommand(s.Command, path)
 	if err != nil {
 		return p, nil, err
 	}
 	if manager, _ := foreign.ShimManager(found); manager != "" && target.File == "" {
-		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
+			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.Executable, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
-	r = &reads{
-		w: w, p: p, words: s.Arguments, algs: s.Verify.Algorithms(), rows: map[string]read{}, walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
+	r = &readSet{
+		w: w, p: p, arguments: s.Arguments, algorithms: s.Verify.Algorithms(), items: map[string]readItem{},
+		walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.Executable.Path(): true},
 		hashed: map[string]evidence.Observed{p.Executable.Path(): p.Executable.Observed()},
 	}
 	if target.File == "" {
-		if err := wraps(p, w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
+		if err := refuseWrapper(p, w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
 			return p, nil, err
 		}
 	}
 	if name, args, first := p.Executable.Interpreter(); first {
 		if target.File != "" {
-			return p, nil, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(tool.ShimHint(w, found), "name the interpreter itself in 'command'"),
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name,
+				cmp.Or(tool.ShimHint(w, found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
 		if why := launcher.CheckShebang(name, args, p.Executable.Path()); why != "" {
-			return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name,
+				"name the interpreter itself in 'command', and the script as its first argument",
 				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 		}
 		if err := openInterpreter(p, w, name, approved); err != nil {
 			return p, nil, err
 		}
 		p.Script = scriptOf(p.Executable, p.Interpreter, name, args)
-		r.words = append(slices.Clone(args), s.Arguments...)
+		r.arguments = append(slices.Clone(args), s.Arguments...)
 	}
 	if target.File == "" {
 		p.OwnKey = key
-		p.AddArtifact(key, p.Executable.Observed(), locked)
+		p.AddArtifact(key, p.Executable.Observed(), c.locked)
 		return p, r, nil
 	}
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
 	p.UseRuntime(p.Executable, "", approved)
-	if start, err := tool.InterpreterFor(w, s.Name, found, p.Executable.Path()); err != nil {
+	if start, err := tool.InterpreterPath(w, s.Name, found, p.Executable.Path()); err != nil {
 		return p, nil, err
 	} else if tool.IsPython(found) || tool.IsPython(start) {
-		p.Args[0] = start // it would look for itself in PATH, and for what lies there
+		p.Args[0] = start // under its bare name python would look for itself in PATH
 	}
 	file := target.File
 	if !filepath.IsAbs(file) {
@@ -158,18 +175,18 @@ func beginCommand(w *workspace.Workspace, s project.Server, locked *project.Serv
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	r.hashed[file], r.taken[file] = o, true
-	// What is hashed is what is named, wherever the interpreter would have looked.
+	// Name the hashed file by its path, wherever the interpreter would have looked.
 	at := slices.Index(s.Arguments, target.File)
 	p.Args[1+at] = file
 	p.Script = &program.Script{File: file, Language: launcher.InterpreterName(s.Command), Words: s.Arguments[:at]}
 	p.OwnKey = w.LockKey(file, target.File)
-	p.AddArtifact(p.OwnKey, o, locked)
+	p.AddArtifact(p.OwnKey, o, c.locked)
 	return p, r, nil
 }
 
-// target is what the command line of s runs. A link that leads to a program which starts
-// others is read by that program's name: "./notes -> /usr/bin/node".
-func target(w *workspace.Workspace, s project.Server, path string) launcher.Target {
+// parseTarget says what the command line of s runs. A link to a program that starts others is parsed
+// under that program's name: "./notes -> /usr/bin/node".
+func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher.Target {
 	t := launcher.Parse(s.Command, s.Arguments)
 	if !t.Direct || t.Launcher != "" {
 		return t
@@ -179,10 +196,11 @@ func target(w *workspace.Workspace, s project.Server, path string) launcher.Targ
 		return t
 	}
 	if manager, _ := foreign.ShimManager(found); manager != "" {
-		return t // which says more
+		return t // the refusal of a shim says more
 	}
-	// One program that is many goes by the name that it is called by.
-	if real := host.RealPath(found); launcher.RunsOtherCode(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
+	// A program that is many in one, such as busybox, is what it is called as.
+	if real := host.RealPath(found); launcher.RunsOtherCode(real) &&
+		!strings.HasPrefix(filepath.Base(real), "busybox") {
 		return launcher.Parse(real, s.Arguments)
 	}
 	return t
@@ -201,6 +219,6 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)
-	_, err = tool.InterpreterFor(w, p.Server, found, p.Interpreter.Path())
+	_, err = tool.InterpreterPath(w, p.Server, found, p.Interpreter.Path())
 	return err
 }

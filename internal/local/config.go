@@ -30,12 +30,13 @@ var bunWords = []string{"--no-install", "--no-env-file"}
 var dotenvs = []string{".env", ".env.local", ".env.development", ".env.production", ".env.test",
 	".env.development.local", ".env.production.local", ".env.test.local"}
 
-// unlisted are keys of configuration files whose values name nothing that is loaded.
-var unlisted = []string{"include", "exclude", "files", "outDir", "rootDir", "declarationDir", "tsBuildInfoFile", "typeRoots", "types", "lib", "references",
+// ignoredKeys are keys of configuration files whose values name nothing that is loaded.
+var ignoredKeys = []string{"include", "exclude", "files", "outDir", "rootDir", "declarationDir", "tsBuildInfoFile",
+	"typeRoots", "types", "lib", "references",
 	"$schema", "name", "version", "description", "license"}
 
-// quietBun makes bun read less. Where the #! line of the script starts it, that can be told nothing.
-func (r *reads) quietBun() error {
+// quietBun makes bun read less. If the #! line of the script starts bun, no option can be added.
+func (r *readSet) quietBun() error {
 	s := r.p.Script
 	if !s.First {
 		r.p.Args = slices.Insert(r.p.Args, 1, bunWords...)
@@ -43,32 +44,32 @@ func (r *reads) quietBun() error {
 	}
 	r.noteUnknown("its #! line lets bun fetch packages that are missing")
 	for _, name := range dotenvs {
-		if _, err := r.file(r.w.Path(name)); err != nil {
+		if _, err := r.addFile(r.w.Path(name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configure takes the configuration files of all directories above the files that are loaded, and
+// loadConfigs takes the configuration files of all directories above the files that are loaded, and
 // what they say that an import means.
-func (m *modules) configure() error {
+func (m *modules) loadConfigs() error {
 	language, top := m.p.Script.Language, filepath.Dir(m.p.Script.File)
 	if language == "bun" { // it looks in its working directory
-		if err := m.configsIn(m.w.Dir, moduleConfigs); err != nil {
+		if err := m.addConfigs(m.w.Dir, moduleConfigs); err != nil {
 			return err
 		}
 	}
 	for ; m.configured < len(m.files); m.configured++ {
 		for dir := filepath.Dir(m.files[m.configured]); !m.dirs[dir]; dir = filepath.Dir(dir) {
 			m.dirs[dir] = true
-			// The others are the user's own, or anybody's, and differ between machines.
+			// Directories outside the project differ between machines.
 			if rel, err := filepath.Rel(m.w.Dir, dir); dir == top || err == nil && filepath.IsLocal(rel) {
-				if err := m.configsIn(dir, moduleConfigs); err != nil {
+				if err := m.addConfigs(dir, moduleConfigs); err != nil {
 					return err
 				}
 			}
-			if err := m.configsIn(dir, aboveConfigs[language]); err != nil {
+			if err := m.addConfigs(dir, aboveConfigs[language]); err != nil {
 				return err
 			}
 		}
@@ -85,10 +86,10 @@ func (m *modules) configure() error {
 	return nil
 }
 
-func (m *modules) configsIn(dir string, names []string) error {
+func (m *modules) addConfigs(dir string, names []string) error {
 	for _, name := range names {
 		file := filepath.Join(dir, name)
-		if _, err := m.file(file); err != nil {
+		if _, err := m.addFile(file); err != nil {
 			return err
 		}
 		if m.taken[file] && !slices.Contains(m.configs, file) {
@@ -105,7 +106,8 @@ func (m *modules) applies(name string) bool {
 	case "deno":
 		return strings.HasPrefix(name, "deno.json") || m.maps[name]
 	case "bun":
-		return name == "bunfig.toml" || name != "package.json" && !strings.HasPrefix(name, "deno.") && (m.bare || len(m.wide) > 0)
+		return name == "bunfig.toml" || name != "package.json" && !strings.HasPrefix(name, "deno.") &&
+			(m.importsByName || len(m.wideDirs) > 0)
 	}
 	return false
 }
@@ -139,7 +141,7 @@ func (m *modules) loadMapping(file string) error {
 		text := strings.TrimPrefix(l.text, "file://")
 		scheme, _, _ := strings.Cut(text, ":")
 		switch {
-		case text == "" || len(text) > 4096 || strings.ContainsRune(text, 0) || slices.Contains(unlisted, l.key):
+		case text == "" || len(text) > 4096 || strings.ContainsRune(text, 0) || slices.Contains(ignoredKeys, l.key):
 			continue
 		case slices.Contains([]string{"npm", "jsr", "http", "https"}, scheme):
 			if deno {
@@ -164,7 +166,7 @@ func (m *modules) loadMapped(base, text, key string) error {
 		if !strings.HasSuffix(before, "/") && before != "" {
 			name = filepath.Dir(name)
 		}
-	} else if err := m.candidates(name, 0); err != nil {
+	} else if err := m.loadCandidates(name, 0); err != nil {
 		return err
 	}
 	info, err := os.Stat(name)
@@ -174,7 +176,8 @@ func (m *modules) loadMapped(base, text, key string) error {
 		if key == "extends" || key == "importMap" {
 			m.configs, m.maps[filepath.Base(name)] = append(m.configs, name), true
 		}
-	case pattern || strings.HasSuffix(before, "/") || slices.Contains([]string{"workspace", "members", "links", "patch", "rootDirs"}, key):
+	case pattern || strings.HasSuffix(before, "/") ||
+		slices.Contains([]string{"workspace", "members", "links", "patch", "rootDirs"}, key):
 		m.widen(name)
 	}
 	return nil

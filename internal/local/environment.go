@@ -28,16 +28,18 @@ var sitePackages = &treeKind{skip: func(rel string, dir bool) bool {
 	case in == "":
 		return name == ".lock"
 	}
-	return strings.HasSuffix(in, ".dist-info/") && strings.Count(in, "/") == 1 && slices.Contains(closure.InstallerNotes, name)
+	return strings.HasSuffix(in, ".dist-info/") && strings.Count(in, "/") == 1 &&
+		slices.Contains(closure.InstallerNotes, name)
 }}
 
 // siteDirectories are where an environment has its packages, by the systems and pythons.
-var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages", "site-packages",
+var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages",
+	"site-packages",
 	"lib/*/dist-packages", "local/lib/*/dist-packages"}
 
-// environmentOf is the environment of python's in the project whose interpreter is started, "" if
+// findEnvironment is the environment of python's in the project whose interpreter is started, "" if
 // there is none.
-func environmentOf(w *workspace.Workspace, p *program.Program) string {
+func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 	for _, image := range []*guard.Image{p.Executable, p.Interpreter} {
 		if image == nil {
 			continue
@@ -53,21 +55,22 @@ func environmentOf(w *workspace.Workspace, p *program.Program) string {
 	return ""
 }
 
-// environment finds what python loads from an environment of the project: its packages, and
+// addEnvironment finds what python loads from an environment of the project: its packages, and
 // whatever the *.pth files among them add, which python runs or follows when it starts.
-func (r *reads) environment(dir string) error {
+func (r *readSet) addEnvironment(dir string) error {
 	for _, pattern := range siteDirectories {
 		sites, err := filepath.Glob(filepath.Join(tool.EscapeGlob(dir), filepath.FromSlash(pattern)))
 		if err != nil {
 			return err
 		}
 		for _, site := range sites {
-			err := r.tree(site, sitePackages)
+			err := r.addTree(site, sitePackages)
 			if err == nil {
 				err = r.findAddedPaths(site)
 			}
 			if err != nil {
-				return evidence.Errorf(evidence.Refused, r.p.Server, "declare the server as a package, whose dependencies are locked one by one: command = \"uvx\"",
+				return evidence.Errorf(evidence.Refused, r.p.Server,
+					"declare the server as a package, whose dependencies are locked one by one: command = \"uvx\"",
 					fmt.Errorf("the packages of its environment cannot be covered: %w", err))
 			}
 		}
@@ -77,7 +80,7 @@ func (r *reads) environment(dir string) error {
 
 // findAddedPaths finds what *.pth files, and the modules by which setuptools finds packages that are
 // edited in place, add to where python looks for modules.
-func (r *reads) findAddedPaths(site string) error {
+func (r *readSet) findAddedPaths(site string) error {
 	entries, err := os.ReadDir(site)
 	if err != nil {
 		return err
@@ -93,7 +96,7 @@ func (r *reads) findAddedPaths(site string) error {
 		}
 		var names []string
 		if editable {
-			names = absolute(data)
+			names = absolutePaths(data)
 		} else {
 			names = pathLines(data)
 		}
@@ -103,7 +106,7 @@ func (r *reads) findAddedPaths(site string) error {
 				continue // of the tree
 			}
 			if info, err := os.Stat(name); err != nil || !info.IsDir() {
-				_, err = r.file(name)
+				_, err = r.addFile(name)
 				if err != nil {
 					return err
 				}
@@ -111,7 +114,7 @@ func (r *reads) findAddedPaths(site string) error {
 			}
 			if real := host.RealPath(name); !r.walked[real] {
 				r.walked[real] = true
-				if err := r.python(real, 0); err != nil {
+				if err := r.addPythonModules(real, 0); err != nil {
 					return err
 				}
 			}
@@ -126,7 +129,8 @@ func pathLines(data []byte) (out []string) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = strings.TrimRight(line, " \t\v\f")
-		if line == "" || line[0] == '#' || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t") || strings.ContainsRune(line, 0) {
+		if line == "" || line[0] == '#' || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t") ||
+			strings.ContainsRune(line, 0) {
 			continue
 		}
 		out = append(out, line)
@@ -134,8 +138,8 @@ func pathLines(data []byte) (out []string) {
 	return out
 }
 
-// absolute are the absolute paths among the texts of a module of python.
-func absolute(data []byte) (out []string) {
+// absolutePaths are the absolute paths among the texts of a module of python.
+func absolutePaths(data []byte) (out []string) {
 	for _, l := range literals(data, '#') {
 		if filepath.IsAbs(l.text) && len(out) < maxFound {
 			out = append(out, l.text)

@@ -15,15 +15,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// maxManifestOfJar bounds META-INF/MANIFEST.MF and INDEX.LIST of a jar, in bytes.
-const maxManifestOfJar = 4 << 20
+// maxJarManifest bounds META-INF/MANIFEST.MF and INDEX.LIST of a jar, in bytes.
+const maxJarManifest = 4 << 20
 
 // classes is a directory of classes and resources.
 var classes = &treeKind{skip: func(string, bool) bool { return false }}
 
-// jar finds what java loads with a jar: the jars and directories that its manifest names, and
+// addClassPath finds what java loads with a jar: the jars and directories that its manifest names, and
 // theirs in turn.
-func (r *reads) jar(file string) error {
+func (r *readSet) addClassPath(file string) error {
 	todo, seen := []string{file}, map[string]bool{file: true}
 	for len(todo) > 0 {
 		at := todo[0]
@@ -41,7 +41,7 @@ func (r *reads) jar(file string) error {
 			}
 			next := filepath.Clean(r.w.Absolute(filepath.Dir(at), name))
 			if strings.HasSuffix(name, "/") {
-				if err := r.tree(next, classes); err != nil {
+				if err := r.addTree(next, classes); err != nil {
 					return err
 				}
 				continue
@@ -53,7 +53,7 @@ func (r *reads) jar(file string) error {
 			if info, err := os.Stat(next); err != nil || !info.Mode().IsRegular() {
 				continue // java goes on without it; once it is there, it is one more
 			}
-			if _, err := r.file(next); err != nil {
+			if _, err := r.addFile(next); err != nil {
 				return err
 			}
 			todo = append(todo, next)
@@ -86,12 +86,12 @@ func classPath(file string) (names []string, err error) {
 		case "META-INF/MANIFEST.MF":
 			read = manifestPath
 		case "META-INF/INDEX.LIST":
-			read = indexed
+			read = indexJars
 		default:
 			continue
 		}
-		if member.UncompressedSize64 > maxManifestOfJar {
-			return nil, fmt.Errorf("%s of %s has more than %d bytes", surface.Escape(member.Name), file, maxManifestOfJar)
+		if member.UncompressedSize64 > maxJarManifest {
+			return nil, fmt.Errorf("%s of %s has more than %d bytes", surface.Escape(member.Name), file, maxJarManifest)
 		}
 		body, err := member.Open()
 		if err != nil {
@@ -119,8 +119,8 @@ func classPath(file string) (names []string, err error) {
 func manifestPath(r io.Reader) (names []string, err error) {
 	value, in := "", false
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxManifestOfJar)
-	lines.Split(bareLines)
+	lines.Buffer(nil, maxJarManifest)
+	lines.Split(splitLines)
 	for lines.Scan() {
 		line := lines.Text()
 		if rest, ok := strings.CutPrefix(line, " "); ok {
@@ -140,8 +140,8 @@ func manifestPath(r io.Reader) (names []string, err error) {
 	return strings.Fields(value), lines.Err()
 }
 
-// bareLines splits at "\r\n", "\n" and "\r".
-func bareLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+// splitLines splits at "\r\n", "\n" and "\r".
+func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	for i, c := range data {
 		switch {
 		case c == '\n':
@@ -158,10 +158,10 @@ func bareLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// indexed are the jars that INDEX.LIST names, which java read up to version 21.
-func indexed(r io.Reader) (names []string, err error) {
+// indexJars are the jars that INDEX.LIST names, which java read up to version 21.
+func indexJars(r io.Reader) (names []string, err error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxManifestOfJar)
+	lines.Buffer(nil, maxJarManifest)
 	for lines.Scan() {
 		if name := strings.TrimSpace(lines.Text()); strings.HasSuffix(strings.ToLower(name), ".jar") {
 			names = append(names, name)

@@ -48,7 +48,8 @@ func literals(data []byte, comment byte) (out []literal) {
 					text = s
 				}
 			}
-			if rest := strings.TrimLeft(string(data[i+1:min(len(data), i+64)]), " \t\r\n"); strings.HasPrefix(rest, ":") && comment == '/' {
+			if rest := strings.TrimLeft(string(data[i+1:min(len(data), i+64)]), " \t\r\n"); strings.HasPrefix(rest,
+				":") && comment == '/' {
 				key = text
 				continue
 			}

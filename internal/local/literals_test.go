@@ -13,7 +13,8 @@ func TestLiterals(t *testing.T) {
 		comment byte
 		want    []literal
 	}{
-		{`{"a": "b", // "c"` + "\n" + `/* "d" */ "e": ["f\u0041", "g\"h"], "i": {"j/*": "k"}}`, '/', []literal{{"a", "b"}, {"e", "fA"}, {"e", `g"h`}, {"j/*", "k"}}},
+		{`{"a": "b", // "c"` + "\n" + `/* "d" */ "e": ["f\u0041", "g\"h"], "i": {"j/*": "k"}}`, '/',
+			[]literal{{"a", "b"}, {"e", "fA"}, {"e", `g"h`}, {"j/*", "k"}}},
 		{"a = ['b', \"c\"] # \"d\"\n[e]\nf = 'g\\'\n", '#', []literal{{"a", "b"}, {"a", "c"}, {"f", `g\`}}},
 		{"MAPPING = {'a': '/b'}", '#', []literal{{"MAPPING", "a"}, {"MAPPING", "/b"}}},
 		{`/*/ "a": "b" */ "c": "d"`, '/', []literal{{"c", "d"}}},

@@ -1,5 +1,12 @@
-// Package local finds what a server that is a program of this disk reads as code, and hashes
-// it.
+// Package local opens a server that is a program on this disk, and finds and hashes the code that it
+// reads: the program, the script and files that its arguments name, the modules that a script imports
+// (JavaScript, Python), the jars of a class path, and installed packages. A file is an artifact of
+// the lock under its path relative to the project; a directory of packages is one artifact, with
+// the fingerprint hallmark-tree-v1.
+//
+// A file that was edited since it was locked is a mismatch. A file that was added is refused as
+// unknown. What cannot be bounded (more than 4096 files, 256 MiB or 32 directories deep) is an
+// error, and what code computes at run time is reported as not covered.
 package local
 
 import (
@@ -19,36 +26,35 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// reads are what a local program may read as code beside itself, by their keys in the lock:
-// finders say which files and trees those are, and record hashes each once and holds it
-// against the lock. A file that was edited is a mismatch, one that was added is part of no
-// fingerprint.
-type reads struct {
-	w     *workspace.Workspace
-	p     *program.Program
-	words []string           // arguments that may name files
-	algs  []digest.Algorithm // that a verify block compares, besides SHA-256
+// readSet is what a local program may read as code besides itself, by keys of the lock: finders
+// add the files and trees, and addEvidence hashes each once and compares it with the lock. A file
+// that was edited is a mismatch, one that was added is part of no fingerprint.
+type readSet struct {
+	w          *workspace.Workspace
+	p          *program.Program
+	arguments  []string           // arguments that may name files
+	algorithms []digest.Algorithm // that a verify block compares, besides SHA-256
 
-	rows    map[string]read
-	taken   map[string]bool              // paths of files and trees that are in rows or need not be
-	hashed  map[string]evidence.Observed // by path, without links
-	walked  map[string]bool              // directories of modules that *.pth files add
-	tried   map[string]bool              // paths that code names in quotes
-	count   int                          // of files that the program finds by itself
-	bytes   int64                        // of those
-	looked  int                          // entries of directories
-	unknown []string                     // why it may load more than is found
+	items       map[string]readItem
+	taken       map[string]bool              // paths of files and trees that are in rows or need not be
+	hashed      map[string]evidence.Observed // by path, without links
+	walked      map[string]bool              // directories of modules that *.pth files add
+	tried       map[string]bool              // paths that code names in quotes
+	count       int                          // of files that the program finds by itself
+	bytes       int64                        // of those
+	entriesSeen int                          // entries of directories
+	unknown     []string                     // why it may load more than is found
 }
 
-// read is one file or one directory of code.
-type read struct {
+// readItem is one file or one directory of code.
+type readItem struct {
 	path  string // absolute
 	kind  *treeKind
 	named bool // by an argument; what is not, the program finds by itself
 }
 
-// finder puts what a program reads for one reason into reads. What it cannot bound is an error.
-type finder func(*reads) error
+// finder adds what a program reads for one reason. What it cannot bound is an error.
+type finder func(*readSet) error
 
 // Bounds of what a program finds by itself, hashed at each start.
 const (
@@ -59,9 +65,9 @@ const (
 	maxUnknown    = 8         // reasons why there may be more
 )
 
-// file takes a file that the program finds by itself, unless it is none, and reports whether it
+// addFile takes a file that the program finds by itself, unless it is none, and reports whether it
 // is one that was not taken before.
-func (r *reads) file(path string) (fresh bool, err error) {
+func (r *readSet) addFile(path string) (fresh bool, err error) {
 	if r.taken[path] {
 		return false, nil
 	}
@@ -71,40 +77,41 @@ func (r *reads) file(path string) (fresh bool, err error) {
 	}
 	r.taken[path] = true
 	if r.count, r.bytes = r.count+1, r.bytes+info.Size(); r.count > maxFound || r.bytes > maxFoundBytes {
-		return false, fmt.Errorf("the script may load more than %d files or %d bytes beside it", maxFound, maxFoundBytes)
+		return false, fmt.Errorf("the script may load more than %d files or %d bytes beside it", maxFound,
+			maxFoundBytes)
 	}
-	r.row(r.w.LockKey(path, away(r.w, path)), read{path: path})
+	r.addItem(r.w.LockKey(path, relativePath(r.w, path)), readItem{path: path})
 	return true, nil
 }
 
-// entries lists a directory, depth below where it began to look.
-func (r *reads) entries(dir string, depth int) ([]os.DirEntry, error) {
+// listDir lists a directory, depth below where it began to look.
+func (r *readSet) listDir(dir string, depth int) ([]os.DirEntry, error) {
 	if depth > maxFoundDepth {
 		return nil, fmt.Errorf("%s lies more than %d directories below the script", dir, maxFoundDepth)
 	}
 	entries, err := os.ReadDir(dir)
-	if r.looked += len(entries); err == nil && r.looked > maxEntries {
+	if r.entriesSeen += len(entries); err == nil && r.entriesSeen > maxEntries {
 		err = fmt.Errorf("there are more than %d files where the script may load from", maxEntries)
 	}
 	return entries, err
 }
 
-// row takes what a key stands for; whatever an argument names is the argument's.
-func (r *reads) row(key string, row read) {
-	if _, ok := r.rows[key]; !ok {
-		r.rows[key] = row
+// addItem takes what a key stands for; whatever an argument names is the argument's.
+func (r *readSet) addItem(key string, row readItem) {
+	if _, ok := r.items[key]; !ok {
+		r.items[key] = row
 	}
 }
 
 // noteUnknown notes why a program may load more than is found; of many reasons the first ones.
-func (r *reads) noteUnknown(why string) {
+func (r *readSet) noteUnknown(why string) {
 	if len(r.unknown) < maxUnknown && !slices.Contains(r.unknown, why) {
 		r.unknown = append(r.unknown, why)
 	}
 }
 
-// hash reads a row, or remembers it.
-func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
+// hashItem hashes a file or a directory; a file that was hashed before is not read again.
+func (r *readSet) hashItem(ctx context.Context, row readItem) (evidence.Observed, error) {
 	if row.kind != nil {
 		return hashTree(ctx, row.path, row.kind)
 	}
@@ -112,7 +119,7 @@ func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
 	o, ok := r.hashed[real]
 	if !ok {
 		var err error
-		if o, err = program.HashFile(row.path, r.algs...); err != nil {
+		if o, err = program.HashFile(row.path, r.algorithms...); err != nil {
 			return o, err
 		}
 		r.hashed[real] = o
@@ -121,13 +128,13 @@ func (r *reads) hash(ctx context.Context, row read) (evidence.Observed, error) {
 	return o, nil
 }
 
-// record hashes all rows for the lock, and compares them with it. locked may be nil. Once
+// addEvidence hashes all rows for the lock, and compares them with it. locked may be nil. Once
 // something is locked, what it does not name is refused: it was not there when a person looked.
-func (r *reads) record(ctx context.Context, locked *project.ServerLock) error {
+func (r *readSet) addEvidence(ctx context.Context, locked *project.ServerLock) error {
 	p := r.p
-	for _, key := range slices.Sorted(maps.Keys(r.rows)) {
-		row := r.rows[key]
-		o, err := r.hash(ctx, row)
+	for _, key := range slices.Sorted(maps.Keys(r.items)) {
+		row := r.items[key]
+		o, err := r.hashItem(ctx, row)
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), p.Server, "", err)
 		}
@@ -146,22 +153,24 @@ func (r *reads) record(ctx context.Context, locked *project.ServerLock) error {
 		if locked == nil || known || row.named {
 			p.AddSubject(c, o)
 			if e := &p.Report[len(p.Report)-1]; known && row.kind != nil {
-				e.Fix = "these are not the packages that were locked: install them again, or 'hallmark pin " + p.Server + "' if you did"
+				e.Fix = "these are not the packages that were locked: install them again, or 'hallmark pin " +
+					p.Server + "' if you did"
 			}
 			continue
 		}
 		c.Scheme, c.Text = evidence.Unhashed, "nothing but what was pinned that "+p.OwnKey+" may load"
 		e := evidence.Fact(c, key)
-		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server + "' shows it and locks it"
+		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
+			"' shows it and locks it"
 		p.Report = append(p.Report, e)
 	}
 	return nil
 }
 
-// open opens what a declared command line runs, with what finders find that it reads
-// beside itself. locked and approved may be nil.
-func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime, finders ...finder) (p *program.Program, err error) {
-	p, r, err := beginCommand(w, s, locked, path, approved)
+// open opens what a command line runs, with what finders find that it reads besides.
+func (c command) open(ctx context.Context, finders ...finder) (p *program.Program, err error) {
+	w, s, locked := c.workspace, c.declared, c.locked
+	p, r, err := c.begin()
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -172,17 +181,18 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 	}
 	for _, find := range finders {
 		if err := find(r); err != nil {
-			if said := (*evidence.Error)(nil); errors.As(err, &said) {
+			if classified := (*evidence.Error)(nil); errors.As(err, &classified) {
 				return p, err
 			}
-			return p, evidence.Errorf(evidence.Refused, s.Name, "give the script a directory of its own; of python, '-P' before it loads nothing from there", err)
+			return p, evidence.Errorf(evidence.Refused, s.Name,
+				"give the script a directory of its own; of python, '-P' before it loads nothing from there", err)
 		}
 	}
-	if err := r.record(ctx, locked); err != nil {
+	if err := r.addEvidence(ctx, locked); err != nil {
 		return p, err
 	}
-	p.Report = append(p.Report, ownEvidence(p, locked)...)
-	p.Report = append(p.Report, program.VerifyEvidence(w, s, path, p.Executable.Path(), r.hashed)...)
+	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
+	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, p.Executable.Path(), r.hashed)...)
 	for _, why := range r.unknown {
 		p.Report = append(p.Report, evidence.CannotVerify(evidence.Claim{
 			Subject: p.OwnKey, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
@@ -191,20 +201,24 @@ func open(ctx context.Context, w *workspace.Workspace, s project.Server, locked 
 	return p, nil
 }
 
-// OpenNamed is what a declared command line names, without what its script finds by itself:
-// of a server that is not locked nobody says what that was.
-func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, arguments)
+// OpenNamed opens what a declared command line names, without what its script finds by itself: no
+// lock says what that was. locked may be nil. Of approval it uses the path that is searched, and
+// the runtime that was approved, nil for none.
+func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock,
+	approval project.Approval) (*program.Program, error) {
+	return command{w, s, locked, approval}.open(ctx, findNamedFiles)
 }
 
-// OpenLocked is a declared command line with all that it may read.
-func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (*program.Program, error) {
-	return open(ctx, w, s, locked, path, approved, arguments, beside)
+// OpenLocked opens what a declared command line names, and all that it may read. locked may be nil,
+// and approval is used as [OpenNamed] does.
+func OpenLocked(ctx context.Context, w *workspace.Workspace, s project.Server, locked *project.ServerLock,
+	approval project.Approval) (*program.Program, error) {
+	return command{w, s, locked, approval}.open(ctx, findNamedFiles, findLoadedFiles)
 }
 
-// away names what lies outside the project by the way there, which is the same wherever the
+// relativePath names what lies outside the project by the way there, which is the same wherever the
 // directories around the project are.
-func away(w *workspace.Workspace, file string) string {
+func relativePath(w *workspace.Workspace, file string) string {
 	rel, err := filepath.Rel(w.Dir, file)
 	if err != nil {
 		return file

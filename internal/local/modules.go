@@ -20,11 +20,11 @@ var moduleEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx
 
 // modules follows what a script of JavaScript imports.
 type modules struct {
-	*reads
-	files []string // that are loaded, the script first
-	todo  []string
-	bare  bool            // some are imported by name
-	wide  map[string]bool // directories of which any file may be imported
+	*readSet
+	files         []string // that are loaded, the script first
+	todo          []string
+	importsByName bool            // some are imported by name
+	wideDirs      map[string]bool // directories of which any file may be imported
 
 	configs    []string        // configuration files that apply, read or not
 	configured int             // how many of files configs takes into account
@@ -34,12 +34,12 @@ type modules struct {
 	vendored   []string        // directories of modules that stand for remote ones
 }
 
-// javascript adds the files that a script imports, and they in turn. Of each path every file is
-// added that it could stand for, so that one which comes before another is one more. Where what
-// is imported is known only when the code runs, it is whatever lies in the script's directory.
-func (r *reads) javascript(script string) error {
+// addImports adds the files that a script imports, and those that they import in turn. For each path
+// it adds every file that the path could stand for, so that a file which is added later and takes
+// precedence is noticed. If an import is computed at run time, it adds all of the script's directory.
+func (r *readSet) addImports(script string) error {
 	m := &modules{
-		reads: r, files: []string{script}, todo: []string{script}, wide: map[string]bool{},
+		readSet: r, files: []string{script}, todo: []string{script}, wideDirs: map[string]bool{},
 		dirs: map[string]bool{}, read: map[string]bool{}, maps: map[string]bool{},
 	}
 	for more := true; more; {
@@ -50,40 +50,40 @@ func (r *reads) javascript(script string) error {
 				return err
 			}
 		}
-		if more = m.pending(); more {
+		if more = m.hasPending(); more {
 			if err := m.loadWidened(); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := m.configure(); err != nil {
+		if err := m.loadConfigs(); err != nil {
 			return err
 		}
-		more = len(m.todo) > 0 || m.pending() || m.configured < len(m.files)
+		more = len(m.todo) > 0 || m.hasPending() || m.configured < len(m.files)
 	}
-	if m.bare || len(m.wide) > 0 {
+	if m.importsByName || len(m.wideDirs) > 0 {
 		for dir := range m.dirs {
 			m.vendored = append(m.vendored, filepath.Join(dir, "node_modules"))
 		}
 	}
 	for _, dir := range m.vendored {
-		if err := r.tree(dir, nodePackages); err != nil {
+		if err := r.addTree(dir, nodePackages); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pending reports whether a directory is left of which any file may be imported.
-func (m *modules) pending() bool {
-	return slices.Contains(slices.Collect(maps.Values(m.wide)), false)
+// hasPending reports whether a directory is left of which any file may be imported.
+func (m *modules) hasPending() bool {
+	return slices.Contains(slices.Collect(maps.Values(m.wideDirs)), false)
 }
 
 func (m *modules) loadWidened() error {
-	for dir, done := range m.wide {
+	for dir, done := range m.wideDirs {
 		if !done {
-			m.wide[dir] = true
-			if err := m.all(dir, 0); err != nil {
+			m.wideDirs[dir] = true
+			if err := m.loadAll(dir, 0); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (m *modules) loadWidened() error {
 
 // load takes a file that may be imported, and follows its imports.
 func (m *modules) load(file string) error {
-	fresh, err := m.file(file)
+	fresh, err := m.addFile(file)
 	if err != nil || !fresh {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *modules) loadStarted(file string) error {
 	if slices.Contains(moduleEndings, filepath.Ext(file)) {
 		return m.load(file)
 	}
-	_, err := m.file(file)
+	_, err := m.addFile(file)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (m *modules) follow(file, top string) error {
 	case ".json", ".node", ".wasm", ".toml", ".jsonc", ".lock":
 		return nil
 	case ".jsx", ".tsx":
-		m.bare = m.bare || m.p.Script.Language != "node" // what makes elements is imported unseen
+		m.importsByName = m.importsByName || m.p.Script.Language != "node" // what makes elements is imported unseen
 	}
 	content, whole, err := readCode(file)
 	if err != nil {
@@ -129,8 +129,8 @@ func (m *modules) follow(file, top string) error {
 	if err != nil || !whole {
 		imports = []plugin.Import{{Computed: true}}
 	}
-	m.starts(startsJavaScript, content)
-	if err := m.inCode(file, content, top, startedEndings, m.loadStarted); err != nil {
+	m.noteStarts(startsJavaScript, content)
+	if err := m.findQuotedFiles(file, content, top, startedEndings, m.loadStarted); err != nil {
 		return err
 	}
 	for _, imp := range imports {
@@ -144,19 +144,20 @@ func (m *modules) follow(file, top string) error {
 			m.widen(top)
 			m.noteComputed(cmp.Or(string(imp.Kind), "code that is not read"))
 		case plugin.IsCore(spec):
-			m.bare = m.bare || m.p.Script.Language == "bun" && !strings.Contains(spec, ":") // what tsconfig.json may map
+			// what tsconfig.json may map
+			m.importsByName = m.importsByName || m.p.Script.Language == "bun" && !strings.Contains(spec, ":")
 		case strings.HasPrefix(spec, "data:"):
 		case isFile || filepath.IsAbs(spec):
-			err = m.candidates(filepath.FromSlash(path), 0)
+			err = m.loadCandidates(filepath.FromSlash(path), 0)
 		case spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../"):
-			err = m.candidates(filepath.Join(filepath.Dir(file), filepath.FromSlash(spec)), 0)
+			err = m.loadCandidates(filepath.Join(filepath.Dir(file), filepath.FromSlash(spec)), 0)
 		case strings.HasPrefix(spec, "#"): // what it means, package.json says
-			m.widen(m.scope(file, top))
+			m.widen(m.packageDir(file, top))
 		case strings.Contains(spec, ":"):
 			m.noteUnknown("it imports " + spec)
 		default:
-			if m.bare = true; m.own(file, spec) {
-				m.widen(m.scope(file, top))
+			if m.importsByName = true; m.importsItself(file, spec) {
+				m.widen(m.packageDir(file, top))
 			}
 		}
 		if err != nil {
@@ -167,13 +168,13 @@ func (m *modules) follow(file, top string) error {
 }
 
 func (m *modules) widen(dir string) {
-	if _, ok := m.wide[dir]; !ok {
-		m.wide[dir] = false
+	if _, ok := m.wideDirs[dir]; !ok {
+		m.wideDirs[dir] = false
 	}
 }
 
-// scope is the directory of the package that a file is of, or top.
-func (m *modules) scope(file, top string) string {
+// packageDir is the directory of the package that a file is of, or top.
+func (m *modules) packageDir(file, top string) string {
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, "package.json")); err == nil {
 			return dir
@@ -184,9 +185,9 @@ func (m *modules) scope(file, top string) string {
 	}
 }
 
-// own reports whether a package imports itself by its name.
-func (m *modules) own(file, spec string) bool {
-	name := packageText(m.scope(file, ""), "name")
+// importsItself reports whether a package imports itself by its name.
+func (m *modules) importsItself(file, spec string) bool {
+	name := packageText(m.packageDir(file, ""), "name")
 	return name != "" && (spec == name || strings.HasPrefix(spec, name+"/"))
 }
 
@@ -201,8 +202,8 @@ func packageText(dir, member string) (text string) {
 	return text
 }
 
-// candidates loads every file that an imported path could stand for.
-func (m *modules) candidates(path string, depth int) error {
+// loadCandidates loads every file that an imported path could stand for.
+func (m *modules) loadCandidates(path string, depth int) error {
 	paths := []string{path}
 	if decoded, err := url.PathUnescape(path); err == nil && decoded != path {
 		paths = append(paths, decoded)
@@ -221,17 +222,17 @@ func (m *modules) candidates(path string, depth int) error {
 			}
 		}
 		info, err := os.Stat(p)
-		if err != nil || !info.IsDir() || depth > maxLinksOfMain {
+		if err != nil || !info.IsDir() || depth > maxMainDepth {
 			continue
 		}
-		if err := m.candidates(filepath.Join(p, "index"), depth+1); err != nil {
+		if err := m.loadCandidates(filepath.Join(p, "index"), depth+1); err != nil {
 			return err
 		}
 		if err := m.load(filepath.Join(p, "package.json")); err != nil {
 			return err
 		}
 		if start := packageText(p, "main"); start != "" {
-			if err := m.candidates(filepath.Join(p, filepath.FromSlash(start)), depth+1); err != nil {
+			if err := m.loadCandidates(filepath.Join(p, filepath.FromSlash(start)), depth+1); err != nil {
 				return err
 			}
 		}
@@ -239,12 +240,12 @@ func (m *modules) candidates(path string, depth int) error {
 	return nil
 }
 
-// maxLinksOfMain is how many directories name each other as what they are.
-const maxLinksOfMain = 4
+// maxMainDepth bounds how often the "main" of a package.json leads to another directory.
+const maxMainDepth = 4
 
-// all loads every file below a directory that can be imported, packages of others aside.
-func (m *modules) all(dir string, depth int) error {
-	entries, err := m.entries(dir, depth)
+// loadAll loads every file below a directory that can be imported, packages of others aside.
+func (m *modules) loadAll(dir string, depth int) error {
+	entries, err := m.listDir(dir, depth)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (m *modules) all(dir string, depth int) error {
 		switch {
 		case strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules":
 		case e.IsDir():
-			err = m.all(name, depth+1)
+			err = m.loadAll(name, depth+1)
 		case slices.Contains(moduleEndings, filepath.Ext(name)):
 			err = m.load(name)
 		}

@@ -11,10 +11,12 @@ import (
 // TestNamesIn: a file is found wherever an argument may name it.
 func TestNamesIn(t *testing.T) {
 	for word, want := range map[string]string{
-		"x.js": "x.js", "--load=./x.js": "./x.js", "-fx.awk": "x.awk", "@x.jar": "x.jar", "EXEC:./x.sh": "./x.sh", "a.jar:b.jar": "b.jar", "a.py,b.py": "b.py",
-		"node x.js": "x.js", "alias.x=!./x": "./x", "sh -c './x'": "./x", `BEGIN{system("./x")}`: "./x", "--file=a b.js": "a b.js", "a b.js": "a b.js", "file=x.js": "x.js",
+		"x.js": "x.js", "--load=./x.js": "./x.js", "-fx.awk": "x.awk", "@x.jar": "x.jar", "EXEC:./x.sh": "./x.sh",
+		"a.jar:b.jar": "b.jar", "a.py,b.py": "b.py",
+		"node x.js": "x.js", "alias.x=!./x": "./x", "sh -c './x'": "./x", `BEGIN{system("./x")}`: "./x",
+		"--file=a b.js": "a b.js", "a b.js": "a b.js", "file=x.js": "x.js",
 	} {
-		if got := namesIn(word); !slices.Contains(got, want) {
+		if got := argumentNames(word); !slices.Contains(got, want) {
 			t.Errorf("%q names %q, not %q", word, got, want)
 		}
 	}
@@ -28,7 +30,8 @@ func TestCode(t *testing.T) {
 		mode os.FileMode
 		want bool
 	}{
-		"a.js": {"", 0o644, true}, "A.PY": {"", 0o644, true}, "script": {"#!/bin/sh", 0o644, true}, "elf": {"\x7fELF", 0o644, true}, "run": {"x", 0o755, runtime.GOOS != "windows"},
+		"a.js": {"", 0o644, true}, "A.PY": {"", 0o644, true}, "script": {"#!/bin/sh", 0o644, true},
+		"elf": {"\x7fELF", 0o644, true}, "run": {"x", 0o755, runtime.GOOS != "windows"},
 		"notes.sqlite": {"SQLite", 0o644, false}, "config.json": {"{}", 0o644, false}, "empty": {"", 0o644, false},
 	} {
 		file := filepath.Join(dir, name)

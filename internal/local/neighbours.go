@@ -16,54 +16,54 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// isolated reports whether python is told not to look beside the script.
-func isolated(s *program.Script) bool {
+// isIsolated reports whether python is told not to look beside the script.
+func isIsolated(s *program.Script) bool {
 	return slices.Contains(s.Words, "-I") || slices.Contains(s.Words, "-P")
 }
 
-// beside finds what an interpreter may load besides the script that it is given.
-func beside(r *reads) error {
+// findLoadedFiles finds what an interpreter may load besides the script that it is given.
+func findLoadedFiles(r *readSet) error {
 	s := r.p.Script
 	if s == nil {
 		return nil
 	}
 	switch s.Language {
 	case "python":
-		if !isolated(s) {
-			if err := r.python(filepath.Dir(s.File), 0); err != nil {
+		if !isIsolated(s) {
+			if err := r.addPythonModules(filepath.Dir(s.File), 0); err != nil {
 				return err
 			}
 		}
-		dir := environmentOf(r.w, r.p)
+		dir := findEnvironment(r.w, r.p)
 		installed := dir != "" && !slices.Contains(s.Words, "-S")
 		if installed {
-			if err := r.environment(dir); err != nil {
+			if err := r.addEnvironment(dir); err != nil {
 				return err
 			}
 		}
 		before := r.count
-		if err := r.pythonNamed(s); err != nil {
+		if err := r.addNamedByPython(s); err != nil {
 			return err
 		}
-		return compileAnew(r.p, installed || !isolated(s) || r.count > before)
+		return ignoreBytecode(r.p, installed || !isIsolated(s) || r.count > before)
 	case "node", "bun", "deno":
 		if s.Language == "bun" {
 			if err := r.quietBun(); err != nil {
 				return err
 			}
 		}
-		return r.javascript(s.File)
+		return r.addImports(s.File)
 	case "java":
-		return r.jar(s.File)
+		return r.addClassPath(s.File)
 	}
 	r.noteUnknown("what " + cmp.Or(s.Language, "the interpreter") + " loads besides the script is not known")
 	return nil
 }
 
-// python adds what python may import from a directory: modules of every kind, and packages,
+// addPythonModules adds what python may import from a directory: modules of every kind, and packages,
 // which need no __init__.py. Other names than those of modules cannot be imported.
-func (r *reads) python(dir string, depth int) error {
-	entries, err := r.entries(dir, depth)
+func (r *readSet) addPythonModules(dir string, depth int) error {
+	entries, err := r.listDir(dir, depth)
 	if err != nil {
 		return err
 	}
@@ -76,15 +76,16 @@ func (r *reads) python(dir string, depth int) error {
 		}
 		switch {
 		case !directory && slices.Contains([]string{".py", ".pyw", ".pyc", ".so", ".pyd"}, filepath.Ext(name)):
-			if _, err := r.file(name); err != nil {
+			if _, err := r.addFile(name); err != nil {
 				return err
 			}
 		case !directory || !isModule(e.Name()):
-		case e.Name() == "lib64" && host.RealPath(name) == filepath.Join(host.RealPath(dir), "lib"): // of an environment
+		// of an environment
+		case e.Name() == "lib64" && host.RealPath(name) == filepath.Join(host.RealPath(dir), "lib"):
 		case !e.IsDir():
 			return fmt.Errorf("%s is a link to a directory, from which python may load modules", name)
 		default:
-			if err := r.python(name, depth+1); err != nil {
+			if err := r.addPythonModules(name, depth+1); err != nil {
 				return err
 			}
 		}
@@ -102,21 +103,22 @@ func isModule(name string) bool {
 	})
 }
 
-// compileAnew keeps python from code that it, or somebody, compiled before and left beside a
-// module: what is hashed is the source. reads says that it loads modules which are hashed.
-func compileAnew(p *program.Program, reads bool) error {
+// ignoreBytecode keeps python from code that it, or somebody, compiled before and left beside a
+// module: what is hashed is the source. loadsModules says that it loads modules which are hashed.
+func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	s := p.Script
-	deaf := slices.ContainsFunc(s.Words, func(w string) bool { // to the variables
+	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // to the variables
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
 	switch {
-	case !reads:
-	case !deaf:
+	case !loadsModules:
+	case !ignoresVariables:
 		p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
 	case !s.First:
 		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
 	default:
-		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; name the interpreter itself in 'command'")
+		return errors.New("its #! line keeps python from the variable by which it would leave compiled code alone; " +
+			"name the interpreter itself in 'command'")
 	}
 	return nil
 }

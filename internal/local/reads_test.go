@@ -34,7 +34,8 @@ var readsCases = []readsCase{
 		name: "python", command: "python3", args: []string{"srv/server.py"},
 		files: map[string]string{"srv/server.py": "", "srv/helper.py": ""},
 		planted: map[string]string{
-			"srv/json.py": "", "srv/helper.pyc": "", "srv/helper.so": "", "srv/json/__init__.py": "", "srv/json/more.py": "", "srv/helper.py": "edited", "srv/os": "-> ..",
+			"srv/json.py": "", "srv/helper.pyc": "", "srv/helper.so": "", "srv/json/__init__.py": "",
+			"srv/json/more.py": "", "srv/helper.py": "edited", "srv/os": "-> ..",
 		},
 	},
 	{
@@ -45,22 +46,31 @@ var readsCases = []readsCase{
 	{
 		name: "environment", command: ".venv/bin/python3", args: []string{"-I", "srv/server.py"},
 		files: map[string]string{
-			"srv/server.py": "", ".venv/lib/python3.11/site-packages/told.py": "", ".venv/lib/python3.11/site-packages/a.pth": "../../../../src",
+			"srv/server.py": "", ".venv/lib/python3.11/site-packages/told.py": "",
+			".venv/lib/python3.11/site-packages/a.pth": "../../../../src",
 			"src/more.py": "", ".venv/lib/python3.11/site-packages/__editable___e_finder.py": "MAPPING = {'e': '${PROJECT}/edited'}", "edited/e.py": "",
 		},
 		planted: map[string]string{
-			".venv/lib/python3.11/site-packages/sitecustomize.py": "", ".venv/lib/python3.11/site-packages/usercustomize/__init__.py": "",
-			".venv/lib/python3.11/site-packages/.b.pth": "", ".venv/lib/python3.11/site-packages/a.pth": "/", ".venv/lib/python3.11/site-packages/told.py": "edited",
-			".venv/lib/python3.11/site-packages/told-1.dist-info/entry_points.txt": "", ".venv/lib/python3.12/site-packages/x.py": "",
-			".venv/lib64/python3.11/site-packages/x.py": "", "src/json.py": "", "src/more.py": "edited", "edited/f.py": "",
-			".venv/lib/python3.11/site-packages/node_modules/x.py": "", ".venv/lib/python3.11/site-packages/x": "-> ../../../..",
+			".venv/lib/python3.11/site-packages/sitecustomize.py":                  "",
+			".venv/lib/python3.11/site-packages/usercustomize/__init__.py":         "",
+			".venv/lib/python3.11/site-packages/.b.pth":                            "",
+			".venv/lib/python3.11/site-packages/a.pth":                             "/",
+			".venv/lib/python3.11/site-packages/told.py":                           "edited",
+			".venv/lib/python3.11/site-packages/told-1.dist-info/entry_points.txt": "",
+			".venv/lib/python3.12/site-packages/x.py":                              "",
+			".venv/lib64/python3.11/site-packages/x.py":                            "", "src/json.py": "",
+			"src/more.py": "edited",
+			"edited/f.py": "",
+			".venv/lib/python3.11/site-packages/node_modules/x.py": "",
+			".venv/lib/python3.11/site-packages/x":                 "-> ../../../..",
 		},
 	},
 	{
 		name: "node", command: "node", args: []string{"srv/server.js"},
 		files: map[string]string{"srv/server.js": `require("../lib/helper"); require("told")`, "lib/helper.js": ""},
 		planted: map[string]string{
-			"lib/helper": "", "lib/helper.js": "edited", "lib/helper.json": "", "package.json": "{}", "srv/package.json": "{}", "lib/package.json": "{}",
+			"lib/helper": "", "lib/helper.js": "edited", "lib/helper.json": "", "package.json": "{}",
+			"srv/package.json": "{}", "lib/package.json": "{}",
 			"srv/node_modules/told/index.js": "", "node_modules/told/index.js": "", "../node_modules/told/index.js": "",
 		},
 	},
@@ -72,12 +82,16 @@ fork("./shared/fork.js"); fork("./shared/bare"); new Worker("./shared/worker.mjs
 await import(new URL("../up.mjs", import.meta.url)); require.resolve("./resolved.js"); createRequire(import.meta.url)("./created.cjs");
 spawn(process.execPath, [path.join(__dirname, "..", "joined", 'x.js')]); exec("node ./line.js --x"); run(` + "`${__dirname}/template.js`" + `); run(__dirname + "/sum.js");
 spawn("./tool"); spawn("python3", ["job.py"]); write("data.json"); write("./notes.txt")`,
-			"shared/fork.js": `require("./next")`, "shared/next.js": "", "shared/bare.js": "", "shared/worker.mjs": "", "srv/near.js": "", "up.mjs": "", "srv/resolved.js": "", "srv/created.cjs": "",
-			"joined/x.js": "", "line.js": "", "srv/template.js": "", "srv/sum.js": "", "tool": "#!/bin/sh\n", "srv/job.py": "", "data.json": "{}", "notes.txt": "",
+			"shared/fork.js": `require("./next")`, "shared/next.js": "", "shared/bare.js": "", "shared/worker.mjs": "",
+			"srv/near.js": "", "up.mjs": "", "srv/resolved.js": "", "srv/created.cjs": "",
+			"joined/x.js": "", "line.js": "", "srv/template.js": "", "srv/sum.js": "", "tool": "#!/bin/sh\n",
+			"srv/job.py": "", "data.json": "{}", "notes.txt": "",
 		},
 		planted: map[string]string{
-			"shared/fork.js": "edited", "shared/next.js": "edited", "shared/bare.js": "edited", "shared/bare.mjs": "", "shared/worker.mjs": "edited", "srv/near.js": "edited", "up.mjs": "edited",
-			"srv/resolved.js": "edited", "srv/created.cjs": "edited", "joined/x.js": "edited", "line.js": "edited", "srv/template.js": "edited", "srv/sum.js": "edited", "tool": "#!/bin/sh\nedited",
+			"shared/fork.js": "edited", "shared/next.js": "edited", "shared/bare.js": "edited", "shared/bare.mjs": "",
+			"shared/worker.mjs": "edited", "srv/near.js": "edited", "up.mjs": "edited",
+			"srv/resolved.js": "edited", "srv/created.cjs": "edited", "joined/x.js": "edited", "line.js": "edited",
+			"srv/template.js": "edited", "srv/sum.js": "edited", "tool": "#!/bin/sh\nedited",
 			"srv/job.py": "edited", "srv/shared/fork.js": "", "srv/line.js": "", "job.py": "",
 		},
 	},
@@ -87,30 +101,37 @@ spawn("./tool"); spawn("python3", ["job.py"]); write("data.json"); write("./note
 			"srv/server.py": `subprocess.run([sys.executable, "worker.py"]); runpy.run_path('path.py'); exec(open("x.py").read()) # it's
 os.system("python3 ./shared/system.py"); subprocess.Popen([os.path.join(HERE, "..", "shared", "joined.py")]); Path(__file__).parent / "deep" / "quotient.py"; f"{HERE}/text.py"
 ctypes.CDLL("./native.so"); open("data.json", "w")`,
-			"worker.py": `open("second.py")`, "second.py": "", "srv/path.py": "", "x.py": "", "shared/system.py": "", "shared/joined.py": "", "srv/deep/quotient.py": "", "srv/text.py": "", "native.so": "", "data.json": "",
+			"worker.py": `open("second.py")`, "second.py": "", "srv/path.py": "", "x.py": "", "shared/system.py": "",
+			"shared/joined.py": "", "srv/deep/quotient.py": "", "srv/text.py": "", "native.so": "", "data.json": "",
 		},
 		planted: map[string]string{
-			"worker.py": "edited", "second.py": "edited", "srv/path.py": "edited", "x.py": "edited", "shared/system.py": "edited", "shared/joined.py": "edited", "srv/deep/quotient.py": "edited",
+			"worker.py": "edited", "second.py": "edited", "srv/path.py": "edited", "x.py": "edited",
+			"shared/system.py": "edited", "shared/joined.py": "edited", "srv/deep/quotient.py": "edited",
 			"srv/text.py": "edited", "native.so": "edited", "srv/worker.py": "", "path.py": "",
 		},
 	},
 	{
 		name: "bun", command: "bun", args: []string{"run", "srv/server.ts"},
 		files: map[string]string{
-			"srv/server.ts": `import "@/x"; import "base/y"`, "bunfig.toml": "preload = ['./first.ts'] # \"./no.ts\"", "first.ts": `import "./second"`, "second.ts": "",
+			"srv/server.ts": `import "@/x"; import "base/y"`, "bunfig.toml": "preload = ['./first.ts'] # \"./no.ts\"",
+			"first.ts": `import "./second"`, "second.ts": "",
 			"tsconfig.json": "{\"extends\": \"./base.json\", // \"\n \"compilerOptions\": {\"paths\": {\"@/*\": [\"./mapped/*\"]}}}",
-			"base.json":     `{"compilerOptions": {"baseUrl": "../outside", "paths": {"other": ["./one.ts"]}}}`, "mapped/x.ts": "", "../outside/base/y.ts": "", "../outside/one.ts": "",
+			"base.json":     `{"compilerOptions": {"baseUrl": "../outside", "paths": {"other": ["./one.ts"]}}}`,
+			"mapped/x.ts":   "", "../outside/base/y.ts": "", "../outside/one.ts": "",
 		},
 		planted: map[string]string{
-			"bunfig.toml": "", "srv/bunfig.toml": "", "first.ts": "edited", "second.ts": "edited", "tsconfig.json": "{}", "srv/tsconfig.json": "{}", "srv/jsconfig.json": "{}",
-			"../tsconfig.json": "{}", "package.json": "{}", "mapped/x.ts": "edited", "mapped/x.js": "", "../outside/base/y.ts": "edited", "../outside/one.ts": "edited",
+			"bunfig.toml": "", "srv/bunfig.toml": "", "first.ts": "edited", "second.ts": "edited",
+			"tsconfig.json": "{}", "srv/tsconfig.json": "{}", "srv/jsconfig.json": "{}",
+			"../tsconfig.json": "{}", "package.json": "{}", "mapped/x.ts": "edited", "mapped/x.js": "",
+			"../outside/base/y.ts": "edited", "../outside/one.ts": "edited",
 			"base.json": "{}", "node_modules/base/y.ts": "",
 		},
 	},
 	{
 		name: "bun elsewhere", command: "bun", args: []string{"run", "../elsewhere/server.ts"},
-		files:   map[string]string{"../elsewhere/server.ts": ""},
-		planted: map[string]string{"bunfig.toml": "", "package.json": "{}", "../elsewhere/bunfig.toml": "", "../elsewhere/package.json": "{}"},
+		files: map[string]string{"../elsewhere/server.ts": ""},
+		planted: map[string]string{"bunfig.toml": "", "package.json": "{}", "../elsewhere/bunfig.toml": "",
+			"../elsewhere/package.json": "{}"},
 	},
 	{
 		name: "bun by its line", command: "./server.ts",
@@ -122,23 +143,29 @@ ctypes.CDLL("./native.so"); open("data.json", "w")`,
 		files: map[string]string{
 			"srv/server.ts": `import "x"; import "@a/b"; import "https://example.com/mod.ts"`,
 			"deno.json":     `{"vendor": true, "importMap": "./maps/map.json", "workspace": ["./member"], "imports": {"z": "../outside/z.ts", "lib/": "./lib/"}} // "`,
-			"maps/map.json": `{"imports": {"x": "../../outside/x.ts"}}`, "../outside/x.ts": "", "../outside/z.ts": "", "member/deno.json": `{"name": "@a/b", "exports": "./mod.ts"}`,
-			"member/mod.ts": "", "vendor/example.com/mod.ts": "", "lib/deep.ts": "", "deno.lock": "{}",
+			"maps/map.json": `{"imports": {"x": "../../outside/x.ts"}}`, "../outside/x.ts": "", "../outside/z.ts": "",
+			"member/deno.json": `{"name": "@a/b", "exports": "./mod.ts"}`,
+			"member/mod.ts":    "", "vendor/example.com/mod.ts": "", "lib/deep.ts": "", "deno.lock": "{}",
 		},
 		planted: map[string]string{
-			"deno.json": "{}", "deno.jsonc": "{}", "srv/deno.json": "{}", "../deno.json": "{}", "../deno.jsonc": "{}", "srv/package.json": "{}", "../package.json": "{}", "deno.lock": `{"x": 1}`,
-			"srv/deno.lock": "{}", "maps/map.json": "{}", "../outside/x.ts": "edited", "../outside/z.ts": "edited", "member/mod.ts": "edited", "member/deno.json": "{}",
-			"vendor/example.com/mod.ts": "edited", "vendor/other": "", "lib/deep.ts": "edited", "lib/more.ts": "", "node_modules/x/index.js": "",
+			"deno.json": "{}", "deno.jsonc": "{}", "srv/deno.json": "{}", "../deno.json": "{}", "../deno.jsonc": "{}",
+			"srv/package.json": "{}", "../package.json": "{}", "deno.lock": `{"x": 1}`,
+			"srv/deno.lock": "{}", "maps/map.json": "{}", "../outside/x.ts": "edited", "../outside/z.ts": "edited",
+			"member/mod.ts": "edited", "member/deno.json": "{}",
+			"vendor/example.com/mod.ts": "edited", "vendor/other": "", "lib/deep.ts": "edited", "lib/more.ts": "",
+			"node_modules/x/index.js": "",
 		},
 	},
 	{
 		name: "java", command: "java", args: []string{"-jar", "app/server.jar"},
 		files: map[string]string{
-			"app/server.jar": "jar:first.jar lib/a%20b.jar later.jar classes/ later/ ../deep.jar", "app/first.jar": "jar:second.jar", "app/second.jar": "jar:", "app/lib/a b.jar": "no archive",
+			"app/server.jar": "jar:first.jar lib/a%20b.jar later.jar classes/ later/ ../deep.jar",
+			"app/first.jar":  "jar:second.jar", "app/second.jar": "jar:", "app/lib/a b.jar": "no archive",
 			"app/classes/X.class": "", "deep.jar": "jar:",
 		},
 		planted: map[string]string{
-			"app/first.jar": "jar:", "app/second.jar": "jar:edited.jar", "app/lib/a b.jar": "edited", "app/later.jar": "jar:", "app/classes/X.class": "edited", "app/classes/Y.class": "",
+			"app/first.jar": "jar:", "app/second.jar": "jar:edited.jar", "app/lib/a b.jar": "edited",
+			"app/later.jar": "jar:", "app/classes/X.class": "edited", "app/classes/Y.class": "",
 			"app/later/Z.class": "", "deep.jar": "jar:x", "app/server.jar": "jar:later.jar",
 		},
 	},
@@ -161,11 +188,13 @@ func TestReads(t *testing.T) {
 				if err == nil {
 					err = report.Err()
 				}
-				if class := evidence.ClassOf(err); err == nil || class != evidence.Refused && class != evidence.Integrity {
+				if class := evidence.ClassOf(err); err == nil || class != evidence.Refused &&
+					class != evidence.Integrity {
 					t.Errorf("run with %s: %v", planted, err)
 				}
 				err = s.check().Err()
-				if class := evidence.ClassOf(err); err == nil || class != evidence.Refused && class != evidence.Integrity {
+				if class := evidence.ClassOf(err); err == nil || class != evidence.Refused &&
+					class != evidence.Integrity {
 					t.Errorf("check with %s: %v", planted, err)
 				}
 			}
@@ -190,7 +219,9 @@ func newReadsWorld(t *testing.T, c readsCase) *readsWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &readsWorld{t: t, path: filepath.Join(top, "machine"), w: &workspace.Workspace{Host: hosttest.New(t), Dir: filepath.Join(top, "above", "project"), Config: &project.Config{}}}
+	s := &readsWorld{t: t, path: filepath.Join(top, "machine"),
+		w: &workspace.Workspace{Host: hosttest.New(t), Dir: filepath.Join(top, "above", "project"),
+			Config: &project.Config{}}}
 	for _, name := range []string{"python3", "node", "bun", "deno", "java", "php", "ruby", "perl", "lua", "sh"} {
 		s.write("../../machine/"+name, "\x7fELF")
 		if err := os.Chmod(filepath.Join(s.path, name), 0o755); err != nil {
@@ -210,12 +241,13 @@ func newReadsWorld(t *testing.T, c readsCase) *readsWorld {
 		s.write(c.command, "-> "+filepath.Join(s.path, "python3"))
 	}
 	s.server = project.Server{Name: "notes", Command: c.command, Arguments: c.args}
-	p, err := OpenLocked(t.Context(), s.w, s.server, nil, s.path, nil)
+	p, err := OpenLocked(t.Context(), s.w, s.server, nil, project.Approval{Path: s.path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	s.entry, s.runtime, s.args = project.ServerLock{Source: "command", Ref: p.OwnKey, Artifacts: p.Artifacts}, p.Runtime, p.Args
+	s.entry, s.runtime, s.args = project.ServerLock{Source: "command", Ref: p.OwnKey, Artifacts: p.Artifacts},
+		p.Runtime, p.Args
 	for _, e := range p.Report {
 		if e.Scheme == evidence.Import {
 			s.unknown = append(s.unknown, e.Reason)
@@ -238,7 +270,8 @@ func (s *readsWorld) write(name, text string) {
 		return
 	}
 	if names, ok := strings.CutPrefix(text, "jar:"); ok {
-		data = jarOf(s.t, "Manifest-Version: 1.0\r\nClass-Path: "+fold(names)+"\r\n\r\nName: x\r\nClass-Path: other.jar\r\n")
+		data = jarOf(s.t, "Manifest-Version: 1.0\r\nClass-Path: "+fold(names)+
+			"\r\n\r\nName: x\r\nClass-Path: other.jar\r\n")
 	}
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		s.t.Fatal(err)
@@ -270,7 +303,7 @@ func jarOf(t *testing.T, manifest string) []byte {
 }
 
 func (s *readsWorld) run() (policy.Verdict, error) {
-	p, err := OpenLocked(s.t.Context(), s.w, s.server, &s.entry, s.path, s.runtime)
+	p, err := OpenLocked(s.t.Context(), s.w, s.server, &s.entry, project.Approval{Path: s.path, Runtime: s.runtime})
 	if err != nil {
 		return policy.Verdict{}, err
 	}
@@ -307,12 +340,14 @@ func TestReadsUnknown(t *testing.T) {
 		{"java", "server.jar", []string{"-jar"}, ""},
 		{"deno", "server.ts", []string{"run"}, ""},
 	} {
-		s := newReadsWorld(t, readsCase{command: c.command, args: append(c.args, c.file), files: map[string]string{c.file: ""}})
+		s := newReadsWorld(t, readsCase{command: c.command, args: append(c.args, c.file),
+			files: map[string]string{c.file: ""}})
 		if got := strings.Join(s.unknown, "; "); got != c.want {
 			t.Errorf("%s: %q", c.command, got)
 		}
 	}
-	s := newReadsWorld(t, readsCase{command: "deno", args: []string{"run", "x.ts"}, files: map[string]string{"x.ts": `import "a"`, "deno.json": `{"imports": {"a": "npm:left@1"}}`}})
+	s := newReadsWorld(t, readsCase{command: "deno", args: []string{"run", "x.ts"},
+		files: map[string]string{"x.ts": `import "a"`, "deno.json": `{"imports": {"a": "npm:left@1"}}`}})
 	if !slices.Equal(s.unknown, []string{"deno.json names npm:left@1"}) {
 		t.Errorf("%q", s.unknown)
 	}
@@ -324,11 +359,13 @@ func TestReadsOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its interpreters are other files")
 	}
-	s := newReadsWorld(t, readsCase{command: "bun", args: []string{"run", "a.ts", "--load=b.ts"}, files: map[string]string{"a.ts": `import "./b"`, "b.ts": "", ".env": "X=1"}})
+	s := newReadsWorld(t, readsCase{command: "bun", args: []string{"run", "a.ts", "--load=b.ts"},
+		files: map[string]string{"a.ts": `import "./b"`, "b.ts": "", ".env": "X=1"}})
 	if got := slices.Sorted(maps.Keys(s.entry.Artifacts)); !slices.Equal(got, []string{"file:a.ts", "file:b.ts"}) {
 		t.Errorf("%q", got)
 	}
-	if want := []string{"bun", "--no-install", "--no-env-file", "run", s.w.Path("a.ts"), "--load=b.ts"}; !slices.Equal(s.args, want) {
+	if want := []string{"bun", "--no-install", "--no-env-file", "run", s.w.Path("a.ts"),
+		"--load=b.ts"}; !slices.Equal(s.args, want) {
 		t.Errorf("%q", s.args)
 	}
 }
@@ -339,7 +376,8 @@ func TestReadsOwn(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its interpreters are other files")
 	}
-	s := newReadsWorld(t, readsCase{command: "node", args: []string{"server.js"}, files: map[string]string{"server.js": `require("./lib/index")`, "lib/index.js": ""}})
+	s := newReadsWorld(t, readsCase{command: "node", args: []string{"server.js"},
+		files: map[string]string{"server.js": `require("./lib/index")`, "lib/index.js": ""}})
 	s.entry.Ref = "file:lib/index.js"
 	report, err := s.run()
 	if err == nil {

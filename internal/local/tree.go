@@ -32,8 +32,8 @@ var nodePackages = &treeKind{nested: "node_modules", skip: func(rel string, _ bo
 		top && rel == "node_modules" // of a package that a link leads to; it is one of its own
 }}
 
-// tree takes a directory if it is there, and what the links in it lead to.
-func (r *reads) tree(dir string, kind *treeKind) error {
+// addTree takes a directory if it is there, and what the links in it lead to.
+func (r *readSet) addTree(dir string, kind *treeKind) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -45,21 +45,21 @@ func (r *reads) tree(dir string, kind *treeKind) error {
 		return err
 	}
 	r.taken[real] = true
-	r.row(r.w.LockKey(real, away(r.w, real)), read{path: real, kind: kind})
-	_, away, err := treeFiles(real, kind)
+	r.addItem(r.w.LockKey(real, relativePath(r.w, real)), readItem{path: real, kind: kind})
+	_, outside, err := treeFiles(real, kind)
 	if err != nil {
 		return err
 	}
-	for _, target := range away {
+	for _, target := range outside {
 		info, err := os.Stat(target)
 		if err != nil {
 			return err
 		}
 		if !info.IsDir() {
-			_, err = r.file(target)
-		} else if err = r.tree(target, kind); err == nil && kind.nested != "" {
+			_, err = r.addFile(target)
+		} else if err = r.addTree(target, kind); err == nil && kind.nested != "" {
 			for dir := target; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-				err = r.tree(filepath.Join(dir, kind.nested), kind)
+				err = r.addTree(filepath.Join(dir, kind.nested), kind)
 			}
 		}
 		if err != nil {
@@ -76,8 +76,8 @@ type treeEntry struct {
 	link string // where it leads, as it is written
 }
 
-// treeFiles lists what is covered of a directory, and where the links lead that lead out of it.
-func treeFiles(dir string, kind *treeKind) (files []treeEntry, away []string, err error) {
+// treeFiles lists what is covered of a directory, and the targets of links that lead out of it.
+func treeFiles(dir string, kind *treeKind) (files []treeEntry, outside []string, err error) {
 	var bytes int64
 	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
@@ -103,7 +103,7 @@ func treeFiles(dir string, kind *treeKind) (files []treeEntry, away []string, er
 			entry.size = int64(len(linkText(entry.link)))
 			real, err := filepath.EvalSymlinks(name)
 			if inside, _ := filepath.Rel(dir, real); err == nil && !filepath.IsLocal(inside) {
-				away = append(away, real)
+				outside = append(outside, real)
 			}
 		} else {
 			info, err := e.Info()
@@ -116,11 +116,11 @@ func treeFiles(dir string, kind *treeKind) (files []treeEntry, away []string, er
 		}
 		files = append(files, entry)
 		if bytes += entry.size; len(files) > maxTreeFiles || bytes > maxTreeBytes {
-			return tooLarge(dir)
+			return tooLargeError(dir)
 		}
 		return nil
 	})
-	return files, away, err
+	return files, outside, err
 }
 
 // Bounds of one such directory.
@@ -129,16 +129,16 @@ const (
 	maxTreeBytes = 2 << 30
 )
 
-// tooLarge says that a tree is beyond what is hashed at each start.
-func tooLarge(dir string) error {
+// tooLargeError says that a tree is beyond what is hashed at each start.
+func tooLargeError(dir string) error {
 	return fmt.Errorf("%w: %s has more than %d files or %d bytes", tree.ErrTooLarge, dir, maxTreeFiles, maxTreeBytes)
 }
 
 // linkText stands for a link among files: no file of text begins like it.
 func linkText(target string) string { return "\x00link\x00" + filepath.ToSlash(target) }
 
-// hashTree is the fingerprint hallmark-tree-v1 of a directory, with the links in it as files and
-// nothing as executable, as nothing of it is executed.
+// hashTree is the fingerprint hallmark-tree-v1 of a directory. Links count as files, and no file as
+// executable: the interpreter reads them all.
 func hashTree(ctx context.Context, dir string, kind *treeKind) (o evidence.Observed, err error) {
 	entries, _, err := treeFiles(dir, kind)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// fromGit gets a facet of a git repository. Its commit is resolved once and locked, and
+// obtainFromGit gets a facet of a git repository. Its commit is resolved once and locked, and
 // later installs use that commit, wherever the tag or branch points by then.
-func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.FacetLock) error {
+func (a *Sources) obtainFromGit(ctx context.Context, x *Archive, locked *project.FacetLock) error {
 	f := x.Want
 	if locked != nil {
 		x.Entry = *locked
-		found, bad, err := a.findStored(ctx, x, a.claimOf(x, locked, nil))
+		found, bad, err := a.findStored(ctx, x, a.contentsClaim(x, locked, nil))
 		if err != nil || found {
 			return err
 		}
@@ -44,7 +44,7 @@ func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.Facet
 	switch {
 	case locked != nil:
 		source.Commit = locked.Source.Commit
-		e, err := tagEvidence(ctx, repo, f, *locked)
+		e, err := fetchTagEvidence(ctx, repo, f, *locked)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,8 @@ func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.Facet
 		}
 		source.Commit = commit
 		// A tag is a promise: that it moved since it was locked is shown before it is followed.
-		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit && x.before.Covers(f, a.Workspace.Config.Registry) && !a.Declared[f.Name] {
+		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit &&
+			x.before.Covers(f, a.Workspace.Config.Registry) && !a.Declared[f.Name] {
 			x.Report = append(x.Report, MovedTagEvidence(f, *x.before, commit))
 		}
 	}
@@ -73,13 +74,14 @@ func (a *Sources) fromGit(ctx context.Context, x *Archive, locked *project.Facet
 	if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", source.Commit, err))
 	}
-	u := unpacking{body: packed, from: "git+" + f.Git + "#" + source.Commit}
+	u := packedArchive{body: packed, from: "git+" + f.Git + "#" + source.Commit}
 	if locked != nil {
 		u.claims = lockClaims(x.Subject(), locked)
 	}
 	return a.unpack(ctx, x, u)
 }
 
+// Repository is the git repository of a facet, with the environment of the project's host.
 func Repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 	work := ""
 	if w.Host.Places.Cache != "" {
@@ -129,7 +131,8 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits 
 func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]gitrepo.File) (*facet.Manifest, error) {
 	f, ok := all[facet.ManifestFile]
 	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
-		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub", errors.New("has no "+facet.ManifestFile))
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub",
+			errors.New("has no "+facet.ManifestFile))
 	}
 	r, err := commit.Open(ctx, f)
 	if err != nil {
@@ -143,9 +146,10 @@ func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]
 	return facet.ParseManifest(data)
 }
 
-// tagEvidence compares the commit that a tag names now with the locked one. Branches
+// fetchTagEvidence compares the commit that a tag names now with the locked one. Branches
 // move by nature, and a commit cannot.
-func tagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
+func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet,
+	locked project.FacetLock) (evidence.Report, error) {
 	if f.Tag == "" {
 		return nil, nil
 	}
@@ -164,7 +168,8 @@ const NoTag = "none: there is no such tag"
 // MovedTagEvidence is evidence of the commit that the tag of f names now.
 func MovedTagEvidence(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock, Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
+		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock,
+		Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
 	}, "commit "+commit)
 	if e.Outcome != evidence.Match {
 		e.Reason = "the tag was moved"

@@ -24,13 +24,15 @@ func (x *Archive) ReadSource() error {
 		return err
 	}
 	if !evidence.Same(x.Slot.Assets[facet.SourceFile], digest.FromBytes(data)) {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "", errors.New(facet.SourceFile+" changed after the audit"))
+		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
+			errors.New(facet.SourceFile+" changed after the audit"))
 	}
 	if x.Source, err = facet.ParseSource(data); err != nil {
 		return err
 	}
 	if x.Source.Name != x.Want.Name || x.Source.Version != x.Entry.Version {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "", fmt.Errorf("its %s is that of %s", facet.SourceFile, project.FacetSubject(x.Source.Name, x.Source.Version)))
+		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
+			fmt.Errorf("its %s is that of %s", facet.SourceFile, project.FacetSubject(x.Source.Name, x.Source.Version)))
 	}
 	return nil
 }
@@ -52,8 +54,10 @@ func (x *Archive) DocumentEvidence(recorded digest.Digest) (evidence.Evidence, e
 		return evidence.Evidence{}, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 	}
 	return evidence.Compare(
-		evidence.Claim{Subject: x.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, manifest", Want: []digest.Digest{recorded}},
-		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, Size: int64(len(canonical)), From: facet.SourceFile + " in the store"}), nil
+		evidence.Claim{Subject: x.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
+			Where: "the registry's record, manifest", Want: []digest.Digest{recorded}},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, Size: int64(len(canonical)),
+			From: facet.SourceFile + " in the store"}), nil
 }
 
 // UnpackSource gets an archive that was packed on this machine into the store.
@@ -63,9 +67,12 @@ func UnpackSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.R
 		return nil, err
 	}
 	s := &Sources{store: st.WithScheme(evidence.FacetTar)}
-	x := &Archive{Kind: ledger.Artifact, Want: project.Facet{Name: a.Name()}, Entry: project.FacetLock{Version: a.Version(), Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
-	err = s.unpack(ctx, x, unpacking{body: body, from: "the archive", claims: []evidence.Claim{{
-		Subject: a.Name() + "@" + a.Version(), Scheme: evidence.FacetTar, Authority: evidence.Manifest, Where: archive.BuildManifest, Want: []digest.Digest{a.Integrity},
+	x := &Archive{Kind: ledger.Artifact, Want: project.Facet{Name: a.Name()},
+		Entry: project.FacetLock{Version: a.Version(),
+			Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
+	err = s.unpack(ctx, x, packedArchive{body: body, from: "the archive", claims: []evidence.Claim{{
+		Subject: a.Name() + "@" + a.Version(), Scheme: evidence.FacetTar, Authority: evidence.Manifest,
+		Where: archive.BuildManifest, Want: []digest.Digest{a.Integrity},
 	}}})
 	if err != nil {
 		return nil, err

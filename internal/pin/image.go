@@ -3,20 +3,13 @@ package pin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -37,7 +30,8 @@ import (
 // by that digest.
 func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program.Program, error) {
 	named := t.Packages[0]
-	pinned := evidence.Claim{Subject: p.Declared.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
+	pinned := evidence.Claim{Subject: p.Declared.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
+		Text: named.Text, Where: project.ConfigFile}
 	entry := &p.Result.Entry
 	entry.Source = "image"
 	entry.Arguments, entry.Variables = nonNil(t.Args), nonNil(p.Declared.Variables)
@@ -94,7 +88,7 @@ func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
-	prog, err := OpenImage(p.Workspace, p.Declared, entry.Digest, p.Path, nil)
+	prog, err := OpenImage(p.Workspace, p.Declared, entry.Digest, project.Approval{Path: p.Path})
 	if err != nil {
 		return prog, err
 	}
@@ -107,7 +101,8 @@ func (p *Pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 const maxImageManifest = 4 << 20
 
 // imagePlatform is what the configuration of an image says that it is for.
-func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref, config digest.Digest) (string, error) {
+func imagePlatform(ctx context.Context, w *workspace.Workspace,
+	ref artifact.Ref, config digest.Digest) (string, error) {
 	at, err := blobRef(ref, config)
 	if err != nil {
 		return "", err
@@ -117,23 +112,26 @@ func imagePlatform(ctx context.Context, w *workspace.Workspace, ref artifact.Ref
 		return "", host.NoAnswer(at.String(), err)
 	}
 	defer d.Close()
-	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{config}, Where: "the manifest of the image"}
-	if v := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
+	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock,
+		Want: []digest.Digest{config}, Where: "the manifest of the image"}
+	if v := policy.Judge(policy.Pin, policy.Settings{},
+		evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
 		return "", v.Err()
 	}
 	data, err := host.ReadFile(d.Path(), maxImageManifest)
 	if err != nil {
 		return "", err
 	}
-	var said struct {
+	var platform struct {
 		OS           string `json:"os"`
 		Architecture string `json:"architecture"`
 		Variant      string `json:"variant"`
 	}
-	if err := surface.DecodeKnown(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
-		return "", evidence.Errorf(evidence.Refused, at.String(), "", errors.Join(errors.New("does not say which platform the image is for"), err))
+	if err := surface.DecodeKnown(data, &platform); err != nil || platform.OS == "" || platform.Architecture == "" {
+		return "", evidence.Errorf(evidence.Refused, at.String(), "",
+			errors.Join(errors.New("does not say which platform the image is for"), err))
 	}
-	return strings.TrimSuffix(said.OS+"/"+said.Architecture+"/"+said.Variant, "/"), nil
+	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
 }
 
 func blobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
@@ -143,18 +141,22 @@ func blobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
 // ImageTagEvidence compares where a tag leads now with where it led when it was locked.
 func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.Evidence {
 	return evidence.Compare(evidence.Claim{
-		Subject: "oci:" + locked.Image, Scheme: evidence.OCI, Authority: evidence.Lock, Want: []digest.Digest{locked.Digest}, Where: project.LockFile,
+		Subject: "oci:" + locked.Image, Scheme: evidence.OCI, Authority: evidence.Lock,
+		Want: []digest.Digest{locked.Digest}, Where: project.LockFile,
 	}, o)
 }
 
-// OpenImage opens the container engine, which runs the image by its digest.
-func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, path string, approved *project.Runtime) (p *program.Program, err error) {
-	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
+// OpenImage opens the container engine, which runs the image by its digest. Of approval it uses the
+// path that is searched for the engine, and the engine that was approved; nil means any.
+func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest,
+	approval project.Approval) (p *program.Program, err error) {
+	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
 	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
-		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own", errors.New("its command line cannot name the image by its digest"))
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own",
+			errors.New("its command line cannot name the image by its digest"))
 	}
-	found, err := w.FindCommand(s.Command, path)
+	found, err := w.FindCommand(s.Command, approval.Path)
 	if err != nil {
 		return p, err
 	}
@@ -162,9 +164,11 @@ func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, pa
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	if _, _, script := p.Executable.Interpreter(); script {
-		return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"), fmt.Errorf("%s is a script that starts another program", found))
+		return p, evidence.Errorf(evidence.Refused, s.Name,
+			cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"),
+			fmt.Errorf("%s is a script that starts another program", found))
 	}
-	p.UseRuntime(p.Executable, "", approved)
+	p.UseRuntime(p.Executable, "", approval.Runtime)
 	p.Args = append([]string{s.Command}, words...)
 	return p, nil
 }
@@ -173,28 +177,36 @@ func OpenImage(w *workspace.Workspace, s project.Server, image digest.Digest, pa
 // digest is the one that is locked, and the engine is who holds the bytes against it.
 func EngineEvidence(entry project.ServerLock) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
-		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(), Where: project.LockFile,
+		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(),
+		Where: project.LockFile,
 	}, entry.Digest.String())
 	e.Reason = "the container engine compares the image with this digest; no byte of it was read here"
 	return e
 }
 
-// CheckImage is evidence of the engine, and unless offline of where the tag leads now.
-func CheckImage(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, approval project.Approval, offline bool) (evidence.Report, error) {
+// CheckEngine is evidence of the container engine that this machine approved for an image.
+func CheckEngine(w *workspace.Workspace, s project.Server, entry project.ServerLock,
+	approval project.Approval) evidence.Report {
 	report := evidence.Report{EngineEvidence(entry)}
-	if approval.Runtime != nil {
-		p, err := OpenImage(w, s, entry.Digest, approval.Path, approval.Runtime)
-		if err != nil {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Want: []digest.Digest{approval.Runtime.Digest},
-			}, evidence.Unreadable, err.Error()))
-		} else {
-			defer p.Close()
-			report = append(report, p.Report...)
-		}
+	if approval.Runtime == nil {
+		return report
 	}
-	if offline || entry.Image == "" {
-		return report, nil
+	p, err := OpenImage(w, s, entry.Digest, approval)
+	if err != nil {
+		return append(report, evidence.CannotVerify(evidence.Claim{
+			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+			Want: []digest.Digest{approval.Runtime.Digest},
+		}, evidence.Unreadable, err.Error()))
+	}
+	defer p.Close()
+	return append(report, p.Report...)
+}
+
+// CheckImageTag asks the registry of a locked image where its tag leads now, and is evidence of
+// that; nothing for an image that is declared by its digest.
+func CheckImageTag(ctx context.Context, w *workspace.Workspace, entry project.ServerLock) (evidence.Report, error) {
+	if entry.Image == "" {
+		return nil, nil
 	}
 	repository, tag, _ := host.CutLast(entry.Image, ":")
 	d, err := w.Host.Fetch.FetchTag(ctx, repository, tag)
@@ -205,195 +217,9 @@ func CheckImage(ctx context.Context, w *workspace.Workspace, s project.Server, e
 		if refusal := consent.NotAgreed(err); refusal != nil {
 			return nil, refusal
 		}
-		return append(report, evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())), nil
+		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim,
+			evidence.Unreachable, err.Error())}, nil
 	}
 	defer d.Close()
-	return append(report, ImageTagEvidence(entry, d.Observed)), nil
-}
-
-// PullOptions say what to pull and where to.
-type PullOptions struct {
-	Output   string // the OCI layout, a directory that is not there yet
-	Platform string // "linux/amd64"; "" is this machine's, "all" the whole index
-}
-
-// Pulled is what [Pull] fetched.
-type Pulled struct {
-	Verdict policy.Verdict
-	Digest  digest.Digest // what the layout holds: the index, or the image of the platform
-	Output  string
-	Files   int
-}
-
-// Pull fetches the locked image of a server by its digest into an OCI layout and verifies
-// the manifest and every blob. Nothing is left behind if anything differs.
-func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*Pulled, error) {
-	w, done, err := workspace.Open(ctx, h, dir, false)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	entry, ok := w.Lock.Server(name)
-	if !ok || entry.Source != "image" {
-		if !ok {
-			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
-		}
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark check' shows what is locked", errors.New("is no image that is locked"))
-	}
-	w.Release()
-	root, err := artifact.Parse(entry.Ref)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Lstat(o.Output); err == nil {
-		return nil, evidence.Errorf(evidence.Validation, o.Output, "name another directory with --output", errors.New("is there already"))
-	}
-	work, err := os.MkdirTemp(filepath.Dir(o.Output), ".hallmark-pull-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work)
-	l := &layout{h: h, image: root, dir: work}
-	if err := os.MkdirAll(filepath.Join(work, "blobs", "sha256"), 0o755); err != nil {
-		return nil, err
-	}
-	top, err := l.manifest(ctx, entry.Digest, project.LockFile)
-	if err != nil {
-		return l.result(o), err
-	}
-	holds, children := entry.Digest, top.Children
-	if len(children) > 0 && o.Platform != "all" {
-		platform := o.Platform
-		if platform == "" {
-			platform = "linux/" + runtime.GOARCH
-		}
-		var ok bool
-		if holds, ok = top.Platforms[platform]; !ok {
-			if holds, ok = top.Platforms[platform+"/v8"]; !ok {
-				return l.result(o), evidence.Errorf(evidence.Validation, entry.Ref, "",
-					fmt.Errorf("has no image for %s, but for %s", platform, strings.Join(slices.Sorted(maps.Keys(top.Platforms)), ", ")))
-			}
-		}
-		children = []digest.Digest{holds}
-	}
-	images := []*fetch.Image{top}
-	for _, d := range children {
-		m, err := l.manifest(ctx, d, "the index "+entry.Digest.String())
-		if err != nil {
-			return l.result(o), err
-		}
-		if len(m.Children) > 0 {
-			return l.result(o), evidence.Errorf(evidence.Refused, entry.Ref, "", errors.New("is an index of indexes"))
-		}
-		images = append(images, m)
-	}
-	for _, m := range images {
-		for _, d := range m.Blobs {
-			if err := l.blob(ctx, d); err != nil {
-				return l.result(o), err
-			}
-		}
-	}
-	out := l.result(o)
-	if err := out.Verdict.Err(); err != nil {
-		return out, err
-	}
-	out.Digest = holds
-	mediaType := top.MediaType
-	if len(children) == 1 && o.Platform != "all" {
-		mediaType = images[1].MediaType
-	}
-	return out, l.finish(o.Output, holds, mediaType)
-}
-
-// layout is an OCI layout that is being filled.
-type layout struct {
-	h      *host.Host
-	image  artifact.Ref
-	dir    string
-	report evidence.Report
-	sizes  map[string]int64 // by digest
-}
-
-func (l *layout) result(o PullOptions) *Pulled {
-	return &Pulled{Verdict: policy.Judge(policy.Launch, policy.Settings{}, l.report), Output: o.Output, Files: len(l.sizes)}
-}
-
-// keep compares what was fetched with the digest that led to it, and puts it into place.
-func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (string, error) {
-	e := evidence.Compare(evidence.Claim{
-		Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: where,
-	}, d.Observed)
-	l.report = append(l.report, e)
-	if v := policy.Judge(policy.Launch, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
-		return "", v.Err()
-	}
-	if l.sizes == nil {
-		l.sizes = map[string]int64{}
-	}
-	l.sizes[want.String()] = d.Observed.Size
-	to := filepath.Join(l.dir, "blobs", "sha256", want.Hex())
-	return to, errors.Join(closure.MoveFile(d.Path(), to), os.Chmod(to, 0o644))
-}
-
-func (l *layout) manifest(ctx context.Context, want digest.Digest, where string) (*fetch.Image, error) {
-	ref, err := blobRef(l.image, want)
-	if err != nil {
-		return nil, err
-	}
-	d, err := l.h.Fetch.Fetch(ctx, ref)
-	if err != nil {
-		return nil, host.NoAnswer(ref.String(), err)
-	}
-	defer d.Close()
-	file, err := l.keep(d, want, where)
-	if err != nil {
-		return nil, err
-	}
-	data, err := host.ReadFile(file, maxImageManifest)
-	if err != nil {
-		return nil, err
-	}
-	m, err := fetch.ReadImage(data)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, ref.String(), "", err)
-	}
-	return m, nil
-}
-
-func (l *layout) blob(ctx context.Context, want digest.Digest) error {
-	if _, ok := l.sizes[want.String()]; ok {
-		return nil
-	}
-	ref, err := blobRef(l.image, want)
-	if err != nil {
-		return err
-	}
-	d, err := l.h.Fetch.FetchBlob(ctx, ref)
-	if err != nil {
-		return host.NoAnswer(ref.String(), err)
-	}
-	defer d.Close()
-	_, err = l.keep(d, want, "the manifest of the image")
-	return err
-}
-
-// finish writes the layout's own files and gives it its name.
-func (l *layout) finish(output string, holds digest.Digest, mediaType string) error {
-	index, err := json.MarshalIndent(map[string]any{
-		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-		"manifests": []any{map[string]any{"mediaType": mediaType, "digest": holds.String(), "size": l.sizes[holds.String()]}},
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`), "index.json": index} {
-		if err := os.WriteFile(filepath.Join(l.dir, name), append(data, '\n'), 0o644); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(l.dir, 0o755); err != nil {
-		return err
-	}
-	return os.Rename(l.dir, output)
+	return evidence.Report{ImageTagEvidence(entry, d.Observed)}, nil
 }

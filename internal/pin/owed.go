@@ -21,12 +21,14 @@ func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey), func(x owed.Expectation) bool {
-		if x.Scheme == evidence.LogKey {
-			return x.By != evidence.Machine
-		}
-		return x.By == evidence.Project || x.Authority != evidence.Lock // that an entry is owed, or is of another registry, is why it is made
-	})
+	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey),
+		func(x owed.Expectation) bool {
+			if x.Scheme == evidence.LogKey {
+				return x.By != evidence.Machine
+			}
+			// that an entry is owed, or is of another registry, is why it is made
+			return x.By == evidence.Project || x.Authority != evidence.Lock
+		})
 	var found evidence.Report
 	if p.Result.Before != nil {
 		stored, err := lockentry.ReadStored(p.Workspace, name, *p.Result.Before)
@@ -38,7 +40,8 @@ func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	settled := expected.Settle(found)
 	for i := range settled {
 		if settled[i].Outcome == evidence.Missing && settled[i].Scheme != evidence.LogKey {
-			settled[i].Fix = "restore it from version control; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"
+			settled[i].Fix = "restore it from version control; or consent to what is shown: " +
+				"at a terminal, or with --approve and the digest that is shown as consent"
 		}
 	}
 	return settled, nil
@@ -53,7 +56,8 @@ func (p *Pinning) weakenedEvidence() (report evidence.Report) {
 	}
 	for _, x := range p.Result.Weaker {
 		report = append(report, evidence.Miss(evidence.Claim{
-			Subject: p.Declared.Name + ": " + x.Key, Scheme: evidence.Launch, Authority: evidence.Lock, Text: x.Was, Where: "what was accepted",
+			Subject: p.Declared.Name + ": " + x.Key, Scheme: evidence.Launch, Authority: evidence.Lock, Text: x.Was,
+			Where: "what was accepted",
 		}, evidence.Lock, x.String(),
 			"restore it in "+project.ConfigFile+"; or consent to what is shown: "+fix))
 	}

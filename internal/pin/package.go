@@ -18,13 +18,14 @@ import (
 
 // Request is the package that a server is said to be.
 type Request struct {
-	From       launcher.Ecosystem // npm, PyPI or Go
-	name, spec string             // spec is npm's or Go's: a version, a range or a tag
-	with       []string           // PyPI: requirements of the package and of what comes along
-	bin        string             // the executable to start, "" for the one that is meant
-	args       []string
+	From         launcher.Ecosystem // npm, PyPI or Go
+	name, spec   string             // spec is npm's or Go's: a version, a range or a tag
+	requirements []string           // PyPI: requirements of the package and of what comes along
+	bin          string             // the executable to start, "" for the one that is meant
+	args         []string
 }
 
+// RegistryName is how messages call the resolver of the package.
 func (a Request) RegistryName() string {
 	switch a.From {
 	case launcher.PyPI:
@@ -40,7 +41,7 @@ func (p *Pinning) resolve(ctx context.Context, of Request, rt *project.Runtime) 
 	defer p.Workspace.Host.Announce("asking %s what %s needs", of.RegistryName(), p.Declared.Name)()
 	switch of.From {
 	case launcher.PyPI:
-		return closure.ResolvePython(ctx, p.Workspace.Host, of.name, of.with, rt)
+		return closure.ResolvePython(ctx, p.Workspace.Host, of.name, of.requirements, rt)
 	case launcher.Go:
 		return closure.ResolveGo(ctx, p.Workspace.Host, of.name, of.spec, rt)
 	}
@@ -76,7 +77,7 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 		entry.Source, engine = "go", project.EngineGo
 	}
 	entry.Arguments, entry.Variables = nonNil(of.args), nonNil(p.Declared.Variables)
-	prog, err := program.OpenPackageRuntime(ctx, p.Workspace, p.Declared.Name, engine, p.Path, nil)
+	prog, err := program.OpenPackageRuntime(ctx, p.Workspace, p.Declared.Name, engine, project.Approval{Path: p.Path})
 	if err != nil {
 		return prog, err
 	}
@@ -84,8 +85,8 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 	if err != nil {
 		return prog, err
 	}
-	p.packages(dependencies)
-	scripts, err := p.scripts(dependencies)
+	p.notePackages(dependencies)
+	scripts, err := p.allowedScripts(dependencies)
 	if err != nil {
 		return prog, err
 	}
@@ -94,8 +95,9 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 		return prog, err
 	}
 	var own *closure.Packages
-	in := program.Installation{
-		Server: p.Declared.Name, Platform: closure.PlatformKey(dependencies.Engine, prog.Runtime), Closure: dependencies, Runtime: prog.Runtime, Where: of.RegistryName() + "'s resolution", Scripts: scripts,
+	in := program.InstallRequest{
+		Server: p.Declared.Name, Platform: closure.PlatformKey(dependencies.Engine, prog.Runtime),
+		Closure: dependencies, Runtime: prog.Runtime, Where: of.RegistryName() + "'s resolution", Scripts: scripts,
 		Fetched: func(t *closure.Packages) (more evidence.Report, err error) {
 			own, p.Result.Verified = t, len(t.Files)
 			found, mcpName, ok, err := of.findStart(t)
@@ -112,8 +114,8 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 				}
 			}
 			more = append(more, r.ClaimsOf(t.Ref, t.Observed)...)
-			more = append(more, p.sameVersion(t.Ref, t.Observed)...)
-			stored, err := p.encode(dependencies)
+			more = append(more, p.sameVersionEvidence(t.Ref, t.Observed)...)
+			stored, err := p.encodeClosure(dependencies)
 			return append(more, stored), err
 		},
 	}
@@ -132,17 +134,19 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 		maps.Copy(trees, old.Closure.Trees)
 	}
 	trees[in.Platform] = done.Slot.Digest
-	entry.Closure = &project.ClosureLock{Engine: dependencies.Engine, Lock: digest.FromBytes(p.closure), Scripts: scripts, Trees: trees}
+	entry.Closure = &project.ClosureLock{Engine: dependencies.Engine, Lock: digest.FromBytes(p.closure),
+		Scripts: scripts, Trees: trees}
 	prog.OwnKey = own.Ref.String()
 	prog.Artifacts = map[string]digest.Digest{prog.OwnKey: own.Observed.SHA256()}
 	entry.Ref = prog.OwnKey
-	return prog, prog.OnPackage(done.Slot, *entry, p.Workspace.Host.Getenv("HOME"))
+	return prog, prog.UsePackage(done.Slot, *entry, p.Workspace.Host.Getenv("HOME"))
 }
 
-// packages notes what the closure consists of, and what moved since the last pin.
-func (p *Pinning) packages(c *project.Closure) {
+// notePackages notes what the closure consists of, and what moved since the last pin.
+func (p *Pinning) notePackages(c *project.Closure) {
 	before := map[string]digest.Digest{}
-	if data, err := p.Workspace.ReadFile(p.Workspace.ClosurePath(p.Declared.Name), project.MaxClosure); err == nil && data != nil {
+	if data, err := p.Workspace.ReadFile(p.Workspace.ClosurePath(p.Declared.Name), project.MaxClosure); err == nil &&
+		data != nil {
 		if old, err := project.ParseClosure(data); err == nil {
 			for _, x := range old.Packages {
 				if !x.Ref.IsZero() && len(x.Integrity) > 0 {
@@ -175,8 +179,8 @@ func (p *Pinning) isScriptAllowed(ref artifact.Ref) bool {
 	return old != nil && old.Closure != nil && slices.Contains(old.Closure.Scripts, ref.String())
 }
 
-// scripts are the packages of a closure whose install scripts are run.
-func (p *Pinning) scripts(c *project.Closure) ([]string, error) {
+// allowedScripts are the packages of a closure whose install scripts are run.
+func (p *Pinning) allowedScripts(c *project.Closure) ([]string, error) {
 	var all, names []string
 	for _, x := range c.Packages {
 		if x.Scripts && p.isScriptAllowed(x.Ref) {
@@ -185,7 +189,8 @@ func (p *Pinning) scripts(c *project.Closure) ([]string, error) {
 	}
 	for _, name := range p.Options.AllowScripts {
 		if !slices.Contains(names, name) {
-			return nil, evidence.Errorf(evidence.Validation, p.Declared.Name, "name packages that 'hallmark pin' lists as not run",
+			return nil, evidence.Errorf(evidence.Validation, p.Declared.Name,
+				"name packages that 'hallmark pin' lists as not run",
 				fmt.Errorf("no package of it that is called %+q has install scripts", name))
 		}
 	}
@@ -200,9 +205,9 @@ func nonNil(s []string) []string {
 	return s
 }
 
-// sameVersion compares a tarball with the one that the lock has for the same version:
+// sameVersionEvidence compares a tarball with the one that the lock has for the same version:
 // a version's bytes never change.
-func (p *Pinning) sameVersion(ref artifact.Ref, o evidence.Observed) evidence.Report {
+func (p *Pinning) sameVersionEvidence(ref artifact.Ref, o evidence.Observed) evidence.Report {
 	if p.Result.Before == nil {
 		return nil
 	}
@@ -211,7 +216,8 @@ func (p *Pinning) sameVersion(ref artifact.Ref, o evidence.Observed) evidence.Re
 		return nil
 	}
 	return evidence.Report{evidence.Compare(evidence.Claim{
-		Subject: ref.String(), Scheme: SchemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+		Subject: ref.String(), Scheme: SchemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want},
+		Where: project.LockFile,
 	}, o)}
 }
 
@@ -223,13 +229,15 @@ func SchemeOf(ref artifact.Ref) evidence.Scheme {
 	return evidence.File
 }
 
-// encode fixes the closure's stored form and adds it to what is judged. Nobody claims
+// encodeClosure fixes the closure's stored form and adds it to what is judged. Nobody claims
 // anything of it: dependencies may move between two pins, and are shown for consent.
-func (p *Pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
+func (p *Pinning) encodeClosure(c *project.Closure) (e evidence.Evidence, err error) {
 	p.closure, err = c.Encode()
 	return evidence.Compare(
-		evidence.Claim{Subject: project.ClosureSubject(p.Declared.Name), Scheme: evidence.File, Authority: evidence.Lock},
-		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)), From: "the resolution"},
+		evidence.Claim{Subject: project.ClosureSubject(p.Declared.Name), Scheme: evidence.File,
+			Authority: evidence.Lock},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)),
+			From: "the resolution"},
 	), err
 }
 

@@ -37,7 +37,7 @@ func PreviewOf(h *host.Host, s project.Server) Preview {
 		return p
 	}
 	p.Environment = append(p.Environment, "PATH")
-	for _, name := range append(program.PassedVariables(), s.Variables...) {
+	for _, name := range append(program.CommonVariables(), s.Variables...) {
 		if foreign.HasVariable(h.Environ, name) {
 			p.Environment = append(p.Environment, name)
 		}

@@ -23,17 +23,19 @@ func (p *Pinning) prepareRemote() (*program.Program, error) {
 	entry.Source = "http"
 	entry.Arguments, entry.Variables = []string{}, s.HeaderVariables()
 	p.report = append(p.report,
-		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL, Where: project.ConfigFile}, s.URL),
+		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL,
+			Where: project.ConfigFile}, s.URL),
 		lockentry.LaunchEvidence(p.Workspace, s, p.Result.Before))
-	if err := maySend(p.Workspace, s); err != nil {
+	if err := requireConsentToSend(p.Workspace, s); err != nil {
 		return nil, err
 	}
-	// Who agreed to send it a variable agreed to ask it.
+	// Consent to send the server a variable includes consent to ask it what it shows.
 	if p.Options.Begin != nil && !isApprovedAs(p.Workspace, s) && len(s.HeaderVariables()) == 0 {
 		if yes, err := p.Options.Begin(s); err != nil {
 			return nil, err
 		} else if !yes {
-			return nil, evidence.Errorf(evidence.Refused, s.Name, "--yes consents", fmt.Errorf("%s would be asked what it shows, and nobody consented; nothing was sent", s.URL))
+			return nil, evidence.Errorf(evidence.Refused, s.Name, "--yes consents",
+				fmt.Errorf("%s would be asked what it shows, and nobody consented; nothing was sent", s.URL))
 		}
 	}
 	prog, err := OpenRemote(p.Workspace, s)
@@ -88,7 +90,8 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	}
 	var uses []consent.VariableUse
 	for _, name := range s.HeaderVariables() {
-		uses = append(uses, consent.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " + s.Name})
+		uses = append(uses, consent.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " +
+			s.Name})
 	}
 	return uses, nil
 }
@@ -98,12 +101,13 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 func isApprovedAs(w *workspace.Workspace, s project.Server) bool {
 	entry, locked := w.Lock.Server(s.Name)
 	approval, ok := w.Approvals.Servers[s.Name]
-	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
+	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) &&
+		evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
 }
 
-// maySend is an error if a header of s would send a variable to a host that nobody agreed
+// requireConsentToSend is an error if a header of s would send a variable to a host that nobody agreed
 // to. Who approved the server on this machine as it is declared agreed to its headers.
-func maySend(w *workspace.Workspace, s project.Server) error {
+func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
 	if isApprovedAs(w, s) {
 		return nil
 	}
@@ -113,7 +117,7 @@ func maySend(w *workspace.Workspace, s project.Server) error {
 	}
 	for _, u := range uses {
 		if w.Host.Getenv(u.Variable) == "" {
-			continue // which is said when the header is made
+			continue // FillHeaders reports a variable that is not set
 		}
 		if err := w.Host.RequireVariableConsent(u); err != nil {
 			return err

@@ -26,8 +26,8 @@ func VersionOf(entry project.ServerLock) (name, version string, kind artifact.Ki
 }
 
 // addRollback adds evidence if what is pinned is an older version of what is locked: a registry
-// that hides newer ones would like that. Where the older one is refused itself, by its
-// status, the refusal says so too.
+// that hides newer versions can cause that. If the older version is refused for its status, the
+// reason of that refusal names the rollback too.
 func (p *Pinning) addRollback() {
 	if p.Result.Before == nil {
 		return

@@ -24,7 +24,7 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 		return nil, err
 	}
 	x := &obtain.Archive{Kind: ledger.Artifact, Floor: floor, Want: project.Facet{Name: name}}
-	err = a.FromRegistry(ctx, x, nil)
+	err = a.ObtainFromRegistry(ctx, x, nil)
 	p.report = append(p.report, x.Report...)
 	if err != nil {
 		return nil, err
@@ -52,24 +52,27 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 	if old := p.Result.Before; old != nil { // the bytes of a version never change
 		if want, ok := old.Artifacts[ref]; ok {
 			p.report = append(p.report, evidence.Compare(
-				evidence.Claim{Subject: ref, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile},
+				evidence.Claim{Subject: ref, Scheme: evidence.FacetTar, Authority: evidence.Lock,
+					Want: []digest.Digest{want}, Where: project.LockFile},
 				evidence.Observed{Digests: []digest.Digest{x.Entry.Integrity}, From: "the contents of the archive"}))
 		}
 	}
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
-	prog, err := program.OpenSource(ctx, p.Workspace, p.Declared, *entry, x.Slot, p.Path, nil)
+	prog, err := program.OpenSource(ctx, p.Workspace,
+		program.Packed{Name: p.Declared.Name, Entry: *entry, Slot: x.Slot}, project.Approval{Path: p.Path})
 	if prog != nil {
 		prog.OwnKey, prog.Artifacts = ref, map[string]digest.Digest{ref: x.Entry.Integrity}
 	}
 	return prog, err
 }
 
-// claimedEvidence compares the tools that a server shows here with what its publisher
+// claimedToolsEvidence compares the tools that a server shows here with what its publisher
 // says that they are. A person who was shown the difference may accept it.
-func claimedEvidence(name string, claimed, shown digest.Digest, answer host.Consent) evidence.Evidence {
-	c := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host.Consent) evidence.Evidence {
+	c := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.APISurface, Authority: evidence.Record,
+		Where: "the registry's record, api_surface"}
 	if !claimed.IsZero() {
 		c.Want = []digest.Digest{claimed}
 	}

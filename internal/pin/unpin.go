@@ -44,8 +44,8 @@ type Restored struct {
 	Was        string // the bytes that it gets back, as FILE.hallmark has them
 }
 
-// consented is an error if nobody consented to what entries get back.
-func (o UnpinOptions) consented(all []clients.Original) error {
+// requireConsent is an error if nobody consented to what entries get back.
+func (o UnpinOptions) requireConsent(all []clients.Original) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -64,7 +64,8 @@ func (o UnpinOptions) consented(all []clients.Original) error {
 		return nil
 	}
 	return evidence.Errorf(evidence.Refused, shown[0].File, "look at it, and consent with --yes",
-		fmt.Errorf("would start what %s says that it started, which came with the project, and nobody consented", clients.OriginalsPath(shown[0].File)))
+		fmt.Errorf("would start what %s says that it started, which came with the project, and nobody consented",
+			clients.OriginalsPath(shown[0].File)))
 }
 
 // Unpinned is what [Unpin] undid for one server.
@@ -101,9 +102,11 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		_, u.Declared = w.Config.Servers[name]
 		if !u.Unlocked && len(u.Restored) == 0 {
 			if !locked && !u.Declared {
-				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name, w.ServerNames())
+				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
+					w.ServerNames())
 			}
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "a client's file elsewhere is named with --config; 'hallmark check' shows what is pinned",
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+				"a client's file elsewhere is named with --config; 'hallmark check' shows what is pinned",
 				errors.New("is not pinned, and no client's file that is known was rewritten for it"))
 		}
 		if u.Unlocked {

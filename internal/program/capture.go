@@ -27,116 +27,121 @@ var captureVersions = [...]string{"2026-07-28", "2025-11-25", "2025-06-18", "202
 
 // captureCapabilities are those of the clients that a surface is captured as: one that can
 // do nothing and one that can do everything, as servers offer tools by what a client can.
-var captureCapabilities = [...]string{`{}`, `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
+var captureCapabilities = [...]string{`{}`,
+	`{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
 
 // captureWidth is how many processes of one server are started at once.
 const captureWidth = 4
 
-// captureAlone is how long the first process has for itself: a server that dies at once, as
+// captureHeadStart is how long the first process has for itself: a server that dies at once, as
 // where a variable that it needs is not set, does so once.
-const captureAlone = 500 * time.Millisecond
+const captureHeadStart = 500 * time.Millisecond
 
-// captureWaits are the pauses before a process that is started alone is tried again: what
+// captureRetryPauses are the pauses before a process that is started alone is tried again: what
 // a killed one held, its descendants may hold a moment longer.
-var captureWaits = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
+var captureRetryPauses = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
 
-// sight is what one process showed one kind of client.
-type sight struct {
+// clientView is what one process of the server showed one kind of client.
+type clientView struct {
 	version string // of the protocol, that was asked for
 	caps    string
 	shown   *surface.Surface // nil: not captured yet
 }
 
 // String says in an error which client it was.
-func (s *sight) String() string {
+func (s *clientView) String() string {
 	if s.caps == captureCapabilities[0] {
 		return "a client of " + s.version + " that can do nothing"
 	}
 	return "a client of " + s.version + " that can do everything"
 }
 
-// Capture starts prog, a process for each client, and joins what they were shown. within is
+// Capture starts the program, a process for each client, and joins what they were shown. timeout is
 // the time that one process may take, 0 a minute. Processes run side by side; if that does
 // not work, as where a server wants a port or a file for itself, one after the other. Once
 // one has died before any answer no other is begun beside those that run, and if all of them
 // die too, none of them alone would have done better.
-func Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, prog *Program, adm policy.Admitted, within time.Duration) (*surface.Surface, error) {
-	var sights []*sight
+func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
+	timeout time.Duration) (*surface.Surface, error) {
+	var views []*clientView
 	for _, version := range captureVersions {
 		for _, caps := range captureCapabilities {
-			sights = append(sights, &sight{version: version, caps: caps})
+			views = append(views, &clientView{version: version, caps: caps})
 		}
 	}
-	defer w.Host.Announce("capturing what %s shows: %d starts", declared.Name, len(sights))()
-	said, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
+	defer w.Host.Announce("capturing what %s shows: %d starts", declared.Name, len(views))()
+	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
 	}
-	defer said.close()
-	prog.stderr = said.child
-	defer func() { prog.stderr = nil }()
-	one := func(ctx context.Context, s *sight) error {
-		process, err := prog.Start(ctx, w.Host, adm, w.Dir, nil)
+	defer output.close()
+	p.stderr = output.child
+	defer func() { p.stderr = nil }()
+	captureOne := func(ctx context.Context, s *clientView) error {
+		process, err := p.Start(ctx, w.Host, adm, w.Dir, nil)
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), declared.Name, "", err)
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(within, time.Minute), errors.New("it took too long"))
+		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, time.Minute), errors.New("it took too long"))
 		defer cancel()
 		listing, _, err := guard.Capture(ctx, process, []byte(s.caps), s.version, declared.Excluded())
 		process.Kill()
 		if err != nil {
 			return &evidence.Error{
-				Subject: declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
-				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; a kind that it cannot list is left out with surface_kinds",
+				Subject: declared.Name, Kind: evidence.Operation,
+				Err: fmt.Errorf("its surface could not be captured: %w", err),
+				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
+					"a kind that it cannot list is left out with surface_kinds",
 			}
 		}
 		if s.shown, err = surface.New(listing); err != nil {
-			return evidence.Errorf(evidence.Validation, declared.Name, "", fmt.Errorf("its surface has no canonical form: %w", err))
+			return evidence.Errorf(evidence.Validation, declared.Name, "",
+				fmt.Errorf("its surface has no canonical form: %w", err))
 		}
 		return nil
 	}
 	var dead deaths
-	group, abreast := errgroup.WithContext(ctx)
+	group, parallel := errgroup.WithContext(ctx)
 	group.SetLimit(captureWidth)
-	for i, s := range sights {
+	for i, s := range views {
 		ended := make(chan struct{})
 		group.Go(func() error {
 			defer close(ended)
 			if dead.first() != nil {
 				return nil
 			}
-			return dead.note(one(abreast, s))
+			return dead.note(captureOne(parallel, s))
 		})
 		if i == 0 {
 			select {
 			case <-ended:
-			case <-time.After(captureAlone):
+			case <-time.After(captureHeadStart):
 			}
 		}
 	}
 	err = group.Wait()
 	if died := dead.first(); died != nil && err == nil {
-		if !slices.ContainsFunc(sights, func(s *sight) bool { return s.shown != nil }) {
-			said.close()
-			died.Detail = said.lastLines()
+		if !slices.ContainsFunc(views, func(s *clientView) bool { return s.shown != nil }) {
+			output.close()
+			died.Detail = output.lastLines()
 			return nil, died
 		}
 		err = died
 	}
 	if evidence.ClassOf(err) == evidence.Operation {
-		for _, s := range sights {
+		for _, s := range views {
 			if s.shown != nil {
 				continue
 			}
-			err := one(ctx, s)
-			for _, wait := range captureWaits {
+			err := captureOne(ctx, s)
+			for _, wait := range captureRetryPauses {
 				if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
 					break
 				}
 				select {
 				case <-ctx.Done():
 				case <-time.After(wait):
-					err = one(ctx, s)
+					err = captureOne(ctx, s)
 				}
 			}
 			if err != nil {
@@ -146,7 +151,7 @@ func Capture(ctx context.Context, w *workspace.Workspace, declared project.Serve
 	} else if err != nil {
 		return nil, err
 	}
-	return joinSights(declared.Name, sights)
+	return joinViews(declared.Name, views)
 }
 
 // deaths keeps the first error of a process that died before any answer.
@@ -175,24 +180,25 @@ func (d *deaths) note(err error) error {
 	return nil
 }
 
-// joinSights is the union of what was shown. What two clients were shown under one name must be
+// joinViews is the union of what was shown. What two clients were shown under one name must be
 // the same: a lock holds one digest of it.
-func joinSights(server string, sights []*sight) (*surface.Surface, error) {
-	seen := sights[0].shown
-	for i, s := range sights[1:] {
+func joinViews(server string, views []*clientView) (*surface.Surface, error) {
+	seen := views[0].shown
+	for i, s := range views[1:] {
 		more, err := surface.Union(seen, s.shown)
 		if err == nil {
 			seen = more
 			continue
 		}
-		other := sights[0]
-		for _, o := range sights[:i+1] {
+		other := views[0]
+		for _, o := range views[:i+1] {
 			if _, differs := surface.Union(o.shown, s.shown); differs != nil {
 				other = o
 				break
 			}
 		}
-		return nil, evidence.Errorf(evidence.Drift, server, "a surface that differs at each start, or by the client's protocol, cannot be pinned",
+		return nil, evidence.Errorf(evidence.Drift, server,
+			"a surface that differs at each start, or by the client's protocol, cannot be pinned",
 			errors.Join(errors.New("two starts showed different items"), err, fmt.Errorf("to %s and to %s", other, s)))
 	}
 	return seen, nil

@@ -62,7 +62,8 @@ func TestJoin(t *testing.T) {
 		var l surface.Listing
 		for _, tool := range tools {
 			name, text, _ := strings.Cut(tool, ":")
-			data, err := json.Marshal(map[string]any{"name": name, "description": text, "inputSchema": map[string]string{"type": "object"}})
+			data, err := json.Marshal(map[string]any{"name": name, "description": text,
+				"inputSchema": map[string]string{"type": "object"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,21 +75,21 @@ func TestJoin(t *testing.T) {
 		}
 		return s
 	}
-	all := func(last ...string) []*sight {
-		return []*sight{
+	all := func(last ...string) []*clientView {
+		return []*clientView{
 			{version: "2026-07-28", caps: "{}", shown: shown("a:one")},
 			{version: "2025-11-25", caps: "{}", shown: shown("a:one", "b:two")},
 			{version: "2024-11-05", caps: `{"roots":{}}`, shown: shown(last...)},
 		}
 	}
-	got, err := joinSights("notes", all("c:three"))
+	got, err := joinViews("notes", all("c:three"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := shown("a:one", "b:two", "c:three"); string(got.Canonical()) != string(want.Canonical()) {
 		t.Errorf("the union is %s, want %s", got.Canonical(), want.Canonical())
 	}
-	_, err = joinSights("notes", all("b:other"))
+	_, err = joinViews("notes", all("b:other"))
 	var problem *evidence.Error
 	if !errors.As(err, &problem) || problem.Class() != evidence.Drift {
 		t.Fatalf("two descriptions of one tool: %v", err)

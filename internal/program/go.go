@@ -52,30 +52,33 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 	rt := *p.Runtime
 	rt.Digest = sum
 	p.Runtime = &rt
-	claim := evidence.Claim{Subject: root, Scheme: evidence.Tree, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	claim := evidence.Claim{Subject: root, Scheme: evidence.Tree, Authority: evidence.Machine,
+		Where: "what was approved on this machine"}
 	if approved != nil {
 		claim.Want = []digest.Digest{approved.Digest}
 	}
-	p.Report = append(p.Report, evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: "the toolchain " + rt.Version}))
+	p.Report = append(p.Report, evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: "the toolchain " + rt.Version}))
 	return nil
 }
 
 // openToolchain is what builds, on this machine, the program of a server. What was approved is
 // not looked at before it is needed: where the program is in the store nothing is built.
-func openToolchain(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime) (*Program, error) {
-	p := &Program{Server: name, Path: path, Runtime: approved}
-	if approved != nil {
+func openToolchain(ctx context.Context, w *workspace.Workspace,
+	name string, approval project.Approval) (*Program, error) {
+	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
+	if approval.Runtime != nil {
 		return p, nil
 	}
 	var err error
-	if p.Runtime, err = tool.FindGo(ctx, w, path); err != nil {
+	if p.Runtime, err = tool.FindGo(ctx, w, approval.Path); err != nil {
 		return p, err
 	}
 	return p, p.UseToolchain(ctx, nil)
 }
 
-// onProgram makes p run the program that was built into a slot.
-func (p *Program) onProgram(slot *store.Slot, entry string, args, variables []string) error {
+// useBuiltProgram makes p run the program that was built into a slot.
+func (p *Program) useBuiltProgram(slot *store.Slot, e project.ServerLock) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
 	if p.Executable, err = guard.OpenImage(file); err != nil {
@@ -83,9 +86,10 @@ func (p *Program) onProgram(slot *store.Slot, entry string, args, variables []st
 	}
 	// The tree has one file, and what is run must be the one that the audit read.
 	p.AddSubject(evidence.Claim{
-		Subject: file, Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
+		Subject: file, Scheme: evidence.File, Authority: evidence.Lock,
+		Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
 	}, p.Executable.Observed())
-	p.Args = append([]string{cmp.Or(path.Base(entry), p.Server)}, args...)
-	p.onTree(slot, project.EngineGo, variables)
+	p.Args = append([]string{cmp.Or(path.Base(e.Entry), p.Server)}, e.Arguments...)
+	p.useTree(slot, project.EngineGo, e.Variables)
 	return nil
 }

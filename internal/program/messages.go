@@ -42,11 +42,12 @@ func newMessages(w io.Writer, server string) (*messages, error) {
 		return nil, err
 	}
 	m := &messages{name: server, child: child, read: read, ended: make(chan struct{})}
-	go m.pass(w)
+	go m.relay(w)
 	return m, nil
 }
 
-func (m *messages) pass(w io.Writer) {
+// relay prints each line once, until the pipe is closed.
+func (m *messages) relay(w io.Writer) {
 	defer close(m.ended)
 	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
 	for in := bufio.NewReaderSize(m.read, maxMessage); ; {
@@ -59,7 +60,8 @@ func (m *messages) pass(w io.Writer) {
 			m.last.Write(line)
 			m.mu.Unlock()
 			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
-			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text)) // nobody could be told of an error
+			// an error here could not be reported anywhere
+			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text))
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return
@@ -93,6 +95,7 @@ type tail struct{ kept []byte }
 
 const tailSize = 4 << 10
 
+// Write keeps the end of p, and never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[max(0, n-tailSize):]

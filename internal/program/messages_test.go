@@ -20,7 +20,8 @@ func TestMessages(t *testing.T) {
 	}
 	fmt.Fprint(m.child, strings.Repeat("x", maxMessage+1)+"\nthe end")
 	m.close()
-	want := "  srv says: no key\n  srv says:     at main\n  srv says: \\x1b[2Jhidden\n  srv says: " + strings.Repeat("x", maxMessage) + "\n  srv says: x\n  srv says: the end\n"
+	want := "  srv says: no key\n  srv says:     at main\n  srv says: \\x1b[2Jhidden\n  srv says: " +
+		strings.Repeat("x", maxMessage) + "\n  srv says: x\n  srv says: the end\n"
 	if out.String() != want {
 		t.Errorf("%.200q", out.String())
 	}

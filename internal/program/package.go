@@ -22,29 +22,34 @@ import (
 )
 
 // OpenPackageRuntime opens the interpreter, or finds the compiler, on this machine for the
-// package of a server.
-// approved may be nil.
-func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine, path string, approved *project.Runtime) (*Program, error) {
+// package of a server. Of approval it uses the path that is searched, and the runtime that was
+// approved; without one the runtime is found in the path.
+func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine string,
+	approval project.Approval) (*Program, error) {
 	switch engine {
 	case project.EngineNPM:
-		return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindNode(ctx, w, path) })
+		return openInterpreter(ctx, w, name, approval, tool.FindNode)
 	case project.EngineGo:
-		return openToolchain(ctx, w, name, path, approved)
+		return openToolchain(ctx, w, name, approval)
 	}
-	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindPython(ctx, w, path) })
+	return openInterpreter(ctx, w, name, approval, tool.FindPython)
 }
 
-// interpreter opens the one that was approved, or else finds one.
-func interpreter(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*Program, error) {
-	p := &Program{Server: name, Path: path}
-	rt := approved
+// findRuntime finds an interpreter in path and asks it what it is.
+type findRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
+
+// openInterpreter opens the interpreter that was approved, or else the one that find finds.
+func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
+	find findRuntime) (*Program, error) {
+	p := &Program{Server: name, Path: approval.Path}
+	rt := approval.Runtime
 	if rt == nil {
 		var err error
-		if rt, err = find(ctx, path); err != nil {
+		if rt, err = find(ctx, w, approval.Path); err != nil {
 			return p, err
 		}
 	}
-	if _, err := tool.InterpreterFor(w, name, rt.Path, rt.Path); err != nil { // it is started by this path
+	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
 		return p, err
 	}
 	image, err := guard.OpenImage(rt.Path)
@@ -52,42 +57,46 @@ func interpreter(ctx context.Context, w *workspace.Workspace, name, path string,
 		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
 	}
 	p.Executable = image
-	p.UseRuntime(image, rt.Version, approved)
+	p.UseRuntime(image, rt.Version, approval.Runtime)
 	return p, nil
 }
 
-// onSlot makes p run the entry script of a package from a slot of the store.
-func (p *Program) onSlot(slot *store.Slot, entry, home string, args, variables []string) error {
+// useNodePackage makes p run the entry script of a package from a slot of the store.
+func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
-		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME", err)
+		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME",
+			err)
 	}
-	if !filepath.IsLocal(filepath.FromSlash(entry)) {
-		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", entry))
+	if !filepath.IsLocal(filepath.FromSlash(e.Entry)) {
+		return evidence.Errorf(evidence.Validation, p.Server, "",
+			fmt.Errorf("entry %+q lies outside the package", e.Entry))
 	}
-	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
-	p.onTree(slot, project.EngineNPM, variables)
+	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(e.Entry))},
+		e.Arguments...)
+	p.useTree(slot, project.EngineNPM, e.Variables)
 	return nil
 }
 
-// onTree makes the tree of a slot one of the subjects that must be admitted.
-func (p *Program) onTree(slot *store.Slot, engine string, variables []string) {
+// useTree makes the tree of a slot one of the subjects that must be admitted.
+func (p *Program) useTree(slot *store.Slot, engine string, variables []string) {
 	p.Variables = variables
-	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server, closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
+	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server,
+		closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
 }
 
-// OnPackage makes p start the package of a lock entry from a slot of the store.
-func (p *Program) OnPackage(slot *store.Slot, e project.ServerLock, home string) error {
+// UsePackage makes p start the package of a lock entry from a slot of the store.
+func (p *Program) UsePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	switch e.Source {
 	case "npm":
-		return p.onSlot(slot, e.Entry, home, e.Arguments, e.Variables)
+		return p.useNodePackage(slot, e, home)
 	case "go":
-		return p.onProgram(slot, e.Entry, e.Arguments, e.Variables)
+		return p.useBuiltProgram(slot, e)
 	}
 	name := e.Ref
 	if ref, err := artifact.Parse(e.Ref); err == nil {
 		name = ref.Name()
 	}
-	p.onSite(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
+	p.usePythonPackage(slot, e, name)
 	return nil
 }
 
@@ -113,8 +122,8 @@ func noModulesAbove(runtime, slot, home string) error {
 	return nil
 }
 
-// admit judges a report and gives the admission that storing and starting need.
-type admit func(report evidence.Report) (policy.Admitted, error)
+// JudgeFunc judges a report and gives the admission that storing and starting need.
+type JudgeFunc func(report evidence.Report) (policy.Admitted, error)
 
 // Installed is a package in the store, with all the evidence of how it got there.
 type Installed struct {
@@ -134,7 +143,10 @@ func AuditSlot(ctx context.Context, s *store.Store, server, platform string, wan
 		return nil, err
 	}
 	// The file that differs says more than the tree that holds it.
-	slices.SortStableFunc(report, func(a, b evidence.Evidence) int { return cmp.Compare(schemeOrder(a), schemeOrder(b)) })
+	slices.SortStableFunc(report, func(a,
+		b evidence.Evidence) int {
+		return cmp.Compare(schemeOrder(a), schemeOrder(b))
+	})
 	return &Installed{slot, report}, nil
 }
 
@@ -150,8 +162,8 @@ func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in 
 	}
 }
 
-// MadeEvidence compares a tree with the one that this machine made of the closure before.
-func MadeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
+// OwnTreeEvidence compares a tree with the one that this machine made of the closure before.
+func OwnTreeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
 	return evidence.Compare(c, o)
 }
@@ -163,8 +175,8 @@ func schemeOrder(e evidence.Evidence) int {
 	return 1
 }
 
-// Installation is what to install.
-type Installation struct {
+// InstallRequest is what to install.
+type InstallRequest struct {
 	Server   string
 	Platform string
 	Closure  *project.Closure
@@ -179,7 +191,8 @@ type Installation struct {
 
 // Install fetches a closure, has the evidence judged, lets it be unpacked and puts the
 // tree into the store.
-func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Installation, judge admit) (*Installed, error) {
+func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in InstallRequest,
+	judge JudgeFunc) (*Installed, error) {
 	// The interpreter is asked which packages it needs: not before it was judged.
 	if _, err := judge(nil); err != nil {
 		return nil, err
@@ -189,7 +202,8 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return nil, err
 	}
 	defer work.Discard()
-	t, err := closure.FetchClosure(ctx, w.Host, in.Closure, in.Runtime, in.Where, work.Dir())
+	order := closure.Order{Closure: in.Closure, Runtime: in.Runtime, Where: in.Where}
+	t, err := closure.Fetch(ctx, w.Host, order, work.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +224,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	defer st.Discard()
-	if err := closure.InstallClosure(ctx, w.Host, in.Closure, t, in.Runtime, st); err != nil {
+	if err := closure.Install(ctx, w.Host, order, t, st); err != nil {
 		return out, err
 	}
 	observed, err := st.Measure(ctx)
@@ -218,14 +232,15 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	claim := evidence.Claim{
-		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock, Where: project.LockFile,
+		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
+		Where: project.LockFile,
 	}
 	if !in.Want.IsZero() {
 		claim.Want = []digest.Digest{in.Want}
 	}
 	out.Report = append(out.Report, evidence.Compare(claim, observed))
 	if !in.Made.IsZero() {
-		out.Report = append(out.Report, MadeEvidence(claim, in.Made, observed))
+		out.Report = append(out.Report, OwnTreeEvidence(claim, in.Made, observed))
 	}
 	adm, err := judge(out.Report)
 	if err != nil {

@@ -27,7 +27,8 @@ func TestModulesAbove(t *testing.T) {
 		}
 		for _, runtime := range []string{"node", "bun", "deno"} {
 			err := noModulesAbove(runtime, slot, filepath.Join(top, "home"))
-			if want := runtime + " would load modules from " + dir + ", which nobody verified"; err == nil || err.Error() != want {
+			if want := runtime + " would load modules from " + dir + ", which nobody verified"; err == nil ||
+				err.Error() != want {
 				t.Errorf("%s, %s: %v", runtime, place, err)
 			}
 		}

@@ -1,5 +1,7 @@
-// Package program is a locked server as something that can be started, and what it shows when
-// it is.
+// Package program makes a server startable: it opens the images that run, compares them with what is
+// locked and approved, fixes the command line and the environment, and starts the process if an
+// admission of package policy permits it. It installs packages into the store, and captures the
+// surface that a server shows, with one start for each kind of client.
 package program
 
 import (
@@ -49,7 +51,7 @@ func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 }
 
 // Program is a server that can be started: the open images, their evidence and the
-// command line. Its images stay open until close.
+// command line. Its images stay open until [Program.Close].
 type Program struct {
 	Server           string
 	Executable       *guard.Image
@@ -65,10 +67,11 @@ type Program struct {
 	Artifacts        map[string]digest.Digest // of the project's own files: what a lock records
 	OwnKey           string                   // the key in artifacts of what the server itself is
 	Runtime          *project.Runtime         // of this machine, if one is used
-	Remote           *guard.Remote            // in place of exe and all of its
+	Remote           *guard.Remote            // reached by a URL, in place of all images
 	stderr           *os.File                 // of its processes; nil is this process's own
 }
 
+// Close closes the images of p.
 func (p *Program) Close() {
 	for _, m := range []*guard.Image{p.Executable, p.Interpreter} {
 		if m != nil {
@@ -98,15 +101,15 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 	p.Artifacts[key] = o.SHA256()
 }
 
-// UseRuntime makes m, found at path, the interpreter of this machine and compares it
-// with the one that was approved.
+// UseRuntime makes m the interpreter of this machine and compares it with the one that was
+// approved; nil means that none was.
 func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
 	c := evidence.Claim{
 		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
 		Where: "what was approved on this machine",
 	}
-	if approved != nil { // whatever its path: a link may lead elsewhere now
+	if approved != nil { // compared whatever its path is: a link may lead elsewhere now
 		c.Want = []digest.Digest{approved.Digest}
 	}
 	p.AddSubject(c, m.Observed())
@@ -116,14 +119,15 @@ func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.R
 // run, and seen are the files that were hashed as they were opened, by path: they are judged
 // by that reading and no other. exe is "" where command is a launcher that is not started
 // itself, as the lock holds what it would: then it is what command resolves to through path.
-func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, seen map[string]evidence.Observed) (report evidence.Report) {
+func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string,
+	seen map[string]evidence.Observed) (report evidence.Report) {
 	if s.Verify == nil {
 		return nil
 	}
 	chain, err := "", error(nil)
 	if named, missing := w.FindCommand(s.Command, path); missing == nil {
 		if chain = linkChain(named); exe == "" {
-			exe, chain = ResolveClaimed(w, named)
+			exe, chain = ResolveVerifyPath(w, named)
 		}
 	} else if exe == "" {
 		exe, err = s.Command, missing
@@ -141,7 +145,7 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, 
 		claim.Subject, claim.Want = exe, []digest.Digest{c.Want}
 		through, failed := chain, err
 		if c.Path != "" {
-			claim.Subject, through = ResolveClaimed(w, c.Path)
+			claim.Subject, through = ResolveVerifyPath(w, c.Path)
 			failed = nil
 		}
 		o, ok := seen[claim.Subject]
@@ -159,9 +163,9 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, 
 	return report
 }
 
-// ResolveClaimed resolves the path of a verify block, relative to the project, and the links that
+// ResolveVerifyPath resolves the path of a verify block, relative to the project, and the links that
 // lead from it to the file.
-func ResolveClaimed(w *workspace.Workspace, name string) (file, chain string) {
+func ResolveVerifyPath(w *workspace.Workspace, name string) (file, chain string) {
 	if !filepath.IsAbs(name) {
 		name = w.Path(filepath.FromSlash(name))
 	}
@@ -206,10 +210,11 @@ func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
 }
 
-// PassedVariables are the variables that every server gets.
-func PassedVariables() []string {
+// CommonVariables are the variables that every server gets.
+func CommonVariables() []string {
 	if runtime.GOOS == "windows" {
-		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "LANG"}
+		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP",
+			"TMP", "LANG"}
 	}
 	return []string{"HOME", "USER", "LANG", "TMPDIR"}
 }
@@ -219,15 +224,16 @@ func PassedVariables() []string {
 // compares no digest that anybody here could rely on.
 func isUserSetting(name string) bool {
 	upper := strings.ToUpper(name)
-	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"}, upper) ||
+	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"},
+		upper) ||
 		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
 }
 
-// environment is all that the server gets: the common variables, PATH as it was fixed,
+// buildEnvironment is all that the server gets: the common variables, PATH as it was fixed,
 // those that are declared, and last what keeps its runtime from code that nobody verified.
-func (p *Program) environment(getenv func(string) string, environ []string) ([]string, error) {
+func (p *Program) buildEnvironment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.Path}
-	for _, name := range append(PassedVariables(), p.Variables...) {
+	for _, name := range append(CommonVariables(), p.Variables...) {
 		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
 			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
 				fmt.Errorf("the variable %s changes what code is loaded", name))
@@ -245,25 +251,29 @@ func (p *Program) environment(getenv func(string) string, environ []string) ([]s
 			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
 				fmt.Errorf("the variable %s is the user's to set", surface.Escape(name)))
 		}
-		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.Values[name])
+		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }),
+			name+"="+p.Values[name])
 	}
 	return append(env, p.RuntimeVariables...), nil
 }
 
 // Start runs the program in dir, the project's, if adm permits all of it: a server must
 // not find other files because its client was started elsewhere.
-func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string, more []string) (*guard.Process, error) {
+func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string,
+	more []string) (*guard.Process, error) {
 	if p.Remote != nil {
 		if len(more) > 0 {
-			return nil, evidence.Errorf(evidence.Validation, p.Server, "", errors.New("a server that is reached by its URL takes no arguments"))
+			return nil, evidence.Errorf(evidence.Validation, p.Server, "",
+				errors.New("a server that is reached by its URL takes no arguments"))
 		}
 		return guard.Connect(ctx, adm, p.Subjects[0], *p.Remote)
 	}
-	env, err := p.environment(h.Getenv, h.Environ)
+	env, err := p.buildEnvironment(h.Getenv, h.Environ)
 	if err != nil {
 		return nil, err
 	}
 	return guard.Exec(ctx, adm, p.Subjects, guard.Command{
-		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...), Env: env, Dir: dir, Stderr: p.stderr,
+		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...),
+		Env: env, Dir: dir, Stderr: p.stderr,
 	})
 }

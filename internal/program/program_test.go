@@ -19,8 +19,9 @@ func TestEnvironmentOfFacet(t *testing.T) {
 		"HOME": false, "DOCKER_HOST": false, "DOCKER_CONFIG": false, "CONTAINER_HOST": false, "XDG_CONFIG_HOME": false,
 	} {
 		p := &Program{Server: "s", Path: "/bin", Values: map[string]string{name: "value"}}
-		env, err := p.environment(getenv, environ)
-		if allowed != (err == nil) || allowed != slices.Contains(env, name+"=value") || err != nil && evidence.ClassOf(err) != evidence.Refused {
+		env, err := p.buildEnvironment(getenv, environ)
+		if allowed != (err == nil) || allowed != slices.Contains(env, name+"=value") || err != nil &&
+			evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: %v, %q", name, err, env)
 		}
 		if slices.Contains(env, "SECRET=x") {

@@ -18,11 +18,19 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// OpenSource makes the entry of a server startable from a slot of the store, by the
-// runtime that its server.json names. approved may be nil.
-func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, slot *store.Slot, path string, approved *project.Runtime) (*Program, error) {
+// Packed is a server that is packed from source: how it is locked, and where its files lie.
+type Packed struct {
+	Name  string
+	Entry project.ServerLock
+	Slot  *store.Slot
+}
+
+// OpenSource makes a server startable from a slot of the store, by the runtime that its
+// server.json names. Of approval it uses what [OpenSourceRuntime] does.
+func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval project.Approval) (*Program, error) {
+	entry, slot := s.Entry, s.Slot
 	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
-	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, path, approved)
+	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval)
 	if err != nil {
 		return p, err
 	}
@@ -31,21 +39,24 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, e
 			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 		}
 		if _, _, script := p.Executable.Interpreter(); script {
-			return p, evidence.Errorf(evidence.Refused, s.Name, "tell its publisher", errors.New("its runtime is binary, and its entry is a script"))
+			return p, evidence.Errorf(evidence.Refused, s.Name, "tell its publisher",
+				errors.New("its runtime is binary, and its entry is a script"))
 		}
 		p.AddSubject(evidence.Claim{
-			Subject: facet.MemberSubject(entry.Ref, entry.Entry), Scheme: evidence.File, Authority: evidence.Sidecar, Want: []digest.Digest{slot.Assets[entry.Entry]},
+			Subject: facet.MemberSubject(entry.Ref, entry.Entry), Scheme: evidence.File, Authority: evidence.Sidecar,
+			Want: []digest.Digest{slot.Assets[entry.Entry]},
 		}, p.Executable.Observed())
 		p.Args = []string{entry.Entry}
 	} else {
 		if entry.Runtime != "python" {
 			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
-				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
+				return p, evidence.Errorf(evidence.Refused, s.Name,
+					"move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}
-		p.Args = append(runtimes[entry.Runtime].starts(), file)
-		p.Args[0] = p.Executable.Path() // by its name it would look for itself in PATH
-		p.RuntimeVariables = runtimes[entry.Runtime].set
+		p.Args = append(runtimes[entry.Runtime].commandLine(), file)
+		p.Args[0] = p.Executable.Path() // under its bare name it would look for itself in PATH
+		p.RuntimeVariables = runtimes[entry.Runtime].variables
 	}
 	p.Args = append(p.Args, entry.Arguments...)
 	p.Variables = entry.Variables
@@ -54,29 +65,29 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, e
 }
 
 // OpenSourceRuntime opens the interpreter on this machine for a runtime; there is none for a
-// binary.
-func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime, path string, approved *project.Runtime) (*Program, error) {
+// binary. Of approval it uses the path that is searched, and the runtime that was approved;
+// without one the runtime is found in the path.
+func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
+	approval project.Approval) (*Program, error) {
 	if runtime == facet.RuntimeBinary {
-		return &Program{Server: name, Path: path}, nil
+		return &Program{Server: name, Path: approval.Path}, nil
 	}
 	r, ok := runtimes[runtime]
 	if !ok {
 		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
 	}
-	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) {
-		return askRuntime(ctx, w, path, r)
-	})
+	return openInterpreter(ctx, w, name, approval, r.find)
 }
 
 // sourceRuntime is an interpreter of servers that are packed from source.
 type sourceRuntime struct {
-	commands []string // the first of these in PATH
-	probe    []string // makes it print its own executable and its version, a line each
-	words    []string // the command line before the entry: nothing is loaded from elsewhere
-	set      []string // variables, to the same end: "NAME=VALUE"
+	commands  []string // the first of these in PATH
+	probe     []string // makes it print its own executable and its version, a line each
+	words     []string // the command line before the entry: nothing is loaded from elsewhere
+	variables []string // variables, to the same end: "NAME=VALUE"
 }
 
-func (r sourceRuntime) starts() []string { return append([]string{r.commands[0]}, r.words...) }
+func (r sourceRuntime) commandLine() []string { return append([]string{r.commands[0]}, r.words...) }
 
 // runtimes by what server.json calls them. Dependencies are part of the archive: what is
 // missing there is not looked for in the environment, and not fetched.
@@ -85,33 +96,40 @@ var runtimes = map[string]sourceRuntime{
 		commands: []string{"node"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.node`},
 	},
 	"python": {
-		commands: []string{"python3", "python"}, probe: []string{"-I", "-B", "-c", "import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
+		commands: []string{"python3", "python"},
+		probe: []string{"-I", "-B", "-c",
+			"import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
 		words: []string{"-E", "-s", "-S", "-B"},
 	},
 	"bun": {
-		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p", `process.execPath + "\n" + process.versions.bun`},
-		words: []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
-		set:   []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
+		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p",
+			`process.execPath + "\n" + process.versions.bun`},
+		// a bunfig.toml names code to load first
+		words:     []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"},
+		variables: []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
 	},
 	"deno": {
-		commands: []string{"deno"}, probe: []string{"eval", "--no-config", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
-		words: []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
-		set:   []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
+		commands: []string{"deno"}, probe: []string{"eval", "--no-config",
+			`console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
+		words:     []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
+		variables: []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
 	},
 }
 
-// askRuntime asks the interpreter in path for its own executable and version: what stands
+// find asks the interpreter in path for its own executable and version: what stands
 // in PATH may be a shim.
-func askRuntime(ctx context.Context, w *workspace.Workspace, path string, r sourceRuntime) (*project.Runtime, error) {
+func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
 	found, err := tool.FindAskable(w, path, "install it: the server is started by it", r.commands...)
 	if err != nil {
 		return nil, err
 	}
-	said, err := tool.Ask(ctx, w.Host, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)
+	answer, err := tool.Ask(ctx, w.Host, tool.Question{
+		Path: found, Set: append([]string{"PATH=" + path}, r.variables...), Args: r.probe,
+	})
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
 	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
 	if r.commands[0] == "python3" {
 		major = strings.TrimSpace(version)

@@ -101,13 +101,13 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	for _, c := range block.Claims {
 		var file, chain string
 		if c.Path != "" {
-			file, chain = program.ResolveClaimed(w, c.Path)
+			file, chain = program.ResolveVerifyPath(w, c.Path)
 		} else {
 			found, err := w.FindCommand(s.Command, h.Getenv("PATH"))
 			if err != nil {
 				return nil, err
 			}
-			file, chain = program.ResolveClaimed(w, found)
+			file, chain = program.ResolveVerifyPath(w, found)
 		}
 		o, err := program.HashFile(file, c.Want.Algorithm())
 		if err != nil {

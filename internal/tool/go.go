@@ -17,21 +17,32 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// RunGo runs the go command in dir, of ours, and gives what it prints. settings come
-// after what tool lets through.
-func RunGo(ctx context.Context, h *host.Host, tool foreign.Tool, bin, dir, subject string, settings []string, args ...string) ([]byte, error) {
+// GoCommand is one run of the go command.
+type GoCommand struct {
+	Tool     foreign.Tool // decides which of the user's variables pass
+	Path     string       // of go itself
+	Dir      string       // a directory of Hallmark's own to run it in
+	Subject  string       // of errors
+	Settings []string     // variables, set after those that Tool lets pass
+	Args     []string
+}
+
+// RunGo runs the go command and returns what it prints.
+func RunGo(ctx context.Context, h *host.Host, c GoCommand) ([]byte, error) {
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: tool, Path: bin, Args: args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ,
-		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=", "GIT_TERMINAL_PROMPT=0"}, settings...),
+		Tool: c.Tool, Path: c.Path, Args: c.Args, Dir: c.Dir, Checkout: Checkout(h), Environ: h.Environ,
+		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=",
+			"GIT_TERMINAL_PROMPT=0"}, c.Settings...),
 	})
 	if err == nil || ctx.Err() != nil {
 		return out.Stdout, context.Cause(ctx)
 	}
-	kind, said := evidence.Operation, append(slices.Clone(out.Messages), out.Stdout...)
-	if bytes.Contains(said, []byte("checksum mismatch")) {
+	kind, output := evidence.Operation, append(slices.Clone(out.Messages), out.Stdout...)
+	if bytes.Contains(output, []byte("checksum mismatch")) {
 		kind = evidence.Integrity // found by go itself, before the bytes were ours to hash
 	}
-	return out.Stdout, &evidence.Error{Subject: subject, Kind: kind, Err: fmt.Errorf("go %s: %w", args[0], err), Detail: OutputDetail("go", out.Messages)}
+	return out.Stdout, &evidence.Error{Subject: c.Subject, Kind: kind, Err: fmt.Errorf("go %s: %w", c.Args[0], err),
+		Detail: OutputDetail("go", out.Messages)}
 }
 
 // FindGo asks the go in path for its version and for the root of its toolchain.
@@ -45,13 +56,17 @@ func FindGo(ctx context.Context, w *workspace.Workspace, path string) (*project.
 	if err != nil {
 		return nil, NotFoundError(err, "go", "install Go")
 	}
-	out, err := RunGo(ctx, w.Host, foreign.Question, found, dir, found, []string{"PATH=" + path, "GOENV=off"}, "env", "-json", "GOROOT", "GOVERSION")
+	out, err := RunGo(ctx, w.Host, GoCommand{
+		Tool: foreign.Question, Path: found, Dir: dir, Subject: found,
+		Settings: []string{"PATH=" + path, "GOENV=off"}, Args: []string{"env", "-json", "GOROOT", "GOVERSION"},
+	})
 	if err != nil {
 		return nil, err
 	}
-	var said struct{ GOROOT, GOVERSION string }
-	if err := json.Unmarshal(out, &said); err != nil || !filepath.IsAbs(said.GOROOT) || !strings.HasPrefix(said.GOVERSION, "go") {
+	var answer struct{ GOROOT, GOVERSION string }
+	if err := json.Unmarshal(out, &answer); err != nil || !filepath.IsAbs(answer.GOROOT) ||
+		!strings.HasPrefix(answer.GOVERSION, "go") {
 		return nil, evidence.Errorf(evidence.Operation, found, "", errors.Join(errors.New("is no go"), err))
 	}
-	return &project.Runtime{Path: said.GOROOT, Version: said.GOVERSION}, nil
+	return &project.Runtime{Path: answer.GOROOT, Version: answer.GOVERSION}, nil
 }

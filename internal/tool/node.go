@@ -18,11 +18,14 @@ func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*projec
 	if err != nil {
 		return nil, err
 	}
-	said, err := Ask(ctx, w.Host, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)
+	answer, err := Ask(ctx, w.Host, Question{
+		Path: found, Set: []string{"PATH=" + path},
+		Args: []string{"-p", `process.execPath + "\n" + process.versions.node`},
+	})
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
 	major, _, ok2 := strings.Cut(strings.TrimSpace(version), ".")
 	if !ok || !ok2 || !filepath.IsAbs(exe) {
 		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not Node.js"))

@@ -14,10 +14,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// askPython says which python this is and chooses, of the packages that it is given, the
+// pythonProbe says which python this is and chooses, of the packages that it is given, the
 // wheel of each that it would install: "" where the marker leaves the package out, null
 // where no wheel fits. Rules and platform are those of the library that pip itself uses.
-const askPython = `
+const pythonProbe = `
 import importlib, json, os, sys
 for base in ("pip._vendor.packaging", "packaging"):
     try:
@@ -48,22 +48,24 @@ print(json.dumps({"path": os.path.realpath(sys.executable), "tag": str(supported
     "version": "%d.%d" % sys.version_info[:2], "chosen": [choose(p) for p in json.load(sys.stdin)]}))
 `
 
-// pythonAnswer is what askPython prints.
-type pythonAnswer struct {
+// PythonAnswer is what pythonProbe prints.
+type PythonAnswer struct {
 	Path    string    `json:"path"`
 	Tag     string    `json:"tag"`
 	Version string    `json:"version"`
 	Chosen  []*string `json:"chosen"`
 }
 
-// PythonPackage is a package that askPython chooses a wheel of.
+// PythonPackage is a package that a python chooses a wheel of.
 type PythonPackage struct {
 	Marker string   `json:"marker"`
 	Wheels []string `json:"wheels"`
 }
 
-func AskPython(ctx context.Context, h *host.Host, python, path string, packages []PythonPackage) (*pythonAnswer, error) {
-	fault := func(err error) (*pythonAnswer, error) {
+// AskPython asks a python for its path and version, and which wheel of each package it would install.
+func AskPython(ctx context.Context, h *host.Host, python,
+	path string, packages []PythonPackage) (*PythonAnswer, error) {
+	fault := func(err error) (*PythonAnswer, error) {
 		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)
 	}
 	if packages == nil {
@@ -73,12 +75,15 @@ func AskPython(ctx context.Context, h *host.Host, python, path string, packages 
 	if err != nil {
 		return nil, err
 	}
-	said, err := Ask(ctx, h, python, []string{"PATH=" + path}, string(in), "-I", "-B", "-c", askPython)
+	result, err := Ask(ctx, h, Question{
+		Path: python, Set: []string{"PATH=" + path}, Stdin: string(in), Args: []string{"-I", "-B", "-c", pythonProbe},
+	})
 	if err != nil {
-		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(said.Messages))))
+		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(result.Messages))))
 	}
-	a := new(pythonAnswer)
-	if err := json.Unmarshal(said.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
+	a := new(PythonAnswer)
+	if err := json.Unmarshal(result.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" ||
+		len(a.Chosen) != len(packages) {
 		return fault(errors.Join(errors.New("is no python"), err))
 	}
 	return a, nil

@@ -1,4 +1,7 @@
-// Package tool finds the interpreters and tools of the user, and asks them what they are.
+// Package tool finds the interpreters and package managers of the user (node, python, go, npm, uv,
+// pip), behind the shims of version managers too, and asks them for their own path and version. It
+// refuses to start one that lies in the checkout, or that takes its library from there. Programs
+// run through package foreign, in a directory of Hallmark's own and with a home of their own.
 package tool
 
 import (
@@ -23,10 +26,11 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 })
 
-// OutputDetail is what a program said, for the detail of an error.
-func OutputDetail(program string, said []byte) string {
+// OutputDetail formats what a program printed, for the detail of an error. Lines of npm's about
+// its own code are left out.
+func OutputDetail(program string, output []byte) string {
 	var detail strings.Builder
-	for line := range strings.Lines(string(said)) {
+	for line := range strings.Lines(string(output)) {
 		if noise().MatchString(line) {
 			continue
 		}
@@ -45,8 +49,8 @@ func WorkDir(h *host.Host, pattern string) (dir string, remove func(), err error
 	return foreign.MakeDir(parent, pattern)
 }
 
-// CacheDir is the directory of ours in which a tool keeps what can be fetched again; dir if the
-// host has no place for it.
+// CacheDir is the directory below Hallmark's cache in which a tool keeps what can be fetched again,
+// or one below dir if the host has no cache.
 func CacheDir(h *host.Host, tool, dir string) string {
 	if h.Places.Cache == "" {
 		return filepath.Join(dir, "cache")
@@ -54,11 +58,12 @@ func CacheDir(h *host.Host, tool, dir string) string {
 	return filepath.Join(h.Places.Cache, tool)
 }
 
-// Checkout is that of the project which a flow is for.
+// Checkout is the checkout that the host's directory lies in: programs inside it are not started.
 func Checkout(h *host.Host) foreign.Checkout {
 	return foreign.FindCheckout(h.Dir, home(h))
 }
 
+// home is the user's home directory.
 func home(h *host.Host) string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
 
 // Find finds a program of the user's in PATH, and behind a version manager's shim: a
@@ -71,8 +76,8 @@ func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
 	return foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
 }
 
-// NotFoundError is the error of a program that was not found, with how to get it; that there is
-// one which may not be started says more.
+// NotFoundError is the error for a program that was not found, with a hint how to get it. The
+// refusal of one that was found stays as it is.
 func NotFoundError(err error, subject, hint string) error {
 	if evidence.ClassOf(err) == evidence.Refused {
 		return err
@@ -80,7 +85,7 @@ func NotFoundError(err error, subject, hint string) error {
 	return evidence.Errorf(evidence.Operation, subject, hint, err)
 }
 
-// FindUV is the user's uv; "" if there is none, and pip does what it would.
+// FindUV finds the user's uv; "" if there is none, in which case pip is used.
 func FindUV(ctx context.Context, h *host.Host, dir string) string {
 	uv, err := Find(ctx, h, "uv", dir)
 	if evidence.ClassOf(err) == evidence.Refused {
@@ -91,7 +96,8 @@ func FindUV(ctx context.Context, h *host.Host, dir string) string {
 
 // HomeVariables are the variables that make dir a program's home and its place for temporary files.
 func HomeVariables(dir string) []string {
-	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir}
+	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir,
+		"TEMP=" + dir, "TMP=" + dir}
 }
 
 // NetrcVariable is the file of the user's logins, for tools whose home is another: "NETRC=..." or
@@ -112,16 +118,25 @@ func NetrcVariable(h *host.Host) []string {
 	return nil
 }
 
-// Ask puts a question to an interpreter of the user's: what it prints.
-func Ask(ctx context.Context, h *host.Host, path string, set []string, stdin string, args ...string) (foreign.Result, error) {
+// Question is what an interpreter of the user's is asked.
+type Question struct {
+	Path  string   // of the interpreter
+	Set   []string // variables, "NAME=VALUE"
+	Stdin string
+	Args  []string
+}
+
+// Ask runs an interpreter of the user's to answer a question, and returns what it prints.
+func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) {
 	dir, remove, err := WorkDir(h, "ask-")
 	if err != nil {
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: path, Args: args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ, Set: set, Time: foreign.QuestionTime, Output: 16 << 20}
-	if stdin != "" {
-		call.Stdin = strings.NewReader(stdin)
+	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h),
+		Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
+	if q.Stdin != "" {
+		call.Stdin = strings.NewReader(q.Stdin)
 	}
 	return foreign.Run(ctx, call)
 }
@@ -141,7 +156,8 @@ func ShimHint(w *workspace.Workspace, path string) string {
 	// The question has a limit of its own.
 	behind, err := foreign.ResolveShim(context.Background(), path, dir, w.Host.Environ, Checkout(w.Host))
 	if err != nil {
-		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) + "' says into 'command'"
+		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) +
+			"' says into 'command'"
 	}
 	return "it is a shim of " + name + "; write command = " + `"` + surface.Escape(behind) + `"`
 }

@@ -24,14 +24,14 @@ var pythonName = regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
 // IsPython reports whether a file is a python by its name.
 func IsPython(file string) bool { return pythonName.MatchString(strings.ToLower(filepath.Base(file))) }
 
-// libraries are the interpreters that load the library beside them, by their names.
-var libraries = regexp.MustCompile(`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+// libraryLoaders are the interpreters that load the library beside them, by their names.
+var libraryLoaders = regexp.MustCompile(`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
-// pythonFor is the path under which a python is started that was found at found and is exe
+// pythonStartPath is the path under which a python is started that was found at found and is exe
 // after all links. Python takes its whole standard library from where a pyvenv.cfg beside it,
 // or above, leads, and a *._pth says: no file of a checkout may choose that.
-func pythonFor(w *workspace.Workspace, found, exe string) (string, error) {
-	if err := ownLibrary(w, exe); err != nil {
+func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) {
+	if err := refuseOwnLibrary(w, exe); err != nil {
 		return "", err
 	}
 	for _, from := range []string{found, exe} {
@@ -49,9 +49,11 @@ func pythonFor(w *workspace.Workspace, found, exe string) (string, error) {
 			case err != nil:
 				return "", fmt.Errorf("%s: %w", config, err)
 			case w.Contains(home):
-				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config, surface.Escape(home))
+				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config,
+					surface.Escape(home))
 			case w.Contains(config) && !sameDir(home, exe):
-				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config, surface.Escape(home), exe)
+				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config,
+					surface.Escape(home), exe)
 			}
 			return found, nil
 		}
@@ -59,10 +61,10 @@ func pythonFor(w *workspace.Workspace, found, exe string) (string, error) {
 	return exe, nil
 }
 
-// ownLibrary refuses an interpreter of the project: the library beside it was verified by
-// nobody.
-func ownLibrary(w *workspace.Workspace, exe string) error {
-	if libraries.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
+// refuseOwnLibrary refuses an interpreter that lies in the project: it would load the library beside
+// it, which nobody verified.
+func refuseOwnLibrary(w *workspace.Workspace, exe string) error {
+	if libraryLoaders.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
 		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
 	}
 	return nil
@@ -111,18 +113,19 @@ func EscapeGlob(dir string) string {
 	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(dir, `\$0`)
 }
 
-// InterpreterFor is the path under which the interpreter that was found at found is started;
+// InterpreterPath is the path under which the interpreter that was found at found is started;
 // exe is found after all links.
-func InterpreterFor(w *workspace.Workspace, server, found, exe string) (string, error) {
+func InterpreterPath(w *workspace.Workspace, server, found, exe string) (string, error) {
 	var err error
 	start := found
 	if IsPython(found) || IsPython(exe) {
-		start, err = pythonFor(w, found, exe)
+		start, err = pythonStartPath(w, found, exe)
 	} else {
-		err = ownLibrary(w, exe)
+		err = refuseOwnLibrary(w, exe)
 	}
 	if err != nil {
-		return "", evidence.Errorf(evidence.Refused, server, "name an interpreter of the machine by its path in 'command'", err)
+		return "", evidence.Errorf(evidence.Refused, server,
+			"name an interpreter of the machine by its path in 'command'", err)
 	}
 	return start, nil
 }
@@ -138,7 +141,8 @@ func FindAskable(w *workspace.Workspace, path, hint string, names ...string) (st
 		if found, err = Checkout(w.Host).Find(path, name); err == nil {
 			break
 		}
-		if missing == nil || evidence.Worse(evidence.ClassOf(missing), evidence.ClassOf(err)) != evidence.ClassOf(missing) {
+		if missing == nil || evidence.Worse(evidence.ClassOf(missing),
+			evidence.ClassOf(err)) != evidence.ClassOf(missing) {
 			missing = err // that there is one which may not be asked says more
 		}
 	}
@@ -153,7 +157,7 @@ func FindAskable(w *workspace.Workspace, path, hint string, names ...string) (st
 		return found, nil
 	}
 	if IsPython(found) || IsPython(exe) {
-		if _, err := pythonFor(w, exe, exe); err != nil {
+		if _, err := pythonStartPath(w, exe, exe); err != nil {
 			return "", evidence.Errorf(evidence.Refused, found, "put an interpreter of the machine first in PATH", err)
 		}
 	}

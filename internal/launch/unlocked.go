@@ -16,9 +16,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// prepareBare prepares a server that is not locked. That needs an opt-out which a person can
+// prepareUnlocked prepares a server that is not locked. That needs an opt-out which a person can
 // see, and this machine's approval of the launch line; a verify block is enforced.
-func (l *Launch) prepareBare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
+func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Type == "http" && !l.Options.Settings.RequireLock {
 		return nil, adm, pin.RefuseUnpinnedRemote(l.Declared)
 	}
@@ -26,15 +26,15 @@ func (l *Launch) prepareBare(ctx context.Context) (prog *program.Program, adm po
 	if !approved {
 		approval.Path = l.Workspace.Host.Getenv("PATH")
 	}
-	l.report = l.owed.Settle(append(l.report, l.unlockedEvidence()))
+	l.report = l.expectations.Settle(append(l.report, l.unlockedEvidence()))
 	if _, err := l.judge(nil); err != nil {
 		return nil, adm, err
 	}
 	// Opening and hashing starts nothing: a claim that does not hold is said beside an approval
 	// that is not there.
-	l.report = append(l.report, l.bareApproval(approval))
+	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval.Path, approval.Runtime); err != nil {
+	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.Report...)
@@ -60,7 +60,7 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 		return e // nothing else says which bytes those are
 	}
 	switch why := l.Declared.WhyUnlocked(); {
-	case l.named:
+	case l.fromCommandLine:
 		return evidence.Waive(e.Claim, e.Observed, "named on the command line")
 	case why != "":
 		return evidence.Waive(e.Claim, e.Observed, why)
@@ -70,12 +70,14 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 	return e
 }
 
-// bareApproval says whether this machine approved the launch line of a server that is not
+// launchLineEvidence says whether this machine approved the launch line of a server that is not
 // locked.
-func (l *Launch) bareApproval(a project.Approval) evidence.Evidence {
-	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine, Where: "what was approved on this machine"}
-	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()}, From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
-	if l.named {
+func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
+	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine,
+		Where: "what was approved on this machine"}
+	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()},
+		From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
+	if l.fromCommandLine {
 		return evidence.Waive(c, o, "named on the command line")
 	}
 	if !a.Entry.IsZero() {
@@ -97,7 +99,8 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 	}
 	d := project.ExtraDigest(l.Options.Arguments)
 	c := lockentry.ArgumentsClaim(l.Declared.Name)
-	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d}, From: "the command line"}
+	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d},
+		From: "the command line"}
 	switch {
 	case l.Declared.Extra != "":
 		return evidence.Report{evidence.Waive(c, o, lockentry.WhyArgumentsWaived(l.Declared))}
@@ -107,7 +110,8 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 		c.Want = []digest.Digest{d}
 	}
 	e := evidence.Compare(c, o)
-	e.Fix = "run 'hallmark review " + l.Declared.Name + " -- " + host.QuoteArguments(l.Options.Arguments) + "'; 'extra_arguments = \"any\"' in its table lets all pass"
+	e.Fix = "run 'hallmark review " + l.Declared.Name + " -- " + host.QuoteArguments(l.Options.Arguments) +
+		"'; 'extra_arguments = \"any\"' in its table lets all pass"
 	return evidence.Report{e}
 }
 
@@ -118,6 +122,8 @@ func runtimeEvidence(name string, a project.Approval, p *program.Program) eviden
 		return nil
 	}
 	return evidence.Report{evidence.Miss(evidence.Claim{
-		Subject: p.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Where: "what was approved on this machine",
-	}, evidence.Machine, "the approval of "+name+" does not say which program starts it", "run 'hallmark review "+name+"'")}
+		Subject: p.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+		Where: "what was approved on this machine",
+	}, evidence.Machine, "the approval of "+name+" does not say which program starts it", "run 'hallmark review "+name+
+		"'")}
 }

@@ -10,19 +10,23 @@ import (
 // TestInQuotes: no comment, pattern or other quote hides a text, and paths in pieces are put together.
 func TestInQuotes(t *testing.T) {
 	for _, c := range []struct{ code, want string }{
-		{`f("a.js")`, "a.js"}, {"f(`a.js`)", "a.js"}, {`/"/.test(x); f("a.js")`, "a.js"}, {`it's "a.js" // '`, "a.js"}, {`don't('a.js')`, "a.js"},
-		{`f("\x61\u002ejs")`, "a.js"}, {`f("\u{61}.js")`, "a.js"}, {`f("b\\a.js")`, `b\a.js`}, {`j(d, "..", "a", 'b.js')`, "../a/b.js"}, {`d / "a" / "b.py"`, "a/b.py"},
+		{`f("a.js")`, "a.js"}, {"f(`a.js`)", "a.js"}, {`/"/.test(x); f("a.js")`, "a.js"}, {`it's "a.js" // '`, "a.js"},
+		{`don't('a.js')`, "a.js"},
+		{`f("\x61\u002ejs")`, "a.js"}, {`f("\u{61}.js")`, "a.js"}, {`f("b\\a.js")`, `b\a.js`},
+		{`j(d, "..", "a", 'b.js')`, "../a/b.js"}, {`d / "a" / "b.py"`, "a/b.py"},
 		{`"a" + "b.js"`, "ab.js"}, {"[\n\"a\",\n\"b.js\"]", "a/b.js"}, {`"a" "b.py"`, "ab.py"},
 	} {
 		var got []string
-		inQuotes([]byte(c.code), func(text string, _ bool) bool { got = append(got, text); return true })
+		eachQuotedText([]byte(c.code), func(text string, _ bool) bool { got = append(got, text); return true })
 		if !slices.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.code, got)
 		}
 	}
-	for _, hard := range []string{strings.Repeat(`"`, 1<<20), strings.Repeat(`"a",`, 1<<18), strings.Repeat(`"'`+"`", 1<<18), strings.Repeat("'"+strings.Repeat("a", 1000)+`"`, 1<<10)} { // in time that is linear
+	// in time that is linear
+	for _, hard := range []string{strings.Repeat(`"`, 1<<20), strings.Repeat(`"a",`, 1<<18),
+		strings.Repeat(`"'`+"`", 1<<18), strings.Repeat("'"+strings.Repeat("a", 1000)+`"`, 1<<10)} {
 		n := 0
-		inQuotes([]byte(hard), func(string, bool) bool { n++; return true })
+		eachQuotedText([]byte(hard), func(string, bool) bool { n++; return true })
 		if n > maxPieces*len(hard) {
 			t.Errorf("%d texts", n)
 		}
@@ -32,13 +36,14 @@ func TestInQuotes(t *testing.T) {
 // TestPathsIn: a text is a path, a command line, a URL or what a template ends with.
 func TestPathsIn(t *testing.T) {
 	for text, want := range map[string]string{
-		"a.js": "a.js", "node ./a --x": "./a", "./a.mjs?v=1": "./a.mjs", "file:///a/b.js": "/a/b.js", "${dir}/a.js": "/a.js", "f --load=b.py": "b.py",
+		"a.js": "a.js", "node ./a --x": "./a", "./a.mjs?v=1": "./a.mjs", "file:///a/b.js": "/a/b.js",
+		"${dir}/a.js": "/a.js", "f --load=b.py": "b.py",
 	} {
-		if got := pathsIn(text); !slices.Contains(got, want) {
+		if got := quotedPaths(text); !slices.Contains(got, want) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
-	if got := pathsIn("data.json or words"); got != nil {
+	if got := quotedPaths("data.json or words"); got != nil {
 		t.Errorf("%q", got)
 	}
 }
@@ -79,7 +84,8 @@ func TestReadsComputed(t *testing.T) {
 		s := newReadsWorld(t, readsCase{command: c.command, args: args, files: map[string]string{file: c.code}})
 		want := ""
 		if c.want != "" {
-			want = "it may start or load by " + c.want + " what its code does not name in quotes, or what that loads in turn"
+			want = "it may start or load by " + c.want +
+				" what its code does not name in quotes, or what that loads in turn"
 		}
 		if got := strings.Join(s.unknown, "; "); got != want {
 			t.Errorf("%s %s: %q", c.command, c.code, got)

@@ -1,0 +1,291 @@
+package closure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ResolveNPM asks npm for the exact versions of name at spec and of all that it depends
+// on. npm runs no code of the packages and asks nobody but registries; it reads the user's
+// configuration as we wrote it down, and of the checkout's what may be taken of it.
+func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.Closure, error) {
+	work, remove, err := tool.WorkDir(h, "npm-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	if spec == "" {
+		spec = "latest"
+	}
+	if strings.ContainsAny(spec, `:/\`) {
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
+			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
+	}
+	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true,
+		"dependencies": map[string]string{name: spec}})
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range h.Fetch.Ignored() {
+		h.Logger.Warn(line)
+	}
+	user, checkout, err := h.Fetch.NPMFiles()
+	if err != nil {
+		return nil, err
+	}
+	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user,
+		"global.npmrc": ""} {
+		if err := os.WriteFile(filepath.Join(work, file), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts",
+		"--omit-lockfile-registry-resolved",
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
+		registryOptions(),
+		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
+	if err := runNPM(ctx, h, "npm:"+name+"@"+spec, foreign.Call{
+		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
+	}); err != nil {
+		return nil, err
+	}
+	data, err := host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	closure, err := project.ParsePackageLock(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "",
+			fmt.Errorf("its dependencies cannot be pinned: %w", err))
+	}
+	return closure, nil
+}
+
+// ownNPMOptions make npm read the configuration files in dir and no others, and keep what it fetches
+// in cache.
+func ownNPMOptions(dir, cache string) []string {
+	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" +
+		filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
+		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" +
+			filepath.Join(dir, "no-shell"), "--node-options="}
+}
+
+// registryOptions are the options by which npm takes dependencies from registries alone: not
+// from repositories, for which it would start git and scripts, not from URLs, and not from
+// files here. An npm that does not know them yet has no git, see ownNPM.
+func registryOptions() []string {
+	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
+		"--package-lock", "--no-dry-run", "--no-global"}
+}
+
+// retryOptions are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
+// asks an unreachable registry again, in place of its own 10 and 60: a person waits for the answer.
+// There are none if the user configured any of these settings, as the two might contradict.
+func retryOptions(setting func(key string) string) []string {
+	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout",
+		"fetch-retry-maxtimeout"} {
+		if setting(key) != "" {
+			return nil
+		}
+	}
+	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
+}
+
+// runNPM runs the user's npm as c says, whose Path it finds.
+func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) error {
+	bin, err := tool.Find(ctx, h, "npm", c.Dir)
+	if err != nil {
+		return tool.NotFoundError(err, subject, "install Node.js, which brings npm")
+	}
+	c.Path = bin
+	return runTool(ctx, h, "npm", subject, c)
+}
+
+// nodePlatform are node's names for this system.
+func nodePlatform() (os, cpu string) {
+	os, cpu = runtime.GOOS, runtime.GOARCH
+	if os == "windows" {
+		os = "win32"
+	}
+	switch cpu {
+	case "amd64":
+		cpu = "x64"
+	case "386":
+		cpu = "ia32"
+	}
+	return os, cpu
+}
+
+// fetchTarballs fetches every package that this platform needs into dir and compares
+// each with the closure's integrity and with what its registry says. A package whose
+// integrity npm did not give gets that of the bytes. where says who gives the integrities.
+func fetchTarballs(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+	c := o.Closure
+	osName, cpu := nodePlatform()
+	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}, Ref: c.Root}
+	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
+		return nil, err
+	}
+	var all []*document.Subject
+	for _, p := range c.Packages {
+		if p.Ref.IsZero() || !p.Fits(osName, cpu) ||
+			slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
+			continue
+		}
+		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
+			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+			Want: p.Integrity, Where: o.Where,
+		}}}
+		all = append(all, s)
+	}
+	var (
+		mu         sync.Mutex
+		unreadable []error
+	)
+	report, err := document.ObserveAll(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
+		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
+		if err := MoveFile(d.Path(), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+		unread := fetch.CheckTarball(filepath.Join(dir, name))
+		mu.Lock()
+		defer mu.Unlock()
+		if unread != nil { // said only of the bytes that are claimed: others are a mismatch
+			unreadable = append(unreadable, evidence.Errorf(evidence.ClassOf(unread), all[i].Ref.String(), "", unread))
+		}
+		t.Files[all[i].Ref] = filepath.ToSlash(name)
+		for _, x := range d.Observed.Digests {
+			if x.Algorithm() == digest.SHA512 {
+				c.SetIntegrity(all[i].Ref, x)
+			}
+		}
+		if all[i].Ref == c.Root {
+			t.NPM, t.Observed = d.NPM, d.Observed
+		}
+		return nil
+	})
+	t.Report = report
+	if err == nil && len(unreadable) > 0 &&
+		policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, report).Allowed() {
+		err = errors.Join(unreadable...)
+	}
+	return t, err
+}
+
+// withSHA512 makes sure that a sha512 is computed of each tarball: npm knows no sha256
+// in a package lock.
+func withSHA512(all []*document.Subject) []*document.Subject {
+	for _, s := range all {
+		s.Algorithms = []digest.Algorithm{digest.SHA512}
+	}
+	return all
+}
+
+// installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
+// configuration, no scripts but those that are allowed, and no links to executables. npm
+// checks the integrity of each tarball once more.
+func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, st *store.Staging) error {
+	lock, manifest, err := c.ForInstall(t.Files)
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{"package-lock.json": lock, "package.json": manifest, "user.npmrc": nil,
+		"global.npmrc": nil} {
+		if err := os.WriteFile(filepath.Join(t.dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	env := append(tool.HomeVariables(t.dir), "NO_UPDATE_NOTIFIER=1")
+	modules := filepath.Join(t.dir, "node_modules")
+	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc",
+		"--globalconfig=global.npmrc", "--cache=cache",
+		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	// Scripts start executables of other packages by their links.
+	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
+	if err := runNPM(ctx, h, c.Root.String(), foreign.Call{
+		Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: append([]string{"ci", "--ignore-scripts", links}, common...),
+	}); err != nil {
+		return err
+	}
+	if len(t.Scripts) > 0 {
+		rebuild := append([]string{"rebuild", "--foreground-scripts"}, common...)
+		for _, ref := range t.Scripts {
+			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
+		}
+		if err := runNPM(ctx, h, c.Root.String(),
+			foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: rebuild}); err != nil {
+			return err
+		}
+		if err := removeLinks(modules); err != nil {
+			return err
+		}
+	}
+	// npm's own note of what it installed names the files that it installed from.
+	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
+}
+
+// removeLinks removes the links to executables, which no tree may hold.
+func removeLinks(modules string) error {
+	return filepath.WalkDir(modules, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == ".bin" && filepath.Base(filepath.Dir(name)) == "node_modules" {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		}
+		return err
+	})
+}
+
+// EntryScript chooses the file that starts a package: the executable that is named, the
+// only one, or the one called like the package.
+func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
+	name := v.Name[strings.LastIndexByte(v.Name, '/')+1:]
+	var file string
+	switch {
+	case bin != "":
+		file = v.Bin[bin]
+	case len(v.Bin) == 1:
+		for _, only := range v.Bin {
+			file = only
+		}
+	default:
+		file = v.Bin[name]
+	}
+	if file == "" {
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version,
+			"name the executable with 'npx -p PACKAGE EXECUTABLE'",
+			errors.New("has no executable to start, or several"))
+	}
+	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
+	if err := archive.CheckInstalledPath(clean); err != nil {
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "",
+			fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
+	}
+	return "node_modules/" + v.Name + "/" + clean, nil
+}
