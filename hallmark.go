@@ -43,7 +43,8 @@
 //
 // Nothing is started and nothing is locked unless somebody agreed, and the zero value of every
 // options type agrees to nothing. A program agrees by a function that is shown what is at hand,
-// such as PinOptions.Confirm, or beforehand, by PinOptions.Yes.
+// such as PinOptions.Confirm, or beforehand, by PinOptions.Yes. Publish alone starts a server that
+// nobody was asked about: one that its author publishes, packed from source, unless NoSurface is set.
 //
 // # For whom
 //
