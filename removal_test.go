@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -117,7 +118,7 @@ func tryRun(w *removalWorld, h *host.Host, name string) error {
 	if err != nil {
 		return err
 	}
-	l := &launch.Launch{Workspace: ws, Declared: declared}
+	l := &launch.Launch{Workspace: ws, Logs: ws.Logs(trail.Options{}), Declared: declared}
 	if entry, ok := ws.Lock.Server(name); ok {
 		l.Entry = &entry
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -204,7 +205,7 @@ func newRemovedDrift(t *testing.T) *removalWorld {
 	}
 	defer done()
 	entry, _ := ws.Lock.Server("tool")
-	l := &launch.Launch{Workspace: ws, Declared: ws.Config.Servers["tool"], Entry: &entry}
+	l := &launch.Launch{Workspace: ws, Logs: ws.Logs(trail.Options{}), Declared: ws.Config.Servers["tool"], Entry: &entry}
 	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds more.","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
 		t.Fatal(err)

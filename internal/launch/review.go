@@ -204,7 +204,7 @@ func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 // the caller says that it needs no entry and this machine remembers none.
 func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Server, expected owed.List,
 	o ReviewOptions) (*Reviewed, error) {
-	l := &Launch{Workspace: w, Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
+	l := &Launch{Workspace: w, Logs: w.Logs(trail.Options{}), Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
 	out := &Reviewed{Name: s.Name, Unlocked: &s, Extra: o.Arguments}
 	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, expected.Settle(evidence.Report{l.unlockedEvidence()}))
 	if err := out.Verdict.Err(); err != nil {
