@@ -232,11 +232,9 @@ func TestOneLog(t *testing.T) {
 // A witness that runs as a program cosigns what a registry that runs as a program signs;
 // and a copy of the log's files is monitored without either.
 func TestWitnessedLog(t *testing.T) {
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
+	path := filepath.Join(dir, "hallmark")
+	built.Into(t, path, "cmd/hallmark")
 	keyFile := filepath.Join(dir, "log.key")
 	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
 	if err != nil {
