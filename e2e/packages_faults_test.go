@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
@@ -171,6 +172,7 @@ func TestPackageFaults(t *testing.T) {
 // the record, which stays; new bytes are a new version.
 func TestReplacedAfterPublishing(t *testing.T) {
 	m := newMirror(t, filepath.Dir(build(t, "hallmark")))
+	built.Into(t, filepath.Join(m.bin, "hallmark-registry"), "cmd/hallmark-registry")
 	data := t.TempDir()
 	registry := m.serve(t, "--data", data).URL
 	doc := m.write(t, "1.0.0", true, "good")

@@ -89,13 +89,31 @@ var begin = sync.OnceFunc(func() {
 	}
 })
 
-// testConfig trusts the test authority, retries quickly, and checks at the end of
-// the test that no file and no goroutine is left. Call it before serve.
+// testConfig is quickConfig, and checks at the end of the test that no goroutine is left.
+// Call it before serve.
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	authority()
 	begin()
 	goroutines := runtime.NumGoroutine()
+	config := quickConfig(t)
+	t.Cleanup(func() {
+		for range 200 {
+			if runtime.NumGoroutine() <= goroutines {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		buf := make([]byte, 64<<10)
+		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines, buf[:runtime.Stack(buf, true)])
+	})
+	return config
+}
+
+// quickConfig trusts the test authority, retries quickly, and checks at the end of the test
+// that no file is left.
+func quickConfig(t *testing.T) Config {
+	t.Helper()
 	_, pool := authority()
 	dir := t.TempDir()
 	t.Cleanup(func() {
@@ -106,14 +124,6 @@ func testConfig(t *testing.T) Config {
 		for _, f := range left {
 			t.Errorf("left behind: %s", f.Name())
 		}
-		for range 200 {
-			if runtime.NumGoroutine() <= goroutines {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		buf := make([]byte, 64<<10)
-		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines, buf[:runtime.Stack(buf, true)])
 	})
 	return Config{
 		Dir:     dir,

@@ -88,7 +88,7 @@ func TestSlowBody(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withoutWaiting(t, func(t *testing.T) {
-				config := testConfig(t)
+				config := quickConfig(t)
 				tt.limits(&config.Limits)
 				var requests atomic.Int32
 				config.dial = servePipes(t, func(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +115,7 @@ func TestSlowBody(t *testing.T) {
 // TestTrickleIsNoStall: a slow body that keeps coming is read to its end.
 func TestTrickleIsNoStall(t *testing.T) {
 	withoutWaiting(t, func(t *testing.T) {
-		config := testConfig(t)
+		config := quickConfig(t)
 		config.Limits.Stall = 300 * time.Millisecond
 		config.dial = servePipes(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "10")

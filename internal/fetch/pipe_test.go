@@ -13,7 +13,7 @@ import (
 )
 
 // withoutWaiting runs test where time passes only while everything waits, so that what a
-// limit of time does is the same on a machine that is busy.
+// limit of time does is the same on a machine that is busy. It fails if a goroutine is left.
 func withoutWaiting(t *testing.T, test func(*testing.T)) {
 	authority() // outside, for it is of the real time
 	begin()
@@ -49,7 +49,13 @@ func servePipes(t *testing.T, h http.HandlerFunc) func(context.Context, string, 
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	go s.Serve(tls.NewListener(p, &tls.Config{Certificates: []tls.Certificate{cert}}))
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { // handlers end before: no time passes after the test
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		select {
