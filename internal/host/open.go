@@ -26,7 +26,7 @@ type Setup struct {
 	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
 
 	Progress func(what string, done, total int64) // is told of downloads; may be nil
-	Doing    func(what string)                    // see [Host.Doing]; may be nil
+	Doing    func(what string)                    // see [Host.ShowStatus]; may be nil
 
 	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent
 	AllowHosts []string // "HOST", "HOST:PORT", "HOST:*": that a file of the checkout may have asked

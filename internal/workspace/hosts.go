@@ -15,7 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// MayAsk is MayAsk for a project of which the caller named a host.
+// MayAsk requires consent to ask hosts, as [host.Host.RequireHostConsent] does, but for the host that
+// the caller named.
 func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
 	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.NamedHost != "" && u.Host == w.NamedHost })...)
 }
