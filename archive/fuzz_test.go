@@ -31,7 +31,8 @@ func FuzzCanonical(f *testing.F) {
 		}
 		var again bytes.Buffer
 		open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
-		if _, err := tree.WriteTar(context.Background(), &again, files, open, 1); err != nil || !bytes.Equal(again.Bytes(), data) {
+		if _, err := tree.WriteTar(context.Background(), &again, files, open, 1); err != nil ||
+			!bytes.Equal(again.Bytes(), data) {
 			t.Fatalf("read as canonical, but written otherwise: %v", err)
 		}
 	})

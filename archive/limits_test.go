@@ -115,7 +115,8 @@ func TestBombs(t *testing.T) {
 
 // The refusal does not depend on how the archive arrives or is read.
 func TestRatioIsSteady(t *testing.T) {
-	for _, size := range []int64{RatioFloor, RatioFloor + 200_000, RatioFloor + 1<<18, RatioFloor + 300_000, 3 * RatioFloor} {
+	for _, size := range []int64{RatioFloor, RatioFloor + 200_000, RatioFloor + 1<<18,
+		RatioFloor + 300_000, 3 * RatioFloor} {
 		data := facetOf(t, zeroTar(t, size))
 		var first string
 		for i, r := range []io.Reader{bytes.NewReader(data), &slow{data, 1}, &slow{data, 700}} {

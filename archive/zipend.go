@@ -136,7 +136,8 @@ func (z *zipReader) findEnd64(at int64) (endNumbers, bool, error) {
 	case !bytes.HasPrefix(record, []byte(zip64End)) || le.Uint64(record[4:]) != zip64EndSize-12:
 		return refuse("its end record of 64 bits is broken, or has further data")
 	case le.Uint16(record[14:]) > maxZipVersion:
-		return endNumbers{}, false, z.refuse(ProblemMethod, "", "needs version %d of the format", le.Uint16(record[14:]))
+		return endNumbers{}, false, z.refuse(ProblemMethod, "", "needs version %d of the format",
+			le.Uint16(record[14:]))
 	case le.Uint32(record[16:]) != 0 || le.Uint32(record[20:]) != 0:
 		return endNumbers{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	}
