@@ -1,9 +1,7 @@
 package fetch
 
 import (
-	"errors"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -51,31 +49,10 @@ func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Al
 	return algs
 }
 
-// fileURL reads the URL of a file that a registry's document names, relative to the
-// document's own.
-func fileURL(base *url.URL, text string) (*url.URL, error) {
-	const most = 2048
-	if len(text) > most {
-		return nil, errors.New("the file's URL is longer than 2048 bytes")
+// yankReason is the reason for a withdrawal, for one who gave none too.
+func yankReason(reason string) string {
+	if strings.TrimSpace(reason) == "" {
+		return "no reason given"
 	}
-	u, err := base.Parse(text)
-	if err != nil {
-		return nil, errors.New("the file's URL cannot be parsed")
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
-}
-
-// below is base with segments appended, each escaped. A query of base is dropped.
-func below(base string, segments ...string) (*url.URL, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, errors.New("the base URL cannot be parsed")
-	}
-	escaped, clear := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(u.Path, "/")
-	for _, s := range segments {
-		escaped += "/" + url.PathEscape(s)
-		clear += "/" + s
-	}
-	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: clear, RawPath: escaped}, nil
+	return reason
 }

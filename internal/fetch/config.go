@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
@@ -71,17 +72,17 @@ func ServerConfig() Config {
 	return Config{AllowAddr: transfer.RefusePrivate(), AnyHost: true}
 }
 
-// UserConfig is the configuration that a user already has, as it counts in a checkout: see
-// package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may be empty.
-func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
-		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}
-	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
-	for _, e := range ecosystems {
-		if err := e.configure(&config, user); err != nil {
-			return config, err
-		}
-	}
-	config.named, config.Warnings = user.Named, user.Warnings
-	return config, nil
+// NuGetConfig says where NuGet packages come from.
+type NuGetConfig struct {
+	Index string // URL of a service index (V3), "" is the public one
+}
+
+// OCIConfig says how image registries are reached. Their hosts are in the Refs.
+type OCIConfig struct {
+	// Keychain gives credentials for a repository; nil means anonymous.
+	Keychain authn.Keychain
+
+	// PlainHTTP allows plain http to registries on this machine's loopback, for
+	// those that are developed or tested here.
+	PlainHTTP bool
 }

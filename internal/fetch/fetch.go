@@ -47,28 +47,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
-
-// Client fetches artifacts. It is safe for concurrent use.
-type Client struct {
-	config Config
-	limits Limits
-	log    *slog.Logger
-	slots  chan struct{}                       // one for each fetch under way
-	held   *transfer.Budget                    // of files on this machine
-	shared *transfer.Network                   // of all that have none of their own
-	own    map[artifact.Kind]*transfer.Network // of ecosystems with authorities or a proxy of their own
-	hosts  consent.Hosts                       // which may be asked
-
-	operator    *atomic.Pointer[[]HostCredential]
-	credentials []HostCredential // of this view, as they were when it was made
-	namespace   string           // that they are for, "" for none
-	together    *transfer.Budget // of all that this view fetches
-}
-
-// Limits are those that c works by, with defaults for what was not set.
-func (c *Client) Limits() Limits { return c.limits }
 
 // New returns a client. The configuration must not change afterwards.
 func New(config Config) *Client {
@@ -100,26 +81,6 @@ func New(config Config) *Client {
 	}
 	return c
 }
-
-// network is that over which Refs of a kind are fetched.
-func (c *Client) network(kind artifact.Kind) *transfer.Network {
-	if own := c.own[kind]; own != nil {
-		return own
-	}
-	return c.shared
-}
-
-// CloseIdleConnections closes connections that are kept for reuse.
-func (c *Client) CloseIdleConnections() {
-	c.shared.CloseIdleConnections()
-	for _, n := range c.own {
-		n.CloseIdleConnections()
-	}
-}
-
-// Ignored returns, the first time, what the files of the checkout say to resolvers and is
-// not taken from them.
-func (c *Client) Ignored() []string { return c.config.ignored.Lines() }
 
 // Fetch downloads ref and computes sha256, the digests under algs, and those that
 // the registry's own claim needs, in one pass. The caller closes the Download,
@@ -153,17 +114,17 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	return e.files(ctx, c, ref)
 }
 
-// begin waits for a slot and starts the clock.
-func (c *Client) begin(ctx context.Context, ref artifact.Ref) (context.Context, context.CancelFunc, error) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, interrupted(ctx, ref)
+// UserConfig is the configuration that a user already has, as it counts in a checkout: see
+// package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may be empty.
+func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
+	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
+		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}
+	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
+	for _, e := range ecosystems {
+		if err := e.configure(&config, user); err != nil {
+			return config, err
+		}
 	}
-	if ctx.Err() != nil { // select chooses at random
-		<-c.slots
-		return nil, nil, interrupted(ctx, ref)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.FileTime, transfer.ErrTimeUp)
-	return ctx, func() { cancel(); <-c.slots }, nil
+	config.named, config.Warnings = user.Named, user.Warnings
+	return config, nil
 }

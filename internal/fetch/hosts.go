@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -39,16 +38,6 @@ func (c *Client) Hosts(kind artifact.Kind, name string) []string {
 	hosts := e.packageHosts(c.config, name)
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
-}
-
-// hostsOf are the hosts of URLs; what has none is left out.
-func hostsOf(addresses ...string) (hosts []string) {
-	for _, a := range addresses {
-		if u, err := url.Parse(a); err == nil && u.Host != "" {
-			hosts = append(hosts, wire.HostPort(u))
-		}
-	}
-	return hosts
 }
 
 // Names reports whether Hallmark itself, the user's configuration or c's caller names a

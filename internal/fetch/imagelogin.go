@@ -211,3 +211,16 @@ func (g *ociGuard) explain(err error) *transfer.Failure {
 	return &transfer.Failure{Cause: evidence.Unreachable,
 		Err: fmt.Errorf("logging in to the image registry: %s", wire.Plain(text, 300))}
 }
+
+// ociRepository logs in to the repository of ref.
+func (c *Client) ociRepository(ctx context.Context, ref artifact.Ref) (*ociRepository, error) {
+	r, err := parseRepository(ref)
+	if err != nil {
+		return nil, err
+	}
+	r.plain = c.config.OCI.PlainHTTP && artifact.IsLoopback(r.base.Hostname()) // may be; the login finds out
+	if err := c.ociLogin(ctx, ref, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}

@@ -2,57 +2,14 @@ package fetch
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
-
-// FetchTag downloads the manifest that a tag of the repository "host/name" leads to now.
-// Unlike in a Ref the tag may be latest.
-func (c *Client) FetchTag(ctx context.Context, repository, tag string) (*Download, error) {
-	shown := "oci:" + repository + ":" + tag
-	ref, err := artifact.Parse(shown)
-	if err != nil { // for latest, which is no exact Ref: only the repository of this one is used
-		if ref, err = artifact.Parse("oci:" + repository + "@" + digest.FromBytes(nil).String()); err != nil {
-			return nil, err
-		}
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	d, err := c.fetchManifest(ctx, ref, tag, []digest.Algorithm{digest.SHA256})
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		e.Ref = shown
-	}
-	return d, err
-}
-
-// FetchBlob downloads the blob of ref's repository that has ref's digest.
-func (c *Client) FetchBlob(ctx context.Context, ref artifact.Ref) (*Download, error) {
-	if ref.Kind() != artifact.OCI || ref.Digest().IsZero() {
-		return nil, unsupportedKind(ref)
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	repo, err := c.ociRepository(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	r := repo.get(c, "blobs", ref.Digest().String())
-	r.Most = 0 // as large as a file may be
-	return c.download(ctx, ref, r, []digest.Algorithm{digest.SHA256})
-}
 
 // Image is what a manifest says: of an index its images, of an image its blobs.
 type Image struct {

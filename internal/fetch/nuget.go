@@ -22,11 +22,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// NuGetConfig says where NuGet packages come from.
-type NuGetConfig struct {
-	Index string // URL of a service index (V3), "" is the public one
-}
-
 // nuget is the registry of .NET packages, or another with a service index.
 type nuget struct{ ordinary }
 

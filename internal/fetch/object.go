@@ -55,3 +55,14 @@ func text(raw json.RawMessage) string {
 	}
 	return s
 }
+
+// hashes are the members of an object that are text.
+func hashes(o object) map[string]string {
+	all := make(map[string]string, len(o))
+	for algorithm := range o {
+		if hex := o.text(algorithm); hex != "" {
+			all[algorithm] = hex
+		}
+	}
+	return all
+}

@@ -1,11 +1,9 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -49,19 +47,6 @@ func (pypi) packageHosts(config Config, _ string) []string {
 		addresses = append(addresses, ix.simple)
 	}
 	return hostsOf(addresses...)
-}
-
-// pypiFile is what an index says of one file of a release.
-type pypiFile struct {
-	name   string
-	url    *url.URL
-	hashes map[string]string // hex, by the name of the algorithm
-	where  string            // what says so
-	yanked string            // why; "" if it was not
-}
-
-func (f pypiFile) same(g pypiFile) bool {
-	return f.url.String() == g.url.String() && fmt.Sprint(f.hashes) == fmt.Sprint(g.hashes)
 }
 
 // files expands a release to one Ref for each of its files, by name. Those of a yanked
@@ -139,29 +124,6 @@ func (c *Client) pypiFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, e
 	return nil, missing
 }
 
-// pypiSource is one place to ask: the JSON API at base, unless that is empty, and the
-// simple API at simple for what the other does not have. Many mirrors serve only the
-// simple API, also those that stand in for the public registry under its own name.
-type pypiSource struct{ base, simple string }
-
-// pypiSources are the places to ask, in order.
-func pypiSources(p userconfig.PyPI) []pypiSource {
-	public := strings.TrimRight(model.RegistryURLPyPI, "/")
-	if len(p.Indexes) == 0 {
-		base := cmp.Or(strings.TrimRight(p.Base, "/"), public)
-		return []pypiSource{{base, base + "/simple"}}
-	}
-	var all []pypiSource
-	for _, ix := range p.Indexes {
-		s := pypiSource{simple: ix}
-		if strings.TrimRight(ix, "/") == public+"/simple" {
-			s.base = public
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
 // pypiIndex asks one index. That it has no such file is an *wire.Error with not_found.
 func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource) (files []pypiFile, err error) {
 	if ix.base != "" {
@@ -183,32 +145,34 @@ func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource)
 	return slices.CompactFunc(files, func(a, b pypiFile) bool { return a.name == b.name }), nil
 }
 
-// pypiPick keeps what ref names of the files of its release. from is the document's
-// URL.
-func pypiPick(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, error) {
-	if want := ref.Filename(); want != "" {
-		files = slices.DeleteFunc(files, func(f pypiFile) bool { return f.name != want })
-	}
-	if len(files) == 0 {
-		missing := errors.New("the release has no files")
-		if ref.Filename() != "" {
-			missing = errors.New("the release has no such file")
-		}
-		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.NotFound, URL: wire.ShowURL(from), Err: missing}
-	}
-	return files, nil
-}
-
-// sameRelease reports whether name and version are those of ref, however spelled.
-func sameRelease(ref artifact.Ref, name, version string) bool {
-	got, err := artifact.NewPyPI(name, version, "")
-	want, err2 := artifact.NewPyPI(ref.Name(), ref.Version(), "")
-	return err == nil && err2 == nil && got.Normal() == want.Normal()
-}
-
 // UVFile is the text of the uv.toml that uv is to read in place of all others: see
 // [userconfig.PyPI.UVFile].
 func (c *Client) UVFile() (string, error) { return c.config.PyPI.UVFile(c.hosts) }
 
 // PipVariables are the variables by which pip is told all that it is to know.
 func (c *Client) PipVariables() ([]string, error) { return c.config.PyPI.PipVariables(c.hosts) }
+
+// description is info.description of a release. Where an index has no documents of
+// releases, that of the project serves if it is of the same release.
+func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
+	var missing error
+	for _, ix := range pypiSources(c.config.PyPI) {
+		if ix.base == "" { // many that serve a simple API serve the other beside it
+			ix.base, _ = strings.CutSuffix(strings.TrimRight(ix.simple, "/"), "/simple")
+		}
+		project := ref.Normal().Name()
+		doc, _, err := c.pypiRelease(ctx, ref, ix.base, project, ref.Version(), "json")
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
+			doc, _, err = c.pypiRelease(ctx, ref, ix.base, project, "json")
+		}
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
+			missing = err
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return doc.object("info").text("description"), nil
+	}
+	return "", missing
+}

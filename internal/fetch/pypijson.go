@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -64,48 +63,4 @@ func (c *Client) pypiJSON(ctx context.Context, ref artifact.Ref, base string) ([
 		files = append(files, f)
 	}
 	return pypiPick(ref, files, from)
-}
-
-// hashes are the members of an object that are text.
-func hashes(o object) map[string]string {
-	all := make(map[string]string, len(o))
-	for algorithm := range o {
-		if hex := o.text(algorithm); hex != "" {
-			all[algorithm] = hex
-		}
-	}
-	return all
-}
-
-// yankReason is the reason for a withdrawal, for one who gave none too.
-func yankReason(reason string) string {
-	if strings.TrimSpace(reason) == "" {
-		return "no reason given"
-	}
-	return reason
-}
-
-// description is info.description of a release. Where an index has no documents of
-// releases, that of the project serves if it is of the same release.
-func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
-	var missing error
-	for _, ix := range pypiSources(c.config.PyPI) {
-		if ix.base == "" { // many that serve a simple API serve the other beside it
-			ix.base, _ = strings.CutSuffix(strings.TrimRight(ix.simple, "/"), "/simple")
-		}
-		project := ref.Normal().Name()
-		doc, _, err := c.pypiRelease(ctx, ref, ix.base, project, ref.Version(), "json")
-		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			doc, _, err = c.pypiRelease(ctx, ref, ix.base, project, "json")
-		}
-		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			missing = err
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		return doc.object("info").text("description"), nil
-	}
-	return "", missing
 }
