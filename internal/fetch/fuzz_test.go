@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -57,29 +56,6 @@ func FuzzReadImage(f *testing.F) {
 		for platform, d := range m.Platforms {
 			if d.IsZero() {
 				t.Errorf("%s has no digest", platform)
-			}
-		}
-	})
-}
-
-func FuzzReadWheel(f *testing.F) {
-	name := filepath.Join(f.TempDir(), "a-1.0-py3-none-any.whl")
-	wheel, err := os.ReadFile(writeWheel(f, "a-1.0.dist-info/METADATA", "Name: a\n\nmcp-name: io.example/a\n", "a-1.0.dist-info/entry_points.txt", "[console_scripts]\na = a.main:run [x]\n"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(wheel)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		w, err := ReadWheel(name)
-		if err != nil {
-			return
-		}
-		for script, target := range w.Scripts {
-			if script == "" || strings.ContainsAny(script+target, "\n") {
-				t.Errorf("%q = %q", script, target)
 			}
 		}
 	})

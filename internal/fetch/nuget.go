@@ -3,13 +3,9 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -18,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -110,7 +107,12 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 			return "", err
 		}
 		defer d.Close()
-		return packedReadme(ref, d.Path(), c.limits.DocumentSize)
+		text, err := packagefile.NuGetReadme(d.Path(), ref.Name(), c.limits.DocumentSize)
+		if err != nil {
+			return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
+				Err: fmt.Errorf("the package cannot be read: %w", err)}
+		}
+		return text, nil
 	}
 	u, err := fileURL(index.from, strings.NewReplacer(
 		"{lower_id}", url.PathEscape(ref.Normal().Name()),
@@ -124,57 +126,4 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
 	}
 	return string(data), err
-}
-
-// packedReadme reads the file that the .nuspec of a .nupkg names as its readme.
-func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
-	unreadable := func(err error) (string, error) {
-		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
-			Err: fmt.Errorf("the package cannot be read: %w", err)}
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return unreadable(errors.Unwrap(err)) // the path is that of a temporary file
-	}
-	defer f.Close()
-	z, err := openZip(f, maxZipList)
-	if err != nil {
-		return unreadable(err)
-	}
-	// Two files that match are read by no one in the same way.
-	read := func(is func(string) bool) ([]byte, error) {
-		found := slices.DeleteFunc(slices.Clone(z.paths), func(path string) bool { return !is(path) })
-		switch len(found) {
-		case 0:
-			return nil, nil
-		case 1:
-			return z.read(found[0], limit)
-		}
-		return nil, fmt.Errorf("it has both %s and %s", wire.Quoted(found[0]), wire.Quoted(found[1]))
-	}
-	data, err := read(func(name string) bool {
-		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
-	})
-	if err != nil {
-		return unreadable(err)
-	}
-	var nuspec struct {
-		ID     string `xml:"metadata>id"`
-		Readme string `xml:"metadata>readme"`
-	}
-	if err := xml.Unmarshal(data, &nuspec); err != nil {
-		return unreadable(errors.New("it has no .nuspec that can be parsed"))
-	}
-	if !strings.EqualFold(nuspec.ID, ref.Name()) {
-		return unreadable(fmt.Errorf("its .nuspec is of %s", wire.Quoted(nuspec.ID)))
-	}
-	if nuspec.Readme == "" {
-		return "", nil
-	}
-	want := strings.TrimPrefix(path.Clean(strings.ReplaceAll(nuspec.Readme, `\`, "/")), "/")
-	data, err = read(func(name string) bool { return strings.EqualFold(path.Clean(name), want) })
-	if err != nil {
-		return unreadable(err)
-	}
-	return string(data), nil
 }

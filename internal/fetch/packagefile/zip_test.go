@@ -1,4 +1,4 @@
-package fetch
+package packagefile
 
 import (
 	"archive/zip"

@@ -1,4 +1,11 @@
-package fetch
+// Package packagefile reads what a package that was downloaded says of itself: the entry points
+// and the server of a wheel, the readme of a .nupkg. It also refuses package files that programs
+// would unpack differently, before another program installs them; see package archive.
+//
+// What it reads is the publisher's. The list of files at the end of a zip is at most 4 MiB in a
+// package that is read and 32 MiB in one that is checked only, and each file that is read has a
+// bound of its own.
+package packagefile
 
 import (
 	"errors"
@@ -11,11 +18,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Bounds of the list of files at the end of a zip, in bytes. The list is held in memory
-// whole, and an entry of 46 bytes becomes some hundreds there.
+// Bounds of the list of files at the end of a zip, in bytes. The whole list is held in memory,
+// where an entry of 46 bytes takes some hundreds.
 const (
-	maxZipList   = 4 << 20  // of a package that is looked into
-	maxWheelList = 32 << 20 // of one that is checked, and installed by another program
+	maxZipList   = 4 << 20  // of a package that is read
+	maxWheelList = 32 << 20 // of one that is only checked, and installed by another program
 )
 
 // zipped is the zip of a package: the paths of its files in byte order, and how they are
@@ -25,8 +32,8 @@ type zipped struct {
 	open  func(path string) (io.ReadCloser, error)
 }
 
-// openZip opens the zip of a package, whose list of files is of a bounded size. What its
-// files may unpack to is not bounded: of those that are read, only a part is.
+// openZip opens the zip of a package, whose list of files has at most list bytes. What its files
+// unpack to is not bounded here: read bounds each file that is read.
 func openZip(f *os.File, list int64) (*zipped, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -49,7 +56,7 @@ func openZip(f *os.File, list int64) (*zipped, error) {
 	return z, nil
 }
 
-// read reads a file, at most limit bytes.
+// read reads the file path of the zip. One of more than limit bytes is an error.
 func (z *zipped) read(path string, limit int64) ([]byte, error) {
 	r, err := z.open(path)
 	if err != nil {
