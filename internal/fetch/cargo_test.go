@@ -148,7 +148,7 @@ func TestCargoURLs(t *testing.T) {
 		{"A", "https://dl.example.com/{prefix}/{lowerprefix}", "https://dl.example.com/1/1"},
 		{"A", "/dl", "https://index.example.com/dl/A/1.0.0+b/download"},
 	} {
-		u, err := crate{tt.name, "1.0.0+b", "00ff", false}.download(from, tt.template)
+		u, err := crate{tt.name, "1.0.0+b", "00ff", false}.downloadURL(from, tt.template)
 		if err != nil || u.String() != tt.want {
 			t.Errorf("%s %s: %v, %v", tt.name, tt.template, u, err)
 		}
@@ -202,7 +202,7 @@ func FuzzCargoIndex(f *testing.F) {
 		if !strings.EqualFold(k.name, "notes") || k.version != "1.0.0" {
 			t.Errorf("%+v", k)
 		}
-		if u, err := k.download(from, template); err == nil && (u.Scheme != "https" || u.User != nil) {
+		if u, err := k.downloadURL(from, template); err == nil && (u.Scheme != "https" || u.User != nil) {
 			t.Errorf("%s", u)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// registryClaim is a claim of a package's own registry. Text that is no digest comes
-// as evidence.
+// registryClaim makes a claim of a package's own registry from the text of a digest. If the
+// text cannot be read, bad says so.
 func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Claim, bad evidence.Report) {
 	const most = 300 // bytes; the longest digest has half of that
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry, Where: where}
@@ -24,10 +24,10 @@ func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Clai
 	return []evidence.Claim{claim}, nil
 }
 
-// hashClaim makes a claim of the strongest of several hashes, which are in hex by the
-// name of their algorithm. If none can be computed they come as evidence; if there are
-// none there is no claim.
-func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evidence.Claim, evidence.Report) {
+// strongestClaim makes a claim of the strongest of several hashes, which are in hex by the
+// name of their algorithm. If none of them can be computed, the report says so for the
+// first; without hashes there is no claim.
+func strongestClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evidence.Claim, evidence.Report) {
 	for _, a := range []digest.Algorithm{digest.SHA256, digest.SHA512, digest.SHA1} {
 		if hex := hashes[string(a)]; hex != "" {
 			return registryClaim(ref, where+"."+string(a), string(a)+":"+hex)
@@ -39,7 +39,7 @@ func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evid
 	return nil, nil
 }
 
-// addAlgorithms adds the algorithms that claims are under.
+// addAlgorithms appends the algorithms of the digests in claims.
 func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Algorithm {
 	for _, c := range claims {
 		for _, want := range c.Want {
@@ -49,7 +49,7 @@ func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Al
 	return algs
 }
 
-// yankReason is the reason for a withdrawal, for one who gave none too.
+// yankReason returns why a version was withdrawn, also if its publisher gave no reason.
 func yankReason(reason string) string {
 	if strings.TrimSpace(reason) == "" {
 		return "no reason given"

@@ -25,7 +25,7 @@ func TestHashClaim(t *testing.T) {
 		"unknown":   {map[string]string{"md5": "00", "blake2b_256": "00"}, "", "", evidence.Unsupported},
 		"malformed": {map[string]string{"sha256": "12", "sha512": strings.Repeat("0", 128)}, "", "", evidence.Malformed},
 	} {
-		claims, bad := hashClaim(ref, "i", tt.hashes)
+		claims, bad := strongestClaim(ref, "i", tt.hashes)
 		switch {
 		case tt.alg != "" && (len(claims) != 1 || len(bad) != 0 || claims[0].Want[0].Algorithm() != tt.alg || claims[0].Where != tt.where):
 			t.Errorf("%s: %+v, %+v", name, claims, bad)

@@ -15,22 +15,22 @@ type Client struct {
 	config Config
 	limits Limits
 	log    *slog.Logger
-	slots  chan struct{}                       // one for each fetch under way
-	held   *transfer.Budget                    // of files on this machine
-	shared *transfer.Network                   // of all that have none of their own
+	slots  chan struct{}                       // holds one value for each fetch that runs
+	held   *transfer.Budget                    // for the files on this machine
+	shared *transfer.Network                   // of the ecosystems without one of their own
 	own    map[artifact.Kind]*transfer.Network // of ecosystems with authorities or a proxy of their own
-	hosts  consent.Hosts                       // which may be asked
+	hosts  consent.Hosts                       // those that may be asked
 
-	operator    *atomic.Pointer[[]HostCredential]
-	credentials []HostCredential // of this view, as they were when it was made
-	namespace   string           // that they are for, "" for none
-	together    *transfer.Budget // of all that this view fetches
+	operator    *atomic.Pointer[[]HostCredential] // see SetCredentials; shared by all views
+	credentials []HostCredential                  // the operator's when this view was made
+	namespace   string                            // which of them this view may use; "" is none
+	together    *transfer.Budget                  // for all that this view fetches
 }
 
-// Limits are those that c works by, with defaults for what was not set.
+// Limits returns the limits of c, with defaults for what was not set.
 func (c *Client) Limits() Limits { return c.limits }
 
-// network is that over which Refs of a kind are fetched.
+// network returns the network over which Refs of a kind are fetched.
 func (c *Client) network(kind artifact.Kind) *transfer.Network {
 	if own := c.own[kind]; own != nil {
 		return own
@@ -46,20 +46,21 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// Ignored returns, the first time, what the files of the checkout say to resolvers and is
-// not taken from them.
+// Ignored returns, when it is first called, the settings in the files of the checkout that
+// are ignored.
 func (c *Client) Ignored() []string { return c.config.ignored.Lines() }
 
-// begin waits for a slot and starts the clock.
+// begin waits until ref may be fetched, and gives its fetch Limits.FileTime from then on. The
+// caller calls the function that it returns when the fetch is over.
 func (c *Client) begin(ctx context.Context, ref artifact.Ref) (context.Context, context.CancelFunc, error) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, interrupted(ctx, ref)
+		return nil, nil, interruptedError(ctx, ref)
 	}
 	if ctx.Err() != nil { // select chooses at random
 		<-c.slots
-		return nil, nil, interrupted(ctx, ref)
+		return nil, nil, interruptedError(ctx, ref)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.FileTime, transfer.ErrTimeUp)
 	return ctx, func() { cancel(); <-c.slots }, nil

@@ -15,7 +15,7 @@ import (
 // snapshots are commits of git as a mirror packs them: an ecosystem that is written here
 // alone, as one more would be in a file of its own.
 type snapshots struct {
-	ordinary
+	defaults
 	mirror string
 }
 
@@ -30,7 +30,7 @@ func (s snapshots) description(_ context.Context, _ *Client, ref artifact.Ref) (
 }
 
 func (s snapshots) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	u, err := below(s.mirror, ref.Version()+".tar.gz")
+	u, err := joinURL(s.mirror, ref.Version()+".tar.gz")
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err}
 	}

@@ -20,21 +20,21 @@
 //   - 5xx, 429, resets, stalls and bodies that end early are tried again after a
 //     growing, jittered pause (Retry-After is honoured up to a cap). Other 4xx
 //     are final.
-//   - A retry goes on from where the last one ended if the server gave a strong
+//   - A retry continues where the last attempt ended if the server gave a strong
 //     ETag, or a Last-Modified old enough to be one: Range with If-Range, and the
 //     206's Content-Range, total and validator must fit. In every other case the
 //     file and the hash begin again at zero, so that two versions of a file are
 //     never mixed.
 //   - Credentials go to the host and path prefix that they were configured for.
-//     After a redirect to another host none are sent any more. A server has those
-//     of [HostCredential] alone, and only for the namespaces mapped to them.
+//     After a redirect to another host no credentials are sent. A server sends only
+//     those of [HostCredential], and each only for the namespaces mapped to it.
 //   - Nothing is left on disk after an error.
 //
 // # Errors
 //
-// Where the outside is at fault the error is an [*wire.Error] with a cause of package
-// evidence. A cancelled context gives an error that wraps the context's. What goes
-// wrong on this machine, such as a full disk, is any other error.
+// If a host or what it answers is at fault, the error is an [*wire.Error] with a cause of
+// package evidence. A cancelled context gives an error that wraps the context's. Any other
+// error is one of this machine, such as a full disk.
 package fetch
 
 import (
@@ -64,9 +64,6 @@ func New(config Config) *Client {
 	}
 	if c.config.create == nil {
 		c.config.create = createTemp
-	}
-	if c.config.NPM.Setting == nil {
-		c.config.NPM.Setting = func(string) string { return "" }
 	}
 	c.hosts = newHosts(config)
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
@@ -105,7 +102,7 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 }
 
 // Files expands a Ref that stands for several files, such as a PyPI release, to one Ref for
-// each; any other Ref is returned alone.
+// each. It returns any other Ref alone.
 func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, error) {
 	e := ecosystemOfKind(ref.Kind())
 	if e == nil {
@@ -114,8 +111,9 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	return e.files(ctx, c, ref)
 }
 
-// UserConfig is the configuration that a user already has, as it counts in a checkout: see
-// package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may be empty.
+// UserConfig returns the configuration that a user already has, as far as it counts in a
+// checkout: see package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may
+// be empty.
 func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
 	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
 		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}

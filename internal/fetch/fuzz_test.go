@@ -32,9 +32,9 @@ func FuzzAnswers(f *testing.F) {
 		}
 		doc := parseObject(data) // of PyPI, NuGet, GitHub and crates
 		for _, entry := range append(doc.list("urls"), doc.list("resources")...) {
-			hashes(entry.object("digests"))
+			entry.object("digests").texts()
 			entry.text("url")
-			entry.truth("yanked")
+			entry.isTrue("yanked")
 		}
 	})
 }

@@ -163,10 +163,10 @@ func TestHostsOfTheUser(t *testing.T) {
 			t.Errorf("%s is not asked about", host)
 		}
 	}
-	if got := c.Theirs(artifact.NPM); len(got) != 1 || got[0].Host != "evil.example.com" || got[0].File != ".npmrc, @evil:registry" {
+	if got := c.CheckoutHosts(artifact.NPM); len(got) != 1 || got[0].Host != "evil.example.com" || got[0].File != ".npmrc, @evil:registry" {
 		t.Errorf("npm: %v", got)
 	}
-	if got := c.Theirs(artifact.PyPI); len(got) != 1 || got[0].Host != "evil.example.com:8443" {
+	if got := c.CheckoutHosts(artifact.PyPI); len(got) != 1 || got[0].Host != "evil.example.com:8443" {
 		t.Errorf("PyPI: %v", got)
 	}
 }
@@ -183,7 +183,7 @@ func TestHostThatAnswers(t *testing.T) {
 	if _, err := c.Fetch(t.Context(), ref); consent.NotAgreed(err) == nil {
 		t.Errorf("nobody named it: %v", err)
 	}
-	d, err := c.Asking(ref).Fetch(t.Context(), ref)
+	d, err := c.ForRefs(ref).Fetch(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

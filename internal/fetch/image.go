@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// images are images of containers and indexes of them. Their registry is in the Ref.
-type images struct{ ordinary }
+// images is the ecosystem of container images and indexes of them. A Ref names its registry.
+type images struct{ defaults }
 
 func (images) kind() artifact.Kind { return artifact.OCI }
 
@@ -48,18 +48,18 @@ func (images) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	return c.fetchManifest(ctx, ref, ociReference(ref), algs)
 }
 
-// fetchManifest downloads the manifest of an image or index, as served. The digest in the
-// Ref is a claim about it, and so is the one that the registry sends along.
+// fetchManifest downloads the manifest of an image or index, as served. The digest in the Ref
+// is a claim about it, and so is the one that the registry sends in a header.
 func (c *Client) fetchManifest(ctx context.Context, ref artifact.Ref, reference string,
 	algs []digest.Algorithm) (*Download, error) {
-	repo, err := c.ociRepository(ctx, ref)
+	repo, err := c.openRepository(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	var sent string
-	r := repo.get(c, "manifests", reference)
+	r := repo.request(c, "manifests", reference)
 	r.Head = func(resp *http.Response) { sent = resp.Header.Get("Docker-Content-Digest") }
-	// Which algorithm the reply's header is under is known only afterwards.
+	// The algorithm of the header is known only when the reply comes.
 	algs = append(algs, digest.SHA512)
 	d, err := c.download(ctx, ref, r, algs)
 	if err != nil {
@@ -102,18 +102,18 @@ func (c *Client) FetchTag(ctx context.Context, repository, tag string) (*Downloa
 // FetchBlob downloads the blob of ref's repository that has ref's digest.
 func (c *Client) FetchBlob(ctx context.Context, ref artifact.Ref) (*Download, error) {
 	if ref.Kind() != artifact.OCI || ref.Digest().IsZero() {
-		return nil, unsupportedKind(ref)
+		return nil, unsupportedKindError(ref)
 	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	repo, err := c.ociRepository(ctx, ref)
+	repo, err := c.openRepository(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	r := repo.get(c, "blobs", ref.Digest().String())
-	r.Most = 0 // as large as a file may be
+	r := repo.request(c, "blobs", ref.Digest().String())
+	r.Most = 0 // Limits.FileSize counts
 	return c.download(ctx, ref, r, []digest.Algorithm{digest.SHA256})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Image is what a manifest says: of an index its images, of an image its blobs.
+// Image is what a manifest lists: that of an index its images, that of an image its blobs.
 type Image struct {
 	MediaType string
 	Platforms map[string]digest.Digest // of an index: manifests by platform, "linux/arm64/v8"
-	Children  []digest.Digest          // of an index: every manifest, also those that are no image
+	Children  []digest.Digest          // of an index: all manifests, also those of no image
 	Config    digest.Digest            // of an image
 	Blobs     []digest.Digest          // of an image: its configuration and its layers
 }
@@ -50,7 +50,7 @@ func ReadImage(data []byte) (*Image, error) {
 			if d.Platform.Variant != "" {
 				platform += "/" + d.Platform.Variant
 			}
-			if _, ok := m.Platforms[platform]; !ok { // engines take the first that fits
+			if _, ok := m.Platforms[platform]; !ok { // engines take the first that matches
 				m.Platforms[platform] = sum
 			}
 		}

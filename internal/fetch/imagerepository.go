@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// ociRepository is where the manifests and blobs of an oci: Ref are.
+// ociRepository is where the manifests and blobs of an oci: Ref are, and how it is asked.
 type ociRepository struct {
 	name   ociname.Repository
 	base   *url.URL // of the API: scheme and host
@@ -21,7 +21,7 @@ type ociRepository struct {
 	header string   // Authorization, "" for none
 }
 
-// parseRepository is the repository of an oci: Ref, before its registry was asked
+// parseRepository returns the repository of an oci: Ref, before its registry was asked
 // anything.
 func parseRepository(ref artifact.Ref) (*ociRepository, error) {
 	repo, err := ociname.NewRepository(ref.Name())
@@ -32,7 +32,7 @@ func parseRepository(ref artifact.Ref) (*ociRepository, error) {
 	return &ociRepository{name: repo, base: &url.URL{Scheme: "https", Host: repo.RegistryStr()}}, nil
 }
 
-// RepositoryHost is the host that a repository "host/name" of images is at.
+// RepositoryHost returns the host of a repository "host/name" of images, "" if it is none.
 func RepositoryHost(repository string) string {
 	repo, err := ociname.NewRepository(repository)
 	if err != nil {
@@ -41,12 +41,12 @@ func RepositoryHost(repository string) string {
 	return wire.HostPort(&url.URL{Host: repo.RegistryStr()})
 }
 
-// get asks for one of "manifests" or "blobs" by its tag or digest.
-func (r *ociRepository) get(c *Client, what, reference string) transfer.Request {
+// request returns the request for one of "manifests" or "blobs" by its tag or digest.
+func (r *ociRepository) request(c *Client, what, reference string) transfer.Request {
 	u := *r.base
 	u.Path = "/v2/" + r.name.RepositoryStr() + "/" + what + "/" + reference
 	q := transfer.Request{URL: &u, Most: c.limits.DocumentSize, Authorization: func(*url.URL) (string, error) {
-		return r.header, nil // asked for the registry's host alone
+		return r.header, nil // it is called for the registry's host alone
 	}}
 	if what == "manifests" {
 		q.Accept, q.Most = ociAccept, min(maxManifest, c.limits.DocumentSize)
@@ -57,18 +57,18 @@ func (r *ociRepository) get(c *Client, what, reference string) transfer.Request 
 	return q
 }
 
-// ociAccept are the manifests that are asked for: of images and of indexes, as OCI
-// and as docker writes them. A registry that has none of these must not convert.
+// ociAccept are the media types of manifests that are asked for: of images and of indexes, as
+// OCI and as docker write them. A registry with none of these must not convert another.
 var ociAccept = strings.Join([]string{
 	string(types.OCIImageIndex), string(types.DockerManifestList),
 	string(types.OCIManifestSchema1), string(types.DockerManifestSchema2),
 }, ", ")
 
-// maxManifest is the largest manifest in bytes that a registry has to take, by the
+// maxManifest is the size in bytes up to which a registry has to accept a manifest, by the
 // specification of distribution; larger ones are refused here.
 const maxManifest = 4 << 20
 
-// ociReference is what is asked for: the digest if there is one, whatever the tag is.
+// ociReference returns what is asked for: the digest of ref, or its tag if it has no digest.
 func ociReference(ref artifact.Ref) string {
 	if d := ref.Digest(); !d.IsZero() {
 		return d.String()

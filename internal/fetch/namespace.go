@@ -9,10 +9,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// For returns the client for what a namespace asks for: with the credentials of
-// the operator that are mapped to it, and with those alone. A server's name stands for
-// its namespace. The two clients share connections and limits, save Limits.Together,
-// of which each client of For has its own.
+// For returns a client that fetches on behalf of a namespace: with the operator's
+// credentials that are mapped to it, and with no others. A server's name stands for its
+// namespace. The two clients share connections and limits, except Limits.Together, which
+// each client of For has for itself.
 func (c *Client) For(namespace string) *Client {
 	namespace, _, _ = strings.Cut(namespace, "/")
 	view := *c
@@ -21,12 +21,13 @@ func (c *Client) For(namespace string) *Client {
 	return &view
 }
 
-// SetCredentials replaces those of [Config] for the clients that For makes from now on.
-// The slice must not change afterwards.
+// SetCredentials replaces the credentials of [Config] for the clients that For returns from
+// now on. The slice must not change afterwards.
 func (c *Client) SetCredentials(all []HostCredential) { c.operator.Store(&all) }
 
-// credential is the operator's credential for u, for the namespace at work.
-func (c *Client) credential(u *url.URL) (HostCredential, bool) {
+// findCredential returns the operator's credential for the host of u, if there is one that
+// the namespace of c may use.
+func (c *Client) findCredential(u *url.URL) (HostCredential, bool) {
 	if c.namespace == "" {
 		return HostCredential{}, false
 	}
@@ -39,13 +40,14 @@ func (c *Client) credential(u *url.URL) (HostCredential, bool) {
 	return c.credentials[i], true
 }
 
-// addCredentials adds the operator's credentials to those that own gives. Own may be nil.
+// addCredentials returns a function for [transfer.Request].Authorization: the operator's
+// credential for a host, or what own gives where there is none. Own may be nil.
 func (c *Client) addCredentials(own func(*url.URL) (string, error)) func(*url.URL) (string, error) {
 	if c.namespace == "" || len(c.credentials) == 0 {
 		return own
 	}
 	return func(u *url.URL) (string, error) {
-		if k, ok := c.credential(u); ok {
+		if k, ok := c.findCredential(u); ok {
 			return k.header()
 		}
 		if own == nil {

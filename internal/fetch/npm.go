@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// npm is npm's registry, or what a user has in its place.
-type npm struct{ ordinary }
+// npm is npm's registry, or those that a user has configured instead.
+type npm struct{ defaults }
 
 func (npm) kind() artifact.Kind { return artifact.NPM }
 
@@ -29,7 +29,7 @@ func (npm) configure(config *Config, user *userconfig.Reader) (err error) {
 	return err
 }
 
-// route is npm's own where its configuration has authorities or a proxy of its own.
+// route returns a route of npm's own if its configuration has authorities or a proxy.
 func (npm) route(config Config, shared transfer.Route) *transfer.Route {
 	own := shared
 	own.Authorities = config.NPM.Authorities
@@ -43,10 +43,7 @@ func (npm) route(config Config, shared transfer.Route) *transfer.Route {
 }
 
 func (npm) registries(config Config) (public, configured []string) {
-	if config.NPM.Setting != nil {
-		configured = []string{config.NPM.Setting("registry")}
-	}
-	return []string{model.RegistryURLNPM}, configured
+	return []string{model.RegistryURLNPM}, []string{config.NPM.Value("registry")}
 }
 
 func (npm) packageHosts(config Config, name string) []string { return config.NPM.Hosts(name) }
@@ -54,19 +51,19 @@ func (npm) packageHosts(config Config, name string) []string { return config.NPM
 // NPM fetches the document of the version that ref names.
 func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	if ref.Kind() != artifact.NPM {
-		return nil, unsupportedKind(ref)
+		return nil, unsupportedKindError(ref)
 	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return c.npmVersion(ctx, ref)
+	return c.fetchNPMVersion(ctx, ref)
 }
 
-// fetch downloads a version's tarball, from where its document says.
+// fetch downloads a version's tarball from the URL in its document.
 func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	v, err := c.npmVersion(ctx, ref)
+	v, err := c.fetchNPMVersion(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +81,8 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 	return d, nil
 }
 
-func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
+// fetchNPMVersion fetches the document of the version that ref names.
+func (c *Client) fetchNPMVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	base, err := c.config.NPM.Registry(ref.Name())
 	if err != nil {
 		return nil, err
@@ -110,7 +108,7 @@ func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion,
 	return v, nil
 }
 
-// tarballURL is the URL to download. If the registry passes on documents of the public
+// tarballURL returns the URL of the tarball. If the registry passes on documents of the public
 // one unchanged, the tarball is asked of the registry too, as npm does.
 func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	const most = 2048
@@ -130,7 +128,7 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
 	}
-	replace := cmp.Or(n.Setting("replace-registry-host"), "npmjs")
+	replace := cmp.Or(n.Value("replace-registry-host"), "npmjs")
 	if replace == "npmjs" {
 		replace = strings.TrimPrefix(model.RegistryURLNPM, "https://")
 	}
@@ -143,9 +141,9 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	return u, nil
 }
 
-// NPMSetting is the value of a key of the user's npm configuration, "" if unset.
-func (c *Client) NPMSetting(key string) string { return c.config.NPM.Setting(key) }
+// NPMSetting returns the value of a key of the user's npm configuration, "" if unset.
+func (c *Client) NPMSetting(key string) string { return c.config.NPM.Value(key) }
 
-// NPMFiles are the texts of the files that npm is to read in place of those of the user and
-// of the checkout: see [userconfig.NPM.Files].
+// NPMFiles returns the texts of the files that npm is to read in place of those of the user
+// and of the checkout: see [userconfig.NPM.Files].
 func (c *Client) NPMFiles() (user, checkout string, err error) { return c.config.NPM.Files(c.hosts) }

@@ -31,8 +31,8 @@ type NPMVersion struct {
 	From       string            // its URL
 }
 
-// npmVersionURL is where a registry keeps a version's document. The slash of a
-// scoped name is escaped.
+// npmVersionURL returns where a registry keeps a version's document. The slash of a scoped
+// name is escaped.
 func npmVersionURL(base, name, version string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -46,19 +46,18 @@ func npmVersionURL(base, name, version string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: clear, RawPath: escaped}, nil
 }
 
-// parseNPMVersion reads a version's document. Members are matched by their exact
-// names; what is not of the expected type is as if it were missing. The cause
-// belongs to the error.
+// parseNPMVersion reads a version's document. Members are matched by their exact names; one
+// that is not of the expected type counts as missing. The cause belongs to the error.
 func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.Cause, error) {
 	var doc, dist map[string]json.RawMessage
 	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
 		return nil, evidence.Unreachable, errors.New("the answer is not a version's document")
 	}
 	v := &NPMVersion{
-		Name:       text(doc["name"]),
-		Version:    text(doc["version"]),
-		MCPName:    text(doc["mcpName"]),
-		Deprecated: text(doc["deprecated"]),
+		Name:       decodeText(doc["name"]),
+		Version:    decodeText(doc["version"]),
+		MCPName:    decodeText(doc["mcpName"]),
+		Deprecated: decodeText(doc["deprecated"]),
 		Raw:        data,
 	}
 	if v.Name != name || v.Version != version {
@@ -69,7 +68,8 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 		v.Deprecated = "deprecated"
 	}
 	if json.Unmarshal(doc["dist"], &dist) == nil {
-		v.Tarball, v.Integrity, v.Shasum = text(dist["tarball"]), text(dist["integrity"]), text(dist["shasum"])
+		v.Tarball, v.Integrity, v.Shasum = decodeText(dist["tarball"]), decodeText(dist["integrity"]),
+			decodeText(dist["shasum"])
 	}
 	if v.Tarball == "" {
 		return nil, evidence.NotFound, errors.New("the version's document names no tarball (dist.tarball)")
@@ -78,9 +78,9 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 	return v, "", nil
 }
 
-// npmBin brings "bin" into one form: a single path is the command named as the
-// package without its scope, a list gives commands named as their files. Names lose
-// directories, paths become relative without "..".
+// npmBin returns "bin" in one form. A single path is the command that is named as the package
+// without its scope, a list gives commands that are named as their files. Names lose their
+// directories; paths become relative, without "..".
 func npmBin(name string, raw json.RawMessage) map[string]string {
 	var (
 		single  string
@@ -113,8 +113,8 @@ func npmBin(name string, raw json.RawMessage) map[string]string {
 	return bin
 }
 
-// claims is what the registry says of the tarball: dist.integrity, and dist.shasum
-// where that is missing or cannot be read. What cannot be read comes as evidence.
+// claims returns what the registry says of the tarball: dist.integrity, or dist.shasum if that
+// is missing or cannot be read. For each that cannot be read, bad says so.
 func (v *NPMVersion) claims(ref artifact.Ref) (claims []evidence.Claim, bad evidence.Report) {
 	read := func(text, where string, parse func(string) ([]digest.Digest, error)) bool {
 		claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Text: text,

@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// nuget is the registry of .NET packages, or another with a service index.
-type nuget struct{ ordinary }
+// nuget is the public registry of .NET packages, or another with a service index.
+type nuget struct{ defaults }
 
 func (nuget) kind() artifact.Kind { return artifact.NuGet }
 
@@ -28,7 +28,7 @@ func (nuget) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLNuGet}, []string{config.NuGet.Index}
 }
 
-// Resources of a service index that are used.
+// Resources that are used of a service index.
 const (
 	nugetFlat            = "PackageBaseAddress/3.0.0"
 	nugetReadmeTemplates = "ReadmeUriTemplate/6.13.0"
@@ -40,8 +40,8 @@ type serviceIndex struct {
 	from      *url.URL          // the index's own
 }
 
-// nugetIndex fetches the service index.
-func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceIndex, error) {
+// fetchServiceIndex fetches the service index.
+func (c *Client) fetchServiceIndex(ctx context.Context, ref artifact.Ref) (*serviceIndex, error) {
 	u, err := url.Parse(cmp.Or(c.config.NuGet.Index, model.RegistryURLNuGet))
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
@@ -51,7 +51,7 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceInde
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
+			e.Cause = evidence.Unreachable // without the index nothing is known of the package
 		}
 		return nil, err
 	}
@@ -68,19 +68,20 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceInde
 	return &serviceIndex{resources, u}, nil
 }
 
-// fetch downloads a .nupkg. The flat container says nothing of its hash.
+// fetch downloads a .nupkg, for whose hash the registry has no claim.
 func (nuget) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	index, err := c.nugetIndex(ctx, ref)
+	index, err := c.fetchServiceIndex(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return c.nugetPackage(ctx, ref, index, algs)
+	return c.downloadNuGet(ctx, ref, index, algs)
 }
 
-func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serviceIndex,
+// downloadNuGet downloads the .nupkg from the flat container that index names.
+func (c *Client) downloadNuGet(ctx context.Context, ref artifact.Ref, index *serviceIndex,
 	algs []digest.Algorithm) (*Download, error) {
-	id, version := ref.Normal().Name(), ref.Normal().Version() // lower case, as the protocol has it
-	u, err := below(index.resources[nugetFlat], id, version, id+"."+version+".nupkg")
+	id, version := ref.Normal().Name(), ref.Normal().Version() // in lower case, as the protocol wants
+	u, err := joinURL(index.resources[nugetFlat], id, version, id+"."+version+".nupkg")
 	if err != nil || transfer.CheckURL(u) != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from),
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
@@ -93,16 +94,16 @@ func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serv
 	return d, err
 }
 
-// description is the readme of a package: as its registry serves it, or from within
-// the package where the registry does not offer that.
+// description fetches the readme of a package as its registry serves it, or reads it from the
+// package if the registry serves none.
 func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
-	index, err := c.nugetIndex(ctx, ref)
+	index, err := c.fetchServiceIndex(ctx, ref)
 	if err != nil {
 		return "", err
 	}
 	template := index.resources[nugetReadmeTemplates]
 	if template == "" {
-		d, err := c.nugetPackage(ctx, ref, index, nil)
+		d, err := c.downloadNuGet(ctx, ref, index, nil)
 		if err != nil {
 			return "", err
 		}

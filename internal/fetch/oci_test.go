@@ -477,7 +477,7 @@ func TestDockerKeychain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.ociCredentials(context.Background(), ref, repo)
+		got, err := c.findOCICredentials(context.Background(), ref, repo)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -203,9 +203,9 @@ func TestPyPIRefusals(t *testing.T) {
 
 	// Whose document it is says the error of the JSON API itself.
 	from, _ := url.Parse(s.base)
-	_, _, err = c.pypiRelease(context.Background(), mustRef(t, "pypi:other==1"), from.String(), "other", "1", "json")
+	_, _, err = c.fetchPyPIRelease(context.Background(), mustRef(t, "pypi:other==1"), from.String(), "other", "1", "json")
 	wantError(t, err, evidence.NotFound, `"another"`)
-	_, _, err = c.pypiRelease(context.Background(), mustRef(t, "pypi:version==1"), from.String(), "version", "1", "json")
+	_, _, err = c.fetchPyPIRelease(context.Background(), mustRef(t, "pypi:version==1"), from.String(), "version", "1", "json")
 	wantError(t, err, evidence.NotFound, `"1.0.1"`)
 
 	for _, base := range []string{"http://pypi.example.com", "https://u:secret@pypi.example.com", "https://%zz", "pypi.example.com"} {

@@ -13,11 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// pypiRelease fetches a release's document of the JSON API at base, from the path
-// below /pypi.
-func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL,
+// fetchPyPIRelease fetches a release's document of the JSON API at base, from the path below
+// /pypi. It also returns its URL.
+func (c *Client) fetchPyPIRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL,
 	error) {
-	u, err := below(base, append([]string{"pypi"}, path...)...)
+	u, err := joinURL(base, append([]string{"pypi"}, path...)...)
 	if err != nil {
 		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the package index: %w", err)}
@@ -41,26 +41,26 @@ func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string,
 	return doc, u, nil
 }
 
-// pypiJSON lists files by the JSON API.
-func (c *Client) pypiJSON(ctx context.Context, ref artifact.Ref, base string) ([]pypiFile, error) {
-	doc, from, err := c.pypiRelease(ctx, ref, base, ref.Normal().Name(), ref.Version(), "json")
+// listPyPIByJSON lists the files that ref names by the JSON API at base.
+func (c *Client) listPyPIByJSON(ctx context.Context, ref artifact.Ref, base string) ([]pypiFile, error) {
+	doc, from, err := c.fetchPyPIRelease(ctx, ref, base, ref.Normal().Name(), ref.Version(), "json")
 	if err != nil {
 		return nil, err
 	}
 	var files []pypiFile
 	for _, entry := range doc.list("urls") {
 		f := pypiFile{name: entry.text("filename"), where: "the PyPI registry, digests",
-			hashes: hashes(entry.object("digests"))}
+			hashes: entry.object("digests").texts()}
 		if f.name == "" || entry.text("url") == "" {
 			continue
 		}
 		if f.url, err = fileURL(from, entry.text("url")); err != nil {
 			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 		}
-		if entry.truth("yanked") {
+		if entry.isTrue("yanked") {
 			f.yanked = yankReason(entry.text("yanked_reason"))
 		}
 		files = append(files, f)
 	}
-	return pypiPick(ref, files, from)
+	return pickPyPIFiles(ref, files, from)
 }

@@ -20,20 +20,21 @@ type pypiFile struct {
 	name   string
 	url    *url.URL
 	hashes map[string]string // hex, by the name of the algorithm
-	where  string            // what says so
-	yanked string            // why; "" if it was not
+	where  string            // the document and member that have the hashes
+	yanked string            // why it was withdrawn; "" if it was not
 }
 
-func (f pypiFile) same(g pypiFile) bool {
+// sameAs reports whether f and g have one URL and the same hashes.
+func (f pypiFile) sameAs(g pypiFile) bool {
 	return f.url.String() == g.url.String() && fmt.Sprint(f.hashes) == fmt.Sprint(g.hashes)
 }
 
-// pypiSource is one place to ask: the JSON API at base, unless that is empty, and the
-// simple API at simple for what the other does not have. Many mirrors serve only the
-// simple API, also those that stand in for the public registry under its own name.
+// pypiSource is one index: its JSON API at base, unless that is empty, and its simple API at
+// simple for what the JSON API does not have. Many mirrors serve only the simple API, also
+// those that stand in for the public registry under its own name.
 type pypiSource struct{ base, simple string }
 
-// pypiSources are the places to ask, in order.
+// pypiSources returns the indexes in the order in which they are asked.
 func pypiSources(p userconfig.PyPI) []pypiSource {
 	public := strings.TrimRight(model.RegistryURLPyPI, "/")
 	if len(p.Indexes) == 0 {
@@ -51,9 +52,9 @@ func pypiSources(p userconfig.PyPI) []pypiSource {
 	return all
 }
 
-// pypiPick keeps what ref names of the files of its release. from is the document's
-// URL.
-func pypiPick(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, error) {
+// pickPyPIFiles returns those of a release's files that ref names, at least one. The files were
+// read from the document at from.
+func pickPyPIFiles(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, error) {
 	if want := ref.Filename(); want != "" {
 		files = slices.DeleteFunc(files, func(f pypiFile) bool { return f.name != want })
 	}
@@ -67,7 +68,7 @@ func pypiPick(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, er
 	return files, nil
 }
 
-// sameRelease reports whether name and version are those of ref, however spelled.
+// sameRelease reports whether name and version are those of ref, in any spelling.
 func sameRelease(ref artifact.Ref, name, version string) bool {
 	got, err := artifact.NewPyPI(name, version, "")
 	want, err2 := artifact.NewPyPI(ref.Name(), ref.Version(), "")

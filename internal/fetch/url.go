@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// fileURL reads the URL of a file that a registry's document names, relative to the
-// document's own.
+// fileURL parses the URL of a file in a registry's document, relative to base, the URL of the
+// document. It has no fragment.
 func fileURL(base *url.URL, text string) (*url.URL, error) {
 	const most = 2048
 	if len(text) > most {
@@ -23,8 +23,8 @@ func fileURL(base *url.URL, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// below is base with segments appended, each escaped. A query of base is dropped.
-func below(base string, segments ...string) (*url.URL, error) {
+// joinURL returns base with segments appended, each escaped, and without its query.
+func joinURL(base string, segments ...string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, errors.New("the base URL cannot be parsed")
@@ -37,7 +37,7 @@ func below(base string, segments ...string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: clear, RawPath: escaped}, nil
 }
 
-// hostsOf are the hosts of URLs; what has none is left out.
+// hostsOf returns the hosts of URLs, without those of URLs that have none.
 func hostsOf(addresses ...string) (hosts []string) {
 	for _, a := range addresses {
 		if u, err := url.Parse(a); err == nil && u.Host != "" {

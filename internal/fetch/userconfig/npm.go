@@ -43,13 +43,21 @@ type NPM struct {
 	fill    func(template) (string, error)
 }
 
+// Value returns the value of a key, "" if it is unset.
+func (n NPM) Value(key string) string {
+	if n.Setting == nil {
+		return ""
+	}
+	return n.Setting(key)
+}
+
 // sent is the value of a key that is about to be asked, or sent: a variable that a
 // checkout's file names is looked up only if a person agreed.
 func (n NPM) sent(key string) (string, error) {
-	if t, ok := n.project.templates[key]; ok && n.fill != nil && n.Setting(key) == "" {
+	if t, ok := n.project.templates[key]; ok && n.fill != nil && n.Value(key) == "" {
 		return n.fill(t)
 	}
-	return n.Setting(key), nil
+	return n.Value(key), nil
 }
 
 // NPM reads npm's configuration. Of the file of the checkout only named keys are taken, and

@@ -27,10 +27,10 @@ func (n NPM) Registry(name string) (string, error) {
 func (n NPM) Hosts(name string) []string {
 	key := "registry"
 	if scope, _, ok := strings.Cut(name, "/"); ok &&
-		(n.Setting(scope+":registry") != "" || len(n.project.templates[scope+":registry"].uses) > 0) {
+		(n.Value(scope+":registry") != "" || len(n.project.templates[scope+":registry"].uses) > 0) {
 		key = scope + ":registry"
 	}
-	if t, ok := n.project.templates[key]; ok && n.Setting(key) == "" {
+	if t, ok := n.project.templates[key]; ok && n.Value(key) == "" {
 		return []string{t.uses[0].Host}
 	}
 	base, err := n.Registry(name)

@@ -66,7 +66,7 @@ func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 			asked = append(asked, wire.HostPort(u))
 		}
 	}
-	if u, err := url.Parse(n.Setting("registry")); err == nil {
+	if u, err := url.Parse(n.Value("registry")); err == nil {
 		asked = append(asked, wire.HostPort(u))
 	}
 	for key, t := range n.project.templates {
