@@ -35,7 +35,8 @@ func TestTogether(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		case "/pypi/a/1.0/json":
-			io.WriteString(w, `{"info":{"name":"a","version":"1.0","summary":"`+strings.Repeat("x", 5000)+`"},"urls":[{"filename":"a.zip","url":"https://`+r.Host+`/f","digests":{}}]}`)
+			io.WriteString(w, `{"info":{"name":"a","version":"1.0","summary":"`+strings.Repeat("x",
+				5000)+`"},"urls":[{"filename":"a.zip","url":"https://`+r.Host+`/f","digests":{}}]}`)
 			return
 		}
 		io.WriteString(w, body(4000))

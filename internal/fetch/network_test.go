@@ -158,7 +158,9 @@ func TestCertificates(t *testing.T) {
 // whatever the host is called.
 func TestAddresses(t *testing.T) {
 	config := testConfig(t)
-	inner := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent to a refused address") })
+	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		t.Error("a request was sent to a refused address")
+	})
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(inner, "https://"))
 	outer := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -174,7 +176,10 @@ func TestAddresses(t *testing.T) {
 	_, err := get(t, newClient(t, server), outer+"/f")
 	wantError(t, err, evidence.Unsupported, "connection to localhost refused", "not a public address")
 	var asked atomic.Int32
-	server.AllowAddr = func(host string, addr netip.Addr) error { asked.Add(1); return transfer.RefusePrivate()(host, addr) }
+	server.AllowAddr = func(host string, addr netip.Addr) error {
+		asked.Add(1)
+		return transfer.RefusePrivate()(host, addr)
+	}
 	_, err = get(t, newClient(t, server), inner+"/f")
 	wantError(t, err, evidence.Unsupported, "is not a public address")
 	if asked.Load() != 1 {

@@ -83,7 +83,8 @@ func readRealArchive(name string, zip bool) error {
 	}
 	defer f.Close()
 	if !zip {
-		_, err := archive.Walk(f, archive.TarGzip, archive.Limits{}, func(archive.Entry, io.Reader) error { return nil })
+		_, err := archive.Walk(f, archive.TarGzip, archive.Limits{},
+			func(archive.Entry, io.Reader) error { return nil })
 		return err
 	}
 	if err := packagefile.CheckWheel(name); err != nil {

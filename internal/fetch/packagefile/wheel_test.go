@@ -37,18 +37,22 @@ func writeWheel(t testing.TB, files ...string) string {
 
 func TestReadWheel(t *testing.T) {
 	const metadata = "Name: a\n\n<!-- mcp-name: io.github.acme/notes -->\n"
-	const entries = "[gui_scripts]\ng = a:g\n; c\n[console_scripts]\n a-b = a.b : main [extra]\nx=a:run.it\n\n[other]\ny = z\n"
-	w, err := ReadWheel(writeWheel(t, "a/METADATA", "no", "a-1.dist-info/METADATA", metadata, "a-1.dist-info/entry_points.txt", entries))
+	const entries = "[gui_scripts]\ng = a:g\n; c\n[console_scripts]\n a-b = a.b : main [extra]\nx=a:run.it\n\n" +
+		"[other]\ny = z\n"
+	w, err := ReadWheel(writeWheel(t, "a/METADATA", "no", "a-1.dist-info/METADATA", metadata,
+		"a-1.dist-info/entry_points.txt", entries))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{"a-b": "a.b:main", "x": "a:run.it"}; !maps.Equal(w.Scripts, want) || w.MCPName != "io.github.acme/notes" {
+	if want := map[string]string{"a-b": "a.b:main", "x": "a:run.it"}; !maps.Equal(w.Scripts, want) ||
+		w.MCPName != "io.github.acme/notes" {
 		t.Errorf("%+v", w)
 	}
 	for want, files := range map[string][]string{
-		"it has no METADATA":         {"a/__init__.py", ""},
-		"has METADATA twice":         {"a-1.dist-info/METADATA", "", "b-1.dist-info/METADATA", ""},
-		"entry_points.txt has":       {"a-1.dist-info/METADATA", "", "a-1.dist-info/entry_points.txt", "[console_scripts]\nx\n"},
+		"it has no METADATA": {"a/__init__.py", ""},
+		"has METADATA twice": {"a-1.dist-info/METADATA", "", "b-1.dist-info/METADATA", ""},
+		"entry_points.txt has": {"a-1.dist-info/METADATA", "", "a-1.dist-info/entry_points.txt",
+			"[console_scripts]\nx\n"},
 		`METADATA" is larger than 4`: {"a-1.dist-info/METADATA", strings.Repeat("a", maxWheelText+1)},
 	} {
 		if _, err := ReadWheel(writeWheel(t, files...)); err == nil || !strings.Contains(err.Error(), want) {
@@ -59,7 +63,8 @@ func TestReadWheel(t *testing.T) {
 
 func FuzzReadWheel(f *testing.F) {
 	name := filepath.Join(f.TempDir(), "a-1.0-py3-none-any.whl")
-	wheel, err := os.ReadFile(writeWheel(f, "a-1.0.dist-info/METADATA", "Name: a\n\nmcp-name: io.example/a\n", "a-1.0.dist-info/entry_points.txt", "[console_scripts]\na = a.main:run [x]\n"))
+	wheel, err := os.ReadFile(writeWheel(f, "a-1.0.dist-info/METADATA", "Name: a\n\nmcp-name: io.example/a\n",
+		"a-1.0.dist-info/entry_points.txt", "[console_scripts]\na = a.main:run [x]\n"))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -75,7 +75,8 @@ func TestValidator(t *testing.T) {
 		{},
 	} {
 		h := http.Header{}
-		for k, v := range map[string]string{"ETag": tt.etag, "Last-Modified": tt.modified, "Date": tt.date, "Accept-Ranges": tt.ranges} {
+		for k, v := range map[string]string{"ETag": tt.etag, "Last-Modified": tt.modified, "Date": tt.date,
+			"Accept-Ranges": tt.ranges} {
 			if v != "" {
 				h.Set(k, v)
 			}
