@@ -14,18 +14,18 @@ import (
 
 // Cargo says where crates come from.
 type Cargo struct {
-	// Index is the root of a sparse index, with or without cargo's "sparse+" before
-	// it. "" is that of the public registry: "index." before its host.
+	// Index is the root of a sparse index, with or without cargo's "sparse+" before it.
+	// "" is the index of the public registry, whose host begins with "index.".
 	Index string
 
-	// API is the base URL for readmes. "" is what the index's configuration says.
+	// API is the base URL for readmes. "" is the one that the index's configuration names.
 	API string
 }
 
 // maxReplacements bounds how often one source replaces another.
 const maxReplacements = 8
 
-// Cargo reads which index cargo asks in place of the public one.
+// Cargo reads from cargo's configuration which index takes the place of the public one.
 func (r *Reader) Cargo() (Cargo, error) {
 	var none Cargo
 	env, projectDir, home := r.Env, r.Project, r.Home

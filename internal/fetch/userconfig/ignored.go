@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Ignored collects what a checkout's files say and is not taken, to be told once. Nil has
-// nothing to tell.
+// Ignored collects the settings of a checkout's files that are not taken, to report them once.
+// Nil has none.
 type Ignored struct {
 	mu    sync.Mutex
 	lines []string
 	told  bool
 }
 
-// note says that a setting is not taken, by its key if that looks like one, and never in more
-// of the file's words.
+// note adds that a setting is not taken, and why. Of the file's text it shows the key only, and
+// that only if it looks like one.
 func (i *Ignored) note(file, key, why string) {
 	what := "a line that is no setting"
 	if oneWord.MatchString(key) {
@@ -32,20 +32,20 @@ func (i *Ignored) note(file, key, why string) {
 	i.add(line)
 }
 
+// add adds a line, once.
 func (i *Ignored) add(line string) {
 	if !slices.Contains(i.lines, line) {
 		i.lines = append(i.lines, line)
 	}
 }
 
-// oneWord is what a key may be: one word, which whoever prints it escapes.
+// oneWord matches a key that may be shown: one word, which is escaped when it is printed.
 var oneWord = regexp.MustCompile(`^[^\s=]+$`)
 
 // maxKey bounds how much of a key is shown, in bytes.
 const maxKey = 40
 
-// Lines returns, the first time, what the files of the checkout say to resolvers and is not
-// taken from them.
+// Lines returns, when it is first called, the settings that are not taken, as lines of text.
 func (i *Ignored) Lines() []string {
 	if i == nil {
 		return nil

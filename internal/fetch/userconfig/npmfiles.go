@@ -12,24 +12,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// npmFile is the text of an .npmrc with these settings: what npm reads from it is exactly
-// them, and no variable.
-func npmFile(settings map[string]string) string {
+// writeNPMRC returns the text of an .npmrc from which npm reads exactly these settings, and
+// looks up no variable.
+func writeNPMRC(settings map[string]string) string {
 	var b strings.Builder
 	for _, key := range sortedKeys(settings) {
 		if strings.ContainsFunc(key, func(r rune) bool {
 			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 				strings.ContainsRune("@._~:/%[]-", r))
 		}) {
-			continue // no registry has such a name
+			continue // no registry and no host has such characters
 		}
-		fmt.Fprintf(&b, "%s=%s\n", key, npmQuote(settings[key]))
+		fmt.Fprintf(&b, "%s=%s\n", key, quoteNPM(settings[key]))
 	}
 	return b.String()
 }
 
-// Files are the texts of the files that npm is to read in place of those of the user and
-// of the checkout: the user's own settings, and what is taken of the checkout's. It is an
+// Files returns the texts of the files that npm is to read in place of those of the user and
+// of the checkout: the user's settings, and those that are taken of the checkout's. It is an
 // error if a registry that npm may ask needs a variable that nobody agreed to send there.
 func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 	mine := map[string]string{}
@@ -47,19 +47,19 @@ func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 		if _, _, credential := foreign.HostKey(key); credential {
 			continue
 		}
-		if theirs[key], err = n.sent(key); err != nil {
+		if theirs[key], err = n.valueToSend(key); err != nil {
 			return "", "", err
 		}
 		asked = append(asked, t.uses[0].Host)
 	}
 	for _, settings := range []map[string]string{mine, theirs} {
 		for key, value := range settings {
-			if !registryKey(key) || value == "" {
+			if !isRegistryKey(key) || value == "" {
 				continue
 			}
 			u, err := url.Parse(value)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				// npm would warn, and ask another registry for what may be a private name.
+				// npm would warn, and tell another registry what may be a private name.
 				return "", "", &wire.Error{Ref: "npm", Cause: evidence.Malformed,
 					Err: fmt.Errorf("%s of .npmrc is no URL of a registry", key)}
 			}
@@ -71,9 +71,9 @@ func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 	}
 	for key, t := range n.project.templates {
 		if _, _, credential := foreign.HostKey(key); !credential || !slices.Contains(asked, t.uses[0].Host) {
-			continue // npm has no reason to ask that host
+			continue // npm asks no such host
 		}
-		value, err := n.sent(key)
+		value, err := n.valueToSend(key)
 		if err != nil {
 			return "", "", err
 		}
@@ -82,12 +82,12 @@ func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 		}
 	}
 	for key, value := range theirs {
-		if !registryKey(key) && !proxyKey(key) || proxyKey(key) && off(value) {
+		if !isRegistryKey(key) && !isProxyKey(key) || isProxyKey(key) && isNoProxy(value) {
 			continue
 		}
 		u, err := url.Parse(value)
 		if err != nil || u.Host == "" {
-			delete(theirs, key) // npm might read it otherwise
+			delete(theirs, key) // npm might take it for another URL
 			continue
 		}
 		if err := hosts.Check(u, consent.ByConfig); err != nil {
@@ -99,5 +99,5 @@ func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
 	} else if mine["cafile"] != "" {
 		mine["cafile"] = n.cafile
 	}
-	return npmFile(mine), npmFile(theirs), nil
+	return writeNPMRC(mine), writeNPMRC(theirs), nil
 }

@@ -81,7 +81,7 @@ func TestNPMQuote(t *testing.T) {
 	env := environment(map[string]string{"X": "expanded"})
 	for _, value := range []string{"plain", "${X}", `\${X}`, `\\${X}`, `a"b`, `"quoted"`, "a;b#c", `a\b`, " spaced ",
 		"line\nbreak=1", "${X-d}", "${X?}", "ünï"} {
-		got := parseNPMRC("key="+npmQuote(value)+"\n", env)
+		got := parseNPMRC("key="+quoteNPM(value)+"\n", env)
 		if len(got) != 1 || got["key"] != strings.TrimSpace(value) {
 			t.Errorf("%q: %q", value, got)
 		}
