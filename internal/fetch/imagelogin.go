@@ -123,7 +123,7 @@ func (c *Client) findOCICredentials(ctx context.Context, ref artifact.Ref,
 		}
 		return a.auth, nil
 	case <-ctx.Done():
-		return nil, c.transferError(ctx, ref, r.base, c.limits.forTransfer().Overdue(ctx, transfer.Nothing))
+		return nil, c.transferError(ctx, ref, r.base, c.limits.forTransfer().OverdueError(ctx, transfer.Nothing))
 	}
 }
 
@@ -158,7 +158,7 @@ const maxLogin = 1 << 20
 // RoundTrip implements [http.RoundTripper].
 func (g *ociGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := transfer.CheckURLPlain(req.URL, g.plainHost); err != nil {
-		return nil, transfer.Refused("%s: %w", wire.ShowURL(req.URL), err)
+		return nil, transfer.NewRefusal("%s: %w", wire.ShowURL(req.URL), err)
 	}
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", transfer.UserAgent)
