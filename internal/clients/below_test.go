@@ -28,7 +28,7 @@ func TestBelow(t *testing.T) {
 	var want []string
 	for _, c := range table {
 		for _, l := range c.servers {
-			if l.base != project || c.own {
+			if l.base != project || c.isHallmark {
 				continue
 			}
 			name := strings.ReplaceAll(l.path, "*", "some")
@@ -189,7 +189,7 @@ func TestBelowOddities(t *testing.T) {
 	for _, f := range found {
 		linked = linked || f.Path == filepath.Join(root, ".cursor", "MCP.json") && f.Client == "cursor"
 		if strings.Contains(f.Path, ".warp") {
-			warp = warp || f.Client == "warp" && slices.Contains(f.shapes, usual)
+			warp = warp || f.Client == "warp" && slices.Contains(f.shapes, usualKey)
 			if f.Root != root {
 				t.Errorf("%+v", f)
 			}

@@ -13,12 +13,12 @@ func TestAddClient(t *testing.T) {
 	t.Cleanup(func() { table = before })
 	table = append(slices.Clone(table), client{
 		id: "acme", name: "Acme",
-		servers:  both(".acme/servers.json", "acmeServers"),
-		commands: keyed(".acme/hooks.json", "hooks"),
+		servers:  inProjectAndHome(".acme/servers.json", "acmeServers"),
+		commands: commandsAt(".acme/hooks.json", "hooks"),
 		programs: scripts(".acme/extensions/*"),
 		install:  &installation{files: []string{".acme/servers.json"}, key: "acmeServers", entry: jsonEntry("")},
 
-		substitutes: true,
+		runsSubstitutions: true,
 	})
 
 	if !slices.Contains(Names(), "acme") {

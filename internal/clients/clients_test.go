@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"pgregory.net/rapid"
 )
 
@@ -263,7 +264,7 @@ func TestRewriteAndRestore(t *testing.T) {
 		word := rapid.StringMatching(`[ -~é😀\n\t"'\\#]{1,12}`)
 		command := word.Draw(t, "command")
 		least := 0
-		if formatOf(f.path) == formatYAML {
+		if syntax.FormatOf(f.path) == syntax.YAML {
 			least = 1 // no list of a block is empty
 		}
 		args := rapid.SliceOfN(word, least, 4).Draw(t, "args")

@@ -134,11 +134,11 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s %s: %q, %v", c.file, c.text, f.Path, ok)
 		}
 	}
-	named := File{Path: "a", shapes: []string{usual, itself}}
+	named := File{Path: "a", shapes: []string{usualKey, wholeFile}}
 	for _, c := range []struct {
 		of   File
 		want bool
-	}{{named, true}, {File{Path: "a", shapes: []string{usual}}, false}, {File{Path: "b", shapes: named.shapes}, false}} {
+	}{{named, true}, {File{Path: "a", shapes: []string{usualKey}}, false}, {File{Path: "b", shapes: named.shapes}, false}} {
 		if got := named.ReadBy(c.of); got != c.want {
 			t.Errorf("%+v: %v", c.of, got)
 		}
