@@ -62,7 +62,8 @@ func TestAddClient(t *testing.T) {
 	}
 
 	files, unread, err := FindBelow(t.Context(), dir, "acme")
-	if err != nil || len(files) != 2 || len(unread) != 1 || unread[0].Why != "is a program that Acme runs when it starts, and is not read" {
+	if err != nil || len(files) != 2 || len(unread) != 1 ||
+		unread[0].Why != "is a program that Acme runs when it starts, and is not read" {
 		t.Errorf("%v, %v, %v", files, unread, err)
 	}
 	hooks, err := Commands(FileAt(filepath.Join(dir, ".acme", "hooks.json")), []byte(`{"hooks": [{"command": "x"}]}`))
