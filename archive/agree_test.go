@@ -32,7 +32,7 @@ func readZip(data []byte) (map[string]string, error) {
 	return got, nil
 }
 
-// Each place in which a zip says something again, with something else there.
+// TestZipContradictions: a zip is refused if one of two places that hold the same value differs.
 func TestZipContradictions(t *testing.T) {
 	second := func() []byte {
 		return (&forge.Zip{Entries: []forge.Entry{forge.NewEntry("a", []byte("other"), true)}}).Bytes()
@@ -186,7 +186,8 @@ func lengthen(e *forge.Entry, more []byte) {
 	e.Central.Packed += uint32(len(more))
 }
 
-// What programs write that do not know sizes yet, or expect large ones, reads the same.
+// TestZipOfStreams: a zip of a program that did not know the sizes beforehand, or expected large
+// ones, gives the same files.
 func TestZipOfStreams(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 50)
 	for name, change := range map[string]func(z *forge.Zip){
@@ -230,8 +231,8 @@ func large(e *forge.Entry, stream bool) {
 	e.Local.Size, e.Local.Packed = 1<<32-1, 1<<32-1
 }
 
-// A file is given only if all of it is right: whoever stops at the declared size has seen
-// the error too.
+// TestZipErrorComesWithLastBytes: who reads a file to its declared size and no further has seen
+// every error of it.
 func TestZipErrorComesWithLastBytes(t *testing.T) {
 	z := &forge.Zip{Entries: []forge.Entry{forge.NewEntry("a", []byte("content"), false)}}
 	z.Entries[0].Body = []byte("contenT")
@@ -248,7 +249,7 @@ func TestZipErrorComesWithLastBytes(t *testing.T) {
 	}
 }
 
-// Every tar that belongs to several dialects at once is refused.
+// TestTarContradictions: a tar that belongs to several dialects at once is refused.
 func TestTarContradictions(t *testing.T) {
 	long := func(name string) *forge.Member { return forge.NewMember("././@LongLink", 'L', []byte(name)) }
 	pax := func(pairs ...string) *forge.Member { return forge.NewMember("x", 'x', forge.Records(pairs...)) }

@@ -32,8 +32,8 @@ func refused(t testing.TB, err error, problem Problem, layer string) {
 	}
 }
 
-// Each forgery is refused in a tar of its own, inside a .facet, and where it fits as the
-// outer layer of one.
+// TestForgedHeaders: each forgery is refused in a tar of its own, inside a .facet, and where it
+// fits as the outer layer of one.
 func TestForgedHeaders(t *testing.T) {
 	said := map[Problem]string{}
 	for _, c := range headers() {
@@ -201,8 +201,8 @@ func TestForgedFacet(t *testing.T) {
 	}
 }
 
-// Whatever single byte of a .facet changes, reading refuses it or computes another sum:
-// of the archive always, and of the tar if the contents are others.
+// TestEveryByteCounts: after a change of any single byte of a .facet, reading refuses it or
+// computes another sum: always another one of the archive, and of the tar if contents changed.
 func TestEveryByteCounts(t *testing.T) {
 	inner := ending(file(t, "a.md", "content A"), file(t, "b.md", "content B"))
 	good := facetOf(t, zipped(t, inner))
@@ -285,7 +285,7 @@ func TestWalkAgreesWithWriter(t *testing.T) {
 	})
 }
 
-// What other programs write is read, too, and what could hurt in it is not.
+// TestGeneralTar: tars of other programs are read, unless they hold what could do harm.
 func TestGeneralTar(t *testing.T) {
 	long := strings.Repeat("directory/", 20) + "file"
 	write := func(headers ...tar.Header) []byte {
@@ -364,7 +364,7 @@ func TestGeneralTar(t *testing.T) {
 	}
 }
 
-// An error of the reader is not taken for one of the archive.
+// TestReaderFails: an error of the reader is not reported as one of the archive.
 func TestReaderFails(t *testing.T) {
 	good := facetOf(t, zipped(t, ending(file(t, "a", strings.Repeat("x", 3000)))))
 	broken := errors.New("connection reset")

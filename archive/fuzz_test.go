@@ -9,8 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// FuzzCanonical holds that a tar which is read as canonical is the one that its files
-// determine.
+// FuzzCanonical: a tar that is read as canonical is the one that its files determine.
 func FuzzCanonical(f *testing.F) {
 	f.Add(ending(file(f, "a.md", "content A"), file(f, "b/c.md", "content B")))
 	f.Add(ending(file(f, "a.md", "x", set(156, "2"))))
@@ -38,7 +37,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// FuzzFacet and FuzzTar hold that every path which is handed on is safe.
+// FuzzFacet: every path that Walk hands on is safe, as in FuzzTar.
 func FuzzFacet(f *testing.F) {
 	good := ending(file(f, "a.md", "content A"))
 	f.Add(facetOf(f, zipped(f, good)))

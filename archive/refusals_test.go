@@ -113,8 +113,8 @@ func refusedRows(t *testing.T) []refusedRow {
 	}
 }
 
-// Each row is refused in either layer for its own reason, and says so in its own words:
-// no two problems have one message.
+// TestRefusals: each row is refused in both layers for its own reason and with its own message;
+// no two problems share one.
 func TestRefusals(t *testing.T) {
 	said := map[string]Problem{}
 	for _, c := range refusedRows(t) {
@@ -146,7 +146,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What only the compressed layer can have, and the limits, have their own messages too.
+// TestRefusalsOfGzip: the problems of the compressed layer, and the limits, have their own
+// messages too.
 func TestRefusalsOfGzip(t *testing.T) {
 	inner := ending(file(t, "a.md", "x"))
 	z := zipped(t, inner)

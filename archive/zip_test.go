@@ -215,7 +215,7 @@ func FuzzZip(f *testing.F) {
 	})
 }
 
-// What WriteZip writes, OpenZip reads, whatever the alphabet of a name is.
+// TestWriteZipNames: OpenZip reads what WriteZip writes, in any alphabet of a name.
 func TestWriteZipNames(t *testing.T) {
 	files := []tree.File{{Path: "dist/a.js", Size: 1}, {Path: "dist/é.js", Size: 1}, {Path: "dist/日本.js", Size: 1}}
 	var b bytes.Buffer

@@ -49,7 +49,7 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range h.Fetch.Ignored() {
+	for _, line := range h.Fetch.IgnoredSettings() {
 		h.Logger.Warn(line)
 	}
 	user, checkout, err := h.Fetch.NPMFiles()

@@ -96,7 +96,7 @@ func TestVariablesOfACheckout(t *testing.T) {
 		"https://npm.example.com?${TOKEN}"} {
 		c = checkout(t, map[string]string{".npmrc": "registry=" + value}, "", env, "TOKEN=npm.example.com")
 		if base, err := c.config.NPM.Registry("a"); err != nil || strings.Contains(base, "s3cret") ||
-			len(c.Ignored()) != 1 {
+			len(c.IgnoredSettings()) != 1 {
 			t.Errorf("%s: %s, %v", value, base, err)
 		}
 	}
@@ -128,7 +128,8 @@ func TestVariablesOfACheckout(t *testing.T) {
 		c = checkout(t, map[string]string{".npmrc": key}, "//npm.example.com/:_authToken=mine", nil)
 		header, err := c.config.NPM.Authorization(u)
 		user, rc, filesErr := c.NPMFiles()
-		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") || len(c.Ignored()) == 0 {
+		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") ||
+			len(c.IgnoredSettings()) == 0 {
 			t.Errorf("%s: %q, %v, %v, %s", key, header, err, filesErr, user)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// TestHashClaim: the strongest hash that can be computed is claimed; what cannot be is
-// evidence, not silence.
+// TestHashClaim: the claim is of the strongest hash that can be computed. If none can be, there
+// is evidence of that.
 func TestHashClaim(t *testing.T) {
 	ref := mustRef(t, "pypi:a==1/f.zip")
 	for name, tt := range map[string]struct {

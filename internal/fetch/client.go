@@ -46,9 +46,9 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// Ignored returns, when it is first called, the settings in the files of the checkout that
+// IgnoredSettings returns, when it is first called, the settings in the files of the checkout that
 // are ignored.
-func (c *Client) Ignored() []string { return c.config.ignored.Lines() }
+func (c *Client) IgnoredSettings() []string { return c.config.ignored.Lines() }
 
 // begin waits until ref may be fetched, and gives its fetch Limits.FileTime from then on. The
 // caller calls the function that it returns when the fetch is over.

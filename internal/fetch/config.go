@@ -64,8 +64,8 @@ type Config struct {
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // see transfer.Route; for tests
 
-	ignored *userconfig.Ignored // settings of a checkout's files that are not taken; may be nil
-	named   consent.Named       // hosts that the files of the user and of the checkout name
+	ignored *userconfig.IgnoredSettings // settings of a checkout's files that are not taken; may be nil
+	named   consent.Named               // hosts that the files of the user and of the checkout name
 }
 
 // ServerConfig returns the configuration of a server: without the credentials and the

@@ -116,7 +116,7 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 // be empty.
 func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
 	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
-		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}
+		Agreement: new(consent.Agreement), Ignored: new(userconfig.IgnoredSettings)}
 	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
 	for _, e := range ecosystems {
 		if err := e.configure(&config, user); err != nil {

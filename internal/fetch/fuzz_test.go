@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What registries answer is read as it is: whatever it says, it is an error or of the
-// package that was asked for.
+// FuzzAnswers: whatever a registry answers is an error, or of the package that was asked for.
 func FuzzAnswers(f *testing.F) {
 	from, err := url.Parse("https://registry.example.com/a/")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 )
 
-// TestHostsOfACheckout: what only a checkout names is not connected to before somebody agreed
-// to exactly that host and port, however it is named.
+// TestHostsOfACheckout: nothing connects to a host that only a checkout names before a person
+// agreed to exactly that host and port, whichever file and key name it.
 func TestHostsOfACheckout(t *testing.T) {
 	npm := func(c *Client) error {
 		_, err := c.NPM(t.Context(), mustRef(t, "npm:notes@1.0.0"))
@@ -121,8 +121,8 @@ func TestHostsOfACheckout(t *testing.T) {
 	}
 }
 
-// TestHostsOfTheUser: what the user's own configuration or Hallmark names needs no question,
-// also if the checkout names it too.
+// TestHostsOfTheUser: a host that the user's own configuration or Hallmark names needs no
+// consent, also if the checkout names it too.
 func TestHostsOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "home", ".npmrc"),
@@ -165,8 +165,8 @@ func TestHostsOfTheUser(t *testing.T) {
 	}
 }
 
-// TestHostThatAnswers: where a host that may be asked leads is followed; so is what a caller
-// names, and nothing else.
+// TestHostThatAnswers: redirects and URLs of a host that may be asked are followed, and so is a
+// host that the caller names; no other is.
 func TestHostThatAnswers(t *testing.T) {
 	config := testConfig(t)
 	config.AnyHost = false

@@ -121,8 +121,8 @@ func TestRedirects(t *testing.T) {
 	wantError(t, err, evidence.Unsupported, "more than 0 redirects")
 }
 
-// TestCertificates: what the system or the configuration does not vouch for is not
-// talked to, and not asked again.
+// TestCertificates: a host whose certificate neither the system nor the configuration trusts is
+// sent nothing, and not tried again.
 func TestCertificates(t *testing.T) {
 	config := testConfig(t)
 	var connections atomic.Int32
@@ -154,8 +154,8 @@ func TestCertificates(t *testing.T) {
 	wantError(t, err, evidence.Unreachable, "does not speak TLS")
 }
 
-// TestAddresses: the check sees the address of each connection, also of redirects,
-// whatever the host is called.
+// TestAddresses: the check sees the address of each connection, also of redirects, under any
+// name of the host.
 func TestAddresses(t *testing.T) {
 	config := testConfig(t)
 	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -186,7 +186,7 @@ func TestOCI(t *testing.T) {
 	}
 }
 
-// TestOCIHostile: a registry that serves other bytes than were asked for is found out.
+// TestOCIHostile: other bytes than were asked for are an error.
 func TestOCIHostile(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = 1
@@ -405,7 +405,7 @@ func TestOCILogin(t *testing.T) {
 	wantError(t, fetch(config, bearerHost), evidence.Unsupported, "characters that cannot be sent")
 }
 
-// TestOCIPlainHTTP: only where it is allowed, and only on loopback.
+// TestOCIPlainHTTP: plain http is spoken only if it is allowed, and only on loopback.
 func TestOCIPlainHTTP(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = -1
@@ -555,8 +555,8 @@ func TestDockerHelper(t *testing.T) {
 }
 
 // TestDockerHelperBounds: a helper that hangs, floods, opens the terminal or leaves something
-// running is given up and ended with all it started; it gets no variable but those of helpers,
-// and its words are in no error.
+// running is ended with all that it started. It gets no variables but those of helpers, and no
+// error shows what it prints.
 func TestDockerHelperBounds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the helpers are shell scripts")

@@ -231,7 +231,7 @@ func TestPyPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPyPIIndexes: the first index that has the file gives it, and one that does not
+// TestPyPIIndexes: the file comes from the first index that has it. An index that does not
 // answer ends the search, so that a stranger's package cannot take its place.
 func TestPyPIIndexes(t *testing.T) {
 	config := testConfig(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// TestResume breaks the first reply off in the middle, by a reset or an early end,
-// and checks what the second request asks for and what becomes of its answer.
+// TestResume ends the first reply in the middle, by a reset or an early end, and checks what
+// the second request asks for and how its reply is used.
 func TestResume(t *testing.T) {
 	const size, cut = 400_000, 150_000
 	old, fresh := body(size), body(2 * size)[size:] // of one length
@@ -167,9 +167,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestWrongLength: a reply that is always shorter than announced is never an
-// artifact; what comes after the announced length is no part of it, nor the answer
-// to the next request.
+// TestWrongLength: a reply that is shorter than announced at every attempt is no artifact. What
+// follows the announced length is not a part of it, nor the reply to the next request.
 func TestWrongLength(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = 2

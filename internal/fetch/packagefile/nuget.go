@@ -50,7 +50,7 @@ func NuGetReadme(name, id string, limit int64) (string, error) {
 
 // readOnly reads the one file whose path matches, at most limit bytes; nil if none does. Two
 // that match are refused, because programs differ in which of them they read.
-func (z *zipped) readOnly(limit int64, matches func(path string) bool) ([]byte, error) {
+func (z *zipFile) readOnly(limit int64, matches func(path string) bool) ([]byte, error) {
 	found := slices.DeleteFunc(slices.Clone(z.paths), func(path string) bool { return !matches(path) })
 	switch len(found) {
 	case 0:

@@ -25,16 +25,16 @@ const (
 	maxWheelList = 32 << 20 // of one that is only checked, and installed by another program
 )
 
-// zipped is the zip of a package: the paths of its files in byte order, and how they are
+// zipFile is the zip of a package: the paths of its files in byte order, and how they are
 // opened.
-type zipped struct {
+type zipFile struct {
 	paths []string
 	open  func(path string) (io.ReadCloser, error)
 }
 
 // openZip opens the zip of a package, whose list of files has at most list bytes. What its files
 // unpack to is not bounded here: read bounds each file that is read.
-func openZip(f *os.File, list int64) (*zipped, error) {
+func openZip(f *os.File, list int64) (*zipFile, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func openZip(f *os.File, list int64) (*zipped, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &zipped{open: open}
+	z := &zipFile{open: open}
 	for _, f := range files {
 		z.paths = append(z.paths, f.Path)
 	}
@@ -57,7 +57,7 @@ func openZip(f *os.File, list int64) (*zipped, error) {
 }
 
 // read reads the file path of the zip. One of more than limit bytes is an error.
-func (z *zipped) read(path string, limit int64) ([]byte, error) {
+func (z *zipFile) read(path string, limit int64) ([]byte, error) {
 	r, err := z.open(path)
 	if err != nil {
 		return nil, err

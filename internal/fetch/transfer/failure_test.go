@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a server says of a failure goes to the publisher, who must not learn about the
-// network that it is in.
+// TestFailureTellsNoAddress: an error of a server goes to the publisher, who must learn nothing
+// of the server's network.
 func TestFailureTellsNoAddress(t *testing.T) {
 	here, there := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 40000},
 		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Ignored collects the settings of a checkout's files that are not taken, to report them once.
+// IgnoredSettings collects the settings of a checkout's files that are not taken, to report them once.
 // Nil has none.
-type Ignored struct {
+type IgnoredSettings struct {
 	mu    sync.Mutex
 	lines []string
 	told  bool
@@ -19,7 +19,7 @@ type Ignored struct {
 
 // note adds that a setting is not taken, and why. Of the file's text it shows the key only, and
 // that only if it looks like one.
-func (i *Ignored) note(file, key, why string) {
+func (i *IgnoredSettings) note(file, key, why string) {
 	what := "a line that is no setting"
 	if oneWord.MatchString(key) {
 		what = `"` + key + `"`
@@ -33,7 +33,7 @@ func (i *Ignored) note(file, key, why string) {
 }
 
 // add adds a line, once.
-func (i *Ignored) add(line string) {
+func (i *IgnoredSettings) add(line string) {
 	if !slices.Contains(i.lines, line) {
 		i.lines = append(i.lines, line)
 	}
@@ -46,7 +46,7 @@ var oneWord = regexp.MustCompile(`^[^\s=]+$`)
 const maxKey = 40
 
 // Lines returns, when it is first called, the settings that are not taken, as lines of text.
-func (i *Ignored) Lines() []string {
+func (i *IgnoredSettings) Lines() []string {
 	if i == nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ type npmProject struct {
 }
 
 // readNPMProject takes the named keys of a checkout's .npmrc, and notes all others in dropped.
-func readNPMProject(text string, dropped *Ignored) npmProject {
+func readNPMProject(text string, dropped *IgnoredSettings) npmProject {
 	const file = ".npmrc"
 	p := npmProject{settings: map[string]string{}, templates: map[string]template{}}
 	for _, s := range parseNPMSettings(text) {

@@ -76,7 +76,7 @@ func FuzzParseNPMRC(f *testing.F) {
 	})
 }
 
-// What npm reads is what stands there, whatever a value holds.
+// TestNPMQuote: npm reads exactly the value that was quoted.
 func TestNPMQuote(t *testing.T) {
 	env := environment(map[string]string{"X": "expanded"})
 	for _, value := range []string{"plain", "${X}", `\${X}`, `\\${X}`, `a"b`, `"quoted"`, "a;b#c", `a\b`, " spaced ",

@@ -52,9 +52,9 @@ type Reader struct {
 	Home      string              // the user's; may be empty
 	Agreement *consent.Agreement  // consulted when a value is needed, not when it is read
 
-	Named    consent.Named // hosts that were read so far
-	Ignored  *Ignored      // settings of the checkout's files that are not taken; not nil
-	Warnings []string      // settings that are not honoured
+	Named    consent.Named    // hosts that were read so far
+	Ignored  *IgnoredSettings // settings of the checkout's files that are not taken; not nil
+	Warnings []string         // settings that are not honoured
 }
 
 // warn adds a warning.

@@ -122,7 +122,7 @@ func (r *Reader) uvIndexes() (indexList, error) {
 }
 
 // noteUVKeys notes which keys of a checkout's uv.toml are not taken.
-func noteUVKeys(text string, dropped *Ignored) {
+func noteUVKeys(text string, dropped *IgnoredSettings) {
 	var all map[string]any
 	if toml.Unmarshal([]byte(text), &all) != nil {
 		return
