@@ -6,7 +6,6 @@
 package facets
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,35 +43,58 @@ type Options struct {
 type Assembly struct {
 	*obtain.Sources
 	o           Options
+	anew        Anew
 	readReceipt func() (*InstalledFiles, error)
 	Pieces      map[string]*piece
 }
 
-// piece is a facet of an assembly: its archive, who wants it, and what of it.
-type piece struct {
-	obtain.Archive
-	by        []string   // the facets that bring it along; empty for one of hallmark.toml
-	selection *selection // what of it is wanted; nil is all
+// Anew says which facets are resolved anew, whatever the lock has. The zero value is none.
+type Anew struct {
+	All      bool
+	Names    []string
+	Declared string // by this very command, which accepts what the source has now
 }
 
-// NewAssembly opens the store for the facets of w. fresh reports whether a facet is to be resolved
-// anew, whatever the lock has.
-func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*Assembly, error) {
+// includes reports whether a facet is resolved anew.
+func (n Anew) includes(name string) bool {
+	return n.All || slices.Contains(n.Names, name) || n.Declared != "" && n.Declared == name
+}
+
+// piece is a facet of an assembly: who wants it, and what of it; and its archive, once it was
+// obtained.
+type piece struct {
+	*obtain.Archive                 // nil until it was obtained
+	want            project.Facet   //
+	by              []string        // the facets that bring it along; empty for one of hallmark.toml
+	selection       *selection      // what of it is wanted; nil is all
+	report          evidence.Report // also of one that could not be obtained
+}
+
+// version is the version of a facet, or that which is wanted as long as it was not obtained.
+func (x *piece) version() string {
+	if x.Archive == nil {
+		return x.want.Requirement.String()
+	}
+	return x.Entry.Version
+}
+
+// NewAssembly opens the store for the facets of w.
+func NewAssembly(w *workspace.Workspace, o Options, anew Anew) (*Assembly, error) {
 	from, err := obtain.Open(w, w.Logs(o.Log), obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits,
-		Progress: o.Progress}, fresh)
+		Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
-	return &Assembly{Sources: from, o: o,
+	return &Assembly{Sources: from, o: o, anew: anew,
 		readReceipt: sync.OnceValues(func() (*InstalledFiles, error) { return ReadReceipt(w) }),
 		Pieces:      map[string]*piece{}}, nil
 }
 
 // Verdict is the judgement of everything.
 func (a *Assembly) Verdict() policy.Verdict {
-	report := slices.Clone(a.Report)
+	report := a.LogReport()
 	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
-		report = append(report, a.Pieces[name].Report...)
+		report = append(report, a.Pieces[name].report...)
 	}
 	return policy.Judge(policy.Install, a.Settings(), report)
 }
@@ -90,11 +112,11 @@ func (a *Assembly) Gather(ctx context.Context) error {
 	}
 	var round []*piece
 	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
-		round = append(round, &piece{Archive: obtain.Archive{Want: a.Workspace.Config.Facets[name]}})
+		round = append(round, &piece{want: a.Workspace.Config.Facets[name]})
 	}
 	for depth := 0; len(round) > 0; depth++ {
 		if depth > MaxDepth {
-			return evidence.Errorf(evidence.Refused, round[0].Want.Name, "",
+			return evidence.Errorf(evidence.Refused, round[0].want.Name, "",
 				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times",
 					round[0].by[0], MaxDepth))
 		}
@@ -127,16 +149,26 @@ func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	host.ForEach(obtainWidth(), len(round), func(i int) error {
-		errs[i] = a.Obtain(ctx, &round[i].Archive)
+		x := round[i]
+		x.Archive, x.report, errs[i] = a.Obtain(ctx, a.request(x.want))
 		return nil // a failure must not keep the others from being obtained
 	})
 	for _, x := range round {
-		a.Pieces[x.Want.Name] = x
+		a.Pieces[x.want.Name] = x
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return errors.Join(errs...)
+}
+
+// request is what is asked of the sources for a facet.
+func (a *Assembly) request(f project.Facet) obtain.Request {
+	r := obtain.Request{Want: f, Anew: a.anew.includes(f.Name), Declared: a.anew.Declared == f.Name}
+	if entry, ok := a.Workspace.Lock.Facet(f.Name); ok {
+		r.Locked = &entry
+	}
+	return r
 }
 
 // nextRound is what the facets of a round bring along and is not there yet.
@@ -147,19 +179,14 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 	)
 	for _, x := range round {
 		if a.o.Frozen { // the lock says what else is installed, or nobody does
-			x.Report = append(x.Report, ComposedEvidence(x.Manifest, x.Subject(), x.Entry))
-			_, err := a.Judge(&x.Archive, nil)
-			problems = append(problems, err)
+			entry, _ := a.Workspace.Lock.Facet(x.want.Name)
+			x.report = append(x.report, ComposedEvidence(x.Manifest, x.Subject(), entry))
+			problems = append(problems, policy.Judge(policy.Install, a.Settings(), x.report).Err())
 		}
-		x.Entry.Composes = nil
 		for _, c := range x.Manifest.Facets {
-			if x.Entry.Composes == nil {
-				x.Entry.Composes = map[string]string{}
-			}
-			x.Entry.Composes[c.Name] = c.Version
 			other, ok := a.Pieces[c.Name]
 			if !ok {
-				if i := slices.IndexFunc(next, func(n *piece) bool { return n.Want.Name == c.Name }); i >= 0 {
+				if i := slices.IndexFunc(next, func(n *piece) bool { return n.want.Name == c.Name }); i >= 0 {
 					other, ok = next[i], true
 				}
 			}
@@ -168,12 +195,10 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 				}
-				other = &piece{Archive: obtain.Archive{Want: project.Facet{Name: c.Name, Requirement: r}},
-					selection: &selection{}}
+				other = &piece{want: project.Facet{Name: c.Name, Requirement: r}, selection: &selection{}}
 				next = append(next, other)
 			}
-			version := cmp.Or(other.Entry.Version, other.Want.Requirement.String())
-			if version != c.Version {
+			if version := other.version(); version != c.Version {
 				from := project.ConfigFile
 				if len(other.by) > 0 {
 					from = other.by[0]

@@ -93,15 +93,9 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 			return nil, err
 		}
 	}
-	a, err := NewAssembly(w, o, func(name string) bool {
-		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil &&
-			req.add.Name == name
-	})
+	a, err := NewAssembly(w, o, req.anew())
 	if err != nil {
 		return nil, err
-	}
-	if req.add != nil {
-		a.Declared = map[string]bool{req.add.Name: true}
 	}
 	out := &Installation{Targets: targetNames(w)}
 	var early sync.WaitGroup
@@ -173,6 +167,18 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	out.Written = true
 	return out, nil
+}
+
+// anew says which facets a command resolves anew: those that it upgrades or declares.
+func (r *facetRequest) anew() Anew {
+	n := Anew{All: r.upgrade && len(r.names) == 0}
+	if r.upgrade {
+		n.Names = r.names
+	}
+	if r.add != nil {
+		n.Declared = r.add.Name
+	}
+	return n
 }
 
 // editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.

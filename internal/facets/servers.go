@@ -101,7 +101,7 @@ func (a *Assembly) pinServers(ctx context.Context,
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
-		if same && (a.o.Frozen || !a.Fresh(s.Facet)) {
+		if same && (a.o.Frozen || !a.anew.includes(s.Facet)) {
 			names = append(names, s.Name)
 			continue
 		}
