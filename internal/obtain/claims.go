@@ -90,3 +90,9 @@ func (c claims) assetsEvidence(slot *store.Slot) evidence.Evidence {
 		Digests: []digest.Digest{project.AssetsDigest(slot.Assets)}, From: "the contents",
 	})
 }
+
+// documentClaim is what a registry claims of the manifest in an archive.
+func documentClaim(subject string, recorded digest.Digest) evidence.Claim {
+	return evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
+		Where: "the registry's record, manifest", Want: []digest.Digest{recorded}}
+}

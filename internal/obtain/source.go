@@ -57,12 +57,6 @@ func DocumentEvidence(source *facet.Source, recorded digest.Digest) (evidence.Ev
 		From: facet.SourceFile + " in the store"}), nil
 }
 
-// documentClaim is what a registry claims of the manifest in an archive.
-func documentClaim(subject string, recorded digest.Digest) evidence.Claim {
-	return evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
-		Where: "the registry's record, manifest", Want: []digest.Digest{recorded}}
-}
-
 // UnpackSource gets a server that was packed on this machine into the store. The evidence of it is
 // returned beside an error too.
 func UnpackSource(ctx context.Context, h *host.Host, a *facet.Archive,
