@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -97,7 +98,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return nil, err
 	}
-	out := &Installation{Targets: targetNames(w)}
+	out := &Installation{Targets: installed.Targets(w)}
 	var early sync.WaitGroup
 	early.Go(func() { a.readReceipt() }) // which place needs, and which takes one processor only
 	defer early.Wait()
@@ -114,11 +115,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := out.Verdict.Admitted()
-	names, pinned, err := a.pinServers(ctx, o.Servers, out)
+	servers, err := a.pinServers(ctx)
+	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {
 		return out, err
 	}
-	clientFiles, changed, err := a.writeClientEntries(names)
+	clientFiles, changed, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
 	if err != nil {
 		return out, err
 	}
@@ -136,14 +138,13 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 			return out, err
 		}
 	}
-	out.Verdict = policy.Judge(policy.Install, a.Settings(), slices.Concat(out.Verdict.Report(), p.report))
+	out.Verdict = policy.Judge(policy.Install, a.Settings(), slices.Concat(out.Verdict.Report(), p.Report))
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
 		return out, err
 	}
-	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
-	out.addChanges(w, a)
-	p.files = slices.Concat(p.files, pinned, clientFiles)
-	files, err := a.updateLock(adm, text, p)
+	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
+	out.Facets = a.changes()
+	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
 	}
@@ -161,7 +162,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err := w.Replace(ctx, files); err != nil {
 		return out, err
 	}
-	pin.RemoveEmptyDirs(w, slices.Concat(p.deleted, out.Clients))
+	pin.RemoveEmptyDirs(w, slices.Concat(p.Deleted, out.Clients))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}

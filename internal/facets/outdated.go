@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -44,7 +45,7 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 		return nil, nil, err
 	}
 	defer done()
-	known, err := ReadReceipt(w)
+	known, err := installed.ReadReceipt(w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +57,7 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
-				now, exists, err := hashInProject(w, file)
+				now, exists, err := installed.Digest(w, file)
 				if err != nil || !exists {
 					continue
 				}

@@ -18,15 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Servers say what becomes of the servers that facets declare.
-type Servers struct {
-	Skip bool // they are neither pinned nor written into clients' files
-	// Begin is asked before a server is started for the first time, to see what it shows:
-	// that runs code that the facet's author chose. Nil is no.
-	Begin func(facet string, s project.Server) (bool, error)
-	Pin   pin.Options // Confirm is asked for consent to what was found
-}
-
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
 func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
@@ -71,11 +62,18 @@ func (a *Assembly) containerEngine(name string) string {
 	return engines[0]
 }
 
-// pinServers pins what the facets declare and the lock does not have so yet, and returns the
-// names of all of theirs that are locked, and the files that change. What no facet declares
-// any more leaves the lock.
-func (a *Assembly) pinServers(ctx context.Context,
-	o Servers, out *Installation) (names []string, files []durable.File, err error) {
+// pinnedServers is what became of the servers that facets declare.
+type pinnedServers struct {
+	names   []string       // of all that are locked
+	skipped []string       // that were not pinned, as "FACET: SERVER"
+	pinned  []*pin.Pinned  // that were looked at
+	files   []durable.File // that change
+}
+
+// pinServers pins what the facets declare and the lock does not have so yet. What no facet declares
+// any more leaves the lock. Beside an error it returns what was done before.
+func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error) {
+	o := a.o.Servers
 	var (
 		wanted   []project.Server
 		problems []error
@@ -86,7 +84,7 @@ func (a *Assembly) pinServers(ctx context.Context,
 			s, ok, err := a.facetServer(x, name)
 			switch {
 			case o.Skip || err == nil && !ok:
-				out.Servers = append(out.Servers, x.Subject()+": "+name)
+				out.skipped = append(out.skipped, x.Subject()+": "+name)
 			case err != nil:
 				problems = append(problems, err)
 			default:
@@ -95,51 +93,51 @@ func (a *Assembly) pinServers(ctx context.Context,
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
-		return nil, nil, err
+		return out, err
 	}
 	changed := false
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
 		if same && (a.o.Frozen || !a.anew.includes(s.Facet)) {
-			names = append(names, s.Name)
+			out.names = append(out.names, s.Name)
 			continue
 		}
 		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
 		switch {
 		case a.o.Frozen:
-			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+			return out, evidence.Errorf(evidence.Refused, subject,
 				"run 'hallmark install' without --frozen, and commit the lock",
 				errors.New("is a server that is not locked as the facet declares it"))
 		case a.o.Dry:
-			out.Servers = append(out.Servers, subject)
+			out.skipped = append(out.skipped, subject)
 			if same {
-				names = append(names, s.Name)
+				out.names = append(out.names, s.Name)
 			}
 			continue
 		case a.o.Offline:
-			return nil, nil, obtain.OfflineError(subject)
+			return out, obtain.OfflineError(subject)
 		}
 		begin := false
 		if o.Begin != nil {
 			if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
-				return nil, nil, err
+				return out, err
 			}
 		}
 		if !begin {
-			return nil, nil, evidence.Errorf(evidence.Refused, subject,
+			return out, evidence.Errorf(evidence.Refused, subject,
 				"--yes consents, --no-servers installs the rest of the facet",
 				errors.New("is a server that would be started to see what it shows, and nobody consented"))
 		}
 		p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
 		more, err := p.Pin(ctx)
 		if p.Result.Name != "" {
-			out.Pinned = append(out.Pinned, &p.Result)
+			out.pinned = append(out.pinned, &p.Result)
 		}
 		if err != nil {
-			return nil, nil, err
+			return out, err
 		}
-		files, names, changed = append(files, more...), append(names, s.Name), true
+		out.files, out.names, changed = append(out.files, more...), append(out.names, s.Name), true
 	}
 	if !a.o.Frozen {
 		for _, name := range a.Workspace.Lock.Servers() {
@@ -154,19 +152,19 @@ func (a *Assembly) pinServers(ctx context.Context,
 			a.Workspace.Lock.Remove(name)
 			delete(a.Workspace.Approvals.Servers, name)
 			changed = true
-			files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
+			out.files = append(out.files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 		}
 	}
 	changed = a.forgetRemovedServers() || changed
 	if changed {
 		approvals, err := a.Workspace.Approvals.Encode()
 		if err != nil {
-			return nil, nil, err
+			return out, err
 		}
-		files = append(files, durable.File{Path: a.Workspace.ApprovalsPath(), Data: approvals, Perm: 0o600})
+		out.files = append(out.files, durable.File{Path: a.Workspace.ApprovalsPath(), Data: approvals, Perm: 0o600})
 	}
-	slices.Sort(names)
-	return names, files, nil
+	slices.Sort(out.names)
+	return out, nil
 }
 
 // forgetRemovedServers forgets the approval of each server that was one of a facet whose contents, which
@@ -187,6 +185,17 @@ func (a *Assembly) forgetRemovedServers() (changed bool) {
 		changed = true
 	}
 	return changed
+}
+
+// serverOwners are the facets that declare servers, by name of the server.
+func (a *Assembly) serverOwners() map[string]string {
+	out := map[string]string{}
+	for _, x := range a.Pieces {
+		for name := range x.Manifest.Servers {
+			out[name] = x.Subject()
+		}
+	}
+	return out
 }
 
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.

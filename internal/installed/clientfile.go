@@ -1,4 +1,4 @@
-package facets
+package installed
 
 import (
 	"errors"
@@ -23,12 +23,12 @@ var clientOfTarget = map[string]string{
 	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
 }
 
-// writeClientEntries brings the files of the targets' clients to where they start the named servers by
+// PlanClientEntries brings the files of the targets' clients to where they start the named servers by
 // "hallmark run", and no other of a facet's. What was inserted is kept beside each file, so
 // that it is taken away again exactly. A user's own entry of such a name is refused.
-func (a *Assembly) writeClientEntries(names []string) (files []durable.File, changed []string, err error) {
-	w := a.Workspace
-	targets := targetNames(w)
+func PlanClientEntries(w *workspace.Workspace, names []string,
+	owners map[string]string) (files []durable.File, changed []string, err error) {
+	targets := Targets(w)
 	for _, target := range slices.Sorted(maps.Keys(clientOfTarget)) {
 		f, _ := clients.ServerFile(clientOfTarget[target], w.Dir, func(name string) bool {
 			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
@@ -38,7 +38,7 @@ func (a *Assembly) writeClientEntries(names []string) (files []durable.File, cha
 		if slices.Contains(targets, target) {
 			wanted = names
 		}
-		more, err := writeFileEntries(w, f, wanted, a.serverOwners())
+		more, err := planFileEntries(w, f, wanted, owners)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -54,19 +54,8 @@ func (a *Assembly) writeClientEntries(names []string) (files []durable.File, cha
 	return files, changed, nil
 }
 
-// serverOwners are the facets that declare servers, by name of the server.
-func (a *Assembly) serverOwners() map[string]string {
-	out := map[string]string{}
-	for _, x := range a.Pieces {
-		for name := range x.Manifest.Servers {
-			out[name] = x.Subject()
-		}
-	}
-	return out
-}
-
-// writeFileEntries changes one client's file; nothing if it is as it is to be.
-func writeFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
+// planFileEntries changes one client's file; nothing if it is as it is to be.
+func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 	owners map[string]string) ([]durable.File, error) {
 	refuse := func(err error) ([]durable.File, error) {
 		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)

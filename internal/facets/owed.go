@@ -4,12 +4,16 @@ import (
 	"context"
 	"slices"
 
+	"maps"
+
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // demandServersCovered demands that each server which hallmark.toml declares is locked as it is
@@ -82,4 +86,49 @@ func lockedOrOfFacet(w *workspace.Workspace, name string) bool {
 	_, locked := w.Lock.Server(name)
 	mine, declared := w.Config.Servers[name]
 	return locked || !declared || mine.Facet != ""
+}
+
+// demandRemembered demands what this machine remembers of servers, and what their entries owe: an
+// installation that may write the lock must not go on as if nothing was ever there.
+func (a *Assembly) demandRemembered() error {
+	books, err := a.Books()
+	if err != nil {
+		return err
+	}
+	return demandServersRemembered(a.Workspace, books)
+}
+
+// demandCovered demands, before any request, that the lock has an entry for every facet that
+// hallmark.toml declares and that those bring along, and no other.
+func (a *Assembly) demandCovered(ctx context.Context) error {
+	books, err := a.Books()
+	if err != nil {
+		return err
+	}
+	if err := demandServersCovered(ctx, a.Workspace, a.Logs, a.o.Offline, books); err != nil {
+		return err
+	}
+	var report evidence.Report
+	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
+		entry, ok := a.Workspace.Lock.Facet(name)
+		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name],
+			entry, ok))
+	}
+	for _, name := range books.Facets() {
+		entry, locked := a.Workspace.Lock.Facet(name)
+		brought := BroughtEvidence(a.Workspace, books.Bringing(name), name, entry, locked)
+		if _, declared := a.Workspace.Config.Facets[name]; !declared && locked && len(brought) == 0 {
+			c := obtain.SourceClaim(name)
+			c.Text = entry.Source.String() + " " + entry.Version
+			e := evidence.Fact(c, "no longer declared")
+			e.Observed.From = project.ConfigFile
+			brought = append(brought, e)
+		}
+		report = append(report, brought...)
+	}
+	var expected owed.List
+	for _, name := range books.Facets() {
+		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
+	}
+	return policy.Judge(policy.Install, a.Settings(), expected.Settle(report)).Err()
 }

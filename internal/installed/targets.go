@@ -1,4 +1,4 @@
-package facets
+package installed
 
 import (
 	"bytes"
@@ -51,8 +51,8 @@ var targets = map[string]target{
 	},
 }
 
-// targetNames are those of hallmark.toml, or those whose clients are used in the project.
-func targetNames(w *workspace.Workspace) []string {
+// Targets are the targets of hallmark.toml, or those whose clients are used in the project.
+func Targets(w *workspace.Workspace) []string {
 	if w.Config.Targets != nil {
 		return w.Config.Targets
 	}
