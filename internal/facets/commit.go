@@ -73,8 +73,8 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 	return files, nil
 }
 
-// withApprovals is files with this machine's approvals as they are now, once, if they are among
-// them: several steps of one change write them.
+// withApprovals replaces the files of this machine's approvals, of which several steps of one change
+// return one each, by one file with the approvals as they are now.
 func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File, error) {
 	ours := func(f durable.File) bool { return f.Path == w.ApprovalsPath() }
 	if !slices.ContainsFunc(files, ours) {

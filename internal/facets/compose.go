@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Compose puts the deliverables of all facets side by side. Two of one name are a
-// collision; all of them are reported together, and nobody wins.
+// Compose chooses the deliverables of all facets that are to be installed. Two of one name are
+// refused, whichever facet came first; all such names are reported together.
 func (a *Assembly) Compose() ([]installed.Part, error) {
 	var (
 		out   []installed.Part

@@ -17,7 +17,7 @@ import (
 // Options say how facets are installed.
 type Options struct {
 	Frozen  bool // hallmark.lock is the only authority, and is not written
-	Offline bool // ask nobody
+	Offline bool // make no requests
 	Force   bool // overwrite and delete files that a user edited
 	Dry     bool // find out what would be done, and write nothing
 	Limits  archive.Limits

@@ -17,9 +17,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Gather obtains the facets of hallmark.toml, and then those that they bring along, until
-// all are there. What went wrong with one does not keep others from being looked at: all
-// is reported together.
+// Gather obtains the facets of hallmark.toml, and then those that they bring along, until all
+// are there. A problem with one does not keep the others from being obtained: all problems are
+// reported together.
 func (a *Assembly) Gather(ctx context.Context) error {
 	if a.o.Frozen {
 		if err := a.demandCovered(ctx); err != nil {
@@ -53,8 +53,8 @@ func (a *Assembly) Gather(ctx context.Context) error {
 	return nil
 }
 
-// What facets bring along is bounded: a registry can make up another one for each that is
-// asked for, and its log prove them all.
+// Limits on what facets bring along: a registry could make up another facet for each that is
+// requested, with a valid proof of its log for every one.
 const (
 	maxFacets = 5000
 	MaxDepth  = 16
@@ -89,26 +89,21 @@ func (a *Assembly) request(f project.Facet) obtain.Request {
 	return r
 }
 
-// nextRound is what the facets of a round bring along and is not there yet.
+// nextRound are the facets that those of a round bring along and that were not obtained yet.
 func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 	var (
 		next     []*piece
 		problems []error
 	)
 	for _, x := range round {
-		if a.o.Frozen { // the lock says what else is installed, or nobody does
+		if a.o.Frozen { // only the lock may say what else is installed
 			entry, _ := a.Workspace.Lock.Facet(x.want.Name)
 			x.report = append(x.report, ComposedEvidence(x.Manifest, x.Subject(), entry))
 			problems = append(problems, policy.Judge(policy.Install, a.Settings(), x.report).Err())
 		}
 		for _, c := range x.Manifest.Facets {
-			other, ok := a.Pieces[c.Name]
-			if !ok {
-				if i := slices.IndexFunc(next, func(n *piece) bool { return n.want.Name == c.Name }); i >= 0 {
-					other, ok = next[i], true
-				}
-			}
-			if !ok {
+			other := a.findPiece(c.Name, next)
+			if other == nil {
 				r, err := facet.ParseRequirement(c.Version)
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
@@ -116,17 +111,8 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 				other = &piece{want: project.Facet{Name: c.Name, Requirement: r}, selection: &installed.Selection{}}
 				next = append(next, other)
 			}
-			if version := other.version(); version != c.Version {
-				from := project.ConfigFile
-				if len(other.by) > 0 {
-					from = other.by[0]
-				}
-				problems = append(problems, &evidence.Error{
-					Subject: c.Name, Kind: evidence.Refused,
-					Err: fmt.Errorf("%s brings along version %s, and %s wants %s", x.Subject(), c.Version, from,
-						version),
-					Hint: "two versions of a facet cannot be installed side by side; choose versions that agree",
-				})
+			if other.version() != c.Version {
+				problems = append(problems, other.versionError(x.Subject(), c.Version))
 				continue
 			}
 			other.by = append(other.by, x.Subject())
@@ -134,4 +120,28 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 		}
 	}
 	return next, errors.Join(problems...)
+}
+
+// findPiece is the piece of a facet that was obtained already, or is to be next; nil if there is none.
+func (a *Assembly) findPiece(name string, next []*piece) *piece {
+	if x, ok := a.Pieces[name]; ok {
+		return x
+	}
+	if i := slices.IndexFunc(next, func(n *piece) bool { return n.want.Name == name }); i >= 0 {
+		return next[i]
+	}
+	return nil
+}
+
+// versionError is the error for a facet of which another one brings along another version.
+func (x *piece) versionError(other, version string) error {
+	from := project.ConfigFile
+	if len(x.by) > 0 {
+		from = x.by[0]
+	}
+	return &evidence.Error{
+		Subject: x.want.Name, Kind: evidence.Refused,
+		Err:  fmt.Errorf("%s brings along version %s, and %s wants %s", other, version, from, x.version()),
+		Hint: "two versions of a facet cannot be installed side by side; choose versions that agree",
+	}
 }

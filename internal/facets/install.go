@@ -71,6 +71,9 @@ type facetRequest struct {
 	also func(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error)
 }
 
+// installFacets makes the change that a command asks for and brings the project to what
+// hallmark.toml then says: all of it is written, or nothing. What was found is returned beside an
+// error too.
 func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, req.add != nil)
 	if err != nil {
@@ -81,40 +84,19 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range req.names {
-		if _, ok := w.Config.Facets[name]; !ok {
-			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
-		}
-	}
-	if req.add != nil && req.add.Kind() == project.FromGit {
-		w.NamedHost = host.HostOfURL(req.add.Git) // by who calls
-	}
-	if !o.Offline && !o.Frozen { // what is locked may be here: then nobody is asked
-		if err := w.MayAsk(w.FacetHosts()...); err != nil {
-			return nil, err
-		}
-	}
-	a, err := NewAssembly(w, o, req.anew())
+	a, err := req.newAssembly(w, o)
 	if err != nil {
 		return nil, err
 	}
 	out := &Installation{Targets: installed.Targets(w)}
 	var early sync.WaitGroup
-	early.Go(func() { a.readReceipt() }) // which place needs, and which takes one processor only
+	early.Go(func() { a.readReceipt() }) // which the plan needs, and which takes one processor only
 	defer early.Wait()
-	err = a.Gather(ctx)
-	out.Verdict = a.Verdict()
-	if err != nil {
+	parts, verdict, err := a.gatherParts(ctx)
+	if out.Verdict = verdict; err != nil {
 		return out, err
 	}
-	parts, err := a.Compose()
-	if err != nil {
-		return out, err
-	}
-	if err := out.Verdict.Err(); err != nil {
-		return out, err
-	}
-	adm := out.Verdict.Admitted()
+	adm := verdict.Admitted()
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {
@@ -162,12 +144,46 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err := w.Replace(ctx, files); err != nil {
 		return out, err
 	}
-	pin.RemoveEmptyDirs(w, slices.Concat(p.Deleted, out.Clients))
+	pin.RemoveEmptyDirs(w, slices.Concat(out.Deleted, out.Clients))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
 	out.Written = true
 	return out, nil
+}
+
+// gatherParts obtains all facets, chooses what of them is installed, and judges everything. The
+// verdict is about what was found until an error.
+func (a *Assembly) gatherParts(ctx context.Context) ([]installed.Part, policy.Verdict, error) {
+	err := a.Gather(ctx)
+	v := a.Verdict()
+	if err != nil {
+		return nil, v, err
+	}
+	parts, err := a.Compose()
+	if err != nil {
+		return nil, v, err
+	}
+	return parts, v, v.Err()
+}
+
+// newAssembly demands that what a command names is declared and that the hosts which it needs may be
+// asked, and opens the store.
+func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly, error) {
+	for _, name := range r.names {
+		if _, ok := w.Config.Facets[name]; !ok {
+			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
+		}
+	}
+	if r.add != nil && r.add.Kind() == project.FromGit {
+		w.NamedHost = host.HostOfURL(r.add.Git) // named on the command line
+	}
+	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
+		if err := w.MayAsk(w.FacetHosts()...); err != nil {
+			return nil, err
+		}
+	}
+	return NewAssembly(w, o, r.anew())
 }
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.
@@ -186,7 +202,7 @@ func (r *facetRequest) anew() Anew {
 func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
 	case r.add != nil:
-		if err := r.add.Check(); err != nil { // before anybody is asked
+		if err := r.add.Check(); err != nil { // before any request
 			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
 		}
 		if r.add.Name == "" {

@@ -2,9 +2,8 @@ package facets
 
 import (
 	"context"
-	"slices"
-
 	"maps"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -19,7 +18,8 @@ import (
 // demandServersCovered demands that each server which hallmark.toml declares is locked as it is
 // declared, with the files and the proof that its entry owes, and that each locked one is
 // declared.
-func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool, books owed.Books) error {
+func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool,
+	books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
 		declared, ok := w.LockedServer(name)
@@ -50,10 +50,10 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
-// demandServersRemembered demands of an installation that may write the lock that each server which
-// this machine approved still has its entry, and each entry the files and the proof that it
-// owes. A server that is declared and was never pinned is for 'pin', and one of a facet for this
-// very installation, which asks about it.
+// demandServersRemembered demands, before an installation that may write the lock, that each server
+// which this machine approved still has its entry, and that each entry has the files and the proof
+// that it owes. A server that is declared and was never pinned is left to 'pin', and a server of a
+// facet to the installation itself.
 func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
@@ -81,15 +81,15 @@ func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
-// lockedOrOfFacet reports whether a server has an entry, or need have no table of its own.
+// lockedOrOfFacet reports whether a server has an entry, or needs no table of its own in hallmark.toml.
 func lockedOrOfFacet(w *workspace.Workspace, name string) bool {
 	_, locked := w.Lock.Server(name)
 	mine, declared := w.Config.Servers[name]
 	return locked || !declared || mine.Facet != ""
 }
 
-// demandRemembered demands what this machine remembers of servers, and what their entries owe: an
-// installation that may write the lock must not go on as if nothing was ever there.
+// demandRemembered demands the servers that this machine remembers, and what their entries owe: an
+// installation that may write the lock must not silently replace what was removed.
 func (a *Assembly) demandRemembered() error {
 	books, err := a.Books()
 	if err != nil {

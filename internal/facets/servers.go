@@ -73,26 +73,8 @@ type pinnedServers struct {
 // pinServers pins what the facets declare and the lock does not have so yet. What no facet declares
 // any more leaves the lock. Beside an error it returns what was done before.
 func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error) {
-	o := a.o.Servers
-	var (
-		wanted   []project.Server
-		problems []error
-	)
-	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
-		x := a.Pieces[facetName]
-		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
-			s, ok, err := a.facetServer(x, name)
-			switch {
-			case o.Skip || err == nil && !ok:
-				out.skipped = append(out.skipped, x.Subject()+": "+name)
-			case err != nil:
-				problems = append(problems, err)
-			default:
-				wanted = append(wanted, s)
-			}
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
+	wanted, skipped, err := a.declaredServers()
+	if out.skipped = skipped; err != nil {
 		return out, err
 	}
 	changed := false
@@ -118,42 +100,18 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 		case a.o.Offline:
 			return out, obtain.OfflineError(subject)
 		}
-		begin := false
-		if o.Begin != nil {
-			if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
-				return out, err
-			}
-		}
-		if !begin {
-			return out, evidence.Errorf(evidence.Refused, subject,
-				"--yes consents, --no-servers installs the rest of the facet",
-				errors.New("is a server that would be started to see what it shows, and nobody consented"))
-		}
-		p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
-		more, err := p.Pin(ctx)
-		if p.Result.Name != "" {
-			out.pinned = append(out.pinned, &p.Result)
+		pinned, files, err := a.pinServer(ctx, s, subject)
+		if pinned != nil {
+			out.pinned = append(out.pinned, pinned)
 		}
 		if err != nil {
 			return out, err
 		}
-		out.files, out.names, changed = append(out.files, more...), append(out.names, s.Name), true
+		out.files, out.names, changed = append(out.files, files...), append(out.names, s.Name), true
 	}
 	if !a.o.Frozen {
-		for _, name := range a.Workspace.Lock.Servers() {
-			entry, _ := a.Workspace.Lock.Server(name)
-			if entry.Launch.Facet == "" ||
-				slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
-				continue
-			}
-			if _, held := a.Pieces[entry.Launch.Facet]; held && o.Skip {
-				continue
-			}
-			a.Workspace.Lock.Remove(name)
-			delete(a.Workspace.Approvals.Servers, name)
-			changed = true
-			out.files = append(out.files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
-		}
+		files, removed := a.removeUndeclared(wanted)
+		out.files, changed = append(out.files, files...), changed || removed
 	}
 	changed = a.forgetRemovedServers() || changed
 	if changed {
@@ -167,16 +125,81 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	return out, nil
 }
 
-// forgetRemovedServers forgets the approval of each server that was one of a facet whose contents, which
-// are here and verified, do not declare it any more: somebody else's upgrade took it out of the
-// lock. It reports whether there was any.
+// declaredServers are the servers that the facets declare, as hallmark.toml would; and those that
+// are not pinned, as "FACET: SERVER".
+func (a *Assembly) declaredServers() (wanted []project.Server, skipped []string, err error) {
+	var problems []error
+	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
+		x := a.Pieces[facetName]
+		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+			s, ok, err := a.facetServer(x, name)
+			switch {
+			case a.o.Servers.Skip || err == nil && !ok:
+				skipped = append(skipped, x.Subject()+": "+name)
+			case err != nil:
+				problems = append(problems, err)
+			default:
+				wanted = append(wanted, s)
+			}
+		}
+	}
+	return wanted, skipped, errors.Join(problems...)
+}
+
+// pinServer pins a server of a facet, if the person who installs it consents to start it. What was
+// found is returned beside an error too; nil if nothing was found.
+func (a *Assembly) pinServer(ctx context.Context, s project.Server,
+	subject string) (*pin.Pinned, []durable.File, error) {
+	begin, o := false, a.o.Servers
+	if o.Begin != nil {
+		var err error
+		if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !begin {
+		return nil, nil, evidence.Errorf(evidence.Refused, subject,
+			"--yes consents, --no-servers installs the rest of the facet",
+			errors.New("is a server that would be started to see what it shows, and nobody consented"))
+	}
+	p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s,
+		Path: a.Workspace.Host.Getenv("PATH")}
+	files, err := p.Pin(ctx)
+	if p.Result.Name == "" {
+		return nil, files, err
+	}
+	return &p.Result, files, err
+}
+
+// removeUndeclared takes the servers that no facet declares any more out of the lock, and returns
+// the files of theirs that are removed.
+func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed bool) {
+	for _, name := range a.Workspace.Lock.Servers() {
+		entry, _ := a.Workspace.Lock.Server(name)
+		if entry.Launch.Facet == "" ||
+			slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
+			continue
+		}
+		if _, here := a.Pieces[entry.Launch.Facet]; here && a.o.Servers.Skip {
+			continue
+		}
+		a.Workspace.Lock.Remove(name)
+		delete(a.Workspace.Approvals.Servers, name)
+		removed = true
+		files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
+	}
+	return files, removed
+}
+
+// forgetRemovedServers forgets the approval of each server of a facet that does not declare it any
+// more: another machine's upgrade took it out of the lock. The contents of the facet are here and
+// verified. It reports whether there was any.
 func (a *Assembly) forgetRemovedServers() (changed bool) {
 	for name, approved := range a.Workspace.Approvals.Servers {
 		if _, locked := a.Workspace.Lock.Server(name); locked || approved.Facet == "" {
 			continue
 		}
-		x, held := a.Pieces[approved.Facet]
-		if held {
+		if x, here := a.Pieces[approved.Facet]; here {
 			if _, declares := x.Manifest.Servers[name]; declares {
 				continue
 			}

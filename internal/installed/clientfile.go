@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,9 +24,10 @@ var clientOfTarget = map[string]string{
 	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
 }
 
-// PlanClientEntries brings the files of the targets' clients to where they start the named servers by
-// "hallmark run", and no other of a facet's. What was inserted is kept beside each file, so
-// that it is taken away again exactly. A user's own entry of such a name is refused.
+// PlanClientEntries plans the files of the targets' clients so that they start the named servers by
+// "hallmark run", and no other server of a facet. What was inserted is kept beside each file, so
+// that it is taken away again exactly. A user's own entry of such a name is refused. Owners are the
+// facets that declare servers, by name of the server.
 func PlanClientEntries(w *workspace.Workspace, names []string,
 	owners map[string]string) (files []durable.File, changed []string, err error) {
 	targets := Targets(w)
@@ -54,118 +56,156 @@ func PlanClientEntries(w *workspace.Workspace, names []string,
 	return files, changed, nil
 }
 
+// clientText is a client's file: its text, and what was inserted into it, which is kept beside it.
+type clientText struct {
+	data      []byte // nil if there is no file
+	perm      os.FileMode
+	originals []clients.Original
+}
+
 // planFileEntries changes one client's file; nothing if it is as it is to be.
 func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 	owners map[string]string) ([]durable.File, error) {
-	refuse := func(err error) ([]durable.File, error) {
-		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
-	}
 	if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
 		return nil, err
 	}
-	kept, err := clients.LoadOriginals(f.Path)
+	originals, err := clients.LoadOriginals(f.Path)
 	if err != nil {
-		return refuse(err)
+		return nil, clientFileError(f, err)
 	}
-	if len(kept) == 0 && len(wanted) == 0 {
+	if len(originals) == 0 && len(wanted) == 0 {
 		if data, err := clients.Read(f); err == nil {
 			warnOfStarts(w, f, data)
 		}
 		return nil, nil
 	}
-	data, perm := []byte(nil), os.FileMode(0o644)
-	info, err := os.Lstat(f.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	before, err := readClientText(f)
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return refuse(errors.New("is not a regular file"))
-	default:
-		perm = info.Mode().Perm()
-		if data, err = clients.Read(f); err != nil {
-			return refuse(err)
-		}
-		if data == nil {
-			data = []byte{}
-		}
 	}
-	was, before := data != nil, string(data)
-	ours := len(kept)
-	started := map[string]bool{} // those that it starts by hallmark already
-	if was {
-		servers, err := clients.Parse(f, data)
-		if err != nil {
-			return refuse(err)
-		}
-		for _, s := range servers {
-			switch {
-			case !slices.Contains(wanted, s.Name) || s.Scope != "":
-			case runline.IsRunEntry(s) && s.Args[1] == s.Name:
-				started[s.Name] = true
-			default:
-				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
-					"rename or remove yours, or leave those of facets out with --no-servers",
-					fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
-			}
-		}
+	started, err := startedServers(f, before.data, wanted, owners)
+	if err != nil {
+		return nil, err
 	}
-	// Remove entries that are not wanted, the last first; then the object or file that was made for
-	// them, if nothing is left in it.
-	for i, o := range slices.Backward(kept) {
-		switch {
-		case data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
-		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
-			if slices.ContainsFunc(kept[i+1:], func(o clients.Original) bool { return o.Added != "" }) ||
-				len(wanted) > 0 {
-				continue
-			}
-		default:
-			continue
-		}
-		left, err := data, error(nil)
-		if data != nil {
-			left, err = clients.Restore(data, o.Change)
-		}
-		switch {
-		case err == nil:
-			data = left
-		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
-		default: // it was edited, so it belongs to the user now
-			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
-		}
-		kept = slices.Delete(kept, i, i+1)
-	}
+	now := clientText{data: slices.Clone(before.data), perm: before.perm, originals: slices.Clone(originals)}
+	now = removeEntries(w, f, now, wanted)
 	for _, name := range wanted {
 		if started[name] {
 			continue
 		}
 		var changes []clients.Change
-		if data, changes, err = clients.Insert(f, data, name, "hallmark", []string{"run", name}); err != nil {
-			return refuse(err)
+		if now.data, changes, err = clients.Insert(f, now.data, name, "hallmark", []string{"run", name}); err != nil {
+			return nil, clientFileError(f, err)
 		}
-		kept = slices.DeleteFunc(kept, func(o clients.Original) bool {
-			return o.Added == clients.AddedEntry &&
-				o.Name == name
+		now.originals = slices.DeleteFunc(now.originals, func(o clients.Original) bool {
+			return o.Added == clients.AddedEntry && o.Name == name
 		})
 		for _, c := range changes {
-			kept = append(kept, clients.Original{Change: c})
+			now.originals = append(now.originals, clients.Original{Change: c})
 		}
 	}
-	warnOfStarts(w, f, data)
-	if (data != nil) == was && string(data) == before && len(kept) == ours {
+	warnOfStarts(w, f, now.data)
+	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
+		len(now.originals) == len(originals) {
 		return nil, nil
 	}
-	beside := durable.File{Path: clients.OriginalsPath(f.Path), Remove: true}
-	if len(kept) > 0 {
-		text, err := clients.EncodeOriginals(kept)
-		if err != nil {
-			return refuse(err)
-		}
-		beside = durable.File{Path: beside.Path, Data: text, Perm: perm}
+	return now.files(f)
+}
+
+// clientFileError is the error for a client's file that cannot be changed.
+func clientFileError(f clients.File, err error) error {
+	return evidence.Errorf(evidence.Refused, f.Path, "", err)
+}
+
+// readClientText reads a client's file, which need not exist.
+func readClientText(f clients.File) (clientText, error) {
+	info, err := os.Lstat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return clientText{perm: 0o644}, nil
+	case err != nil:
+		return clientText{}, err
+	case !info.Mode().IsRegular():
+		return clientText{}, clientFileError(f, errors.New("is not a regular file"))
 	}
-	file := durable.File{Path: f.Path, Data: data, Perm: perm}
+	data, err := clients.Read(f)
+	if err != nil {
+		return clientText{}, clientFileError(f, err)
+	}
 	if data == nil {
+		data = []byte{}
+	}
+	return clientText{data: data, perm: info.Mode().Perm()}, nil
+}
+
+// startedServers are the wanted servers that a client's file starts by Hallmark already. A user's
+// own entry of such a name is refused.
+func startedServers(f clients.File, data []byte, wanted []string,
+	owners map[string]string) (map[string]bool, error) {
+	started := map[string]bool{}
+	if data == nil {
+		return started, nil
+	}
+	servers, err := clients.Parse(f, data)
+	if err != nil {
+		return nil, clientFileError(f, err)
+	}
+	for _, s := range servers {
+		switch {
+		case !slices.Contains(wanted, s.Name) || s.Scope != "":
+		case runline.IsRunEntry(s) && s.Args[1] == s.Name:
+			started[s.Name] = true
+		default:
+			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
+				"rename or remove yours, or leave those of facets out with --no-servers",
+				fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
+		}
+	}
+	return started, nil
+}
+
+// removeEntries removes the inserted entries that are not wanted, the last first; then the object or
+// file that was made for them, if nothing is left in it.
+func removeEntries(w *workspace.Workspace, f clients.File, t clientText, wanted []string) clientText {
+	for i, o := range slices.Backward(t.originals) {
+		switch {
+		case t.data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
+		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
+			if len(wanted) > 0 || slices.ContainsFunc(t.originals[i+1:],
+				func(o clients.Original) bool { return o.Added != "" }) {
+				continue
+			}
+		default:
+			continue
+		}
+		left, err := t.data, error(nil)
+		if t.data != nil {
+			left, err = clients.Restore(t.data, o.Change)
+		}
+		switch {
+		case err == nil:
+			t.data = left
+		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
+		default: // it was edited, so it belongs to the user now
+			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
+		}
+		t.originals = slices.Delete(t.originals, i, i+1)
+	}
+	return t
+}
+
+// files are a client's file and the one beside it, as they are to be.
+func (t clientText) files(f clients.File) ([]durable.File, error) {
+	beside := durable.File{Path: clients.OriginalsPath(f.Path), Remove: true}
+	if len(t.originals) > 0 {
+		text, err := clients.EncodeOriginals(t.originals)
+		if err != nil {
+			return nil, clientFileError(f, err)
+		}
+		beside = durable.File{Path: beside.Path, Data: text, Perm: t.perm}
+	}
+	file := durable.File{Path: f.Path, Data: t.data, Perm: t.perm}
+	if t.data == nil {
 		file = durable.File{Path: f.Path, Remove: true}
 	}
 	return []durable.File{file, beside}, nil

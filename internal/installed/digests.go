@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// Digests are the digests of those of the files that are there, by path.
+// Digests are the digests of the files that exist, by path; zero for what is no regular file.
 func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, error) {
 	slices.Sort(paths)
 	paths, dir := slices.Compact(paths), ""

@@ -64,6 +64,7 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 	return report, nil
 }
 
+// extraEvidence is evidence of a file in the directory of a skill that is no file of the skill.
 func extraEvidence(at, of string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of,
@@ -85,8 +86,8 @@ func leftoverEvidence(at string) evidence.Evidence {
 	return e
 }
 
-// keptEvidence is what an installation that may keep a file says of an extra one, as it does
-// of an edited one.
+// keptEvidence is the evidence of an extra file for an installation that keeps it, as it keeps an
+// edited file: it is about what this machine installed, and no claim of the lock.
 func keptEvidence(e evidence.Evidence) evidence.Evidence {
 	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text,
 		Where: e.Where}

@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// LockedFacets are the locked facets, and where their files lie in the project: what is there
-// must be what the lock says, whoever wrote it.
+// LockedFacets are the locked facets, whose files in the project are compared with the lock: a file
+// must be what the lock says, whichever program wrote it.
 type LockedFacets struct {
 	Workspace *workspace.Workspace
 	facets    []lockedFacet
@@ -34,7 +34,8 @@ type lockedFacet struct {
 	manifest *facet.Manifest
 }
 
-// Add takes a locked facet in. The manifest in an audited slot says what the facet delivers.
+// Add adds a locked facet. The manifest in its slot, which was audited, says what it delivers; without
+// a slot, the paths of its members do.
 func (l *LockedFacets) Add(name string, entry project.FacetLock, slot *store.Slot) {
 	f := lockedFacet{name: name, entry: entry}
 	if slot != nil {
@@ -99,9 +100,9 @@ func (l *LockedFacets) findAbsent(files map[string]*placedFile, installed map[st
 	return slices.Sorted(maps.Keys(absent))
 }
 
-// leftovers is evidence of files that this machine installed, and that neither the lock nor a
-// target in hallmark.toml has any more: whoever takes a target out of it would have them read
-// by a client, and compared with nothing.
+// leftovers is evidence of files that this machine installed, and that no entry and no target in
+// hallmark.toml has any more. Without it, removing a target from hallmark.toml would leave files
+// that a client reads and nothing compares.
 func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedFile) (report evidence.Report) {
 	for _, at := range slices.Sorted(maps.Keys(ours)) {
 		if files[at] != nil {
@@ -167,8 +168,8 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
-// deliverables are those of the manifest, or without one those that the paths of its members
-// tell.
+// deliverables are those of the manifest, or without one those that follow from the paths of the
+// facet's members.
 func (f lockedFacet) deliverables() []facet.Deliverable {
 	if f.manifest != nil {
 		return f.manifest.Deliverables()

@@ -61,8 +61,8 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 			}
 		}
 	}
-	// Two facets, or two targets, may make one directory: what is safe in each archive is
-	// looked at once more as it will lie in the project.
+	// Two facets, or two targets, may share a directory: paths that are safe within each archive
+	// are checked again as they will be in the project.
 	var names archive.Names
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		if err := names.Add(path); err != nil {
@@ -80,8 +80,8 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 	return outputs, nil
 }
 
-// bytes are those that the target gets. They are read from the slot once more, and held
-// to what the audit found.
+// bytes are those that the target gets. They are read from the slot once more, and compared with
+// what the audit found.
 func (o output) bytes() ([]byte, error) {
 	if o.data != nil {
 		return o.data, nil

@@ -12,9 +12,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// unusual is what a receipt's file name cannot hold everywhere.
+// unusual are characters that a file name cannot have on every system.
 var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
+// receiptPath is the file with the receipt of a project, outside of the project.
 func receiptPath(w *workspace.Workspace) string {
 	sum := sha256.Sum256([]byte(w.Dir))
 	name := unusual.ReplaceAllString(filepath.Base(w.Dir), "_")
@@ -22,6 +23,7 @@ func receiptPath(w *workspace.Workspace) string {
 		".json")
 }
 
+// materializedPath is the file with the digests of the files that were installed into a project.
 func materializedPath(w *workspace.Workspace) string {
 	return filepath.Join(w.Host.Places.State, "materialized", filepath.Base(w.State)+".json")
 }
@@ -33,9 +35,9 @@ type Files struct {
 	Report  evidence.Report // of files that are not used
 }
 
-// ReadReceipt reads what was installed into the project. What was written for another
-// project, or is damaged, witnesses nothing: then nothing is deleted, files that were
-// installed count as edited, and the report says so.
+// ReadReceipt reads what was installed into the project. A file that was written for another
+// project, or is damaged, is not used: then nothing is deleted, files that were installed count as
+// edited, and the report says so.
 func ReadReceipt(w *workspace.Workspace) (*Files, error) {
 	var (
 		out         = &Files{}

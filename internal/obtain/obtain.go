@@ -26,8 +26,8 @@ func (s *Sources) Obtain(ctx context.Context, r Request) (*Archive, evidence.Rep
 	return a, q.report, err
 }
 
-// obtainServer gets a server that is packed from source. What is owed about it is for the flow that
-// locks or starts it to say.
+// obtainServer gets a server that is packed from source. The flow that locks or starts it demands
+// what is owed about it.
 func (s *Sources) obtainServer(ctx context.Context, r Request, q *inquiry) (*Archive, error) {
 	found, err := s.fromRegistry(ctx, r, r.Locked, q)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Options say how archives are got from their sources.
 type Options struct {
 	Frozen   bool // hallmark.lock is the only authority
-	Offline  bool // ask nobody
+	Offline  bool // make no requests
 	Limits   archive.Limits
 	Progress func(what string, done, total int64)
 }

@@ -23,7 +23,7 @@ type packedArchive struct {
 	from      string           // for messages
 	transport *evidence.Claim  // of the archive's bytes; nil for one that we packed ourselves
 	claims    []evidence.Claim // of its contents, in the order in which they decide
-	document  digest.Digest    // of the manifest, as the registry shows it; zero if nobody does
+	document  digest.Digest    // of the manifest, as the registry shows it; zero without a registry
 }
 
 // unpack reads an archive into a staging directory, recomputes everything from its bytes, and keeps
@@ -62,27 +62,20 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 	if err != nil {
 		return stored{}, err
 	}
-	kind := evidence.Integrity
+	class := evidence.Integrity
 	if len(p.claims) == 0 { // no claim says which version it must be
-		c.entry.Version, kind = arch.Version(), evidence.Validation
+		c.entry.Version, class = arch.Version(), evidence.Validation
 	}
 	subject := c.subject()
 	if got := project.FacetSubject(arch.Name(), arch.Version()); got != subject {
-		return stored{}, evidence.Errorf(kind, subject, "", fmt.Errorf("what %s gives is %s", p.from, got))
+		return stored{}, evidence.Errorf(class, subject, "", fmt.Errorf("what %s gives is %s", p.from, got))
 	}
-	all := p.claims
 	if p.transport != nil {
-		all = append([]evidence.Claim{*p.transport}, all...)
 		st.ContentHash = arch.ContentHash
 	}
-	report := arch.Evidence(subject, p.from, all...)
-	if !p.document.IsZero() {
-		canonical, err := serverjson.Canonical(manifest.raw)
-		if err != nil {
-			return stored{}, evidence.Errorf(evidence.Validation, subject, "", err)
-		}
-		report = append(report, evidence.Compare(documentClaim(subject, p.document), evidence.Observed{
-			Digests: []digest.Digest{digest.FromBytes(canonical)}, From: manifest.file + " in the archive"}))
+	report, err := p.evidence(subject, arch, manifest)
+	if err != nil {
+		return stored{}, err
 	}
 	adm, err := q.judge(report...)
 	if err != nil {
@@ -93,6 +86,25 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 		return stored{}, err
 	}
 	return c.accept(slot, q), nil
+}
+
+// evidence compares an archive that was read with all that is claimed of it.
+func (p packedArchive) evidence(subject string, arch *facet.Archive,
+	manifest manifestFile) (evidence.Report, error) {
+	all := p.claims
+	if p.transport != nil {
+		all = append([]evidence.Claim{*p.transport}, all...)
+	}
+	report := arch.Evidence(subject, p.from, all...)
+	if p.document.IsZero() {
+		return report, nil
+	}
+	canonical, err := serverjson.Canonical(manifest.raw)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
+	}
+	return append(report, evidence.Compare(documentClaim(subject, p.document), evidence.Observed{
+		Digests: []digest.Digest{digest.FromBytes(canonical)}, From: manifest.file + " in the archive"})), nil
 }
 
 // manifestFile is the file of an archive that says what the archive is.
