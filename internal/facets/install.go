@@ -66,9 +66,10 @@ type facetRequest struct {
 	upgrade bool
 	names   []string // to upgrade; empty: all
 	show    func(*Installation) error
-	// also changes more of the project in the same step: the lock in w, files beside it and
+	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
-	also func(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error)
+	changeMore func(ctx context.Context, w *workspace.Workspace,
+		logs *trail.Logs) (files []durable.File, text []byte, err error)
 }
 
 // installFacets makes the change that a command asks for and brings the project to what
@@ -115,8 +116,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	var more []durable.File
-	if req.also != nil {
-		if more, text, err = req.also(ctx, w, a.Logs); err != nil {
+	if req.changeMore != nil {
+		if more, text, err = req.changeMore(ctx, w, a.Logs); err != nil {
 			return out, err
 		}
 	}

@@ -77,7 +77,7 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 	}
 	if anyFacet {
 		out.Facets, err = installFacets(ctx, h, dir, o.Facets,
-			facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
+			facetRequest{upgrade: true, names: facets, show: o.Show, changeMore: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
 		out.Written, err = u.pinServersAlone(ctx, h, dir)
