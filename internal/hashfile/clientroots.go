@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -190,7 +191,7 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 	roots, stateless := offeredRoots(req)
 	if roots == nil {
 		if len(s.roots) == 0 {
-			return nil, nil, refuse(outsideRoots,
+			return nil, nil, refusal.New(refusal.OutsideRoots,
 				"no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
 		}
 		sc = &scope{}
@@ -208,8 +209,8 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 		paths, err = s.client.listPaths(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
 	}
 	if err != nil {
-		return nil, nil, refuse(outsideRoots,
-			"the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
+		return nil, nil, refusal.New(refusal.OutsideRoots,
+			"the client does not list its roots (%s), so that no directory is allowed", refusal.Show(err.Error()))
 	}
 	return s.combine(paths), nil, nil
 }

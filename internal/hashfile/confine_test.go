@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // allRefused calls each tool and demands one code, and one text, of all.
@@ -208,7 +210,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	}()
 	select {
 	case err := <-opened:
-		if asProblem("", err).Code != notAFile {
+		if refusal.Of("", err).Code != refusal.NotAFile {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 type operation struct {
@@ -59,12 +60,12 @@ type editResult struct {
 // parseFileHash parses the file_hash of a call as a claim about the file.
 func parseFileHash(text string) (evidence.Claim, error) {
 	if text == "" {
-		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
+		return evidence.Claim{}, refusal.New(hashline.Invalid, "file_hash is missing; take it from reading the file")
 	}
 	d, err := digest.Parse(text)
 	if err != nil || d.Algorithm() != digest.SHA256 {
-		return evidence.Claim{}, refuse(hashline.Invalid,
-			"file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
+		return evidence.Claim{}, refusal.New(hashline.Invalid,
+			"file_hash %s is not sha256: and 64 hex digits; take it from reading the file", refusal.Show(text))
 	}
 	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
 }
@@ -81,13 +82,13 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	if in.OnStale != "" && in.OnStale != "reject" && in.OnStale != "rebase" {
-		return nil, refuse(hashline.Invalid, "on_stale %s is neither reject nor rebase", show(in.OnStale))
+		return nil, refusal.New(hashline.Invalid, "on_stale %s is neither reject nor rebase", refusal.Show(in.OnStale))
 	}
 	var ops []hashline.Operation
 	for i, o := range in.Operations {
 		if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-			return nil, refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, show(o.Op),
-				show(o.OpType))
+			return nil, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, refusal.Show(o.Op),
+				refusal.Show(o.OpType))
 		}
 		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
 			Content: o.Content})
@@ -117,19 +118,19 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	if int64(len(result.Bytes())) > s.c.MaxFile {
-		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)",
-			show(in.Path), len(result.Bytes()), s.c.MaxFile)
+		return nil, refusal.New(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)",
+			refusal.Show(in.Path), len(result.Bytes()), s.c.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1) // while the file is written
 	go func() { hash <- digest.FromBytes(result.Bytes()) }()
 	if !in.DryRun {
 		if err := ctx.Err(); err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 		if err := s.replaceFile(p, now, result.Bytes()); errors.Is(err, errReplaced) {
 			return nil, s.staleNow(p, ops, errReplaced.Error())
 		} else if err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 	}
 	return s.editAnswer(p, result, <-hash, in, rebased), nil
@@ -149,16 +150,16 @@ func (s *Server) applyEdit(
 		return r, false, nil
 	}
 	if _, err := hashline.Parse(now.data); err != nil {
-		return nil, false, asProblem(p.asked, err)
+		return nil, false, refusal.Of(p.asked, err)
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
-		return nil, false, s.addFreshLines(p, staleProblem(p.asked, changed), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, changed), now, ops)
 	}
 	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
 	if !ok {
 		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
-		return nil, false, s.addFreshLines(p, staleProblem(p.asked, forgotten), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, forgotten), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.data, ops, o)
 	if err != nil {
@@ -169,7 +170,7 @@ func (s *Server) applyEdit(
 
 // explain returns the error of a refused edit with the lines that help to make it again.
 func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
-	problem := asProblem(p.asked, err)
+	problem := refusal.Of(p.asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
 		return s.addFreshLines(p, problem, now, ops, problem.Candidates...)
@@ -179,7 +180,7 @@ func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err e
 
 // staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
 func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
-	problem := staleProblem(p.asked, why)
+	problem := refusal.Stale(p.asked, why)
 	if now, err := s.readContents(p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
@@ -187,7 +188,7 @@ func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error 
 }
 
 // addFreshLines adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) addFreshLines(p *place, out *problem, now contents, ops []hashline.Operation, more ...int) *problem {
+func (s *Server) addFreshLines(p *place, out *refusal.Refusal, now contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
 	f, err := hashline.Parse(now.data)
 	if err != nil {
 		return out
@@ -276,10 +277,10 @@ type writeArguments struct {
 
 func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments) (*answer, error) {
 	if int64(len(in.Content)) > s.c.MaxFile {
-		return nil, tooLargeProblem(in.Path, int64(len(in.Content)), s.c.MaxFile)
+		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), s.c.MaxFile)
 	}
 	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	p, err := sc.resolve(in.Path)
 	if err != nil {
@@ -290,7 +291,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 		return nil, err
 	}
 	if len(p.missing) > 0 {
-		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Path))
+		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it", refusal.Show(in.Path))
 	}
 	unlock, err := s.lock(ctx, p)
 	if err != nil {
@@ -300,18 +301,18 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 	data := []byte(in.Content)
 	if p.info == nil {
 		if in.FileHash != "" {
-			return nil, refuse(notFound, "%s does not exist; without file_hash it is created", show(in.Path))
+			return nil, refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
 		}
 		err = createFile(p, data)
 	} else {
 		err = s.rewriteFile(p, in, data)
 	}
 	if err != nil {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	survey := &hashline.Survey{MaxLines: 1}
 	if _, err := survey.Write(data); err != nil {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
 	s.snapshots.add(p.snapshotKey(), hash, data)
@@ -327,18 +328,18 @@ func (s *Server) rewriteFile(p *place, in writeArguments, data []byte) error {
 		return err
 	}
 	if in.FileHash == "" {
-		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file",
-			show(in.Path))
+		return refusal.New(refusal.Exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file",
+			refusal.Show(in.Path))
 	}
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
 		return err
 	}
 	if !now.matches(claim) {
-		return s.addFreshLines(p, staleProblem(in.Path, "has changed since it was read"), now, nil)
+		return s.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
 	}
 	if string(now.data) == in.Content {
-		return refuse(hashline.NoChange, "%s has this content already; nothing was written", show(in.Path))
+		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	}
 	if err := s.replaceFile(p, now, data); errors.Is(err, errReplaced) {
 		return s.staleNow(p, nil, errReplaced.Error())

@@ -8,8 +8,8 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // openTries is how often a file may be replaced while it is opened.
@@ -20,20 +20,20 @@ const openTries = 10
 func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
 	for range openTries {
 		if p.info == nil {
-			return nil, nil, refuse(notFound, "%s does not exist", show(p.asked))
+			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.asked))
 		}
 		if !p.info.Mode().IsRegular() {
-			return nil, nil, refuse(notAFile, "%s is %s, not a regular file", show(p.asked), kindOf(p.info.Mode()))
+			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file", refusal.Show(p.asked), kindOf(p.info.Mode()))
 		}
 		f, err := p.parent().OpenFile(p.name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, asProblem(p.asked, err)
+			return nil, nil, refusal.Of(p.asked, err)
 		}
 		var opened fs.FileInfo
 		if err == nil {
 			if opened, err = f.Stat(); err != nil {
 				f.Close()
-				return nil, nil, asProblem(p.asked, err)
+				return nil, nil, refusal.Of(p.asked, err)
 			}
 		}
 		if p.info, err = p.parent().Lstat(p.name); err != nil {
@@ -47,7 +47,7 @@ func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
 		}
 		f.Close()
 	}
-	return nil, nil, refuse(ioError, "%s was replaced again and again while it was opened; try again", show(p.asked))
+	return nil, nil, refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.asked))
 }
 
 // kindOf names what is no regular file.
@@ -103,20 +103,20 @@ func collectGarbage(size int64) {
 func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
 	size := info.Size()
 	if size > s.c.MaxFile {
-		return nil, hash, tooLargeProblem(p.asked, size, s.c.MaxFile)
+		return nil, hash, refusal.TooLarge(p.asked, size, s.c.MaxFile)
 	}
 	if hash, known, ok := s.snapshots.latest(p.snapshotKey()); ok && int64(len(known)) == size {
 		chunk := s.chunk()
 		same, err := hasBytes(f, known, chunk)
 		s.release(chunk)
 		if err != nil {
-			return nil, hash, asProblem(p.asked, err)
+			return nil, hash, refusal.Of(p.asked, err)
 		}
 		if same {
 			return known, hash, nil
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, hash, asProblem(p.asked, err)
+			return nil, hash, refusal.Of(p.asked, err)
 		}
 	}
 	collectGarbage(size)
@@ -129,11 +129,11 @@ func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byt
 		data = data[:len(data)+n]
 		switch {
 		case int64(len(data)) > s.c.MaxFile:
-			return nil, hash, tooLargeProblem(p.asked, int64(len(data)), s.c.MaxFile)
+			return nil, hash, refusal.TooLarge(p.asked, int64(len(data)), s.c.MaxFile)
 		case err == io.EOF:
 			return data, hash, nil
 		case err != nil:
-			return nil, hash, asProblem(p.asked, err)
+			return nil, hash, refusal.Of(p.asked, err)
 		case len(data) == cap(data):
 			data = append(data, 0)[:len(data)]
 		}
@@ -165,10 +165,6 @@ func (h *hashing) add(part []byte) { h.parts <- part }
 func (h *hashing) sum() digest.Digest {
 	close(h.parts)
 	return <-h.done
-}
-
-func tooLargeProblem(asked string, size, limit int64) *problem {
-	return refuse(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", show(asked), size, limit)
 }
 
 // contents is the file at a place.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 var (
@@ -74,7 +76,7 @@ func passOver(lines []string) (number int, err error) {
 			return 0, nil
 		}
 		if key := resemblingKey(line); key != "" {
-			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key),
+			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", refusal.Show(key),
 				errSpelling)
 		}
 	}
@@ -118,7 +120,7 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 				return number, fmt.Errorf("%s is no list of globs", ours)
 			}
 			if key := resemblingKey(line); key != "" {
-				return number, fmt.Errorf("%s stands below another key; %s", show(key), errSpelling)
+				return number, fmt.Errorf("%s stands below another key; %s", refusal.Show(key), errSpelling)
 			}
 			continue
 		}
@@ -137,7 +139,7 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 			return number, errors.New("its front matter is not written line by line")
 		default:
 			if key := resemblingKey(line); key != "" {
-				return number, fmt.Errorf("%s is not understood; %s", show(key), errSpelling)
+				return number, fmt.Errorf("%s is not understood; %s", refusal.Show(key), errSpelling)
 			}
 			continue
 		}
@@ -277,7 +279,7 @@ func addGlob(into *[]glob, name, item string) error {
 	unseen := strings.TrimSpace(item) != item ||
 		strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 	if !ok || unseen || strings.ContainsAny(item, "{}") || item[0] == '!' {
-		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
+		return fmt.Errorf("%s holds %s, which is no glob", name, refusal.Show(item))
 	}
 	*into = append(*into, g)
 	return nil
@@ -290,7 +292,7 @@ func unquoteItem(name, item string) (string, error) {
 		end := strings.IndexByte(item[1:], item[0])
 		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' ||
 			strings.Contains(item[:end+1], `\`) {
-			return "", fmt.Errorf("%s holds %s, which is not understood", name, show(item))
+			return "", fmt.Errorf("%s holds %s, which is not understood", name, refusal.Show(item))
 		}
 		return item[1 : end+1], nil
 	}
@@ -301,7 +303,7 @@ func unquoteItem(name, item string) (string, error) {
 	mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
 	if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") ||
 		strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
-		return "", fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
+		return "", fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, refusal.Show(item))
 	}
 	return item, nil
 }

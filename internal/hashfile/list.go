@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // Bounds of listings.
@@ -62,7 +63,7 @@ func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.Dir
 			}
 		}
 		if len(found) > maxDirectory {
-			return nil, refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
+			return nil, refusal.New(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
 		}
 		if err != nil { // io.EOF, or as much as there is
 			break
@@ -78,7 +79,7 @@ func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
 		return nil, nil, err
 	}
 	if !p.info.IsDir() {
-		return nil, nil, refuse(hashline.Invalid, "%s is %s, not a directory", show(p.asked), kindOf(p.info.Mode()))
+		return nil, nil, refusal.New(hashline.Invalid, "%s is %s, not a directory", refusal.Show(p.asked), kindOf(p.info.Mode()))
 	}
 	name := p.name
 	if p.rel == "." {
@@ -86,7 +87,7 @@ func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
 	}
 	dir, err := openDir(p.parent(), name)
 	if err != nil {
-		return nil, nil, asProblem(p.asked, err)
+		return nil, nil, refusal.Of(p.asked, err)
 	}
 	rules, err := readRules(dir, p.rel)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 	defer dir.Close()
 	all, err := listEntries(dir, p.rel, rules, false)
 	if err != nil {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	out := []entry{}
 	var text strings.Builder
@@ -124,7 +125,7 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 		en := entryOf(dir, e)
 		out = append(out, en)
 		mark := map[string]string{"file": "[FILE]", "directory": "[DIR]", "link": "[LINK]", "other": "[OTHER]"}[en.Type]
-		fmt.Fprintf(&text, "%s %s\n", mark, show(en.Name))
+		fmt.Fprintf(&text, "%s %s\n", mark, refusal.Show(en.Name))
 	}
 	if len(all) > len(out) {
 		fmt.Fprintf(&text, "and %d more\n", len(all)-len(out))
@@ -158,7 +159,7 @@ type treeWalk struct {
 
 func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
 	if depth > maxDepth {
-		return refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
+		return refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
 	}
 	all, err := listEntries(dir, rel, rules, t.all)
 	if err != nil {
@@ -172,7 +173,7 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git
 			return err
 		}
 		if t.visited++; t.visited > maxVisited {
-			return refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
+			return refusal.New(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
 		}
 		below := path.Join(rel, e.Name())
 		if t.ignore {
@@ -233,11 +234,11 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 	})
 	cut := errors.Is(err, errEnough)
 	if err != nil && !cut {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	var text strings.Builder
 	for _, path := range paths {
-		text.WriteString(show(path) + "\n")
+		text.WriteString(refusal.Show(path) + "\n")
 	}
 	if cut {
 		text.WriteString("and more\n")
@@ -266,7 +267,7 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 		p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil,
 	}
 	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
-		show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
+		refusal.Show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
 	return &answer{text: text, structure: out}, nil
 }
 
@@ -278,12 +279,12 @@ func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArgume
 		return nil, sc.absent[0].problem()
 	}
 	if len(dirs) == 0 {
-		return nil, refuse(outsideRoots,
+		return nil, refusal.New(refusal.OutsideRoots,
 			"no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
 	}
 	var text strings.Builder
 	for _, dir := range dirs {
-		text.WriteString(show(dir) + "\n")
+		text.WriteString(refusal.Show(dir) + "\n")
 	}
 	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
 }

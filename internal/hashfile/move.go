@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
@@ -23,9 +24,9 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 	defer p.close()
 	if p.info != nil {
 		if !p.info.IsDir() {
-			return nil, refuse(exists, "%s is %s", show(in.Path), kindOf(p.info.Mode()))
+			return nil, refusal.New(refusal.Exists, "%s is %s", refusal.Show(in.Path), kindOf(p.info.Mode()))
 		}
-		return &answer{text: show(in.Path) + " exists already\n",
+		return &answer{text: refusal.Show(in.Path) + " exists already\n",
 			structure: map[string]any{"path": p.real(), "created": false}}, nil
 	}
 	if err := p.checkWritable(); err != nil {
@@ -49,26 +50,26 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 	}()
 	for _, name := range append([]string{p.name}, p.missing...) {
 		if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 		if !info.IsDir() {
-			return nil, refuse(exists, "%s: something else was made there meanwhile", show(in.Path))
+			return nil, refusal.New(refusal.Exists, "%s: something else was made there meanwhile", refusal.Show(in.Path))
 		}
 		sub, err := openDir(dir, name)
 		if err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 		closeAll = append(closeAll, sub.Close)
 		if err := syncDir(dir); err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 		dir = sub
 	}
-	return &answer{text: "created " + show(in.Path) + "\n",
+	return &answer{text: "created " + refusal.Show(in.Path) + "\n",
 		structure: map[string]any{"path": p.real(), "created": true}}, nil
 }
 
@@ -97,21 +98,21 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		return nil, err
 	}
 	if sc.holdsRoot(from.real()) {
-		return nil, refuse(readOnly, "%s is an allowed directory, or holds one", show(in.Source))
+		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(in.Source))
 	}
 	if to.info != nil {
-		return nil, refuse(exists, "%s exists already; a move replaces nothing", show(in.Destination))
+		return nil, refusal.New(refusal.Exists, "%s exists already; a move replaces nothing", refusal.Show(in.Destination))
 	}
 	if len(to.missing) > 0 {
-		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it",
-			show(in.Destination))
+		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
+			refusal.Show(in.Destination))
 	}
 	if !from.info.Mode().IsRegular() && !from.info.IsDir() {
-		return nil, refuse(notAFile, "%s is %s; only files and directories are moved", show(in.Source),
+		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved", refusal.Show(in.Source),
 			kindOf(from.info.Mode()))
 	}
 	if from.root == to.root && strings.HasPrefix(to.rel+"/", from.rel+"/") {
-		return nil, refuse(hashline.Invalid, "%s lies in %s", show(in.Destination), show(in.Source))
+		return nil, refusal.New(hashline.Invalid, "%s lies in %s", refusal.Show(in.Destination), refusal.Show(in.Source))
 	}
 	unlock, err := s.lock(ctx, from, to)
 	if err != nil {
@@ -134,12 +135,12 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		err = s.copyAcross(from, to)
 	}
 	if err != nil {
-		return nil, asProblem(in.Destination, err)
+		return nil, refusal.Of(in.Destination, err)
 	}
 	if err := errors.Join(syncDir(to.parent()), syncDir(from.parent())); err != nil {
-		return nil, asProblem(in.Destination, err)
+		return nil, refusal.Of(in.Destination, err)
 	}
-	return &answer{text: fmt.Sprintf("moved %s to %s\n", show(in.Source), show(in.Destination)),
+	return &answer{text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination)),
 		structure: map[string]any{"source": from.real(), "destination": to.real()}}, nil
 }
 
@@ -170,7 +171,7 @@ func moveSame(from, to *place) error {
 	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, held) {
 		return nil
 	}
-	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)),
+	return errors.Join(refusal.New(refusal.IO, "%s was replaced while it was moved; try again", refusal.Show(from.asked)),
 		renameNew(to, from))
 }
 
@@ -185,11 +186,11 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	check := func(rel string, info fs.FileInfo, rules []*ruleSet) error {
 		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
 		if _, no := findRule(rules, rel, (*ruleSet).forbids); no {
-			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
-				show(from.asked))
+			return refusal.New(refusal.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
+				refusal.Show(from.asked))
 		}
 		if _, no := findRule(to.rules, there, (*ruleSet).forbids); no {
-			return refuse(forbidden, "%s would hold something that is forbidden there", show(to.asked))
+			return refusal.New(refusal.Forbidden, "%s would hold something that is forbidden there", refusal.Show(to.asked))
 		}
 		for _, side := range []struct {
 			rules []*ruleSet
@@ -204,12 +205,12 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	}
 	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
 		if isRepository(e.Name()) || isGit(holdsName(dir)) {
-			return refuse(readOnly, "%s holds %s, a repository; it cannot be moved as a whole", show(from.asked),
-				show(rel))
+			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole", refusal.Show(from.asked),
+				refusal.Show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
-			return asProblem(from.asked, err)
+			return refusal.Of(from.asked, err)
 		}
 		return check(rel, info, rules)
 	}}
@@ -223,8 +224,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 // copy, verify, delete. Directories are not moved so.
 func (s *Server) copyAcross(from, to *place) error {
 	if from.info.IsDir() {
-		return refuse(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another",
-			show(from.asked))
+		return refusal.New(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another",
+			refusal.Show(from.asked))
 	}
 	f, info, err := from.open(os.O_RDONLY)
 	if err != nil {
@@ -232,8 +233,8 @@ func (s *Server) copyAcross(from, to *place) error {
 	}
 	defer f.Close()
 	if countLinks(f) > 1 && !s.c.HardLinks {
-		return refuse(hardLink, "%s has several names (hard links); the server moves such files only with --hard-links",
-			show(from.asked))
+		return refusal.New(refusal.HardLink, "%s has several names (hard links); the server moves such files only with --hard-links",
+			refusal.Show(from.asked))
 	}
 	temp := *to
 	temp.name = tempName(to.name)
@@ -284,9 +285,9 @@ func removeVerified(from *place, want digest.Digest) error {
 		return taken.parent().Remove(taken.name)
 	}
 	if back := renameNew(&taken, from); back != nil {
-		return refuse(hashline.Stale,
+		return refusal.New(hashline.Stale,
 			"%s was changed while it was moved; both files are there now, and what was changed is called %s",
-			show(from.asked), show(taken.name))
+			refusal.Show(from.asked), refusal.Show(taken.name))
 	}
 	return err
 }
@@ -305,7 +306,7 @@ func verifyCopy(p *place, want digest.Digest) error {
 	e := evidence.Compare(evidence.Claim{Subject: p.asked, Scheme: evidence.File, Want: []digest.Digest{want}},
 		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
 	if e.Outcome != evidence.Match {
-		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now", show(p.asked))
+		return refusal.New(hashline.Stale, "%s was changed while it was moved; both files are there now", refusal.Show(p.asked))
 	}
 	return nil
 }

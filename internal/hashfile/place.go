@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // maxLinks is how many links a path may lead through.
@@ -48,8 +50,8 @@ func (p *place) checkUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again",
-			show(p.asked))
+		return refusal.New(refusal.IO, "a directory above %s was replaced meanwhile, and nothing was written; try again",
+			refusal.Show(p.asked))
 	}
 	return nil
 }
@@ -63,7 +65,7 @@ func (p *place) close() {
 // checkExists fails if nothing is at the place.
 func (p *place) checkExists() error {
 	if p.info == nil {
-		return refuse(notFound, "%s does not exist", show(p.asked))
+		return refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.asked))
 	}
 	return nil
 }
@@ -73,7 +75,7 @@ func (p *place) checkExists() error {
 // The caller closes the place.
 func (s *scope) resolve(asked string) (*place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
-		return nil, refuse("invalid", "%s is no path", show(asked))
+		return nil, refusal.New("invalid", "%s is no path", refusal.Show(asked))
 	}
 	abs := filepath.Clean(asked)
 	if !filepath.IsAbs(abs) {
@@ -82,8 +84,8 @@ func (s *scope) resolve(asked string) (*place, error) {
 			return nil, s.absent[0].problem()
 		}
 		if len(dirs) != 1 {
-			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
-				show(asked), len(dirs))
+			return nil, refusal.New("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
+				refusal.Show(asked), len(dirs))
 		}
 		abs = filepath.Join(dirs[0], abs)
 	}
@@ -160,21 +162,21 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			for _, n := range todo {
 				if n == ".." {
-					return "", refuse(notFound, "%s does not exist", show(w.asked))
+					return "", refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(w.asked))
 				}
 			}
 			w.missing = todo
 			w.rel = path.Join(append([]string{w.rel}, todo...)...)
 			return "", w.arrive(name, nil)
 		case err != nil:
-			return "", asProblem(w.asked, err)
+			return "", refusal.Of(w.asked, err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			if w.links++; w.links > maxLinks {
-				return "", refuse(notFound, "%s leads through more than %d links", show(w.asked), maxLinks)
+				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked), maxLinks)
 			}
 			target, err := w.parent().Readlink(name)
 			if err != nil {
-				return "", asProblem(w.asked, err)
+				return "", refusal.Of(w.asked, err)
 			}
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
@@ -183,7 +185,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
-			return "", refuse(notFound, "%s does not exist: something above it is not a directory", show(w.asked))
+			return "", refusal.New(refusal.NotFound, "%s does not exist: something above it is not a directory", refusal.Show(w.asked))
 		default:
 			if err := w.descend(name); err != nil {
 				return "", err
@@ -207,7 +209,7 @@ func elements(p string) []string {
 func (w *walk) descend(name string) error {
 	dir, err := openDir(w.parent(), name)
 	if err != nil {
-		return asProblem(w.asked, err)
+		return refusal.Of(w.asked, err)
 	}
 	w.chain = append(w.chain, dir)
 	w.names = append(w.names, name)
@@ -225,7 +227,7 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 	if err == nil && name != "." {
 		var now fs.FileInfo
 		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
-			err = refuse(ioError, "%s was replaced while it was opened; try again", show(name))
+			err = refusal.New(refusal.IO, "%s was replaced while it was opened; try again", refusal.Show(name))
 		}
 	}
 	if err != nil {
@@ -251,10 +253,10 @@ func (w *walk) enter() error {
 // checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
 func (w *walk) checkAllowed() error {
 	if !w.scope.leadsToRoot(w.real()) {
-		return outsideProblem(w.asked)
+		return refusal.Outside(w.asked)
 	}
 	if file, ok := findRule(w.rules, w.rel, (*ruleSet).forbids); ok {
-		return refuse(forbidden, "%s is forbidden by %s", show(w.asked), show(file))
+		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
 	}
 	return nil
 }
@@ -264,7 +266,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if name == "." { // the last directory itself
 		var err error
 		if info, err = w.parent().Stat("."); err != nil {
-			return asProblem(w.asked, err)
+			return refusal.Of(w.asked, err)
 		}
 		w.rel = path.Join(append([]string{"."}, w.names...)...)
 		if n := len(w.names); n > 0 {
@@ -279,7 +281,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 		return err
 	}
 	if !w.scope.permits(w.real()) {
-		return outsideProblem(w.asked)
+		return refusal.Outside(w.asked)
 	}
 	return nil
 }
@@ -288,7 +290,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 // repository, or protected by rules.
 func (p *place) checkWritable() error {
 	if p.rel == "." {
-		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
+		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself", refusal.Show(p.asked))
 	}
 	if err := p.checkUnversioned(); err != nil {
 		return err
@@ -300,7 +302,7 @@ func (p *place) checkWritable() error {
 func checkWritableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
 	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.isIn(info) }
 	if file, ok := findRule(rules, rel, protects); ok {
-		return refuse(readOnly, "%s is read-only by %s", show(asked), show(file))
+		return refusal.New(refusal.ReadOnly, "%s is read-only by %s", refusal.Show(asked), refusal.Show(file))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 type readArguments struct {
@@ -37,7 +38,7 @@ func lineCount(n int) string { return "total_lines=" + strconv.Itoa(n) }
 
 func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
-		return nil, refuse(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
+		return nil, refusal.New(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
 			in.StartLine, in.EndLine, in.MaxBytes)
 	}
 	survey := &hashline.Survey{First: max(in.StartLine, 1), Last: in.EndLine, MaxLines: s.c.ReadLines,
@@ -56,11 +57,11 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	}
 	kept, lines, full := survey.Kept()
 	if full && lines == 0 {
-		return nil, refuse(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes",
-			survey.First, show(in.Path), survey.MaxBytes)
+		return nil, refusal.New(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes",
+			survey.First, refusal.Show(in.Path), survey.MaxBytes)
 	}
 	if survey.Lines() > 0 && survey.First > survey.Lines() {
-		return nil, refuse(hashline.Invalid, "%s has %d lines; there is no line %d", show(in.Path), survey.Lines(),
+		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d", refusal.Show(in.Path), survey.Lines(),
 			survey.First)
 	}
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
@@ -146,25 +147,25 @@ func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, e
 			return digest.Digest{}, err
 		}
 		if err := survey.WriteAll(data); err != nil {
-			return digest.Digest{}, asProblem(p.asked, err)
+			return digest.Digest{}, refusal.Of(p.asked, err)
 		}
 		s.snapshots.add(p.snapshotKey(), hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {
-		return digest.Digest{}, tooLargeProblem(p.asked, info.Size(), s.c.MaxFile)
+		return digest.Digest{}, refusal.TooLarge(p.asked, info.Size(), s.c.MaxFile)
 	}
 	hasher := digest.NewHasher()
 	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1),
 		make([]byte, digest.BufferSize))
 	if err == nil && n > s.c.MaxFile {
-		err = tooLargeProblem(p.asked, n, s.c.MaxFile)
+		err = refusal.TooLarge(p.asked, n, s.c.MaxFile)
 	}
 	if err == nil {
 		err = survey.Close()
 	}
 	if err != nil {
-		return digest.Digest{}, asProblem(p.asked, err)
+		return digest.Digest{}, refusal.Of(p.asked, err)
 	}
 	return hasher.Digest(digest.SHA256), nil
 }
@@ -180,20 +181,20 @@ const maxPaths = 100
 type fileResult struct {
 	Path string `json:"path"`
 	*fileFacts
-	Error *problem `json:"error,omitempty"`
+	Error *refusal.Refusal `json:"error,omitempty"`
 }
 
 func (s *Server) readMultipleFiles(ctx context.Context, sc *scope, in readMultipleArguments) (*answer, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
-		return nil, refuse(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
+		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
 	files := []fileResult{}
 	var text strings.Builder
 	for _, path := range in.Paths {
 		result := fileResult{Path: path}
-		fmt.Fprintf(&text, "==> %s <==\n", show(path))
+		fmt.Fprintf(&text, "==> %s <==\n", refusal.Show(path))
 		if a, err := s.readTextFile(ctx, sc, readArguments{Path: path}); err != nil {
-			result.Error = asProblem(path, err)
+			result.Error = refusal.Of(path, err)
 			fmt.Fprintf(&text, "error %s: %s\n", result.Error.Code, result.Error.Message)
 		} else {
 			facts := a.structure.(fileFacts)

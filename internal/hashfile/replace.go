@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // lockTime is how long a call waits for others that write the same file.
@@ -42,7 +42,7 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
 	slots = slices.Compact(slots)
 	if err := os.MkdirAll(s.c.Locks, 0o700); err != nil {
-		return nil, refuse(ioError, "the directory for locks cannot be made: %s", show(cause(err).Error()))
+		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s", refusal.Show(refusal.Cause(err).Error()))
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
@@ -56,7 +56,7 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 		u, err := durable.Lock(ctx, filepath.Join(s.c.Locks, slot), "a file that is edited")
 		if err != nil {
 			release()
-			return nil, refuse(ioError, "another edit of the file does not end: %s; try again", show(err.Error()))
+			return nil, refusal.New(refusal.IO, "another edit of the file does not end: %s; try again", refusal.Show(err.Error()))
 		}
 		held = append(held, u)
 	}
@@ -97,7 +97,7 @@ func (s *Server) replaceFile(p *place, old contents, data []byte) error {
 	}
 	if n := countLinks(from); n > 1 {
 		if !s.c.HardLinks {
-			return refuse(hardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", show(p.asked), n)
+			return refusal.New(refusal.HardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", refusal.Show(p.asked), n)
 		}
 		return s.overwriteFile(p, old, data)
 	}
@@ -264,9 +264,4 @@ func syncDir(dir *os.Root) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// staleProblem is the refusal of a change to a file that is not the one that was read.
-func staleProblem(asked, why string) *problem {
-	return refuse(hashline.Stale, "%s %s; nothing was written. Use the file_hash and lines given here, or read it again", show(asked), why)
 }

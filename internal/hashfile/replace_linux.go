@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // copyMetadata gives f the owner, mode and extended attributes of the file that it replaces.
@@ -23,7 +24,7 @@ func copyMetadata(from, f *os.File, info fs.FileInfo) error {
 	was, is := info.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
 	if was.Uid != is.Uid || was.Gid != is.Gid {
 		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
-			return fmt.Errorf("its owner cannot be kept: %w", cause(err))
+			return fmt.Errorf("its owner cannot be kept: %w", refusal.Cause(err))
 		}
 	}
 	if err := unix.Fchmod(int(f.Fd()), was.Mode&0o7777); err != nil { // after chown, which clears setuid
@@ -41,13 +42,13 @@ func copyAttributes(from, to int) error {
 	for _, name := range names {
 		value, err := readAttribute(from, name)
 		if err != nil {
-			return fmt.Errorf("its attribute %s cannot be read: %w", show(name), err)
+			return fmt.Errorf("its attribute %s cannot be read: %w", refusal.Show(name), err)
 		}
 		if has, err := readAttribute(to, name); err == nil && bytes.Equal(has, value) {
 			continue // as security labels, which the system sets by itself
 		}
 		if err := unix.Fsetxattr(to, name, value, 0); err != nil {
-			return fmt.Errorf("its attribute %s cannot be kept: %w", show(name), err)
+			return fmt.Errorf("its attribute %s cannot be kept: %w", refusal.Show(name), err)
 		}
 	}
 	return nil
@@ -119,7 +120,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 			if errors.Is(err, unix.ENOENT) { // the name is gone
 				return errors.Join(errReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
 			}
-			return fmt.Errorf("%w, and is now called %s: %w", errReplaced, show(temp), err)
+			return fmt.Errorf("%w, and is now called %s: %w", errReplaced, refusal.Show(temp), err)
 		}
 		was, err := put.Stat()
 		now, err2 := dir.Lstat(temp)

@@ -7,13 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are
 // those of a new file here.
 func copyMetadata(_, f *os.File, info fs.FileInfo) error {
 	if err := f.Chmod(info.Mode().Perm()); err != nil {
-		return fmt.Errorf("its mode cannot be kept: %w", cause(err))
+		return fmt.Errorf("its mode cannot be kept: %w", refusal.Cause(err))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // repositories are the directories that version control programs act upon where they find
@@ -68,7 +70,7 @@ func (p *place) checkMakesNoRepository() error {
 	}
 	has := holdsName(p.parent())
 	if isGit(func(part string) bool { return foldName(p.name) == strings.ToLower(part) || has(part) }) {
-		return refuse(readOnly, "%s is not written: with it git would take its directory for a repository, and run what its files name", show(p.asked))
+		return refusal.New(refusal.ReadOnly, "%s is not written: with it git would take its directory for a repository, and run what its files name", refusal.Show(p.asked))
 	}
 	return nil
 }
@@ -122,6 +124,6 @@ func (p *place) checkUnversioned() error {
 	return nil
 }
 
-func repositoryProblem(asked, what string) *problem {
-	return refuse(readOnly, "%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it with that program itself", show(asked), show(what))
+func repositoryProblem(asked, what string) *refusal.Refusal {
+	return refusal.New(refusal.ReadOnly, "%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it with that program itself", refusal.Show(asked), refusal.Show(what))
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // namedRoot is an allowed directory as the user or client named it: a path. Each call looks up anew
@@ -46,7 +48,7 @@ func nameRoot(path string) (*namedRoot, error) {
 	}
 	n := &namedRoot{given: given}
 	if n.agreed, n.through, err = followPath(given); err != nil {
-		return n, fmt.Errorf("allowed directory %s: %w", show(path), cause(err))
+		return n, fmt.Errorf("allowed directory %s: %w", refusal.Show(path), refusal.Cause(err))
 	}
 	return n, nil
 }
@@ -121,7 +123,7 @@ func (r *root) open() error {
 		}
 		dir.Close()
 	}
-	return refuse(ioError, "the allowed directory %s was replaced while it was opened; try again", show(r.path))
+	return refusal.New(refusal.IO, "the allowed directory %s was replaced while it was opened; try again", refusal.Show(r.path))
 }
 
 // isUnmoved reports whether the directory that was opened still has the root's path.
@@ -138,16 +140,8 @@ type absence struct {
 	why   error
 }
 
-func (a absence) problem() *problem {
-	return refuse(notFound, "the allowed directory %s cannot be used at present (%s); it is looked for again at each call", show(a.given), show(cause(a.why).Error()))
-}
-
-// cause returns a system's error without its path, which messages have in another form.
-func cause(err error) error {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err
-	}
-	return err
+func (a absence) problem() *refusal.Refusal {
+	return refusal.New(refusal.NotFound, "the allowed directory %s cannot be used at present (%s); it is looked for again at each call", refusal.Show(a.given), refusal.Show(refusal.Cause(a.why).Error()))
 }
 
 // maxRootLinks is how many links the path of an allowed directory may lead through.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 const (
@@ -199,9 +200,9 @@ func TestRootOpen(t *testing.T) {
 	write(t, base, "a/sub/f", "")
 	must(t, os.Symlink("a", base+"/link"))
 	must(t, os.Symlink("a/sub", base+"/sub"))
-	for path, want := range map[string]hashline.Code{"a/sub": "", "link/sub": ioError, "sub": ioError, "none": notFound, "a/sub/f": notFound} {
+	for path, want := range map[string]hashline.Code{"a/sub": "", "link/sub": refusal.IO, "sub": refusal.IO, "none": refusal.NotFound, "a/sub/f": refusal.NotFound} {
 		r, err := openRoot(filepath.Join(base, path))
-		var p *problem
+		var p *refusal.Refusal
 		if errors.As(err, &p); want == "" != (err == nil) || p != nil && p.Code != want {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
@@ -275,8 +276,8 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			}
 			before := state(t, base)
 			for what, err := range map[string]error{"replaced": s.replaceFile(f, old, []byte("new\n")), "created": createFile(n, []byte("new\n"))} {
-				var p *problem
-				if !errors.As(err, &p) || p.Code != ioError {
+				var p *refusal.Refusal
+				if !errors.As(err, &p) || p.Code != refusal.IO {
 					t.Errorf("%s, %s after it was moved: %v", moved, what, err)
 				}
 			}

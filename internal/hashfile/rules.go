@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // rulesFile is the name of the file whose front matter holds rules.
@@ -133,7 +134,7 @@ func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, 
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		r.broken = "cannot be read: " + asProblem(rulesFile, err).Message
+		r.broken = "cannot be read: " + refusal.Of(rulesFile, err).Message
 	default:
 		if err := r.parse(text); err != nil {
 			r.broken = err.Error()

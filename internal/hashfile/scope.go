@@ -3,6 +3,8 @@ package hashfile
 import (
 	"path/filepath"
 	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // scope is what one call may use: the allowed directories as they are when it begins.
@@ -25,13 +27,13 @@ func (s *scope) close() {
 
 // outsideProblem is the refusal of an absolute path that is in no allowed directory. It does not mention
 // directories that the client's roots hide.
-func (s *scope) outsideProblem(asked, path string) *problem {
+func (s *scope) outsideProblem(asked, path string) *refusal.Refusal {
 	for _, a := range s.absent {
 		if _, ok := cutDir(a.given, path); ok && !s.narrow {
 			return a.problem()
 		}
 	}
-	return outsideProblem(asked)
+	return refusal.Outside(asked)
 }
 
 // findRoot returns the outermost allowed directory above path, by names alone, and the path from there;

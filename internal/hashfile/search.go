@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 type searchArguments struct {
@@ -50,20 +51,20 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	re, err := regexp.Compile(pattern)
 	switch {
 	case in.Pattern == "" || len(in.Pattern) > maxPattern:
-		return nil, refuse(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
+		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
 	case err != nil:
-		return nil, refuse(hashline.Invalid, "pattern is no regular expression of RE2: %s", show(err.Error()))
+		return nil, refusal.New(hashline.Invalid, "pattern is no regular expression of RE2: %s", refusal.Show(err.Error()))
 	}
 	var only *glob
 	if in.Glob != "" {
 		g, ok := newGlob(in.Glob, false)
 		if !ok {
-			return nil, refuse(hashline.Invalid, "glob %s is none", show(in.Glob))
+			return nil, refusal.New(hashline.Invalid, "glob %s is none", refusal.Show(in.Glob))
 		}
 		only = &g
 	}
 	if in.Context < 0 || in.Context > searchContext || in.MaxResults < 0 || in.MaxResults > 1000 {
-		return nil, refuse(hashline.Invalid, "context is 0 to %d and max_results 1 to 1000", searchContext)
+		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to 1000", searchContext)
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -86,12 +87,12 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	}
 	cut := errors.Is(err, errEnough) || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !cut {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	var text strings.Builder
 	hits := 0
 	for _, f := range search.found {
-		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", show(f.Path), f.FileHash)
+		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", refusal.Show(f.Path), f.FileHash)
 		for _, line := range f.Lines {
 			text.WriteString(line + "\n")
 		}
@@ -153,7 +154,7 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 		}
 		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel,
 			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
-		if errors.As(err, new(*problem)) {
+		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}
 		return err
@@ -170,7 +171,7 @@ func (q *search) searchFile(p *place) error {
 	}
 	f, err := hashline.Parse(now.data)
 	if err != nil {
-		return asProblem(p.asked, err)
+		return refusal.Of(p.asked, err)
 	}
 	var hits []int
 	for n := 1; n <= f.Lines() && q.left > 0; n++ {

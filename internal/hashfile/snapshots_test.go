@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // TestSnapshots edits files at random and asks for every state that may still be known:
@@ -191,7 +192,7 @@ func TestGrows(t *testing.T) {
 			}
 			data, hash, err := s.readAndHash(p, f, info)
 			f.Close()
-			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || asProblem("f", err).Code != hashline.TooLarge) {
+			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || refusal.Of("f", err).Code != hashline.TooLarge) {
 				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -64,8 +65,8 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var in In
 			if err := decodeArguments(req.Params.Arguments, &in, schema.Properties, s.c.MaxRequest); err != nil {
-				return failureResult(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name,
-					show(err.Error()))), nil
+				return failureResult(refusal.New(hashline.Invalid, "the arguments of %s are not what it takes: %s", name,
+					refusal.Show(err.Error()))), nil
 			}
 			sc, ask, err := s.scope(ctx, req)
 			if err != nil {
@@ -140,17 +141,10 @@ func decodeArguments(arguments json.RawMessage, in any, names map[string]*jsonsc
 
 // failureResult is an error as a tool's result: its text for models, its members for programs.
 func failureResult(err error) *mcp.CallToolResult {
-	var p *problem
-	if !errors.As(err, &p) {
-		p = refuse(ioError, "%s", show(err.Error()))
+	var r *refusal.Refusal
+	if !errors.As(err, &r) {
+		r = refusal.New(refusal.IO, "%s", refusal.Show(err.Error()))
 	}
-	text := p.Message
-	if p.FileHash != "" {
-		text += "\n[file_hash=" + p.FileHash + " " + lineCount(*p.TotalLines) + "]"
-	}
-	for _, line := range p.Lines {
-		text += "\n" + line
-	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}},
-		StructuredContent: p}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: r.Text()}},
+		StructuredContent: r}
 }
