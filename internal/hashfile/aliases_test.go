@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestRulesUnderOtherNames protects the file that the rules are read from, whatever it is called:
@@ -117,7 +119,7 @@ func TestMoveAllowedDirectory(t *testing.T) {
 // empty, and the reason where something in it is asked for.
 func TestRulesOfTheRoot(t *testing.T) {
 	for name, rules := range map[string]string{
-		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n", "large": "# Prose\n" + strings.Repeat("x", maxRulesFile),
+		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n", "large": "# Prose\n" + strings.Repeat("x", rules.MaxFile),
 	} {
 		d := dir(t)
 		write(t, d, "AGENTS.md", rules)

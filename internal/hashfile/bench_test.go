@@ -3,6 +3,7 @@ package hashfile
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // text is much like the file of bench's P11.
@@ -23,14 +25,26 @@ func text(size int) []byte {
 	return b.Bytes()
 }
 
+// discard is a client that looks into nothing.
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
 	s := &Server{c: Config{TagWidth: 2}}
+	answers := texts.New()
+	client := answers.Writer(discard{io.Discard})
+	send := func(write func(io.Writer) error) {
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		io.WriteString(client, answers.Put(ctx, write))
+	}
 	b.SetBytes(int64(len(data)))
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			s.writeTagged(&jsonText{w: io.Discard}, data, 1)
+			send(func(w io.Writer) error { return s.writeTagged(w, data, 1) })
 		}
 	})
 	b.Run("tags", func(b *testing.B) {
@@ -42,11 +56,13 @@ func BenchmarkAnswer(b *testing.B) {
 	})
 	b.Run("escape", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
-		j := &jsonText{w: io.Discard}
 		for b.Loop() {
-			for at := 0; at < len(data); at += 64 << 10 {
-				j.Write(data[at:min(at+64<<10, len(data))])
-			}
+			send(func(w io.Writer) error {
+				for at := 0; at < len(data); at += 64 << 10 {
+					w.Write(data[at:min(at+64<<10, len(data))])
+				}
+				return nil
+			})
 		}
 	})
 	b.Run("sum", func(b *testing.B) {

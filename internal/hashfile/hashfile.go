@@ -44,6 +44,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // Limits that a zero in Config stands for.
@@ -77,7 +78,7 @@ type Server struct {
 	roots     []*namedRoot // of Config.Roots
 	client    clientRoots
 	snapshots *snapshots
-	texts     *texts
+	texts     *texts.Texts
 	chunks    sync.Pool // of *[]byte
 	server    *mcp.Server
 }
@@ -96,7 +97,7 @@ func New(c Config) (*Server, error) {
 	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
 	}
-	s := &Server{c: c, snapshots: &snapshots{}, texts: newTexts()}
+	s := &Server{c: c, snapshots: &snapshots{}, texts: texts.New()}
 	s.client.asking = make(chan struct{}, 1)
 	for _, dir := range c.Roots {
 		n, err := nameRoot(dir)
@@ -127,9 +128,8 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	widenPipe(out)
 	session, err := s.server.Connect(ctx,
-		&mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
+		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Bounds of listings.
@@ -48,7 +49,7 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 
 // listEntries returns the entries of an open directory in order of their names, without those that
 // rules forbid unless all is set.
-func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
+func listEntries(dir *os.Root, rel string, sets rules.Sets, all bool) ([]fs.DirEntry, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.Dir
 	for {
 		batch, err := d.ReadDir(1000)
 		for _, e := range batch {
-			if _, no := findRule(rules, path.Join(rel, e.Name()), (*ruleSet).forbids); all || !no {
+			if _, forbidden := sets.Forbids(path.Join(rel, e.Name())); all || !forbidden {
 				found = append(found, e)
 			}
 		}
@@ -74,7 +75,7 @@ func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.Dir
 }
 
 // openDirectory opens the directory at a place, with the rules that hold inside.
-func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
+func (p *place) openDirectory() (*os.Root, rules.Sets, error) {
 	if err := p.checkExists(); err != nil {
 		return nil, nil, err
 	}
@@ -89,12 +90,7 @@ func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
 	if err != nil {
 		return nil, nil, refusal.Of(p.asked, err)
 	}
-	rules, err := readRules(dir, p.rel)
-	if err != nil {
-		dir.Close()
-		return nil, nil, err
-	}
-	return dir, append(slices.Clone(p.rules), rules), nil
+	return dir, append(slices.Clone(p.rules), rules.Read(dir, p.rel)), nil
 }
 
 type pathArguments struct {
@@ -107,12 +103,12 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 		return nil, err
 	}
 	defer p.close()
-	dir, rules, err := p.openDirectory()
+	dir, sets, err := p.openDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	all, err := listEntries(dir, p.rel, rules, false)
+	all, err := listEntries(dir, p.rel, sets, false)
 	if err != nil {
 		return nil, refusal.Of(in.Path, err)
 	}
@@ -136,7 +132,7 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 
 // visit is called for each entry of a tree with its path from the root, the directory that
 // holds it, and the rules there. It ends the walk with errEnough.
-type visit func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error
+type visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
 
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
@@ -144,9 +140,9 @@ var errEnough = errors.New("enough")
 // walkTree walks below the directory at a place, which is open as dir and in which rules hold, in
 // order of names, without following links, and leaves out what .gitignore and AGENTS.md
 // ignore.
-func walkTree(ctx context.Context, p *place, dir *os.Root, rules []*ruleSet, f visit) error {
+func walkTree(ctx context.Context, p *place, dir *os.Root, sets rules.Sets, f visit) error {
 	t := &treeWalk{ctx: ctx, ignore: true, visit: f}
-	return t.walkDirectory(dir, p.rel, rules, p.gitIgnores(), 0)
+	return t.walkDirectory(dir, p.rel, sets, p.gitIgnores(), 0)
 }
 
 type treeWalk struct {
@@ -157,16 +153,16 @@ type treeWalk struct {
 	visited int
 }
 
-func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
+func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
 	if depth > maxDepth {
 		return refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
 	}
-	all, err := listEntries(dir, rel, rules, t.all)
+	all, err := listEntries(dir, rel, sets, t.all)
 	if err != nil {
 		return err
 	}
 	if t.ignore {
-		git = append(slices.Clone(git), readGitIgnore(dir, rel))
+		git = append(slices.Clone(git), rules.ReadGitIgnore(dir, rel))
 	}
 	for _, e := range all {
 		if err := t.ctx.Err(); err != nil {
@@ -177,12 +173,12 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git
 		}
 		below := path.Join(rel, e.Name())
 		if t.ignore {
-			if _, no := findRule(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) ||
+			if sets.Ignores(below) || rules.GitIgnored(git, below, e.IsDir()) ||
 				e.IsDir() && e.Name() == ".git" {
 				continue
 			}
 		}
-		if err := t.visit(dir, below, e, rules); err != nil {
+		if err := t.visit(dir, below, e, sets); err != nil {
 			return err
 		}
 		if !e.IsDir() {
@@ -195,10 +191,7 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git
 			}
 			return err
 		}
-		inner, err := readRules(sub, below)
-		if err == nil {
-			err = t.walkDirectory(sub, below, append(slices.Clone(rules), inner), git, depth+1)
-		}
+		err = t.walkDirectory(sub, below, append(slices.Clone(sets), rules.Read(sub, below)), git, depth+1)
 		sub.Close()
 		if err != nil {
 			return err
@@ -213,13 +206,13 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 		return nil, err
 	}
 	defer p.close()
-	dir, rules, err := p.openDirectory()
+	dir, sets, err := p.openDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	paths := []string{}
-	err = walkTree(ctx, p, dir, rules, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
+	err = walkTree(ctx, p, dir, sets, func(_ *os.Root, rel string, e fs.DirEntry, _ rules.Sets) error {
 		if len(paths) == maxEntries {
 			return errEnough
 		}
@@ -287,4 +280,17 @@ func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArgume
 		text.WriteString(refusal.Show(dir) + "\n")
 	}
 	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
+}
+
+// gitIgnores returns the .gitignore files of the directories above a place.
+func (p *place) gitIgnores() (found []rules.GitIgnore) {
+	if p.rel == "." {
+		return nil
+	}
+	rel := "."
+	for i, name := range strings.Split(p.rel, "/") {
+		found = append(found, rules.ReadGitIgnore(p.chain[i], rel))
+		rel = path.Join(rel, name)
+	}
+	return found
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
@@ -32,7 +34,7 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 	if err := p.checkWritable(); err != nil {
 		return nil, err
 	}
-	if isGitPart(p.name) {
+	if names.IsGitPart(p.name) {
 		unlock, err := s.lock(ctx, p)
 		if err != nil {
 			return nil, err
@@ -178,33 +180,33 @@ func moveSame(from, to *place) error {
 // checkMovable refuses a directory that holds something which rules forbid or protect, where it is or
 // where it would be: a move must not be a way around the rules of the directories above.
 func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
-	dir, rules, err := from.openDirectory()
+	dir, sets, err := from.openDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	check := func(rel string, info fs.FileInfo, rules []*ruleSet) error {
+	check := func(rel string, info fs.FileInfo, sets rules.Sets) error {
 		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
-		if _, no := findRule(rules, rel, (*ruleSet).forbids); no {
+		if _, ok := sets.Forbids(rel); ok {
 			return refusal.New(refusal.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
 				refusal.Show(from.asked))
 		}
-		if _, no := findRule(to.rules, there, (*ruleSet).forbids); no {
+		if _, ok := to.rules.Forbids(there); ok {
 			return refusal.New(refusal.Forbidden, "%s would hold something that is forbidden there", refusal.Show(to.asked))
 		}
 		for _, side := range []struct {
-			rules []*ruleSet
-			rel   string
-			info  fs.FileInfo
-		}{{rules, rel, info}, {to.rules, there, nil}} {
-			if err := checkWritableAt(side.rules, side.rel, side.info, from.asked); err != nil {
+			sets rules.Sets
+			rel  string
+			info fs.FileInfo
+		}{{sets, rel, info}, {to.rules, there, nil}} {
+			if err := checkWritableAt(side.sets, side.rel, side.info, from.asked); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
-		if isRepository(e.Name()) || isGit(holdsName(dir)) {
+	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
+		if names.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
 			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole", refusal.Show(from.asked),
 				refusal.Show(rel))
 		}
@@ -212,12 +214,12 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 		if err != nil {
 			return refusal.Of(from.asked, err)
 		}
-		return check(rel, info, rules)
+		return check(rel, info, sets)
 	}}
-	if err := check(from.rel, from.info, rules); err != nil {
+	if err := check(from.rel, from.info, sets); err != nil {
 		return err
 	}
-	return w.walkDirectory(dir, from.rel, rules, nil, 0)
+	return w.walkDirectory(dir, from.rel, sets, nil, 0)
 }
 
 // copyAcross moves a file to another allowed directory, which may be another file system:

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxLinks is how many links a path may lead through.
@@ -26,7 +28,7 @@ type place struct {
 	name    string     // its last element
 	info    fs.FileInfo
 	missing []string // what follows the name, if that is missing, too
-	rules   []*ruleSet
+	rules   rules.Sets
 }
 
 // real is the absolute path without links.
@@ -42,7 +44,7 @@ func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.is, p.rel}
 // checkUnmoved fails if a directory on the way has another place than when it was opened: nothing is
 // written to a directory that was moved out of an allowed one meanwhile.
 func (p *place) checkUnmoved() error {
-	names := elements(p.rel)
+	names := names.Elements(p.rel)
 	ok := p.root.isUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")
@@ -130,10 +132,8 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		return "", err
 	}
 	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.dir}
-	if err := w.enter(); err != nil {
-		return "", err
-	}
-	todo := elements(rest)
+	w.enter()
+	todo := names.Elements(rest)
 	for {
 		if len(todo) == 0 {
 			return "", w.arrive(".", nil)
@@ -152,7 +152,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		}
 		info, err := w.parent().Lstat(name)
 		if err == nil {
-			name = diskName(w.parent(), name, info)
+			name = names.OnDisk(w.parent(), name, info)
 		}
 		w.rel = path.Join(append(w.names, name)...)
 		if err := w.checkAllowed(); err != nil {
@@ -181,7 +181,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
 			}
-			todo = append(elements(target), todo...)
+			todo = append(names.Elements(target), todo...)
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
@@ -194,17 +194,6 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	}
 }
 
-// elements splits a path, without empty elements and ".".
-func elements(p string) []string {
-	var found []string
-	for _, e := range strings.Split(filepath.ToSlash(p), "/") {
-		if e != "" && e != "." {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // descend opens a directory.
 func (w *walk) descend(name string) error {
 	dir, err := openDir(w.parent(), name)
@@ -213,7 +202,8 @@ func (w *walk) descend(name string) error {
 	}
 	w.chain = append(w.chain, dir)
 	w.names = append(w.names, name)
-	return w.enter()
+	w.enter()
+	return nil
 }
 
 // openDir opens the directory of a name that is no link. The comparison is made while it
@@ -238,16 +228,12 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 }
 
 // enter reads the rules of the directory that was just opened.
-func (w *walk) enter() error {
-	rules, err := readRules(w.parent(), path.Join(w.names...))
-	if err != nil {
-		return err
-	}
+func (w *walk) enter() {
 	if len(w.rules) == 0 {
-		rules.above = rulesAbove(w.root.path)
+		w.rules = rules.Sets{rules.ReadRoot(w.parent(), w.root.path)}
+		return
 	}
-	w.rules = append(w.rules, rules)
-	return nil
+	w.rules = append(w.rules, rules.Read(w.parent(), path.Join(w.names...)))
 }
 
 // checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
@@ -255,7 +241,7 @@ func (w *walk) checkAllowed() error {
 	if !w.scope.leadsToRoot(w.real()) {
 		return refusal.Outside(w.asked)
 	}
-	if file, ok := findRule(w.rules, w.rel, (*ruleSet).forbids); ok {
+	if file, ok := w.rules.Forbids(w.rel); ok {
 		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
 	}
 	return nil
@@ -282,27 +268,6 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	}
 	if !w.scope.permits(w.real()) {
 		return refusal.Outside(w.asked)
-	}
-	return nil
-}
-
-// checkWritable fails if the place must not be changed: an allowed directory itself, part of a
-// repository, or protected by rules.
-func (p *place) checkWritable() error {
-	if p.rel == "." {
-		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself", refusal.Show(p.asked))
-	}
-	if err := p.checkUnversioned(); err != nil {
-		return err
-	}
-	return checkWritableAt(p.rules, p.rel, p.info, p.asked)
-}
-
-// checkWritableAt fails if rules protect the path rel from the root, or info, the file that is there.
-func checkWritableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
-	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.isIn(info) }
-	if file, ok := findRule(rules, rel, protects); ok {
-		return refusal.New(refusal.ReadOnly, "%s is read-only by %s", refusal.Show(asked), refusal.Show(file))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 type readArguments struct {
@@ -78,7 +79,7 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 		header += fmt.Sprintf(" next_start_line=%d", facts.NextStartLine)
 	}
 	header += "]\n"
-	if len(kept) > largeText {
+	if len(kept) > texts.Large {
 		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) },
 			structure: facts}, nil
 	}
@@ -97,8 +98,8 @@ func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
 		defer close(pieces)
 		for len(text) > 0 {
 			n := len(text) // whole lines
-			if n > largeText {
-				n = bytes.LastIndexByte(text[:largeText], '\n') + 1
+			if n > texts.Large {
+				n = bytes.LastIndexByte(text[:texts.Large], '\n') + 1
 				if n == 0 {
 					if n = bytes.IndexByte(text, '\n') + 1; n == 0 {
 						n = len(text)

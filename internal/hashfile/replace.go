@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -35,8 +36,8 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 	}
 	for _, p := range places {
 		add(p.real())
-		if isGitPart(p.name) {
-			add(filepath.Join(p.root.path, filepath.FromSlash(path.Join(elements(p.rel)[:len(p.chain)-1]...))))
+		if names.IsGitPart(p.name) {
+			add(filepath.Join(p.root.path, filepath.FromSlash(path.Join(names.Elements(p.rel)[:len(p.chain)-1]...))))
 		}
 	}
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 )
 
 // spellings are names that git refuses as ".git" by its rules for NTFS and HFS, and others
@@ -21,7 +23,7 @@ var spellings = []string{
 // TestIsRepository knows every spelling, and nothing else.
 func TestIsRepository(t *testing.T) {
 	for _, name := range spellings {
-		if !isRepository(name) {
+		if !names.IsRepository(name) {
 			t.Errorf("%q is not known", name)
 		}
 	}
@@ -29,7 +31,7 @@ func TestIsRepository(t *testing.T) {
 		"git", "gi", ".gitignore", ".gitattributes", ".gitmodules", ".github", ".gitlab-ci.yml", "x.git", "..git", ".git1", "git~", "git~a", "git~1x", ".hgignore", ".g it", "HEAD", "hooks", "objects", "", ".",
 		".git-blame-ignore-revs", ".got", ".bzrignore", "~git", "digit~1",
 	} {
-		if isRepository(name) {
+		if names.IsRepository(name) {
 			t.Errorf("%q is taken for one", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -151,7 +152,7 @@ const maxRootLinks = 255
 // it goes through, without links themselves.
 func followPath(given string) (real string, links []string, err error) {
 	volume := filepath.VolumeName(given)
-	at, todo := volume+string(filepath.Separator), elements(given[len(volume):])
+	at, todo := volume+string(filepath.Separator), names.Elements(given[len(volume):])
 	info, err := os.Lstat(at)
 	for ; err == nil && len(todo) > 0; todo = todo[1:] {
 		if todo[0] == ".." {
@@ -181,7 +182,7 @@ func followPath(given string) (real string, links []string, err error) {
 		if info, err = os.Lstat(at); err != nil {
 			return "", nil, err
 		}
-		todo = slices.Concat(todo[:1], elements(target), todo[1:])
+		todo = slices.Concat(todo[:1], names.Elements(target), todo[1:])
 	}
 	switch {
 	case err != nil:
@@ -212,10 +213,10 @@ var errLedElsewhere = errors.New("its path goes through a link that was not ther
 // directories, or in the work tree of a repository, is content, which a checkout may have
 // brought along. Neither may make an allowed directory of what nobody named: such a link is
 // believed only as far as it leads where the path did when it was named.
-func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
+func settleRoots(named []*namedRoot) (roots []*root, absent []absence) {
 	var links [][]string
 	var found []*root
-	for _, n := range names {
+	for _, n := range named {
 		path, through, err := followPath(n.given)
 		if err != nil {
 			absent = append(absent, absence{n.given, err})
@@ -225,7 +226,7 @@ func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
 	}
 	for i, r := range found {
 		content := func(link string) bool {
-			return !slices.Contains(r.name.through, link) || inWorkTree(link) ||
+			return !slices.Contains(r.name.through, link) || names.InWorkTree(link) ||
 				slices.ContainsFunc(found, func(other *root) bool {
 					rel, ok := cutDir(other.path, link)
 					return ok && rel != "." && other != r
@@ -238,18 +239,6 @@ func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
 		roots = append(roots, r)
 	}
 	return roots, absent
-}
-
-// inWorkTree reports whether a path lies in the work tree of a repository.
-func inWorkTree(path string) bool {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if isWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) }) {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
 }
 
 // cutDir returns path relative to dir; ok is false unless it is dir or lies below it. Both are absolute

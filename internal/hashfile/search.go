@@ -15,6 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 type searchArguments struct {
@@ -55,9 +56,9 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	case err != nil:
 		return nil, refusal.New(hashline.Invalid, "pattern is no regular expression of RE2: %s", refusal.Show(err.Error()))
 	}
-	var only *glob
+	var only *rules.Glob
 	if in.Glob != "" {
-		g, ok := newGlob(in.Glob, false)
+		g, ok := rules.NewGlob(in.Glob, false)
 		if !ok {
 			return nil, refusal.New(hashline.Invalid, "glob %s is none", refusal.Show(in.Glob))
 		}
@@ -109,7 +110,7 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 type search struct {
 	s       *Server
 	re      *regexp.Regexp
-	only    *glob
+	only    *rules.Glob
 	context int
 	left    int // hits that may still be found
 	size    int // bytes of lines so far
@@ -129,12 +130,12 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 	if !p.info.IsDir() {
 		return q.searchFile(p)
 	}
-	dir, rules, err := p.openDirectory()
+	dir, sets, err := p.openDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return walkTree(ctx, p, dir, rules, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+	return walkTree(ctx, p, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
@@ -142,7 +143,7 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 		if p.rel != "." {
 			local = strings.TrimPrefix(rel, p.rel+"/")
 		}
-		if q.only != nil && !q.only.matches(local, false) {
+		if q.only != nil && !q.only.Matches(local, false) {
 			return nil
 		}
 		info, err := dir.Lstat(e.Name())
@@ -153,7 +154,7 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 			return nil
 		}
 		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel,
-			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
+			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: sets})
 		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}

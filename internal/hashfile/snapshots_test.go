@@ -2,7 +2,6 @@ package hashfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -122,35 +121,6 @@ func TestSnapshotsAgain(t *testing.T) {
 	if !known("one") || !known("three") || !known("four") {
 		t.Error("a state that the file had again is forgotten with its first time")
 	}
-}
-
-// FuzzEscape compares with the library's encoder, as far as that writes the same.
-func FuzzEscape(f *testing.F) {
-	f.Add("plain text that is longer than eight bytes")
-	f.Add("\"\\\n\r\t\x00\x1f\x20\x7f\u0080\u2028\U0001f600")
-	f.Add("1234567\"")
-	f.Add("\xff\xfe broken \xe2\x82")
-	f.Fuzz(func(t *testing.T, text string) {
-		var b bytes.Buffer
-		b.WriteByte('"')
-		j := &jsonText{w: &b}
-		if n, err := j.Write([]byte(text)); n != len(text) || err != nil || j.flush() != nil {
-			t.Fatal(n, err)
-		}
-		b.WriteByte('"')
-		var got string
-		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-			t.Fatalf("%q: %v", b.Bytes(), err)
-		}
-		if want := strings.ToValidUTF8(text, "\ufffd"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		for _, c := range b.Bytes() {
-			if c < ' ' || c == 0x7f {
-				t.Errorf("%q holds a control character", b.Bytes())
-			}
-		}
-	})
 }
 
 // TestSameSize sees each change of a file whose size stays, and of one that grows and

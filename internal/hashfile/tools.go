@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -82,37 +82,18 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 			}
 			text := a.text
 			if a.write != nil {
-				text = s.texts.put(ctx, func(w io.Writer) error {
+				text = s.texts.Put(ctx, func(w io.Writer) error {
 					if _, err := io.WriteString(w, a.text); err != nil {
 						return err
 					}
 					return a.write(w)
 				})
-			} else if len(text) > largeText {
-				text = s.texts.put(ctx, func(w io.Writer) error { return writeInPieces(w, a.text) })
+			} else if len(text) > texts.Large {
+				text = s.texts.Put(ctx, func(w io.Writer) error { return texts.WriteInPieces(w, a.text) })
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}},
 				StructuredContent: a.structure}, nil
 		})
-}
-
-// writeInPieces writes text in writes of whole lines.
-func writeInPieces(w io.Writer, text string) error {
-	for len(text) > 0 {
-		n := len(text)
-		if n > largeText {
-			if i := strings.LastIndexByte(text[:largeText], '\n'); i >= 0 {
-				n = i + 1
-			} else if i := strings.IndexByte(text, '\n'); i >= 0 {
-				n = i + 1
-			}
-		}
-		if _, err := io.WriteString(w, text[:n]); err != nil {
-			return err
-		}
-		text = text[n:]
-	}
-	return nil
 }
 
 // decodeArguments decodes the arguments of a call into in, and refuses what programs read in different

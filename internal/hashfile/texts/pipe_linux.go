@@ -1,4 +1,4 @@
-package hashfile
+package texts
 
 import (
 	"io"

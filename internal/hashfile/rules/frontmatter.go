@@ -1,4 +1,4 @@
-package hashfile
+package rules
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the b
 // Letter case and "-" for "_" do not count in these names. Of these three any other form is
 // an error, as is a key like one of them, at whatever depth. Front matter without any is
 // somebody else's, and is passed over, as is text that does not begin with front matter.
-func (r *ruleSet) parse(text string) error {
+func (s *Set) parse(text string) error {
 	if at := strings.IndexFunc(strings.ToValidUTF8(text, "\x00"), func(c rune) bool { return c == 0 }); at >= 0 {
 		return fmt.Errorf("line %d: it is not text in UTF-8", 1+strings.Count(text[:at], "\n"))
 	}
@@ -55,7 +55,7 @@ func (r *ruleSet) parse(text string) error {
 	}
 	lines := strings.Split(rest, "\n")
 	number := strings.Count(text[:len(text)-len(rest)], "\n") + 1 // of lines[0]
-	read := r.readMembers
+	read := s.readMembers
 	if !fenceLine.MatchString(lines[0]) {
 		lines[0] = strings.TrimLeft(lines[0], "-+")
 		read, number = passOver, number-1
@@ -84,9 +84,9 @@ func passOver(lines []string) (number int, err error) {
 }
 
 // readMembers reads the lines after the first fence.
-func (r *ruleSet) readMembers(lines []string) (number int, err error) {
+func (s *Set) readMembers(lines []string) (number int, err error) {
 	var ours, line string // the member of ours that the line may belong to
-	var current *[]glob   // its list, if its items have lines of their own
+	var current *[]Glob   // its list, if its items have lines of their own
 	empty := 0            // the line of such a list that has no item yet
 	seen, any := map[string]bool{}, false
 	for number, line = range lines {
@@ -130,7 +130,7 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 		current, ours = nil, ""
 		key, value, found := strings.Cut(line, ":")
 		key = strings.Trim(strings.TrimSpace(key), `"'`)
-		into := r.listOf(key)
+		into := s.listOf(key)
 		switch {
 		case into != nil:
 		case key == "<<":
@@ -167,14 +167,14 @@ func noValueError(key string) error {
 }
 
 // listOf returns the list that a key of ours fills, nil for any other key.
-func (r *ruleSet) listOf(key string) *[]glob {
+func (s *Set) listOf(key string) *[]Glob {
 	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 	case "forbidden":
-		return &r.forbidden
+		return &s.forbidden
 	case "read_only", "readonly":
-		return &r.readOnly
+		return &s.readOnly
 	case "ignore":
-		return &r.ignore
+		return &s.ignore
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func isNear(a, b []rune, n int) bool {
 }
 
 // addGlobs parses a value that stands in the line of its key: a list, or one item.
-func addGlobs(into *[]glob, key, value string) error {
+func addGlobs(into *[]Glob, key, value string) error {
 	list, ok := strings.CutPrefix(value, "[")
 	if !ok {
 		return addGlob(into, key, value)
@@ -269,12 +269,12 @@ func splitList(list string) (items []string, ok bool) {
 }
 
 // addGlob parses an item of a list.
-func addGlob(into *[]glob, name, item string) error {
+func addGlob(into *[]Glob, name, item string) error {
 	item, err := unquoteItem(name, strings.TrimSpace(item))
 	if err != nil {
 		return err
 	}
-	g, ok := newGlob(item, true)
+	g, ok := NewGlob(item, true)
 	// Git drops blanks at the end of a glob; invisible characters were hardly meant.
 	unseen := strings.TrimSpace(item) != item ||
 		strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hashfile
+package texts
 
 import "io"
 

@@ -1,4 +1,4 @@
-package hashfile
+package names
 
 import (
 	"io/fs"
@@ -6,4 +6,4 @@ import (
 )
 
 // diskName is the name as the directory has it. File names are bytes here.
-func diskName(_ *os.Root, name string, _ fs.FileInfo) string { return name }
+func OnDisk(_ *os.Root, name string, _ fs.FileInfo) string { return name }

@@ -1,4 +1,4 @@
-package hashfile
+package texts
 
 import (
 	"bytes"
@@ -10,19 +10,20 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
 
 // largeText is the size, in bytes, from which a text is not passed through the SDK's JSON encoder.
-const largeText = 64 << 10
+const Large = 64 << 10
 
 // texts are large texts of answers on their way to the client. The SDK encodes an answer
 // several times over, each time with a copy, which for megabytes costs more than all else.
 // So a large text is put in as a short token, and encoded once, in pieces, when the
 // message with the token is written. Tokens cannot be guessed, and so no file can hold
 // one.
-type texts struct {
+type Texts struct {
 	secret string // begins each token
 	mu     sync.Mutex
 	next   int
@@ -33,11 +34,11 @@ type texts struct {
 // tokenSize is the length of a token: secret and number.
 const tokenSize = 26 + 10
 
-func newTexts() *texts { return &texts{secret: rand.Text(), waits: map[string]func(io.Writer) error{}} }
+func New() *Texts { return &Texts{secret: rand.Text(), waits: map[string]func(io.Writer) error{}} }
 
 // put returns the token for a text that write writes, as plain text. It is forgotten when
 // the call that ctx belongs to is answered.
-func (t *texts) put(ctx context.Context, write func(io.Writer) error) string {
+func (t *Texts) Put(ctx context.Context, write func(io.Writer) error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.next++
@@ -52,18 +53,21 @@ func (t *texts) put(ctx context.Context, write func(io.Writer) error) string {
 	return token
 }
 
-func (t *texts) get(token []byte) func(io.Writer) error {
+func (t *Texts) get(token []byte) func(io.Writer) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waits[string(token)]
 }
 
-// writer passes messages on to w, each of which comes in one write, with texts in place of
-// tokens.
-func (t *texts) writer(w io.WriteCloser) io.WriteCloser { return &textWriter{t, w} }
+// writer returns a writer that passes messages on to w with the texts in place of their tokens. Each message has to
+// come in one write.
+func (t *Texts) Writer(w io.WriteCloser) io.WriteCloser {
+	widenPipe(w)
+	return &textWriter{t, w}
+}
 
 type textWriter struct {
-	texts *texts
+	texts *Texts
 	w     io.WriteCloser
 }
 
@@ -86,7 +90,7 @@ func (w *textWriter) Write(message []byte) (int, error) {
 }
 
 // replace writes a message with texts in place of tokens.
-func (t *texts) replace(j *jsonText, message []byte) error {
+func (t *Texts) replace(j *jsonText, message []byte) error {
 	for {
 		i := bytes.Index(message, []byte(t.secret))
 		if i < 0 || len(message) < i+tokenSize {
@@ -125,7 +129,7 @@ func (j *jsonText) Write(p []byte) (int, error) {
 		j.buf = slices.Grow(j.buf, maxEscape*n+8)
 		j.buf = j.buf[:len(j.buf)+escape(j.buf[len(j.buf):cap(j.buf)], p[:n])]
 		p = p[n:]
-		if len(j.buf) >= largeText {
+		if len(j.buf) >= Large {
 			if err := j.flush(); err != nil {
 				return 0, err
 			}
@@ -202,4 +206,23 @@ func escape(dst, text []byte) int {
 		}
 	}
 	return n
+}
+
+// writeInPieces writes text in writes of whole lines.
+func WriteInPieces(w io.Writer, text string) error {
+	for len(text) > 0 {
+		n := len(text)
+		if n > Large {
+			if i := strings.LastIndexByte(text[:Large], '\n'); i >= 0 {
+				n = i + 1
+			} else if i := strings.IndexByte(text, '\n'); i >= 0 {
+				n = i + 1
+			}
+		}
+		if _, err := io.WriteString(w, text[:n]); err != nil {
+			return err
+		}
+		text = text[n:]
+	}
+	return nil
 }

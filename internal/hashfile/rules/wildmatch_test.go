@@ -1,10 +1,12 @@
-package hashfile
+package rules
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,7 +17,7 @@ func TestGlobsOfGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	d := dir(t)
+	d := t.TempDir()
 	git := func(in string, args ...string) string {
 		cmd := exec.Command("git", args...)
 		cmd.Dir, cmd.Stdin = d, strings.NewReader(in)
@@ -72,9 +74,11 @@ func TestGlobsOfGit(t *testing.T) {
 			if glob[0] == '!' || glob[0] == '#' || strings.Contains(glob, `\/`) || strings.Contains(glob, "//") {
 				continue
 			}
-			write(t, d, ".git/info/exclude", glob+"\n")
-			exact, exactOK := newGlob(glob, false)
-			fold, foldOK := newGlob(glob, true)
+			if err := os.WriteFile(filepath.Join(d, ".git/info/exclude"), []byte(glob+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			exact, exactOK := NewGlob(glob, false)
+			fold, foldOK := NewGlob(glob, true)
 			if exactOK != foldOK {
 				t.Errorf("%q: %v, %v", glob, exactOK, foldOK)
 			}
@@ -93,7 +97,7 @@ func TestGlobsOfGit(t *testing.T) {
 						ours, at := false, ""
 						for e := range strings.SplitSeq(p, "/") {
 							at = strings.TrimPrefix(at+"/"+e, "/")
-							ours = ours || exactOK && exact.matches(at, at != p)
+							ours = ours || exactOK && exact.Matches(at, at != p)
 						}
 						if ours != ignored[p] {
 							t.Errorf("%q matches %q: %v", glob, p, ours)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hashfile
+package names
 
 import (
 	"io/fs"
@@ -10,7 +10,7 @@ import (
 // diskName is the name as the directory has it: in its letter case, its form of accents,
 // and in full. Rules are about that, and not about what else the system takes for the
 // same. If it cannot be found, it is name.
-func diskName(dir *os.Root, name string, info fs.FileInfo) string {
+func OnDisk(dir *os.Root, name string, info fs.FileInfo) string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return name

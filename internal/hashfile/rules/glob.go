@@ -1,22 +1,26 @@
-package hashfile
+package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+)
 
 // glob is a pattern for slash-separated paths, as .gitignore files have it: what wildmatch
 // knows stays in one element, "**" is any number of elements, a "/" at the beginning or in the
 // middle ties it to the directory of its file, one at the end demands a directory.
-type glob struct {
+type Glob struct {
 	elements []string
 	dirOnly  bool
 	negated  bool // only in .gitignore
 	fold     bool // letter case does not count
 }
 
-func newGlob(pattern string, fold bool) (g glob, ok bool) {
+func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 	g.fold = fold
 	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
 	tied := strings.Contains(pattern, "/")
-	g.elements = elements(pattern)
+	g.elements = names.Elements(pattern)
 	if len(g.elements) == 0 {
 		return g, false
 	}
@@ -35,7 +39,7 @@ func newGlob(pattern string, fold bool) (g glob, ok bool) {
 }
 
 // matches reports whether the path rel is matched.
-func (g glob) matches(rel string, dir bool) bool {
+func (g Glob) Matches(rel string, dir bool) bool {
 	if g.dirOnly && !dir {
 		return false
 	}
@@ -47,7 +51,7 @@ func (g glob) matches(rel string, dir bool) bool {
 
 // covers reports whether rel or a directory above it is matched. "x/**" covers x too: a rule for all
 // that is in a directory holds for the directory.
-func (g glob) covers(rel string) bool {
+func (g Glob) covers(rel string) bool {
 	if g.fold {
 		rel = strings.ToLower(rel)
 	}
