@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -19,7 +20,7 @@ func TestRoots(t *testing.T) {
 		t.Skip("paths as file URIs")
 	}
 	versions := mcp.SupportedProtocolVersions()
-	if len(versions) < 5 || !slices.Contains(versions, statelessVersion) {
+	if len(versions) < 5 || !slices.Contains(versions, "2026-07-28") {
 		t.Fatalf("%q", versions)
 	}
 	for _, version := range versions {
@@ -34,7 +35,7 @@ func TestRoots(t *testing.T) {
 				t.Helper()
 				for _, d := range []string{a, b, sub, filepath.Join(base, "a_evil")} {
 					code := "outside_roots"
-					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := cutDir(root, d); return ok }) {
+					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := roots.CutDir(root, d); return ok }) {
 						code = ""
 					}
 					if r := p.call("read_text_file", arguments{"path": filepath.Join(d, "f")}); r.Error != code {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // process is a server as a process, spoken to by hand.
@@ -340,12 +341,15 @@ func TestKept(t *testing.T) {
 func TestOverwriteStale(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "read\n")
-	r, err := openRoot(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.dir.Close()
-	info, err := r.dir.Lstat("f")
+	source, err := roots.NewSource([]string{d}, time.Second)
+	must(t, err)
+	defer source.Close()
+	sc := source.Configured()
+	defer sc.Close()
+	p, err := resolve(sc, path)
+	must(t, err)
+	defer p.close()
+	info, err := p.parent().Lstat("f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,13 +357,13 @@ func TestOverwriteStale(t *testing.T) {
 	s := &Server{}
 	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
 		write(t, d, "f", theirs)
-		if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
+		if err := s.overwriteFile(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
 			t.Errorf("%q: %v, and now %q", theirs, err, content(t, path))
 		}
 	}
 	write(t, d, "g", "read\n") // of the same content, but another file
 	os.Rename(filepath.Join(d, "g"), path)
-	if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
+	if err := s.overwriteFile(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
 		t.Errorf("%v, and now %q", err, content(t, path))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 type operation struct {
@@ -76,7 +77,7 @@ func (c contents) matches(claim evidence.Claim) bool {
 		Size: int64(len(c.data))}).Outcome == evidence.Match
 }
 
-func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
+func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
 			Content: o.Content})
 	}
-	p, err := sc.resolve(in.Path)
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (s *Server) applyEdit(
 	if in.OnStale != "rebase" {
 		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, changed), now, ops)
 	}
-	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
+	base, ok := s.snapshots.get(p.root.Identity, claim.Want[0].String())
 	if !ok {
 		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
 		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, forgotten), now, ops)
@@ -275,14 +276,14 @@ type writeArguments struct {
 	FileHash string `json:"file_hash,omitempty" jsonschema:"of the file as it was read; required if it exists"`
 }
 
-func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments) (*answer, error) {
+func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*answer, error) {
 	if int64(len(in.Content)) > s.c.MaxFile {
 		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), s.c.MaxFile)
 	}
 	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
 		return nil, refusal.Of(in.Path, err)
 	}
-	p, err := sc.resolve(in.Path)
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// openTries is how often a file may be replaced while it is opened.
-const openTries = 10
+// maxOpens is how often a file may be replaced while it is opened.
+const maxOpens = 10
 
 // open opens the regular file at a place without blocking and without following a link, and checks
-// that the name stood for the open file afterwards. It tries up to openTries times.
+// that the name stood for the open file afterwards. It tries up to maxOpens times.
 func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
-	for range openTries {
+	for range maxOpens {
 		if p.info == nil {
 			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.asked))
 		}

@@ -44,6 +44,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -53,6 +54,7 @@ const (
 	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
 	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
 	DefaultReadBytes  = 256 << 10 // bytes likewise
+	DefaultRootsWait  = 15 * time.Second
 )
 
 // Config describes a server.
@@ -75,8 +77,7 @@ type Config struct {
 // Server is one server for one client.
 type Server struct {
 	c         Config
-	roots     []*namedRoot // of Config.Roots
-	client    clientRoots
+	roots     *roots.Source
 	snapshots *snapshots
 	texts     *texts.Texts
 	chunks    sync.Pool // of *[]byte
@@ -97,22 +98,18 @@ func New(c Config) (*Server, error) {
 	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
 	}
-	s := &Server{c: c, snapshots: &snapshots{}, texts: texts.New()}
-	s.client.asking = make(chan struct{}, 1)
-	for _, dir := range c.Roots {
-		n, err := nameRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		s.roots = append(s.roots, n)
+	source, err := roots.NewSource(c.Roots, c.RootsWait)
+	if err != nil {
+		return nil, err
 	}
+	s := &Server{c: c, roots: source, snapshots: &snapshots{}, texts: texts.New()}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: instructions,
 			Logger:       c.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-				s.client.noteChange()
+				s.roots.NoteChange()
 			},
 		})
 	s.addTools()
@@ -145,13 +142,8 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	return err
 }
 
-// Close lets go of the allowed directories. No call may be running.
-func (s *Server) Close() {
-	s.client.close()
-	for _, n := range s.roots {
-		n.close()
-	}
-}
+// Close releases the allowed directories. No call may be running.
+func (s *Server) Close() { s.roots.Close() }
 
 const instructions = `Text files are read with each line as NUMBER:TAG|CONTENT. To edit, give file_hash and the
 anchors NUMBER:TAG of the lines concerned as they were read; never repeat old text, and never put NUMBER:TAG| into

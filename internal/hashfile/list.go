@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -97,8 +98,8 @@ type pathArguments struct {
 	Path string `json:"path" jsonschema:"absolute, or relative to the only allowed directory"`
 }
 
-func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +201,8 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git 
 	return nil
 }
 
-func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +240,8 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 	return &answer{text: text.String(), structure: map[string]any{"paths": paths, "truncated": cut}}, nil
 }
 
-func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -266,10 +267,10 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 
 type noArguments struct{}
 
-func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArguments) (*answer, error) {
-	dirs := sc.directories()
-	if len(dirs) == 0 && len(sc.absent) > 0 && !sc.narrow {
-		return nil, sc.absent[0].problem()
+func (s *Server) listAllowedDirectories(_ context.Context, sc *roots.Scope, _ noArguments) (*answer, error) {
+	dirs := sc.Directories()
+	if absent := sc.Absent(); len(dirs) == 0 && len(absent) > 0 {
+		return nil, absent[0].Refusal()
 	}
 	if len(dirs) == 0 {
 		return nil, refusal.New(refusal.OutsideRoots,

@@ -15,11 +15,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +81,13 @@ type moveArguments struct {
 	Destination string `json:"destination" jsonschema:"its new path, where nothing may be"`
 }
 
-func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*answer, error) {
-	from, err := sc.resolve(in.Source)
+func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*answer, error) {
+	from, err := resolve(sc, in.Source)
 	if err != nil {
 		return nil, err
 	}
 	defer from.close()
-	to, err := sc.resolve(in.Destination)
+	to, err := resolve(sc, in.Destination)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 	if err := from.checkExists(); err != nil {
 		return nil, err
 	}
-	if sc.holdsRoot(from.real()) {
+	if sc.HoldsRoot(from.real()) {
 		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(in.Source))
 	}
 	if to.info != nil {

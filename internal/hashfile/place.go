@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -22,7 +23,7 @@ const maxPath = 4096
 // place is where a path leads: a name in a directory that is held open.
 type place struct {
 	asked   string // as the caller wrote it
-	root    *root
+	root    *roots.Root
 	rel     string     // from the root, without links, with slashes; "." is the root itself
 	chain   []*os.Root // the directories from the root to the one that holds the name
 	name    string     // its last element
@@ -32,20 +33,20 @@ type place struct {
 }
 
 // real is the absolute path without links.
-func (p *place) real() string { return filepath.Join(p.root.path, filepath.FromSlash(p.rel)) }
+func (p *place) real() string { return filepath.Join(p.root.Path, filepath.FromSlash(p.rel)) }
 
 // parent returns the open directory that holds the name.
 func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
 
 // snapshotKey returns the key for snapshots of the file: its path in this directory, which another
 // directory that has the root's path before or after does not share.
-func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.is, p.rel} }
+func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.Identity, p.rel} }
 
 // checkUnmoved fails if a directory on the way has another place than when it was opened: nothing is
 // written to a directory that was moved out of an allowed one meanwhile.
 func (p *place) checkUnmoved() error {
 	names := names.Elements(p.rel)
-	ok := p.root.isUnmoved()
+	ok := p.root.IsUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")
 		now, err2 := p.chain[i-1].Lstat(names[i-1])
@@ -75,15 +76,15 @@ func (p *place) checkExists() error {
 // resolve finds where a path leads, and refuses what leads out of the allowed
 // directories or is forbidden. The name need not exist, nor, then, directories above it.
 // The caller closes the place.
-func (s *scope) resolve(asked string) (*place, error) {
+func resolve(s *roots.Scope, asked string) (*place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
 		return nil, refusal.New("invalid", "%s is no path", refusal.Show(asked))
 	}
 	abs := filepath.Clean(asked)
 	if !filepath.IsAbs(abs) {
-		dirs := s.directories()
-		if len(dirs) == 0 && len(s.absent) == 1 && !s.narrow {
-			return nil, s.absent[0].problem()
+		dirs := s.Directories()
+		if absent := s.Absent(); len(dirs) == 0 && len(absent) == 1 {
+			return nil, absent[0].Refusal()
 		}
 		if len(dirs) != 1 {
 			return nil, refusal.New("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
@@ -109,7 +110,7 @@ func (s *scope) resolve(asked string) (*place, error) {
 // walk is one way from an allowed directory downwards.
 type walk struct {
 	place
-	scope *scope
+	scope *roots.Scope
 	asked string
 	links int
 	names []string // of the directories below the root
@@ -124,14 +125,14 @@ func (w *walk) close() {
 // walkFrom walks to the absolute path abs. Next is where a link out of the directory leads,
 // to be looked up anew.
 func (w *walk) walkFrom(abs string) (next string, err error) {
-	r, rest := w.scope.findRoot(abs)
+	r, rest := w.scope.FindRoot(abs)
 	if r == nil {
-		return "", w.scope.outsideProblem(w.asked, abs)
+		return "", w.scope.RefuseOutside(w.asked, abs)
 	}
-	if err := r.open(); err != nil {
+	if err := r.Open(); err != nil {
 		return "", err
 	}
-	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.dir}
+	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.Dir}
 	w.enter()
 	todo := names.Elements(rest)
 	for {
@@ -142,7 +143,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		todo = todo[1:]
 		if name == ".." {
 			if len(w.names) == 0 {
-				return filepath.Join(append([]string{filepath.Dir(r.path)}, todo...)...), nil
+				return filepath.Join(append([]string{filepath.Dir(r.Path)}, todo...)...), nil
 			}
 			w.parent().Close()
 			w.chain = w.chain[:len(w.chain)-1]
@@ -230,7 +231,7 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 // enter reads the rules of the directory that was just opened.
 func (w *walk) enter() {
 	if len(w.rules) == 0 {
-		w.rules = rules.Sets{rules.ReadRoot(w.parent(), w.root.path)}
+		w.rules = rules.Sets{rules.ReadRoot(w.parent(), w.root.Path)}
 		return
 	}
 	w.rules = append(w.rules, rules.Read(w.parent(), path.Join(w.names...)))
@@ -238,7 +239,7 @@ func (w *walk) enter() {
 
 // checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
 func (w *walk) checkAllowed() error {
-	if !w.scope.leadsToRoot(w.real()) {
+	if !w.scope.LeadsToRoot(w.real()) {
 		return refusal.Outside(w.asked)
 	}
 	if file, ok := w.rules.Forbids(w.rel); ok {
@@ -266,7 +267,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if err := w.checkAllowed(); err != nil {
 		return err
 	}
-	if !w.scope.permits(w.real()) {
+	if !w.scope.Permits(w.real()) {
 		return refusal.Outside(w.asked)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -37,7 +38,7 @@ type fileFacts struct {
 
 func lineCount(n int) string { return "total_lines=" + strconv.Itoa(n) }
 
-func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*answer, error) {
+func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
 		return nil, refusal.New(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
 			in.StartLine, in.EndLine, in.MaxBytes)
@@ -47,7 +48,7 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	if in.MaxBytes > 0 {
 		survey.MaxLines, survey.MaxBytes = 0, int(min(int64(in.MaxBytes), s.c.MaxFile))
 	}
-	p, err := sc.resolve(in.Path)
+	p, err := resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ type fileResult struct {
 	Error *refusal.Refusal `json:"error,omitempty"`
 }
 
-func (s *Server) readMultipleFiles(ctx context.Context, sc *scope, in readMultipleArguments) (*answer, error) {
+func (s *Server) readMultipleFiles(ctx context.Context, sc *roots.Scope, in readMultipleArguments) (*answer, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
 		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}

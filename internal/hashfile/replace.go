@@ -37,7 +37,7 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 	for _, p := range places {
 		add(p.real())
 		if names.IsGitPart(p.name) {
-			add(filepath.Join(p.root.path, filepath.FromSlash(path.Join(names.Elements(p.rel)[:len(p.chain)-1]...))))
+			add(filepath.Join(p.root.Path, filepath.FromSlash(path.Join(names.Elements(p.rel)[:len(p.chain)-1]...))))
 		}
 	}
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other

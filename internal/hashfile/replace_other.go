@@ -31,5 +31,5 @@ func renameNew(from, to *place) error {
 	if err := checkVacant(to); err != nil {
 		return err
 	}
-	return from.root.dir.Rename(filepath.FromSlash(from.rel), filepath.FromSlash(to.rel))
+	return from.root.Dir.Rename(filepath.FromSlash(from.rel), filepath.FromSlash(to.rel))
 }

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 const (
@@ -193,28 +193,6 @@ func TestRootLinkInContent(t *testing.T) {
 	}
 }
 
-// TestRootOpen: what was a directory when it was looked up, and is reached through a link when
-// it is opened, is not opened.
-func TestRootOpen(t *testing.T) {
-	base := dir(t)
-	write(t, base, "a/sub/f", "")
-	must(t, os.Symlink("a", base+"/link"))
-	must(t, os.Symlink("a/sub", base+"/sub"))
-	for path, want := range map[string]hashline.Code{"a/sub": "", "link/sub": refusal.IO, "sub": refusal.IO, "none": refusal.NotFound, "a/sub/f": refusal.NotFound} {
-		r, err := openRoot(filepath.Join(base, path))
-		var p *refusal.Refusal
-		if errors.As(err, &p); want == "" != (err == nil) || p != nil && p.Code != want {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
-		if err == nil {
-			r.dir.Close()
-		}
-		if info, err := statWalked(filepath.Join(base, path)); (err == nil && info.IsDir()) != (want == "") {
-			t.Errorf("%s, by another way: %v", path, err)
-		}
-	}
-}
-
 // TestRootLinkInContentRace puts such a link there and takes it away all the time.
 func TestRootLinkInContentRace(t *testing.T) {
 	for mode, m := range rootModes[:3] {
@@ -258,15 +236,14 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			s, err := New(Config{Roots: []string{base + "/root"}, Locks: t.TempDir()})
 			must(t, err)
 			defer s.Close()
-			sc := &scope{}
-			sc.roots, sc.absent = settleRoots(s.roots)
-			defer sc.close()
-			f, err := sc.resolve(base + "/root/sub/deep/f")
+			sc := s.roots.Configured()
+			defer sc.Close()
+			f, err := resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
 			defer f.close()
 			old, err := s.readContents(f)
 			must(t, err)
-			n, err := sc.resolve(base + "/root/sub/deep/new")
+			n, err := resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)
 			defer n.close()
 			must(t, errors.Join(n.checkUnmoved(), f.checkUnmoved()))
@@ -726,7 +703,7 @@ func within(path string, dirs []string) bool {
 		if st, err := os.Stat(real); err != nil || !st.IsDir() {
 			return false
 		}
-		_, ok := cutDir(real, path)
+		_, ok := roots.CutDir(real, path)
 		return ok
 	})
 }
@@ -736,8 +713,8 @@ func within(path string, dirs []string) bool {
 func (w *world) found(path string) bool {
 	may := func(dirs []string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool {
-			_, named := cutDir(dir, path)
-			_, real := cutDir(realOf(dir), path)
+			_, named := roots.CutDir(dir, path)
+			_, real := roots.CutDir(realOf(dir), path)
 			return named || real
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -44,7 +45,7 @@ type fileHits struct {
 	Lines    []string `json:"lines"` // tagged, with context
 }
 
-func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments) (*answer, error) {
+func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
 	pattern := in.Pattern
 	if in.IgnoreCase {
 		pattern = "(?i:" + pattern + ")"
@@ -73,10 +74,10 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 		found: []fileHits{}}
 	paths := []string{in.Path}
 	if in.Path == "" {
-		all := sc.directories()
+		all := sc.Directories()
 		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // what is searched with another one
 			return slices.ContainsFunc(all, func(other string) bool {
-				_, ok := cutDir(other, dir)
+				_, ok := roots.CutDir(other, dir)
 				return ok && other != dir
 			})
 		})
@@ -118,8 +119,8 @@ type search struct {
 }
 
 // searchPath searches a file, or what is below a directory.
-func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error {
-	p, err := sc.resolve(asked)
+func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) error {
+	p, err := resolve(sc, asked)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel,
+		err = q.searchFile(&place{asked: filepath.Join(p.root.Path, filepath.FromSlash(rel)), root: p.root, rel: rel,
 			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: sets})
 		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // What snapshots hold at most, in bytes.
@@ -31,13 +32,13 @@ type snapshots struct {
 // snapshotKey is a file: its path in an allowed directory. The directory is that one, and no
 // other that has its path before or after.
 type snapshotKey struct {
-	root *directory
+	root *roots.Identity
 	path string
 }
 
 // stateKey is a file_hash in an allowed directory.
 type stateKey struct {
-	root *directory
+	root *roots.Identity
 	hash string
 }
 
@@ -157,7 +158,7 @@ func (s *snapshots) forget(h *history, hash string) {
 
 // get is the state with a file_hash of some file in an allowed directory. The caller does
 // not change it.
-func (s *snapshots) get(root *directory, hash string) (data []byte, ok bool) {
+func (s *snapshots) get(root *roots.Identity, hash string) (data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.known[stateKey{root, hash}]

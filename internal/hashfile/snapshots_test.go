@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // TestSnapshots edits files at random and asks for every state that may still be known:
@@ -153,7 +154,7 @@ func TestGrows(t *testing.T) {
 	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
-			p := &place{asked: "f", root: &root{path: d}, rel: "f"}
+			p := &place{asked: "f", root: &roots.Root{Path: d}, rel: "f"}
 			s.snapshots.add(p.snapshotKey(), sum([]byte(known)), []byte(known))
 			write(t, d, "f", test.text)
 			f, err := os.Open(path)

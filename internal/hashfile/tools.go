@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -56,7 +57,7 @@ func (s *Server) addTools() {
 
 // offer adds a tool to the server. Its arguments are an In; other members are refused.
 func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotations,
-	run func(context.Context, *scope, In) (*answer, error)) {
+	run func(context.Context, *roots.Scope, In) (*answer, error)) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(err) // of a type in this package
@@ -68,14 +69,14 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 				return failureResult(refusal.New(hashline.Invalid, "the arguments of %s are not what it takes: %s", name,
 					refusal.Show(err.Error()))), nil
 			}
-			sc, ask, err := s.scope(ctx, req)
+			sc, ask, err := s.roots.Scope(ctx, req)
 			if err != nil {
 				return failureResult(err), nil
 			}
 			if ask != nil {
 				return &mcp.CallToolResult{InputRequests: ask}, nil
 			}
-			defer sc.close()
+			defer sc.Close()
 			a, err := run(ctx, sc, in)
 			if err != nil {
 				return failureResult(err), nil

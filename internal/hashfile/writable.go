@@ -50,7 +50,7 @@ func (p *place) checkUnversioned() error {
 			return nil
 		}
 	}
-	for at := p.root.path; filepath.Dir(at) != at; {
+	for at := p.root.Path; filepath.Dir(at) != at; {
 		at = filepath.Dir(at)
 		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
 		if names.IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {

@@ -1,8 +1,7 @@
-package hashfile
+package roots
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -11,16 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// statelessVersion is the first protocol version in which a server cannot ask the client:
-// it answers that it needs input, and the call comes again with it.
-const statelessVersion = "2026-07-28"
-
-// DefaultRootsWait is how long a client may take to list its roots.
-const DefaultRootsWait = 15 * time.Second
 
 // maxClientRoots bounds what a client can make the server hold open.
 const maxClientRoots = 256
@@ -34,7 +25,7 @@ type clientRoots struct {
 	changes int     // notifications list_changed so far
 	asked   int     // how often the client was asked
 	latest  listing // the newest answer
-	names   map[string]*namedRoot
+	names   map[string]*Named
 }
 
 // listing is the client's answer.
@@ -56,17 +47,17 @@ func (c *clientRoots) close() { c.nameRoots(nil) }
 
 // nameRoots returns the roots of the paths, each as it was named when it was first listed, and closes
 // those that are not listed any more.
-func (c *clientRoots) nameRoots(paths []string) []*namedRoot {
+func (c *clientRoots) nameRoots(paths []string) []*Named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	listed, found := map[string]*namedRoot{}, []*namedRoot{}
+	listed, found := map[string]*Named{}, []*Named{}
 	for _, path := range paths {
 		if listed[path] != nil {
 			continue
 		}
 		n := c.names[path]
 		if n == nil {
-			n = &namedRoot{given: path}
+			n = &Named{given: path}
 			n.agreed, n.through, _ = followPath(path)
 		}
 		listed[path], found = n, append(found, n)
@@ -163,72 +154,6 @@ func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 		}
 	}
 	return paths, nil
-}
-
-// offeredRoots returns the client's capability of roots, nil if it has none. From statelessVersion on it
-// stands in each call.
-func offeredRoots(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
-	if init := req.Session.InitializeParams(); init != nil {
-		stateless = init.ProtocolVersion >= statelessVersion
-		if init.Capabilities != nil {
-			roots = init.Capabilities.RootsV2
-		}
-	}
-	if roots == nil && stateless {
-		if said, err := json.Marshal(req.Params.Meta[mcp.MetaKeyClientCapabilities]); err == nil {
-			var capabilities struct{ Roots *mcp.RootCapabilities }
-			if json.Unmarshal(said, &capabilities) == nil {
-				roots = capabilities.Roots
-			}
-		}
-	}
-	return roots, stateless
-}
-
-// scope returns what a call may use; the caller closes it. If ask is not nil it has to be sent to the
-// client in place of an answer, and the call comes again with the client's input.
-func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope, ask mcp.InputRequestMap, err error) {
-	roots, stateless := offeredRoots(req)
-	if roots == nil {
-		if len(s.roots) == 0 {
-			return nil, nil, refusal.New(refusal.OutsideRoots,
-				"no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
-		}
-		sc = &scope{}
-		sc.roots, sc.absent = settleRoots(s.roots)
-		return sc, nil, nil
-	}
-	var paths []string
-	if stateless {
-		answer, ok := req.Params.InputResponses["roots"].(*mcp.ListRootsResult)
-		if !ok {
-			return nil, mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, nil
-		}
-		paths, err = rootPaths(answer)
-	} else {
-		paths, err = s.client.listPaths(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
-	}
-	if err != nil {
-		return nil, nil, refusal.New(refusal.OutsideRoots,
-			"the client does not list its roots (%s), so that no directory is allowed", refusal.Show(err.Error()))
-	}
-	return s.combine(paths), nil, nil
-}
-
-// combine returns the scope of the client's roots and the server's own, which the former narrow. Roots
-// that are no directories of this machine are left out.
-func (s *Server) combine(paths []string) *scope {
-	sc := &scope{narrow: len(s.roots) > 0}
-	named, absent := settleRoots(s.client.nameRoots(paths))
-	if !sc.narrow {
-		sc.roots, sc.absent = named, absent
-		return sc
-	}
-	sc.roots, sc.absent = settleRoots(s.roots)
-	for _, r := range named {
-		sc.within, sc.given = append(sc.within, r.path), append(sc.given, r.given)
-	}
-	return sc
 }
 
 // fileURI is the absolute path of a file URI.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hashfile
+package roots
 
 import "io/fs"
 

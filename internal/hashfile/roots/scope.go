@@ -1,4 +1,4 @@
-package hashfile
+package roots
 
 import (
 	"path/filepath"
@@ -8,8 +8,8 @@ import (
 )
 
 // scope is what one call may use: the allowed directories as they are when it begins.
-type scope struct {
-	roots  []*root
+type Scope struct {
+	roots  []*Root
 	absent []absence // allowed directories that are not there
 	narrow bool      // only what lies in within may be used
 	within []string  // real paths of the client's roots, whether they narrow or not
@@ -17,20 +17,29 @@ type scope struct {
 }
 
 // close closes what the call opened.
-func (s *scope) close() {
+func (s *Scope) Close() {
 	for _, r := range s.roots {
-		if r.dir != nil {
-			r.dir.Close()
+		if r.Dir != nil {
+			r.Dir.Close()
 		}
 	}
 }
 
+// Absent returns the allowed directories that cannot be used at present, as far as a refusal may name them: none if
+// the client's roots narrow the configured ones.
+func (s *Scope) Absent() []absence {
+	if s.narrow {
+		return nil
+	}
+	return s.absent
+}
+
 // outsideProblem is the refusal of an absolute path that is in no allowed directory. It does not mention
 // directories that the client's roots hide.
-func (s *scope) outsideProblem(asked, path string) *refusal.Refusal {
-	for _, a := range s.absent {
-		if _, ok := cutDir(a.given, path); ok && !s.narrow {
-			return a.problem()
+func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
+	for _, a := range s.Absent() {
+		if _, ok := CutDir(a.given, path); ok {
+			return a.Refusal()
 		}
 	}
 	return refusal.Outside(asked)
@@ -39,21 +48,21 @@ func (s *scope) outsideProblem(asked, path string) *refusal.Refusal {
 // findRoot returns the outermost allowed directory above path, by names alone, and the path from there;
 // nil if there is none. It is the outermost, because the rules of a directory hold in another allowed
 // one that lies in it too.
-func (s *scope) findRoot(path string) (found *root, rel string) {
+func (s *Scope) FindRoot(path string) (found *Root, rel string) {
 	for i, dir := range s.given {
-		if rest, ok := cutDir(dir, path); ok {
+		if rest, ok := CutDir(dir, path); ok {
 			path = filepath.Join(s.within[i], rest)
 			break
 		}
 	}
 	for _, r := range s.roots {
-		if rest, ok := cutDir(r.given, path); ok {
-			path = filepath.Join(r.path, rest)
+		if rest, ok := CutDir(r.given, path); ok {
+			path = filepath.Join(r.Path, rest)
 			break
 		}
 	}
 	for _, r := range s.roots {
-		if rest, ok := cutDir(r.path, path); ok && (found == nil || len(r.path) < len(found.path)) {
+		if rest, ok := CutDir(r.Path, path); ok && (found == nil || len(r.Path) < len(found.Path)) {
 			found, rel = r, rest
 		}
 	}
@@ -62,25 +71,25 @@ func (s *scope) findRoot(path string) (found *root, rel string) {
 
 // holdsRoot reports whether an allowed directory has this real path, or one below it, or is
 // named by such a path.
-func (s *scope) holdsRoot(path string) bool {
+func (s *Scope) HoldsRoot(path string) bool {
 	var all []string
 	for _, r := range s.roots {
-		all = append(all, r.path, r.given)
+		all = append(all, r.Path, r.given)
 	}
 	for _, a := range s.absent {
 		all = append(all, a.given)
 	}
 	all = slices.Concat(all, s.within, s.given)
-	return slices.ContainsFunc(all, func(dir string) bool { _, ok := cutDir(path, dir); return ok })
+	return slices.ContainsFunc(all, func(dir string) bool { _, ok := CutDir(path, dir); return ok })
 }
 
 // permits reports whether a real path is in the client's roots.
-func (s *scope) permits(path string) bool {
+func (s *Scope) Permits(path string) bool {
 	if !s.narrow {
 		return true
 	}
 	for _, dir := range s.within {
-		if _, ok := cutDir(dir, path); ok {
+		if _, ok := CutDir(dir, path); ok {
 			return true
 		}
 	}
@@ -88,12 +97,12 @@ func (s *scope) permits(path string) bool {
 }
 
 // leadsToRoot reports whether a real path is in the client's roots or above one of them.
-func (s *scope) leadsToRoot(path string) bool {
-	if s.permits(path) {
+func (s *Scope) LeadsToRoot(path string) bool {
+	if s.Permits(path) {
 		return true
 	}
 	for _, dir := range s.within {
-		if _, ok := cutDir(path, dir); ok {
+		if _, ok := CutDir(path, dir); ok {
 			return true
 		}
 	}
@@ -101,7 +110,7 @@ func (s *scope) leadsToRoot(path string) bool {
 }
 
 // directories are the real paths that may be used.
-func (s *scope) directories() []string {
+func (s *Scope) Directories() []string {
 	var dirs []string
 	add := func(dir string) {
 		for _, d := range dirs {
@@ -112,12 +121,12 @@ func (s *scope) directories() []string {
 		dirs = append(dirs, dir)
 	}
 	for _, r := range s.roots {
-		if s.permits(r.path) {
-			add(r.path)
+		if s.Permits(r.Path) {
+			add(r.Path)
 			continue
 		}
 		for _, dir := range s.within {
-			if _, ok := cutDir(r.path, dir); ok {
+			if _, ok := CutDir(r.Path, dir); ok {
 				add(dir)
 			}
 		}
