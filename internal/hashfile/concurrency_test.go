@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
@@ -346,10 +347,10 @@ func TestOverwriteStale(t *testing.T) {
 	defer source.Close()
 	sc := source.Configured()
 	defer sc.Close()
-	p, err := resolve(sc, path)
+	p, err := place.Resolve(sc, path)
 	must(t, err)
-	defer p.close()
-	info, err := p.parent().Lstat("f")
+	defer p.Close()
+	info, err := p.Parent().Lstat("f")
 	if err != nil {
 		t.Fatal(err)
 	}

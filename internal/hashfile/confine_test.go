@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -205,7 +206,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	regular, _ := r.Lstat("file")
 	opened := make(chan error, 1)
 	go func() {
-		_, _, err := (&place{asked: "fifo", chain: []*os.Root{r}, name: "fifo", info: regular}).open(os.O_RDONLY)
+		_, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY)
 		opened <- err
 	}()
 	select {

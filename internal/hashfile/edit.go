@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
@@ -94,15 +95,15 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
 			Content: o.Content})
 	}
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := p.checkWritable(); err != nil {
+	defer p.Close()
+	if err := p.CheckWritable(); err != nil {
 		return nil, err
 	}
-	if err := p.checkExists(); err != nil {
+	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
 	unlock, err := s.lock(ctx, p)
@@ -139,7 +140,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 
 // applyEdit applies the operations to the file, or to the snapshot that they were made for.
 func (s *Server) applyEdit(
-	p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments,
+	p *place.Place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments,
 ) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
 	if now.matches(claim) {
@@ -151,16 +152,16 @@ func (s *Server) applyEdit(
 		return r, false, nil
 	}
 	if _, err := hashline.Parse(now.data); err != nil {
-		return nil, false, refusal.Of(p.asked, err)
+		return nil, false, refusal.Of(p.Asked, err)
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
-		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, changed), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
 	}
-	base, ok := s.snapshots.get(p.root.Identity, claim.Want[0].String())
+	base, ok := s.snapshots.get(p.Root.Identity, claim.Want[0].String())
 	if !ok {
 		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
-		return nil, false, s.addFreshLines(p, refusal.Stale(p.asked, forgotten), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.data, ops, o)
 	if err != nil {
@@ -170,8 +171,8 @@ func (s *Server) applyEdit(
 }
 
 // explain returns the error of a refused edit with the lines that help to make it again.
-func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
-	problem := refusal.Of(p.asked, err)
+func (s *Server) explain(p *place.Place, now contents, ops []hashline.Operation, err error) error {
+	problem := refusal.Of(p.Asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
 		return s.addFreshLines(p, problem, now, ops, problem.Candidates...)
@@ -180,8 +181,8 @@ func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err e
 }
 
 // staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
-func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
-	problem := refusal.Stale(p.asked, why)
+func (s *Server) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
+	problem := refusal.Stale(p.Asked, why)
 	if now, err := s.readContents(p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
@@ -189,12 +190,12 @@ func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error 
 }
 
 // addFreshLines adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) addFreshLines(p *place, out *refusal.Refusal, now contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
+func (s *Server) addFreshLines(p *place.Place, out *refusal.Refusal, now contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
 	f, err := hashline.Parse(now.data)
 	if err != nil {
 		return out
 	}
-	s.snapshots.add(p.snapshotKey(), now.hash, now.data)
+	s.snapshots.add(keyOf(p), now.hash, now.data)
 	out.FileHash = now.hash.String()
 	n := f.Lines()
 	out.TotalLines = &n
@@ -235,14 +236,14 @@ func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
 }
 
 // editAnswer is the answer to an edit.
-func (s *Server) editAnswer(p *place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+func (s *Server) editAnswer(p *place.Place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(p.snapshotKey(), hash, r.Bytes())
+		s.snapshots.add(keyOf(p), hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -283,15 +284,15 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
 		return nil, refusal.Of(in.Path, err)
 	}
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := p.checkWritable(); err != nil {
+	defer p.Close()
+	if err := p.CheckWritable(); err != nil {
 		return nil, err
 	}
-	if len(p.missing) > 0 {
+	if len(p.Missing) > 0 {
 		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it", refusal.Show(in.Path))
 	}
 	unlock, err := s.lock(ctx, p)
@@ -300,7 +301,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	}
 	defer unlock()
 	data := []byte(in.Content)
-	if p.info == nil {
+	if p.Info == nil {
 		if in.FileHash != "" {
 			return nil, refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
 		}
@@ -316,14 +317,14 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 		return nil, refusal.Of(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	s.snapshots.add(p.snapshotKey(), hash, data)
+	s.snapshots.add(keyOf(p), hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
 		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }
 
 // rewriteFile replaces the whole content of a file that exists.
-func (s *Server) rewriteFile(p *place, in writeArguments, data []byte) error {
+func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) error {
 	now, err := s.readContents(p)
 	if err != nil {
 		return err

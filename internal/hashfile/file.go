@@ -1,73 +1,15 @@
 package hashfile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
-
-// maxOpens is how often a file may be replaced while it is opened.
-const maxOpens = 10
-
-// open opens the regular file at a place without blocking and without following a link, and checks
-// that the name stood for the open file afterwards. It tries up to maxOpens times.
-func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
-	for range maxOpens {
-		if p.info == nil {
-			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.asked))
-		}
-		if !p.info.Mode().IsRegular() {
-			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file", refusal.Show(p.asked), kindOf(p.info.Mode()))
-		}
-		f, err := p.parent().OpenFile(p.name, flag|beneath.NoWait, 0)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, refusal.Of(p.asked, err)
-		}
-		var opened fs.FileInfo
-		if err == nil {
-			if opened, err = f.Stat(); err != nil {
-				f.Close()
-				return nil, nil, refusal.Of(p.asked, err)
-			}
-		}
-		if p.info, err = p.parent().Lstat(p.name); err != nil {
-			p.info = nil
-		}
-		if opened == nil {
-			continue
-		}
-		if p.info != nil && os.SameFile(p.info, opened) && opened.Mode().IsRegular() {
-			return f, opened, nil
-		}
-		f.Close()
-	}
-	return nil, nil, refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.asked))
-}
-
-// kindOf names what is no regular file.
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	case m.IsRegular():
-		return "a file"
-	}
-	return "something special"
-}
 
 // chunkSize is how much is read at once, in bytes.
 const chunkSize = 128 << 10
@@ -100,23 +42,23 @@ func collectGarbage(size int64) {
 // readAndHash reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If the file
 // has not changed since its latest snapshot, it returns the bytes of that, so that a file takes its
 // memory once. The caller must not change data.
-func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
+func (s *Server) readAndHash(p *place.Place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
 	size := info.Size()
 	if size > s.c.MaxFile {
-		return nil, hash, refusal.TooLarge(p.asked, size, s.c.MaxFile)
+		return nil, hash, refusal.TooLarge(p.Asked, size, s.c.MaxFile)
 	}
-	if hash, known, ok := s.snapshots.latest(p.snapshotKey()); ok && int64(len(known)) == size {
+	if hash, known, ok := s.snapshots.latest(keyOf(p)); ok && int64(len(known)) == size {
 		chunk := s.chunk()
 		same, err := hasBytes(f, known, chunk)
 		s.release(chunk)
 		if err != nil {
-			return nil, hash, refusal.Of(p.asked, err)
+			return nil, hash, refusal.Of(p.Asked, err)
 		}
 		if same {
 			return known, hash, nil
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, hash, refusal.Of(p.asked, err)
+			return nil, hash, refusal.Of(p.Asked, err)
 		}
 	}
 	collectGarbage(size)
@@ -129,11 +71,11 @@ func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byt
 		data = data[:len(data)+n]
 		switch {
 		case int64(len(data)) > s.c.MaxFile:
-			return nil, hash, refusal.TooLarge(p.asked, int64(len(data)), s.c.MaxFile)
+			return nil, hash, refusal.TooLarge(p.Asked, int64(len(data)), s.c.MaxFile)
 		case err == io.EOF:
 			return data, hash, nil
 		case err != nil:
-			return nil, hash, refusal.Of(p.asked, err)
+			return nil, hash, refusal.Of(p.Asked, err)
 		case len(data) == cap(data):
 			data = append(data, 0)[:len(data)]
 		}
@@ -174,8 +116,8 @@ type contents struct {
 	info fs.FileInfo
 }
 
-func (s *Server) readContents(p *place) (c contents, err error) {
-	f, info, err := p.open(os.O_RDONLY)
+func (s *Server) readContents(p *place.Place) (c contents, err error) {
+	f, info, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return c, err
 	}

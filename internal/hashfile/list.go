@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
@@ -19,10 +17,7 @@ import (
 
 // Bounds of listings.
 const (
-	maxEntries   = 10_000  // of one answer
-	maxVisited   = 200_000 // files and directories that one call looks at
-	maxDepth     = 64      // directories below the one that was asked for
-	maxDirectory = 200_000 // entries of one directory
+	maxEntries = 10_000 // of one answer
 )
 
 type entry struct {
@@ -48,68 +43,22 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	return out
 }
 
-// listEntries returns the entries of an open directory in order of their names, without those that
-// rules forbid unless all is set.
-func listEntries(dir *os.Root, rel string, sets rules.Sets, all bool) ([]fs.DirEntry, error) {
-	d, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	var found []fs.DirEntry
-	for {
-		batch, err := d.ReadDir(1000)
-		for _, e := range batch {
-			if _, forbidden := sets.Forbids(path.Join(rel, e.Name())); all || !forbidden {
-				found = append(found, e)
-			}
-		}
-		if len(found) > maxDirectory {
-			return nil, refusal.New(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
-		}
-		if err != nil { // io.EOF, or as much as there is
-			break
-		}
-	}
-	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return found, nil
-}
-
-// openDirectory opens the directory at a place, with the rules that hold inside.
-func (p *place) openDirectory() (*os.Root, rules.Sets, error) {
-	if err := p.checkExists(); err != nil {
-		return nil, nil, err
-	}
-	if !p.info.IsDir() {
-		return nil, nil, refusal.New(hashline.Invalid, "%s is %s, not a directory", refusal.Show(p.asked), kindOf(p.info.Mode()))
-	}
-	name := p.name
-	if p.rel == "." {
-		name = "."
-	}
-	dir, err := openDir(p.parent(), name)
-	if err != nil {
-		return nil, nil, refusal.Of(p.asked, err)
-	}
-	return dir, append(slices.Clone(p.rules), rules.Read(dir, p.rel)), nil
-}
-
 type pathArguments struct {
 	Path string `json:"path" jsonschema:"absolute, or relative to the only allowed directory"`
 }
 
 func (s *Server) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	dir, sets, err := p.openDirectory()
+	defer p.Close()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	all, err := listEntries(dir, p.rel, sets, false)
+	all, err := place.ListEntries(dir, p.Rel, sets)
 	if err != nil {
 		return nil, refusal.Of(in.Path, err)
 	}
@@ -131,94 +80,27 @@ func (s *Server) listDirectory(_ context.Context, sc *roots.Scope, in pathArgume
 	return &answer{text: text.String(), structure: structure}, nil
 }
 
-// visit is called for each entry of a tree with its path from the root, the directory that
-// holds it, and the rules there. It ends the walk with errEnough.
-type visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
-
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// walkTree walks below the directory at a place, which is open as dir and in which rules hold, in
-// order of names, without following links, and leaves out what .gitignore and AGENTS.md
-// ignore.
-func walkTree(ctx context.Context, p *place, dir *os.Root, sets rules.Sets, f visit) error {
-	t := &treeWalk{ctx: ctx, ignore: true, visit: f}
-	return t.walkDirectory(dir, p.rel, sets, p.gitIgnores(), 0)
-}
-
-type treeWalk struct {
-	ctx     context.Context
-	ignore  bool // leave out what is ignored
-	all     bool // show what is forbidden, too
-	visit   visit
-	visited int
-}
-
-func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
-	if depth > maxDepth {
-		return refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
-	}
-	all, err := listEntries(dir, rel, sets, t.all)
-	if err != nil {
-		return err
-	}
-	if t.ignore {
-		git = append(slices.Clone(git), rules.ReadGitIgnore(dir, rel))
-	}
-	for _, e := range all {
-		if err := t.ctx.Err(); err != nil {
-			return err
-		}
-		if t.visited++; t.visited > maxVisited {
-			return refusal.New(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
-		}
-		below := path.Join(rel, e.Name())
-		if t.ignore {
-			if sets.Ignores(below) || rules.GitIgnored(git, below, e.IsDir()) ||
-				e.IsDir() && e.Name() == ".git" {
-				continue
-			}
-		}
-		if err := t.visit(dir, below, e, sets); err != nil {
-			return err
-		}
-		if !e.IsDir() {
-			continue
-		}
-		sub, err := openDir(dir, e.Name())
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return err
-		}
-		err = t.walkDirectory(sub, below, append(slices.Clone(sets), rules.Read(sub, below)), git, depth+1)
-		sub.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *Server) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	dir, sets, err := p.openDirectory()
+	defer p.Close()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	paths := []string{}
-	err = walkTree(ctx, p, dir, sets, func(_ *os.Root, rel string, e fs.DirEntry, _ rules.Sets) error {
+	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, e fs.DirEntry, _ rules.Sets) error {
 		if len(paths) == maxEntries {
 			return errEnough
 		}
-		if p.rel != "." {
-			rel = strings.TrimPrefix(rel, p.rel+"/")
+		if p.Rel != "." {
+			rel = strings.TrimPrefix(rel, p.Rel+"/")
 		}
 		if e.IsDir() {
 			rel += "/"
@@ -241,12 +123,12 @@ func (s *Server) directoryTree(ctx context.Context, sc *roots.Scope, in pathArgu
 }
 
 func (s *Server) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := p.checkExists(); err != nil {
+	defer p.Close()
+	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
 	out := struct {
@@ -257,8 +139,8 @@ func (s *Server) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) 
 		Mode     string    `json:"mode"`
 		ReadOnly bool      `json:"read_only"` // by AGENTS.md or --read-only
 	}{
-		p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(),
-		p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil,
+		p.Real(), strings.TrimPrefix(strings.TrimPrefix(place.Kind(p.Info.Mode()), "a "), "symbolic "), p.Info.Size(),
+		p.Info.ModTime().UTC(), p.Info.Mode().String(), s.c.ReadOnly || p.CheckWritable() != nil,
 	}
 	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
 		refusal.Show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
@@ -281,17 +163,4 @@ func (s *Server) listAllowedDirectories(_ context.Context, sc *roots.Scope, _ no
 		text.WriteString(refusal.Show(dir) + "\n")
 	}
 	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
-}
-
-// gitIgnores returns the .gitignore files of the directories above a place.
-func (p *place) gitIgnores() (found []rules.GitIgnore) {
-	if p.rel == "." {
-		return nil
-	}
-	rel := "."
-	for i, name := range strings.Split(p.rel, "/") {
-		found = append(found, rules.ReadGitIgnore(p.chain[i], rel))
-		rel = path.Join(rel, name)
-	}
-	return found
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
@@ -48,11 +49,11 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 	if in.MaxBytes > 0 {
 		survey.MaxLines, survey.MaxBytes = 0, int(min(int64(in.MaxBytes), s.c.MaxFile))
 	}
-	p, err := resolve(sc, in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
+	defer p.Close()
 	hash, err := s.surveyFile(p, survey)
 	if err != nil {
 		return nil, err
@@ -137,8 +138,8 @@ func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
 
 // surveyFile reads a file once, from beginning to end, and keeps it as a snapshot if it is
 // not too large for one.
-func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, error) {
-	f, info, err := p.open(os.O_RDONLY)
+func (s *Server) surveyFile(p *place.Place, survey *hashline.Survey) (digest.Digest, error) {
+	f, info, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -149,25 +150,25 @@ func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, e
 			return digest.Digest{}, err
 		}
 		if err := survey.WriteAll(data); err != nil {
-			return digest.Digest{}, refusal.Of(p.asked, err)
+			return digest.Digest{}, refusal.Of(p.Asked, err)
 		}
-		s.snapshots.add(p.snapshotKey(), hash, data)
+		s.snapshots.add(keyOf(p), hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {
-		return digest.Digest{}, refusal.TooLarge(p.asked, info.Size(), s.c.MaxFile)
+		return digest.Digest{}, refusal.TooLarge(p.Asked, info.Size(), s.c.MaxFile)
 	}
 	hasher := digest.NewHasher()
 	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1),
 		make([]byte, digest.BufferSize))
 	if err == nil && n > s.c.MaxFile {
-		err = refusal.TooLarge(p.asked, n, s.c.MaxFile)
+		err = refusal.TooLarge(p.Asked, n, s.c.MaxFile)
 	}
 	if err == nil {
 		err = survey.Close()
 	}
 	if err != nil {
-		return digest.Digest{}, refusal.Of(p.asked, err)
+		return digest.Digest{}, refusal.Of(p.Asked, err)
 	}
 	return hasher.Digest(digest.SHA256), nil
 }

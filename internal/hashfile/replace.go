@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -28,16 +28,16 @@ const lockTime = 30 * time.Second
 // The locks of all paths are 256 files, so that their number is bounded. A name that could be part of
 // a repository takes the lock of its directory too and is checked again under it: otherwise calls at
 // the same time could make one part each, and together a repository.
-func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err error) {
+func (s *Server) lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
 	var slots []string
 	add := func(path string) {
 		h := sha256.Sum256([]byte(path))
 		slots = append(slots, hex.EncodeToString(h[:1]))
 	}
 	for _, p := range places {
-		add(p.real())
-		if names.IsGitPart(p.name) {
-			add(filepath.Join(p.root.Path, filepath.FromSlash(path.Join(names.Elements(p.rel)[:len(p.chain)-1]...))))
+		add(p.Real())
+		if names.IsGitPart(p.Name) {
+			add(p.Directory())
 		}
 	}
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
@@ -62,7 +62,7 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 		held = append(held, u)
 	}
 	for _, p := range places {
-		if err := p.checkMakesNoRepository(); err != nil {
+		if err := p.CheckMakesNoRepository(); err != nil {
 			release()
 			return nil, err
 		}
@@ -83,12 +83,12 @@ func tempName(name string) string {
 
 // replaceFile makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
-func (s *Server) replaceFile(p *place, old contents, data []byte) error {
-	if err := p.checkUnmoved(); err != nil {
+func (s *Server) replaceFile(p *place.Place, old contents, data []byte) error {
+	if err := p.CheckUnmoved(); err != nil {
 		return err
 	}
 	// for what is kept of it; a file that may not be written is not replaced either
-	from, opened, err := p.open(os.O_RDWR)
+	from, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -98,48 +98,46 @@ func (s *Server) replaceFile(p *place, old contents, data []byte) error {
 	}
 	if n := countLinks(from); n > 1 {
 		if !s.c.HardLinks {
-			return refusal.New(refusal.HardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", refusal.Show(p.asked), n)
+			return refusal.New(refusal.HardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", refusal.Show(p.Asked), n)
 		}
 		return s.overwriteFile(p, old, data)
 	}
-	temp := tempName(p.name)
-	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.info) })
+	temp := tempName(p.Name)
+	mine, err := writeTemp(p.Parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.info) })
 	if err != nil {
 		return err
 	}
 	defer mine.Close()
-	if err := p.checkUnmoved(); err != nil {
-		p.parent().Remove(temp)
+	if err := p.CheckUnmoved(); err != nil {
+		p.Parent().Remove(temp)
 		return err
 	}
-	if err := swap(p.parent(), temp, p.name, mine, old); err != nil {
+	if err := swap(p.Parent(), temp, p.Name, mine, old); err != nil {
 		return err
 	}
-	return syncDir(p.parent())
+	return syncDir(p.Parent())
 }
 
 // createFile gives data the name of a place where nothing is. Somebody else's file of that
 // name stays, and is an error that wraps fs.ErrExist.
-func createFile(p *place, data []byte) error {
-	if err := p.checkUnmoved(); err != nil {
+func createFile(p *place.Place, data []byte) error {
+	if err := p.CheckUnmoved(); err != nil {
 		return err
 	}
-	temp := *p
-	temp.name = tempName(p.name)
-	temp.rel = path.Join(path.Dir(p.rel), temp.name)
-	f, err := writeTemp(p.parent(), temp.name, data, nil)
+	temp := p.Sibling(tempName(p.Name))
+	f, err := writeTemp(p.Parent(), temp.Name, data, nil)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), p.checkUnmoved()); err != nil {
-		p.parent().Remove(temp.name)
+	if err := errors.Join(f.Close(), p.CheckUnmoved()); err != nil {
+		p.Parent().Remove(temp.Name)
 		return err
 	}
-	if err := renameNew(&temp, p); err != nil {
-		p.parent().Remove(temp.name)
+	if err := renameNew(temp, p); err != nil {
+		p.Parent().Remove(temp.Name)
 		return err
 	}
-	return syncDir(p.parent())
+	return syncDir(p.Parent())
 }
 
 // writeTemp makes a new file and brings it to the disk. prepare may set what the file
@@ -176,8 +174,8 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 
 // overwriteFile writes into the file itself, so that all its names show the new bytes. A crash
 // may leave a mixture.
-func (s *Server) overwriteFile(p *place, old contents, data []byte) error {
-	f, opened, err := p.open(os.O_RDWR)
+func (s *Server) overwriteFile(p *place.Place, old contents, data []byte) error {
+	f, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -202,8 +200,8 @@ func (s *Server) overwriteFile(p *place, old contents, data []byte) error {
 
 // isUnchanged reports whether a name stands for the file that was read, and the file has the same bytes.
 func isUnchanged(dir *os.Root, name string, old contents) bool {
-	p := &place{chain: []*os.Root{dir}, name: name, info: old.info}
-	f, opened, err := p.open(os.O_RDONLY)
+	p := place.In(dir, name, old.info)
+	f, opened, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -228,8 +226,8 @@ func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
 
 // checkVacant fails with fs.ErrExist if something is at a place, for systems whose renaming cannot
 // refuse to replace.
-func checkVacant(p *place) error {
-	switch _, err := p.parent().Lstat(p.name); {
+func checkVacant(p *place.Place) error {
+	switch _, err := p.Parent().Lstat(p.Name); {
 	case err == nil:
 		return fs.ErrExist
 	case !errors.Is(err, fs.ErrNotExist):

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -137,23 +138,23 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 }
 
 // renameNew gives what is at a place another one, unless something is there.
-func renameNew(from, to *place) error {
-	a, err := from.parent().Open(".")
+func renameNew(from, to *place.Place) error {
+	a, err := from.Parent().Open(".")
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	b, err := to.parent().Open(".")
+	b, err := to.Parent().Open(".")
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	err = unix.Renameat2(int(a.Fd()), from.name, int(b.Fd()), to.name, unix.RENAME_NOREPLACE)
+	err = unix.Renameat2(int(a.Fd()), from.Name, int(b.Fd()), to.Name, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system cannot
 		if err := checkVacant(to); err != nil {
 			return err
 		}
-		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
+		return unix.Renameat(int(a.Fd()), from.Name, int(b.Fd()), to.Name)
 	}
 	return err
 }

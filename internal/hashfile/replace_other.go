@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
@@ -27,9 +28,9 @@ func swap(dir *os.Root, temp, name string, _ *os.File, old contents) error {
 
 // renameNew gives what is at a place of the same allowed directory another one, unless
 // something is there, as far as a look beforehand tells.
-func renameNew(from, to *place) error {
+func renameNew(from, to *place.Place) error {
 	if err := checkVacant(to); err != nil {
 		return err
 	}
-	return from.root.Dir.Rename(filepath.FromSlash(from.rel), filepath.FromSlash(to.rel))
+	return from.Root.Dir.Rename(filepath.FromSlash(from.Rel), filepath.FromSlash(to.Rel))
 }

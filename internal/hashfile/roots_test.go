@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
@@ -238,15 +239,15 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			defer s.Close()
 			sc := s.roots.Configured()
 			defer sc.Close()
-			f, err := resolve(sc, base+"/root/sub/deep/f")
+			f, err := place.Resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
-			defer f.close()
+			defer f.Close()
 			old, err := s.readContents(f)
 			must(t, err)
-			n, err := resolve(sc, base+"/root/sub/deep/new")
+			n, err := place.Resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)
-			defer n.close()
-			must(t, errors.Join(n.checkUnmoved(), f.checkUnmoved()))
+			defer n.Close()
+			must(t, errors.Join(n.CheckUnmoved(), f.CheckUnmoved()))
 			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
 			if again {
 				write(t, base, "root/sub/deep/f", "old\n")

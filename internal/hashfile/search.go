@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
@@ -120,29 +120,29 @@ type search struct {
 
 // searchPath searches a file, or what is below a directory.
 func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) error {
-	p, err := resolve(sc, asked)
+	p, err := place.Resolve(sc, asked)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.checkExists(); err != nil {
+	defer p.Close()
+	if err := p.CheckExists(); err != nil {
 		return err
 	}
-	if !p.info.IsDir() {
+	if !p.Info.IsDir() {
 		return q.searchFile(p)
 	}
-	dir, sets, err := p.openDirectory()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return walkTree(ctx, p, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
+	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
 		local := rel
-		if p.rel != "." {
-			local = strings.TrimPrefix(rel, p.rel+"/")
+		if p.Rel != "." {
+			local = strings.TrimPrefix(rel, p.Rel+"/")
 		}
 		if q.only != nil && !q.only.Matches(local, false) {
 			return nil
@@ -154,8 +154,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(&place{asked: filepath.Join(p.root.Path, filepath.FromSlash(rel)), root: p.root, rel: rel,
-			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: sets})
+		err = q.searchFile(p.Below(dir, rel, info, sets))
 		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}
@@ -163,7 +162,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 	})
 }
 
-func (q *search) searchFile(p *place) error {
+func (q *search) searchFile(p *place.Place) error {
 	now, err := q.s.readContents(p)
 	if err != nil {
 		return err
@@ -173,7 +172,7 @@ func (q *search) searchFile(p *place) error {
 	}
 	f, err := hashline.Parse(now.data)
 	if err != nil {
-		return refusal.Of(p.asked, err)
+		return refusal.Of(p.Asked, err)
 	}
 	var hits []int
 	for n := 1; n <= f.Lines() && q.left > 0; n++ {
@@ -185,8 +184,8 @@ func (q *search) searchFile(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	q.s.snapshots.add(p.snapshotKey(), now.hash, now.data)
-	out := fileHits{Path: p.real(), FileHash: now.hash.String(), Lines: []string{}}
+	q.s.snapshots.add(keyOf(p), now.hash, now.data)
+	out := fileHits{Path: p.Real(), FileHash: now.hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {
 		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
@@ -215,3 +216,7 @@ func (h *history) earlier(i int) []byte {
 	}
 	return data
 }
+
+// keyOf returns the key for snapshots of the file at a place: its path in this directory, which another directory that
+// has the root's path before or after does not share.
+func keyOf(p *place.Place) snapshotKey { return snapshotKey{p.Root.Identity, p.Rel} }

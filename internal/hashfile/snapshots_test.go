@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
@@ -154,8 +155,8 @@ func TestGrows(t *testing.T) {
 	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
-			p := &place{asked: "f", root: &roots.Root{Path: d}, rel: "f"}
-			s.snapshots.add(p.snapshotKey(), sum([]byte(known)), []byte(known))
+			p := &place.Place{Asked: "f", Root: &roots.Root{Path: d}, Rel: "f"}
+			s.snapshots.add(keyOf(p), sum([]byte(known)), []byte(known))
 			write(t, d, "f", test.text)
 			f, err := os.Open(path)
 			if err != nil {

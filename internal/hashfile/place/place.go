@@ -1,4 +1,4 @@
-package hashfile
+package place
 
 import (
 	"errors"
@@ -21,32 +21,52 @@ const maxLinks = 40
 const maxPath = 4096
 
 // place is where a path leads: a name in a directory that is held open.
-type place struct {
-	asked   string // as the caller wrote it
-	root    *roots.Root
-	rel     string     // from the root, without links, with slashes; "." is the root itself
+type Place struct {
+	Asked   string // as the caller wrote it
+	Root    *roots.Root
+	Rel     string     // from the root, without links, with slashes; "." is the root itself
 	chain   []*os.Root // the directories from the root to the one that holds the name
-	name    string     // its last element
-	info    fs.FileInfo
-	missing []string // what follows the name, if that is missing, too
-	rules   rules.Sets
+	Name    string     // its last element
+	Info    fs.FileInfo
+	Missing []string // what follows the name, if that is missing, too
+	Rules   rules.Sets
 }
 
 // real is the absolute path without links.
-func (p *place) real() string { return filepath.Join(p.root.Path, filepath.FromSlash(p.rel)) }
+func (p *Place) Real() string { return filepath.Join(p.Root.Path, filepath.FromSlash(p.Rel)) }
 
 // parent returns the open directory that holds the name.
-func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
+func (p *Place) Parent() *os.Root { return p.chain[len(p.chain)-1] }
 
-// snapshotKey returns the key for snapshots of the file: its path in this directory, which another
-// directory that has the root's path before or after does not share.
-func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.Identity, p.rel} }
+// In returns the place of a name in an open directory that is not part of a scope. Info is what was found there.
+func In(dir *os.Root, name string, info fs.FileInfo) *Place {
+	return &Place{Asked: name, chain: []*os.Root{dir}, Name: name, Info: info}
+}
+
+// Below returns the place of an entry that a walk below p visits in dir: rel from the root, and info of what is there.
+func (p *Place) Below(dir *os.Root, rel string, info fs.FileInfo, sets rules.Sets) *Place {
+	return &Place{Asked: filepath.Join(p.Root.Path, filepath.FromSlash(rel)), Root: p.Root, Rel: rel,
+		chain: []*os.Root{dir}, Name: path.Base(rel), Info: info, Rules: sets}
+}
+
+// Sibling returns the place of another name in the same directory. Its Info is that of p until the caller sets it.
+func (p *Place) Sibling(name string) *Place {
+	other := *p
+	other.Name, other.Rel = name, path.Join(path.Dir(p.Rel), name)
+	return &other
+}
+
+// Directory returns the real path of the deepest directory on the way that exists, the one that Parent returns.
+func (p *Place) Directory() string {
+	above := names.Elements(p.Rel)[:len(p.chain)-1]
+	return filepath.Join(p.Root.Path, filepath.Join(above...))
+}
 
 // checkUnmoved fails if a directory on the way has another place than when it was opened: nothing is
 // written to a directory that was moved out of an allowed one meanwhile.
-func (p *place) checkUnmoved() error {
-	names := names.Elements(p.rel)
-	ok := p.root.IsUnmoved()
+func (p *Place) CheckUnmoved() error {
+	names := names.Elements(p.Rel)
+	ok := p.Root.IsUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")
 		now, err2 := p.chain[i-1].Lstat(names[i-1])
@@ -54,21 +74,21 @@ func (p *place) checkUnmoved() error {
 	}
 	if !ok {
 		return refusal.New(refusal.IO, "a directory above %s was replaced meanwhile, and nothing was written; try again",
-			refusal.Show(p.asked))
+			refusal.Show(p.Asked))
 	}
 	return nil
 }
 
-func (p *place) close() {
+func (p *Place) Close() {
 	for _, d := range p.chain[1:] { // the first is the root's own
 		d.Close()
 	}
 }
 
 // checkExists fails if nothing is at the place.
-func (p *place) checkExists() error {
-	if p.info == nil {
-		return refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.asked))
+func (p *Place) CheckExists() error {
+	if p.Info == nil {
+		return refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
 	}
 	return nil
 }
@@ -76,7 +96,7 @@ func (p *place) checkExists() error {
 // resolve finds where a path leads, and refuses what leads out of the allowed
 // directories or is forbidden. The name need not exist, nor, then, directories above it.
 // The caller closes the place.
-func resolve(s *roots.Scope, asked string) (*place, error) {
+func Resolve(s *roots.Scope, asked string) (*Place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
 		return nil, refusal.New("invalid", "%s is no path", refusal.Show(asked))
 	}
@@ -100,7 +120,7 @@ func resolve(s *roots.Scope, asked string) (*place, error) {
 				w.close()
 				return nil, err
 			}
-			return &w.place, nil
+			return &w.Place, nil
 		}
 		w.close()
 		abs, links = next, w.links
@@ -109,7 +129,7 @@ func resolve(s *roots.Scope, asked string) (*place, error) {
 
 // walk is one way from an allowed directory downwards.
 type walk struct {
-	place
+	Place
 	scope *roots.Scope
 	asked string
 	links int
@@ -118,7 +138,7 @@ type walk struct {
 
 func (w *walk) close() {
 	if len(w.chain) > 0 {
-		w.place.close()
+		w.Place.Close()
 	}
 }
 
@@ -132,7 +152,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	if err := r.Open(); err != nil {
 		return "", err
 	}
-	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.Dir}
+	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
 	w.enter()
 	todo := names.Elements(rest)
 	for {
@@ -145,17 +165,17 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if len(w.names) == 0 {
 				return filepath.Join(append([]string{filepath.Dir(r.Path)}, todo...)...), nil
 			}
-			w.parent().Close()
+			w.Parent().Close()
 			w.chain = w.chain[:len(w.chain)-1]
 			w.names = w.names[:len(w.names)-1]
-			w.rules = w.rules[:len(w.chain)]
+			w.Rules = w.Rules[:len(w.chain)]
 			continue
 		}
-		info, err := w.parent().Lstat(name)
+		info, err := w.Parent().Lstat(name)
 		if err == nil {
-			name = names.OnDisk(w.parent(), name, info)
+			name = names.OnDisk(w.Parent(), name, info)
 		}
-		w.rel = path.Join(append(w.names, name)...)
+		w.Rel = path.Join(append(w.names, name)...)
 		if err := w.checkAllowed(); err != nil {
 			return "", err
 		}
@@ -166,8 +186,8 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 					return "", refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(w.asked))
 				}
 			}
-			w.missing = todo
-			w.rel = path.Join(append([]string{w.rel}, todo...)...)
+			w.Missing = todo
+			w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
 			return "", w.arrive(name, nil)
 		case err != nil:
 			return "", refusal.Of(w.asked, err)
@@ -175,7 +195,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if w.links++; w.links > maxLinks {
 				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked), maxLinks)
 			}
-			target, err := w.parent().Readlink(name)
+			target, err := w.Parent().Readlink(name)
 			if err != nil {
 				return "", refusal.Of(w.asked, err)
 			}
@@ -197,7 +217,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 
 // descend opens a directory.
 func (w *walk) descend(name string) error {
-	dir, err := openDir(w.parent(), name)
+	dir, err := OpenDir(w.Parent(), name)
 	if err != nil {
 		return refusal.Of(w.asked, err)
 	}
@@ -209,7 +229,7 @@ func (w *walk) descend(name string) error {
 
 // openDir opens the directory of a name that is no link. The comparison is made while it
 // is open, as the system gives the numbers of removed files to new ones.
-func openDir(parent *os.Root, name string) (*os.Root, error) {
+func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
 		return nil, err
@@ -230,19 +250,19 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 
 // enter reads the rules of the directory that was just opened.
 func (w *walk) enter() {
-	if len(w.rules) == 0 {
-		w.rules = rules.Sets{rules.ReadRoot(w.parent(), w.root.Path)}
+	if len(w.Rules) == 0 {
+		w.Rules = rules.Sets{rules.ReadRoot(w.Parent(), w.Root.Path)}
 		return
 	}
-	w.rules = append(w.rules, rules.Read(w.parent(), path.Join(w.names...)))
+	w.Rules = append(w.Rules, rules.Read(w.Parent(), path.Join(w.names...)))
 }
 
 // checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
 func (w *walk) checkAllowed() error {
-	if !w.scope.LeadsToRoot(w.real()) {
+	if !w.scope.LeadsToRoot(w.Real()) {
 		return refusal.Outside(w.asked)
 	}
-	if file, ok := w.rules.Forbids(w.rel); ok {
+	if file, ok := w.Rules.Forbids(w.Rel); ok {
 		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
 	}
 	return nil
@@ -252,22 +272,22 @@ func (w *walk) checkAllowed() error {
 func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if name == "." { // the last directory itself
 		var err error
-		if info, err = w.parent().Stat("."); err != nil {
+		if info, err = w.Parent().Stat("."); err != nil {
 			return refusal.Of(w.asked, err)
 		}
-		w.rel = path.Join(append([]string{"."}, w.names...)...)
+		w.Rel = path.Join(append([]string{"."}, w.names...)...)
 		if n := len(w.names); n > 0 {
 			name = w.names[n-1]
-			w.parent().Close()
+			w.Parent().Close()
 			w.chain = w.chain[:n]
-			w.rules = w.rules[:n]
+			w.Rules = w.Rules[:n]
 		}
 	}
-	w.name, w.info = name, info
+	w.Name, w.Info = name, info
 	if err := w.checkAllowed(); err != nil {
 		return err
 	}
-	if !w.scope.Permits(w.real()) {
+	if !w.scope.Permits(w.Real()) {
 		return refusal.Outside(w.asked)
 	}
 	return nil
