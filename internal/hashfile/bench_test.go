@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -32,7 +33,7 @@ func (discard) Close() error { return nil }
 
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
-	s := &Server{c: Config{TagWidth: 2}}
+	reader := contents.NewReader(DefaultMaxFile)
 	answers := texts.New()
 	client := answers.Writer(discard{io.Discard})
 	send := func(write func(io.Writer) error) {
@@ -44,7 +45,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			send(func(w io.Writer) error { return s.writeTagged(w, data, 1) })
+			send(func(w io.Writer) error { return reader.WriteTagged(w, data, 1, 2) })
 		}
 	})
 	b.Run("tags", func(b *testing.B) {

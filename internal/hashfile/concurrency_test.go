@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
@@ -354,7 +355,7 @@ func TestOverwriteStale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := contents{data: []byte("read\n"), info: info}
+	old := contents.Contents{Data: []byte("read\n"), Info: info}
 	s := &Server{}
 	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
 		write(t, d, "f", theirs)

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -72,12 +73,6 @@ func parseFileHash(text string) (evidence.Claim, error) {
 	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
 }
 
-// matches reports whether the bytes are those that a call claims.
-func (c contents) matches(claim evidence.Claim) bool {
-	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash},
-		Size: int64(len(c.data))}).Outcome == evidence.Match
-}
-
 func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
@@ -111,7 +106,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 		return nil, err
 	}
 	defer unlock()
-	now, err := s.readContents(p)
+	now, err := s.reader.Read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -140,30 +135,30 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 
 // applyEdit applies the operations to the file, or to the snapshot that they were made for.
 func (s *Server) applyEdit(
-	p *place.Place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments,
+	p *place.Place, claim evidence.Claim, now contents.Contents, ops []hashline.Operation, in editArguments,
 ) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
-	if now.matches(claim) {
-		collectGarbage(int64(len(now.data)))
-		r, err = hashline.Edit(now.data, ops, o)
+	if now.Matches(claim) {
+		contents.CollectGarbage(int64(len(now.Data)))
+		r, err = hashline.Edit(now.Data, ops, o)
 		if err != nil {
 			return nil, false, s.explain(p, now, ops, err)
 		}
 		return r, false, nil
 	}
-	if _, err := hashline.Parse(now.data); err != nil {
+	if _, err := hashline.Parse(now.Data); err != nil {
 		return nil, false, refusal.Of(p.Asked, err)
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
 		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
 	}
-	base, ok := s.snapshots.get(p.Root.Identity, claim.Want[0].String())
+	base, ok := s.reader.Recall(p, claim.Want[0])
 	if !ok {
 		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
 		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
 	}
-	r, err = hashline.Rebase(base, now.data, ops, o)
+	r, err = hashline.Rebase(base, now.Data, ops, o)
 	if err != nil {
 		return nil, true, s.explain(p, now, ops, err)
 	}
@@ -171,7 +166,7 @@ func (s *Server) applyEdit(
 }
 
 // explain returns the error of a refused edit with the lines that help to make it again.
-func (s *Server) explain(p *place.Place, now contents, ops []hashline.Operation, err error) error {
+func (s *Server) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
@@ -183,20 +178,20 @@ func (s *Server) explain(p *place.Place, now contents, ops []hashline.Operation,
 // staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
 func (s *Server) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
 	problem := refusal.Stale(p.Asked, why)
-	if now, err := s.readContents(p); err == nil {
+	if now, err := s.reader.Read(p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
 	return problem
 }
 
 // addFreshLines adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) addFreshLines(p *place.Place, out *refusal.Refusal, now contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
-	f, err := hashline.Parse(now.data)
+func (s *Server) addFreshLines(p *place.Place, out *refusal.Refusal, now contents.Contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
+	f, err := hashline.Parse(now.Data)
 	if err != nil {
 		return out
 	}
-	s.snapshots.add(keyOf(p), now.hash, now.data)
-	out.FileHash = now.hash.String()
+	s.reader.Remember(p, now.Hash, now.Data)
+	out.FileHash = now.Hash.String()
 	n := f.Lines()
 	out.TotalLines = &n
 	var ranges [][2]int
@@ -243,7 +238,7 @@ func (s *Server) editAnswer(p *place.Place, r *hashline.Result, hash digest.Dige
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(keyOf(p), hash, r.Bytes())
+		s.reader.Remember(p, hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -317,7 +312,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 		return nil, refusal.Of(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	s.snapshots.add(keyOf(p), hash, data)
+	s.reader.Remember(p, hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
 		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
@@ -325,7 +320,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 
 // rewriteFile replaces the whole content of a file that exists.
 func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) error {
-	now, err := s.readContents(p)
+	now, err := s.reader.Read(p)
 	if err != nil {
 		return err
 	}
@@ -337,10 +332,10 @@ func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) err
 	if err != nil {
 		return err
 	}
-	if !now.matches(claim) {
+	if !now.Matches(claim) {
 		return s.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
 	}
-	if string(now.data) == in.Content {
+	if string(now.Data) == in.Content {
 		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	}
 	if err := s.replaceFile(p, now, data); errors.Is(err, errReplaced) {

@@ -38,12 +38,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
@@ -76,12 +76,11 @@ type Config struct {
 
 // Server is one server for one client.
 type Server struct {
-	c         Config
-	roots     *roots.Source
-	snapshots *snapshots
-	texts     *texts.Texts
-	chunks    sync.Pool // of *[]byte
-	server    *mcp.Server
+	c      Config
+	roots  *roots.Source
+	reader *contents.Reader
+	texts  *texts.Texts
+	server *mcp.Server
 }
 
 // New makes a server. The allowed directories have to be there.
@@ -102,7 +101,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, snapshots: &snapshots{}, texts: texts.New()}
+	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile), texts: texts.New()}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: instructions,

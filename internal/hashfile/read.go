@@ -1,11 +1,9 @@
 package hashfile
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -54,7 +52,7 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 		return nil, err
 	}
 	defer p.Close()
-	hash, err := s.surveyFile(p, survey)
+	hash, err := s.reader.Survey(p, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -82,95 +80,11 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 	}
 	header += "]\n"
 	if len(kept) > texts.Large {
-		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) },
+		return &answer{text: header, write: func(w io.Writer) error { return s.reader.WriteTagged(w, kept, survey.First, s.c.TagWidth) },
 			structure: facts}, nil
 	}
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)),
 		structure: facts}, nil
-}
-
-// writeTagged writes text as tagged lines, numbered from first, in pieces of about largeText bytes; the
-// next piece is made while one is written.
-func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
-	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
-	for range cap(free) {
-		free <- s.chunk()
-	}
-	go func() {
-		defer close(pieces)
-		for len(text) > 0 {
-			n := len(text) // whole lines
-			if n > texts.Large {
-				n = bytes.LastIndexByte(text[:texts.Large], '\n') + 1
-				if n == 0 {
-					if n = bytes.IndexByte(text, '\n') + 1; n == 0 {
-						n = len(text)
-					}
-				}
-			}
-			buf, ok := <-free
-			if !ok {
-				return // nobody reads any more
-			}
-			pieces <- hashline.AppendLines(buf[:0], text[:n], first, s.c.TagWidth)
-			first += bytes.Count(text[:n], []byte{'\n'})
-			text = text[n:]
-		}
-	}()
-	var err error
-	for piece := range pieces {
-		if err != nil {
-			continue
-		}
-		if _, err = w.Write(piece); err != nil {
-			close(free)
-			continue
-		}
-		free <- piece
-	}
-	if err == nil {
-		for range cap(free) {
-			s.release(<-free)
-		}
-	}
-	return err
-}
-
-// surveyFile reads a file once, from beginning to end, and keeps it as a snapshot if it is
-// not too large for one.
-func (s *Server) surveyFile(p *place.Place, survey *hashline.Survey) (digest.Digest, error) {
-	f, info, err := p.Open(os.O_RDONLY)
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	defer f.Close()
-	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
-		data, hash, err := s.readAndHash(p, f, info)
-		if err != nil {
-			return digest.Digest{}, err
-		}
-		if err := survey.WriteAll(data); err != nil {
-			return digest.Digest{}, refusal.Of(p.Asked, err)
-		}
-		s.snapshots.add(keyOf(p), hash, data)
-		return hash, nil
-	}
-	if info.Size() > s.c.MaxFile {
-		return digest.Digest{}, refusal.TooLarge(p.Asked, info.Size(), s.c.MaxFile)
-	}
-	hasher := digest.NewHasher()
-	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1),
-		make([]byte, digest.BufferSize))
-	if err == nil && n > s.c.MaxFile {
-		err = refusal.TooLarge(p.Asked, n, s.c.MaxFile)
-	}
-	if err == nil {
-		err = survey.Close()
-	}
-	if err != nil {
-		return digest.Digest{}, refusal.Of(p.Asked, err)
-	}
-	return hasher.Digest(digest.SHA256), nil
 }
 
 type readMultipleArguments struct {

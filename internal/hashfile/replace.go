@@ -1,13 +1,11 @@
 package hashfile
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -83,7 +82,7 @@ func tempName(name string) string {
 
 // replaceFile makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
-func (s *Server) replaceFile(p *place.Place, old contents, data []byte) error {
+func (s *Server) replaceFile(p *place.Place, old contents.Contents, data []byte) error {
 	if err := p.CheckUnmoved(); err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (s *Server) replaceFile(p *place.Place, old contents, data []byte) error {
 		return err
 	}
 	defer from.Close()
-	if !os.SameFile(old.info, opened) {
+	if !os.SameFile(old.Info, opened) {
 		return errReplaced
 	}
 	if n := countLinks(from); n > 1 {
@@ -103,7 +102,7 @@ func (s *Server) replaceFile(p *place.Place, old contents, data []byte) error {
 		return s.overwriteFile(p, old, data)
 	}
 	temp := tempName(p.Name)
-	mine, err := writeTemp(p.Parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.info) })
+	mine, err := writeTemp(p.Parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.Info) })
 	if err != nil {
 		return err
 	}
@@ -174,16 +173,16 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 
 // overwriteFile writes into the file itself, so that all its names show the new bytes. A crash
 // may leave a mixture.
-func (s *Server) overwriteFile(p *place.Place, old contents, data []byte) error {
+func (s *Server) overwriteFile(p *place.Place, old contents.Contents, data []byte) error {
 	f, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if !os.SameFile(old.info, opened) {
+	if !os.SameFile(old.Info, opened) {
 		return errReplaced
 	}
-	if same, err := hasBytes(f, old.data, make([]byte, chunkSize)); err != nil || !same {
+	if same, err := old.IsIn(f); err != nil || !same {
 		return errors.Join(err, errReplaced)
 	}
 	write := func(data []byte) error {
@@ -193,26 +192,26 @@ func (s *Server) overwriteFile(p *place.Place, old contents, data []byte) error 
 		return errors.Join(f.Truncate(int64(len(data))), f.Sync())
 	}
 	if err := write(data); err != nil {
-		return errors.Join(err, write(old.data)) // a full disk: the old bytes have room
+		return errors.Join(err, write(old.Data)) // a full disk: the old bytes have room
 	}
 	return nil
 }
 
 // isUnchanged reports whether a name stands for the file that was read, and the file has the same bytes.
-func isUnchanged(dir *os.Root, name string, old contents) bool {
-	p := place.In(dir, name, old.info)
+func isUnchanged(dir *os.Root, name string, old contents.Contents) bool {
+	p := place.In(dir, name, old.Info)
 	f, opened, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	same, err := hasBytes(f, old.data, make([]byte, chunkSize))
-	return err == nil && same && os.SameFile(opened, old.info)
+	same, err := old.IsIn(f)
+	return err == nil && same && os.SameFile(opened, old.Info)
 }
 
 // swapUnguarded is swap where two names cannot be exchanged: between the last look at the
 // old file and the renaming lies a moment in which somebody else's bytes are lost.
-func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
+func swapUnguarded(dir *os.Root, temp, name string, old contents.Contents) error {
 	if !isUnchanged(dir, name, old) {
 		dir.Remove(temp)
 		return errReplaced
@@ -234,23 +233,6 @@ func checkVacant(p *place.Place) error {
 		return err
 	}
 	return nil
-}
-
-// hasBytes reports whether a file, read from its position into buf, has exactly these bytes.
-func hasBytes(f io.Reader, want, buf []byte) (bool, error) {
-	for {
-		n, err := f.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 }
 
 // syncDir brings the names in a directory to the disk.

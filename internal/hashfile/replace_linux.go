@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -80,7 +81,7 @@ func readAttribute(fd int, name string) ([]byte, error) {
 // still the file that was read, with its bytes. The two names are exchanged in
 // one step, and what was displaced is looked at afterwards: if it is something else, it
 // gets its name back. On an error the new file is gone.
-func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
+func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents) error {
 	d, err := dir.Open(".")
 	if err != nil {
 		dir.Remove(temp)

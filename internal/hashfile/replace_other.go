@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -22,7 +23,7 @@ func copyMetadata(_, f *os.File, info fs.FileInfo) error {
 }
 
 // swap gives temp the name of the old file. Two files cannot be exchanged here.
-func swap(dir *os.Root, temp, name string, _ *os.File, old contents) error {
+func swap(dir *os.Root, temp, name string, _ *os.File, old contents.Contents) error {
 	return swapUnguarded(dir, temp, name, old)
 }
 

@@ -163,14 +163,14 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 }
 
 func (q *search) searchFile(p *place.Place) error {
-	now, err := q.s.readContents(p)
+	now, err := q.s.reader.Read(p)
 	if err != nil {
 		return err
 	}
-	if !q.re.Match(now.data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
+	if !q.re.Match(now.Data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
 		return nil
 	}
-	f, err := hashline.Parse(now.data)
+	f, err := hashline.Parse(now.Data)
 	if err != nil {
 		return refusal.Of(p.Asked, err)
 	}
@@ -184,8 +184,8 @@ func (q *search) searchFile(p *place.Place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	q.s.snapshots.add(keyOf(p), now.hash, now.data)
-	out := fileHits{Path: p.Real(), FileHash: now.hash.String(), Lines: []string{}}
+	q.s.reader.Remember(p, now.Hash, now.Data)
+	out := fileHits{Path: p.Real(), FileHash: now.Hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {
 		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {

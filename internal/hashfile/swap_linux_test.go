@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"golang.org/x/sys/unix"
 )
 
@@ -112,7 +113,7 @@ func TestSwapGivesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := describe(path)
-			if err := swap(r, ".temp", "f", mine, contents{data: []byte("old\n"), info: info}); err == nil {
+			if err := swap(r, ".temp", "f", mine, contents.Contents{Data: []byte("old\n"), Info: info}); err == nil {
 				t.Error("the edit is made")
 			}
 			if after := describe(path); after != before {

@@ -485,3 +485,17 @@ func TestTagWidth(t *testing.T) {
 		t.Error("5 digits are accepted")
 	}
 }
+
+// TestSameSize sees each change of a file whose size stays, and of one that grows and
+// shrinks, however well its last state is known.
+func TestSameSize(t *testing.T) {
+	d := dir(t)
+	p := serve(t, d)
+	body := strings.Repeat("a line that stays as it is\n", 20_000)
+	for _, text := range []string{"one\n" + body, "two\n" + body, body + "one\n", body + "two\n", body, body + "x", "", "x"} {
+		path := write(t, d, "f", text)
+		if got := p.call("read_text_file", arguments{"path": path, "max_bytes": 1 << 20}).ok(); got.hash() != sum([]byte(text)).String() {
+			t.Errorf("the hash of %.10q... is %s", text, got.hash())
+		}
+	}
+}

@@ -1,10 +1,11 @@
-package hashfile
+package contents
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -99,9 +100,9 @@ func TestSnapshotsForget(t *testing.T) {
 // TestSnapshotsAgain forgets a state that the file had twice only with the second one.
 func TestSnapshotsAgain(t *testing.T) {
 	s := new(snapshots)
-	add := func(text string) { s.add(snapshotKey{path: "f"}, sum([]byte(text)), []byte(text)) }
+	add := func(text string) { s.add(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)), []byte(text)) }
 	known := func(text string) bool {
-		data, ok := s.get(nil, sum([]byte(text)).String())
+		data, ok := s.get(nil, digest.FromBytes([]byte(text)).String())
 		return ok && string(data) == text
 	}
 	for _, text := range []string{"one", "two", "one", "three", "one"} {
@@ -125,25 +126,14 @@ func TestSnapshotsAgain(t *testing.T) {
 	}
 }
 
-// TestSameSize sees each change of a file whose size stays, and of one that grows and
-// shrinks, however well its last state is known.
-func TestSameSize(t *testing.T) {
-	d := dir(t)
-	p := serve(t, d)
-	body := strings.Repeat("a line that stays as it is\n", 20_000)
-	for _, text := range []string{"one\n" + body, "two\n" + body, body + "one\n", body + "two\n", body, body + "x", "", "x"} {
-		path := write(t, d, "f", text)
-		if got := p.call("read_text_file", arguments{"path": path, "max_bytes": 1 << 20}).ok(); got.hash() != sum([]byte(text)).String() {
-			t.Errorf("the hash of %.10q... is %s", text, got.hash())
-		}
-	}
-}
-
 // TestGrows reads a file that grew, or shrank, after its size was looked at: all of it, and
 // no more than is allowed.
 func TestGrows(t *testing.T) {
-	d := dir(t)
-	path := write(t, d, "f", "1234567890")
+	d := t.TempDir()
+	path := filepath.Join(d, "f")
+	if err := os.WriteFile(path, []byte("1234567890"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -154,17 +144,19 @@ func TestGrows(t *testing.T) {
 		fine  bool
 	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
-			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
+			r := NewReader(test.limit)
 			p := &place.Place{Asked: "f", Root: &roots.Root{Path: d}, Rel: "f"}
-			s.snapshots.add(keyOf(p), sum([]byte(known)), []byte(known))
-			write(t, d, "f", test.text)
+			r.Remember(p, digest.FromBytes([]byte(known)), []byte(known))
+			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, hash, err := s.readAndHash(p, f, info)
+			data, hash, err := r.readAndHash(p, f, info)
 			f.Close()
-			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || refusal.Of("f", err).Code != hashline.TooLarge) {
+			if test.fine && (err != nil || string(data) != test.text || hash.String() != digest.FromBytes(data).String()) || !test.fine && (err == nil || refusal.Of("f", err).Code != hashline.TooLarge) {
 				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
 			}
 		}
