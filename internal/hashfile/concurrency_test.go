@@ -21,9 +21,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // process is a server as a process, spoken to by hand.
@@ -337,37 +334,6 @@ func TestKept(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	tidy(t, d)
-}
-
-// TestOverwriteStale writes in place only what was read.
-func TestOverwriteStale(t *testing.T) {
-	d := dir(t)
-	path := write(t, d, "f", "read\n")
-	source, err := roots.NewSource([]string{d}, time.Second)
-	must(t, err)
-	defer source.Close()
-	sc := source.Configured()
-	defer sc.Close()
-	p, err := place.Resolve(sc, path)
-	must(t, err)
-	defer p.Close()
-	info, err := p.Parent().Lstat("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := contents.Contents{Data: []byte("read\n"), Info: info}
-	s := &Server{}
-	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
-		write(t, d, "f", theirs)
-		if err := s.overwriteFile(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
-			t.Errorf("%q: %v, and now %q", theirs, err, content(t, path))
-		}
-	}
-	write(t, d, "g", "read\n") // of the same content, but another file
-	os.Rename(filepath.Join(d, "g"), path)
-	if err := s.overwriteFile(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
-		t.Errorf("%v, and now %q", err, content(t, path))
-	}
 }
 
 // TestNotWritable edits a file that the server's user may not write, in a directory that it

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -101,7 +102,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
-	unlock, err := s.lock(ctx, p)
+	unlock, err := s.writer.Lock(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +125,8 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 		if err := ctx.Err(); err != nil {
 			return nil, refusal.Of(in.Path, err)
 		}
-		if err := s.replaceFile(p, now, result.Bytes()); errors.Is(err, errReplaced) {
-			return nil, s.staleNow(p, ops, errReplaced.Error())
+		if err := s.writer.Replace(p, now, result.Bytes()); errors.Is(err, disk.ErrReplaced) {
+			return nil, s.staleNow(p, ops, disk.ErrReplaced.Error())
 		} else if err != nil {
 			return nil, refusal.Of(in.Path, err)
 		}
@@ -290,7 +291,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	if len(p.Missing) > 0 {
 		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it", refusal.Show(in.Path))
 	}
-	unlock, err := s.lock(ctx, p)
+	unlock, err := s.writer.Lock(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 		if in.FileHash != "" {
 			return nil, refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
 		}
-		err = createFile(p, data)
+		err = s.writer.Create(p, data)
 	} else {
 		err = s.rewriteFile(p, in, data)
 	}
@@ -338,8 +339,8 @@ func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) err
 	if string(now.Data) == in.Content {
 		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	}
-	if err := s.replaceFile(p, now, data); errors.Is(err, errReplaced) {
-		return s.staleNow(p, nil, errReplaced.Error())
+	if err := s.writer.Replace(p, now, data); errors.Is(err, disk.ErrReplaced) {
+		return s.staleNow(p, nil, disk.ErrReplaced.Error())
 	} else if err != nil {
 		return err
 	}

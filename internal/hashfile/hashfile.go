@@ -44,6 +44,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
@@ -78,6 +79,7 @@ type Config struct {
 type Server struct {
 	c      Config
 	roots  *roots.Source
+	writer *disk.Writer
 	reader *contents.Reader
 	texts  *texts.Texts
 	server *mcp.Server
@@ -101,7 +103,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile), texts: texts.New()}
+	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile), writer: disk.NewWriter(c.Locks, c.HardLinks), texts: texts.New()}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: instructions,

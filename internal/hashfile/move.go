@@ -2,16 +2,12 @@ package hashfile
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -37,41 +33,14 @@ func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathAr
 		return nil, err
 	}
 	if names.IsGitPart(p.Name) {
-		unlock, err := s.lock(ctx, p)
+		unlock, err := s.writer.Lock(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		defer unlock()
 	}
-	if err := p.CheckUnmoved(); err != nil {
+	if err := s.writer.MakeDirectories(p); err != nil {
 		return nil, err
-	}
-	dir, closeAll := p.Parent(), []func() error{}
-	defer func() {
-		for _, f := range closeAll {
-			f()
-		}
-	}()
-	for _, name := range append([]string{p.Name}, p.Missing...) {
-		if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, refusal.Of(in.Path, err)
-		}
-		info, err := dir.Lstat(name)
-		if err != nil {
-			return nil, refusal.Of(in.Path, err)
-		}
-		if !info.IsDir() {
-			return nil, refusal.New(refusal.Exists, "%s: something else was made there meanwhile", refusal.Show(in.Path))
-		}
-		sub, err := place.OpenDir(dir, name)
-		if err != nil {
-			return nil, refusal.Of(in.Path, err)
-		}
-		closeAll = append(closeAll, sub.Close)
-		if err := syncDir(dir); err != nil {
-			return nil, refusal.Of(in.Path, err)
-		}
-		dir = sub
 	}
 	return &answer{text: "created " + refusal.Show(in.Path) + "\n",
 		structure: map[string]any{"path": p.Real(), "created": true}}, nil
@@ -118,7 +87,7 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
 		return nil, refusal.New(hashline.Invalid, "%s lies in %s", refusal.Show(in.Destination), refusal.Show(in.Source))
 	}
-	unlock, err := s.lock(ctx, from, to)
+	unlock, err := s.writer.Lock(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -128,55 +97,11 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 			return nil, err
 		}
 	}
-	for _, p := range []*place.Place{from, to} {
-		if err := p.CheckUnmoved(); err != nil {
-			return nil, err
-		}
-	}
-	if from.Root == to.Root {
-		err = moveSame(from, to)
-	} else {
-		err = s.copyAcross(from, to)
-	}
-	if err != nil {
-		return nil, refusal.Of(in.Destination, err)
-	}
-	if err := errors.Join(syncDir(to.Parent()), syncDir(from.Parent())); err != nil {
+	if err := s.writer.Move(from, to); err != nil {
 		return nil, refusal.Of(in.Destination, err)
 	}
 	return &answer{text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination)),
 		structure: map[string]any{"source": from.Real(), "destination": to.Real()}}, nil
-}
-
-// moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if
-// something else was moved in its place, that is moved back.
-func moveSame(from, to *place.Place) error {
-	var held fs.FileInfo
-	if from.Info.IsDir() {
-		dir, _, err := from.OpenDirectory()
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		if held, err = dir.Stat("."); err != nil {
-			return err
-		}
-	} else {
-		f, info, err := from.Open(os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		held = info
-	}
-	if err := renameNew(from, to); err != nil {
-		return err
-	}
-	if now, err := to.Parent().Lstat(to.Name); err == nil && os.SameFile(now, held) {
-		return nil
-	}
-	return errors.Join(refusal.New(refusal.IO, "%s was replaced while it was moved; try again", refusal.Show(from.Asked)),
-		renameNew(to, from))
 }
 
 // checkMovable refuses a directory that holds something which rules forbid or protect, where it is or
@@ -221,91 +146,4 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place.Place) error 
 		}
 		return check(rel, info, sets)
 	})
-}
-
-// copyAcross moves a file to another allowed directory, which may be another file system:
-// copy, verify, delete. Directories are not moved so.
-func (s *Server) copyAcross(from, to *place.Place) error {
-	if from.Info.IsDir() {
-		return refusal.New(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another",
-			refusal.Show(from.Asked))
-	}
-	f, info, err := from.Open(os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if countLinks(f) > 1 && !s.c.HardLinks {
-		return refusal.New(refusal.HardLink, "%s has several names (hard links); the server moves such files only with --hard-links",
-			refusal.Show(from.Asked))
-	}
-	temp := to.Sibling(tempName(to.Name))
-	hasher := digest.NewHasher()
-	written, err := writeTemp(to.Parent(), temp.Name, nil, func(out *os.File) error {
-		if _, err := io.Copy(io.MultiWriter(out, hasher), f); err != nil {
-			return err
-		}
-		return copyMetadata(f, out, info)
-	})
-	if err != nil {
-		return err
-	}
-	defer written.Close()
-	if temp.Info, err = written.Stat(); err != nil {
-		return err
-	}
-	if err := verifyCopy(temp, hasher.Digest(digest.SHA256)); err != nil {
-		to.Parent().Remove(temp.Name)
-		return err
-	}
-	if err := renameNew(temp, to); err != nil {
-		to.Parent().Remove(temp.Name)
-		return err
-	}
-	if err := syncDir(to.Parent()); err != nil {
-		return err
-	}
-	return removeVerified(from, hasher.Digest(digest.SHA256))
-}
-
-// removeVerified removes a file that has been copied, if its digest is still want. It renames the file
-// first, so that the file that is removed is the one that was read, and a file that somebody else puts
-// under the old name meanwhile stays. After an error both files exist.
-func removeVerified(from *place.Place, want digest.Digest) error {
-	taken := from.Sibling(tempName(from.Name))
-	if err := renameNew(from, taken); err != nil {
-		return err
-	}
-	var err error
-	if taken.Info, err = taken.Parent().Lstat(taken.Name); err == nil {
-		err = verifyCopy(taken, want)
-	}
-	if err == nil {
-		return taken.Parent().Remove(taken.Name)
-	}
-	if back := renameNew(taken, from); back != nil {
-		return refusal.New(hashline.Stale,
-			"%s was changed while it was moved; both files are there now, and what was changed is called %s",
-			refusal.Show(from.Asked), refusal.Show(taken.Name))
-	}
-	return err
-}
-
-// verifyCopy reads a file again and fails if its digest is not want.
-func verifyCopy(p *place.Place, want digest.Digest) error {
-	f, _, err := p.Open(os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got, size, err := digest.FromReader(f)
-	if err != nil {
-		return err
-	}
-	e := evidence.Compare(evidence.Claim{Subject: p.Asked, Scheme: evidence.File, Want: []digest.Digest{want}},
-		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
-	if e.Outcome != evidence.Match {
-		return refusal.New(hashline.Stale, "%s was changed while it was moved; both files are there now", refusal.Show(p.Asked))
-	}
-	return nil
 }

@@ -253,7 +253,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			for what, err := range map[string]error{"replaced": s.replaceFile(f, old, []byte("new\n")), "created": createFile(n, []byte("new\n"))} {
+			for what, err := range map[string]error{"replaced": s.writer.Replace(f, old, []byte("new\n")), "created": s.writer.Create(n, []byte("new\n"))} {
 				var p *refusal.Refusal
 				if !errors.As(err, &p) || p.Code != refusal.IO {
 					t.Errorf("%s, %s after it was moved: %v", moved, what, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hashfile
+package disk
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hashfile
+package disk
 
 import (
 	"fmt"

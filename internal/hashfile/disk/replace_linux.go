@@ -1,4 +1,4 @@
-package hashfile
+package disk
 
 import (
 	"bytes"
@@ -95,7 +95,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents)
 		return swapUnguarded(dir, temp, name, old) // the file system cannot
 	case errors.Is(err, unix.ENOENT):
 		dir.Remove(temp)
-		return errReplaced // removed, or moved away
+		return ErrReplaced // removed, or moved away
 	case err != nil:
 		dir.Remove(temp)
 		return err
@@ -115,21 +115,21 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents)
 	for {
 		theirs, err := dir.OpenFile(temp, os.O_RDONLY|beneath.NoWait, 0)
 		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
-			return errors.Join(errReplaced, exchange(), dir.Remove(temp))
+			return errors.Join(ErrReplaced, exchange(), dir.Remove(temp))
 		}
 		if err := exchange(); err != nil {
 			theirs.Close()
 			if errors.Is(err, unix.ENOENT) { // the name is gone
-				return errors.Join(errReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
+				return errors.Join(ErrReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
 			}
-			return fmt.Errorf("%w, and is now called %s: %w", errReplaced, refusal.Show(temp), err)
+			return fmt.Errorf("%w, and is now called %s: %w", ErrReplaced, refusal.Show(temp), err)
 		}
 		was, err := put.Stat()
 		now, err2 := dir.Lstat(temp)
 		if err == nil && err2 == nil && os.SameFile(now, was) {
 			theirs.Close()
 			dir.Remove(temp)
-			return errReplaced
+			return ErrReplaced
 		}
 		if put != mine {
 			put.Close()

@@ -1,4 +1,4 @@
-package hashfile
+package disk
 
 import (
 	"os"

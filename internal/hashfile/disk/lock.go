@@ -1,0 +1,65 @@
+package disk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// lockTime is how long a call waits for others that write the same file.
+const lockTime = 30 * time.Second
+
+// Lock takes the locks of places, which exclude other calls, in this server and in other servers of the user.
+// The locks of all paths are 256 files, so that their number is bounded. A name that could be part of
+// a repository takes the lock of its directory too and is checked again under it: otherwise calls at
+// the same time could make one part each, and together a repository.
+func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
+	var slots []string
+	add := func(path string) {
+		h := sha256.Sum256([]byte(path))
+		slots = append(slots, hex.EncodeToString(h[:1]))
+	}
+	for _, p := range places {
+		add(p.Real())
+		if names.IsGitPart(p.Name) {
+			add(p.Directory())
+		}
+	}
+	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
+	slots = slices.Compact(slots)
+	if err := os.MkdirAll(w.locks, 0o700); err != nil {
+		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s", refusal.Show(refusal.Cause(err).Error()))
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	var held []func()
+	release := func() {
+		for _, u := range held {
+			u()
+		}
+	}
+	for _, slot := range slots {
+		u, err := durable.Lock(ctx, filepath.Join(w.locks, slot), "a file that is edited")
+		if err != nil {
+			release()
+			return nil, refusal.New(refusal.IO, "another edit of the file does not end: %s; try again", refusal.Show(err.Error()))
+		}
+		held = append(held, u)
+	}
+	for _, p := range places {
+		if err := p.CheckMakesNoRepository(); err != nil {
+			release()
+			return nil, err
+		}
+	}
+	return release, nil
+}
