@@ -114,12 +114,15 @@ func BenchmarkRead(b *testing.B) {
 					}
 				}
 			}
-			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+				`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
 			fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":%q,"max_bytes":100000000}}}`, path))
+				ask(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file",`+
+						`"arguments":{"path":%q,"max_bytes":100000000}}}`, path))
 			}
 			toServer.Close()
 		})

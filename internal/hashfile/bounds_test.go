@@ -33,7 +33,8 @@ func TestRefusedMoves(t *testing.T) {
 	for _, there := range []string{d + "/f", d + "/linked", d + "/linked2", d + "/plain/deep/y"} {
 		content(t, there)
 	}
-	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain", d + "/target/fixed"} {
+	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain",
+		d + "/target/fixed"} {
 		if _, err := os.Lstat(gone); err == nil {
 			t.Errorf("%s is there", gone)
 		}

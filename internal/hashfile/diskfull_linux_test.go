@@ -53,7 +53,8 @@ func TestDiskFull(t *testing.T) {
 	long := strings.Repeat("y\n", 100<<10)
 	for _, name := range []string{"f", "linked"} {
 		name = filepath.Join(d, name)
-		r := p.call("edit_text_file", arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, long))}).refused("io")
+		r := p.call("edit_text_file",
+			arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, long))}).refused("io")
 		if !strings.Contains(r.Text, "no space left") {
 			t.Error(r.Text)
 		}
@@ -66,5 +67,6 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%v", left)
 	}
 	os.Remove(filepath.Join(d, "fill"))
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, "room"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, "room"))}).ok()
 }

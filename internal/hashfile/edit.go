@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -35,14 +33,6 @@ type editArguments struct {
 	OnStale    string      `json:"on_stale,omitempty" jsonschema:"if the file has changed since: reject (default), or rebase, which merges if the changes do not meet"`
 }
 
-// Bounds of an edit's answer.
-const (
-	editContext = 3         // lines around each edit, and in the diff
-	maxDiff     = 64 << 10  // bytes
-	maxFresh    = 200       // lines
-	freshBytes  = 128 << 10 // of them
-)
-
 type relocated struct {
 	Operation int    `json:"operation"` // by index from 0
 	Anchor    string `json:"anchor"`
@@ -61,19 +51,6 @@ type editResult struct {
 	Lines         []string      `json:"lines"`
 }
 
-// parseFileHash parses the file_hash of a call as a claim about the file.
-func parseFileHash(text string) (evidence.Claim, error) {
-	if text == "" {
-		return evidence.Claim{}, refusal.New(hashline.Invalid, "file_hash is missing; take it from reading the file")
-	}
-	d, err := digest.Parse(text)
-	if err != nil || d.Algorithm() != digest.SHA256 {
-		return evidence.Claim{}, refusal.New(hashline.Invalid,
-			"file_hash %s is not sha256: and 64 hex digits; take it from reading the file", refusal.Show(text))
-	}
-	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
-}
-
 func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
@@ -85,8 +62,8 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 	var ops []hashline.Operation
 	for i, o := range in.Operations {
 		if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-			return nil, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, refusal.Show(o.Op),
-				refusal.Show(o.OpType))
+			return nil, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s",
+				i+1, refusal.Show(o.Op), refusal.Show(o.OpType))
 		}
 		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
 			Content: o.Content})
@@ -134,7 +111,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 	return s.editAnswer(p, result, <-hash, in, rebased), nil
 }
 
-// applyEdit applies the operations to the file, or to the snapshot that they were made for.
+// applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
 func (s *Server) applyEdit(
 	p *place.Place, claim evidence.Claim, now contents.Contents, ops []hashline.Operation, in editArguments,
 ) (r *hashline.Result, rebased bool, err error) {
@@ -166,73 +143,20 @@ func (s *Server) applyEdit(
 	return r, true, nil
 }
 
-// explain returns the error of a refused edit with the lines that help to make it again.
+// explain returns the error of a refused edit with the lines that help to repeat it.
 func (s *Server) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
-		return s.addFreshLines(p, problem, now, ops, problem.Candidates...)
-	}
-	return problem
-}
-
-// staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
-func (s *Server) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
-	problem := refusal.Stale(p.Asked, why)
-	if now, err := s.reader.Read(p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
 	return problem
 }
 
-// addFreshLines adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) addFreshLines(p *place.Place, out *refusal.Refusal, now contents.Contents, ops []hashline.Operation, more ...int) *refusal.Refusal {
-	f, err := hashline.Parse(now.Data)
-	if err != nil {
-		return out
-	}
-	s.reader.Remember(p, now.Hash, now.Data)
-	out.FileHash = now.Hash.String()
-	n := f.Lines()
-	out.TotalLines = &n
-	var ranges [][2]int
-	for _, o := range ops {
-		for _, anchor := range []string{o.Anchor, o.EndAnchor} {
-			var line int
-			if _, err := fmt.Sscanf(anchor, "%d:", &line); err == nil {
-				ranges = append(ranges, [2]int{min(line, n) - editContext, min(line, n) + editContext})
-			}
-		}
-	}
-	for _, line := range more {
-		ranges = append(ranges, [2]int{line, line})
-	}
-	out.Lines = s.tagLines(f, ranges)
-	return out
-}
-
-// tagLines returns the tagged lines of ranges, each line once and in order, up to the bounds of an
-// answer.
-func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
-	wanted := map[int]bool{}
-	for _, r := range ranges {
-		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && len(wanted) < maxFresh; n++ {
-			wanted[n] = true
-		}
-	}
-	lines, size := []string{}, 0
-	for _, n := range slices.Sorted(maps.Keys(wanted)) {
-		line := string(f.AppendLines(nil, n, n, s.c.TagWidth))
-		if size += len(line); size > freshBytes {
-			break
-		}
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
-	}
-	return lines
-}
-
-// editAnswer is the answer to an edit.
-func (s *Server) editAnswer(p *place.Place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+// editAnswer returns the answer to an edit.
+func (s *Server) editAnswer(
+	p *place.Place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool,
+) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
@@ -252,7 +176,9 @@ func (s *Server) editAnswer(p *place.Place, r *hashline.Result, hash digest.Dige
 	}
 	for _, m := range r.Relocated {
 		out.Relocated = append(out.Relocated, relocated{m.Operation, m.Anchor, m.Line})
-		fmt.Fprintf(&text, "[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n", m.Operation+1, m.Anchor, m.Line)
+		fmt.Fprintf(&text,
+			"[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n",
+			m.Operation+1, m.Anchor, m.Line)
 	}
 	var ranges [][2]int
 	for _, h := range r.Hunks {
@@ -265,84 +191,4 @@ func (s *Server) editAnswer(p *place.Place, r *hashline.Result, hash digest.Dige
 		}
 	}
 	return &answer{text: text.String(), structure: out}
-}
-
-type writeArguments struct {
-	Path     string `json:"path" jsonschema:"file to write"`
-	Content  string `json:"content" jsonschema:"the whole content, byte for byte"`
-	FileHash string `json:"file_hash,omitempty" jsonschema:"of the file as it was read; required if it exists"`
-}
-
-func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*answer, error) {
-	if int64(len(in.Content)) > s.c.MaxFile {
-		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), s.c.MaxFile)
-	}
-	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
-		return nil, refusal.Of(in.Path, err)
-	}
-	p, err := place.Resolve(sc, in.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	if err := p.CheckWritable(); err != nil {
-		return nil, err
-	}
-	if len(p.Missing) > 0 {
-		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it", refusal.Show(in.Path))
-	}
-	unlock, err := s.writer.Lock(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	data := []byte(in.Content)
-	if p.Info == nil {
-		if in.FileHash != "" {
-			return nil, refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
-		}
-		err = s.writer.Create(p, data)
-	} else {
-		err = s.rewriteFile(p, in, data)
-	}
-	if err != nil {
-		return nil, refusal.Of(in.Path, err)
-	}
-	survey := &hashline.Survey{MaxLines: 1}
-	if _, err := survey.Write(data); err != nil {
-		return nil, refusal.Of(in.Path, err)
-	}
-	hash := digest.FromBytes(data)
-	s.reader.Remember(p, hash, data)
-	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
-		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
-	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
-}
-
-// rewriteFile replaces the whole content of a file that exists.
-func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) error {
-	now, err := s.reader.Read(p)
-	if err != nil {
-		return err
-	}
-	if in.FileHash == "" {
-		return refusal.New(refusal.Exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file",
-			refusal.Show(in.Path))
-	}
-	claim, err := parseFileHash(in.FileHash)
-	if err != nil {
-		return err
-	}
-	if !now.Matches(claim) {
-		return s.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
-	}
-	if string(now.Data) == in.Content {
-		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
-	}
-	if err := s.writer.Replace(p, now, data); errors.Is(err, disk.ErrReplaced) {
-		return s.staleNow(p, nil, disk.ErrReplaced.Error())
-	} else if err != nil {
-		return err
-	}
-	return nil
 }

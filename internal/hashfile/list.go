@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -20,12 +21,14 @@ const (
 	maxEntries = 10_000 // of one answer
 )
 
+// entry is the structure of an entry of a directory.
 type entry struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // file, directory, link or other
 	Size *int64 `json:"size,omitempty"`
 }
 
+// entryOf describes an entry of an open directory.
 func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	out := entry{Name: e.Name(), Type: "other"}
 	switch {
@@ -80,7 +83,7 @@ func (s *Server) listDirectory(_ context.Context, sc *roots.Scope, in pathArgume
 	return &answer{text: text.String(), structure: structure}, nil
 }
 
-// errEnough ends a walk.
+// errEnough ends a walk when the answer is full.
 var errEnough = errors.New("enough")
 
 func (s *Server) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
@@ -163,4 +166,36 @@ func (s *Server) listAllowedDirectories(_ context.Context, sc *roots.Scope, _ no
 		text.WriteString(refusal.Show(dir) + "\n")
 	}
 	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
+}
+
+// createDirectory creates a directory and those above it. A directory whose name could make a repository of another is
+// created under the lock of that directory: see disk.Writer.Lock.
+func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := place.Resolve(sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if p.Info != nil {
+		if !p.Info.IsDir() {
+			return nil, refusal.New(refusal.Exists, "%s is %s", refusal.Show(in.Path), place.Kind(p.Info.Mode()))
+		}
+		return &answer{text: refusal.Show(in.Path) + " exists already\n",
+			structure: map[string]any{"path": p.Real(), "created": false}}, nil
+	}
+	if err := p.CheckWritable(); err != nil {
+		return nil, err
+	}
+	if names.IsGitPart(p.Name) {
+		unlock, err := s.writer.Lock(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	if err := s.writer.MakeDirectories(p); err != nil {
+		return nil, err
+	}
+	return &answer{text: "created " + refusal.Show(in.Path) + "\n",
+		structure: map[string]any{"path": p.Real(), "created": true}}, nil
 }

@@ -16,36 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
-	p, err := place.Resolve(sc, in.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	if p.Info != nil {
-		if !p.Info.IsDir() {
-			return nil, refusal.New(refusal.Exists, "%s is %s", refusal.Show(in.Path), place.Kind(p.Info.Mode()))
-		}
-		return &answer{text: refusal.Show(in.Path) + " exists already\n",
-			structure: map[string]any{"path": p.Real(), "created": false}}, nil
-	}
-	if err := p.CheckWritable(); err != nil {
-		return nil, err
-	}
-	if names.IsGitPart(p.Name) {
-		unlock, err := s.writer.Lock(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-	}
-	if err := s.writer.MakeDirectories(p); err != nil {
-		return nil, err
-	}
-	return &answer{text: "created " + refusal.Show(in.Path) + "\n",
-		structure: map[string]any{"path": p.Real(), "created": true}}, nil
-}
-
 type moveArguments struct {
 	Source      string `json:"source" jsonschema:"file or directory to move"`
 	Destination string `json:"destination" jsonschema:"its new path, where nothing may be"`
@@ -74,18 +44,20 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(in.Source))
 	}
 	if to.Info != nil {
-		return nil, refusal.New(refusal.Exists, "%s exists already; a move replaces nothing", refusal.Show(in.Destination))
+		return nil, refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
+			refusal.Show(in.Destination))
 	}
 	if len(to.Missing) > 0 {
 		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
 			refusal.Show(in.Destination))
 	}
 	if !from.Info.Mode().IsRegular() && !from.Info.IsDir() {
-		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved", refusal.Show(in.Source),
-			place.Kind(from.Info.Mode()))
+		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved",
+			refusal.Show(in.Source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return nil, refusal.New(hashline.Invalid, "%s lies in %s", refusal.Show(in.Destination), refusal.Show(in.Source))
+		return nil, refusal.New(hashline.Invalid, "%s lies in %s",
+			refusal.Show(in.Destination), refusal.Show(in.Source))
 	}
 	unlock, err := s.writer.Lock(ctx, from, to)
 	if err != nil {
@@ -104,8 +76,8 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 		structure: map[string]any{"source": from.Real(), "destination": to.Real()}}, nil
 }
 
-// checkMovable refuses a directory that holds something which rules forbid or protect, where it is or
-// where it would be: a move must not be a way around the rules of the directories above.
+// checkMovable refuses a directory that holds something which rules forbid or protect, where it is or where it would
+// be: a move must not be a way around the rules of the directories above.
 func (s *Server) checkMovable(ctx context.Context, from, to *place.Place) error {
 	dir, sets, err := from.OpenDirectory()
 	if err != nil {
@@ -119,7 +91,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place.Place) error 
 				refusal.Show(from.Asked))
 		}
 		if _, ok := to.Rules.Forbids(there); ok {
-			return refusal.New(refusal.Forbidden, "%s would hold something that is forbidden there", refusal.Show(to.Asked))
+			return refusal.New(refusal.Forbidden, "%s would hold something that is forbidden there",
+				refusal.Show(to.Asked))
 		}
 		for _, side := range []struct {
 			sets rules.Sets
@@ -137,8 +110,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place.Place) error 
 	}
 	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
 		if names.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
-			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole", refusal.Show(from.Asked),
-				refusal.Show(rel))
+			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
+				refusal.Show(from.Asked), refusal.Show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -21,21 +19,6 @@ type readArguments struct {
 	EndLine   int    `json:"end_line,omitempty" jsonschema:"last line wanted"`
 	MaxBytes  int    `json:"max_bytes,omitempty" jsonschema:"most bytes of content to give, in place of the usual limits"`
 }
-
-// fileFacts is the structure of a file that was read.
-type fileFacts struct {
-	TotalLines    int           `json:"total_lines"`
-	FileHash      digest.Digest `json:"file_hash"`
-	LineEnding    string        `json:"line_ending"`
-	FinalNewline  bool          `json:"final_newline"`
-	Encoding      string        `json:"encoding"`
-	Truncated     bool          `json:"truncated"`
-	StartLine     int           `json:"start_line,omitempty"`
-	EndLine       int           `json:"end_line,omitempty"`
-	NextStartLine int           `json:"next_start_line,omitempty"`
-}
-
-func lineCount(n int) string { return "total_lines=" + strconv.Itoa(n) }
 
 func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
@@ -58,11 +41,13 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 	}
 	kept, lines, full := survey.Kept()
 	if full && lines == 0 {
-		return nil, refusal.New(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes",
+		return nil, refusal.New(hashline.TooLarge,
+			"line %d of %s alone has more than %d bytes; ask for more with max_bytes",
 			survey.First, refusal.Show(in.Path), survey.MaxBytes)
 	}
 	if survey.Lines() > 0 && survey.First > survey.Lines() {
-		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d", refusal.Show(in.Path), survey.Lines(),
+		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d", refusal.Show(in.Path),
+			survey.Lines(),
 			survey.First)
 	}
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
@@ -80,7 +65,8 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 	}
 	header += "]\n"
 	if len(kept) > texts.Large {
-		return &answer{text: header, write: func(w io.Writer) error { return s.reader.WriteTagged(w, kept, survey.First, s.c.TagWidth) },
+		return &answer{text: header,
+			write:     func(w io.Writer) error { return s.reader.WriteTagged(w, kept, survey.First, s.c.TagWidth) },
 			structure: facts}, nil
 	}
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)),
@@ -94,7 +80,7 @@ type readMultipleArguments struct {
 // maxPaths is how many files one call may read.
 const maxPaths = 100
 
-// fileResult is one of several files: its facts, or why not.
+// fileResult is the structure of one of several files: its facts, or the refusal of its path.
 type fileResult struct {
 	Path string `json:"path"`
 	*fileFacts

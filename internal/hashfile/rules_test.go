@@ -10,7 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\nignore: dist # built\n---\n# Rules\n"
+const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\n" +
+	"ignore: dist # built\n---\n# Rules\n"
 
 // ruledTree makes a project with rules.
 func ruledTree(t *testing.T) (string, *peer) {
@@ -28,7 +29,8 @@ func ruledTree(t *testing.T) (string, *peer) {
 
 func TestRules(t *testing.T) {
 	d, p := ruledTree(t)
-	for _, path := range []string{"secrets", "secrets/key", "secrets/none", "secrets/deep/key", "secrets/no/such/dir", "src/id.pem", "src/none.pem"} {
+	for _, path := range []string{"secrets", "secrets/key", "secrets/none", "secrets/deep/key", "secrets/no/such/dir",
+		"src/id.pem", "src/none.pem"} {
 		for tool, r := range p.tools(filepath.Join(d, path)) {
 			if r.Error != "forbidden" {
 				t.Errorf("%s %s: %q %s", tool, path, r.Error, r.Text)
@@ -37,8 +39,11 @@ func TestRules(t *testing.T) {
 	}
 	for _, path := range []string{"go.sum", "vendor/v"} {
 		read := p.call("read_text_file", arguments{"path": path}).ok()
-		p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused("read_only")
-		p.call("write_text_file", arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("edit_text_file",
+			arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused(
+			"read_only")
+		p.call("write_text_file",
+			arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": path, "destination": "elsewhere"}).refused("read_only")
 	}
 	p.call("write_text_file", arguments{"path": "vendor/new", "content": "x"}).refused("read_only")
@@ -52,12 +57,14 @@ func TestRules(t *testing.T) {
 	if list := p.call("list_directory", arguments{"path": "src"}).ok(); list.Text != "[FILE] a\n" {
 		t.Errorf("%q", list.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") || strings.Contains(r.Text, "dist") {
+	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") ||
+		strings.Contains(r.Text, "dist") {
 		t.Errorf("%s", r.Text)
 	}
 	p.call("read_text_file", arguments{"path": "dist/out"}).ok()
-	p.call("edit_text_file", arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
-		"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
+			"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
 }
 
 // TestRulesBypasses tries what got around the rules of the program of source 004.
@@ -73,7 +80,8 @@ func TestRulesBypasses(t *testing.T) {
 		refused("src/../../"+filepath.Base(d)+"/secrets/key", "forbidden")
 	})
 	t.Run("links", func(t *testing.T) {
-		for name, to := range map[string]string{"l1": "secrets/key", "l2": "secrets", "l3": d + "/secrets", "l4": "src/../secrets"} {
+		for name, to := range map[string]string{"l1": "secrets/key", "l2": "secrets", "l3": d + "/secrets",
+			"l4": "src/../secrets"} {
 			if err := os.Symlink(to, filepath.Join(d, name)); err != nil {
 				t.Skip(err)
 			}
@@ -103,25 +111,33 @@ func TestRulesBypasses(t *testing.T) {
 	})
 	t.Run("writing AGENTS.md", func(t *testing.T) {
 		read := p.call("read_text_file", arguments{"path": "AGENTS.md"}).ok()
-		p.call("edit_text_file", arguments{"path": "AGENTS.md", "file_hash": read.hash(), "operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
-		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
+		p.call("edit_text_file",
+			arguments{"path": "AGENTS.md", "file_hash": read.hash(),
+				"operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
+		p.call("write_text_file",
+			arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": "AGENTS.md", "destination": "old.md"}).refused("read_only")
 		p.call("write_text_file", arguments{"path": "Agents.MD", "content": ""}).refused("read_only")
 		if runtime.GOOS != "windows" {
 			os.Symlink("AGENTS.md", filepath.Join(d, "alias"))
-			p.call("write_text_file", arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
+			p.call("write_text_file",
+				arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
 		}
 		// A nearer one is welcome, as it can only tighten.
-		p.call("write_text_file", arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
+		p.call("write_text_file",
+			arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
 		refused("src/id.pem", "forbidden")
-		p.call("write_text_file", arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("write_text_file",
+			arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": "src", "destination": "src2"}).refused("read_only")
 	})
 	t.Run("a directory below the allowed one", func(t *testing.T) {
 		below := serve(t, filepath.Join(d, "src"))
-		below.call("read_text_file", arguments{"path": "a"}).ok() // rules above the allowed directory are not the server's
+		// rules above the allowed directory are not the server's
+		below.call("read_text_file", arguments{"path": "a"}).ok()
 	})
-	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" || content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
+	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" ||
+		content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
 		t.Error("something forbidden is changed")
 	}
 }
@@ -178,7 +194,8 @@ func TestRulesFailClosed(t *testing.T) {
 		{"longer", "---\nforbidden_paths: [a/secrets/**]\n---\n", "line 2: "},
 		{"two words", "---\nread only: [a/secrets/**]\n---\n", "line 2: "},
 		{"hidden character", "---\nforb\u200bidden: [a/secrets/**]\n---\n", "line 2: "},
-		{"below another key", "---\nrules:\n  forbidden: [a/secrets/**]\n---\n", "line 3: forbidden stands below another key"},
+		{"below another key", "---\nrules:\n  forbidden: [a/secrets/**]\n---\n",
+			"line 3: forbidden stands below another key"},
 		{"below another key by a tab", "---\nrules:\n\tforbidden: [a/secrets/**]\n---\n", "line 3: "},
 		{"in a list", "---\nrules:\n- forbidden: [a/secrets/**]\n---\n", "line 3: "},
 		{"in braces", "---\nrules: {x: y, \"forbidden\": [a/secrets/**]}\n---\n", "line 2: "},
@@ -212,7 +229,8 @@ func TestRulesNotUnderstood(t *testing.T) {
 	write(t, d, "sub/f", "x\n")
 	write(t, d, "f", "x\n")
 	p := serve(t, d)
-	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text, "not understood") {
+	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text,
+		"not understood") {
 		t.Error(r.Text)
 	}
 	p.call("read_text_file", arguments{"path": "f"}).ok()

@@ -55,7 +55,8 @@ func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArgu
 	case in.Pattern == "" || len(in.Pattern) > maxPattern:
 		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
 	case err != nil:
-		return nil, refusal.New(hashline.Invalid, "pattern is no regular expression of RE2: %s", refusal.Show(err.Error()))
+		return nil, refusal.New(hashline.Invalid, "pattern is no regular expression of RE2: %s",
+			refusal.Show(err.Error()))
 	}
 	var only *rules.Glob
 	if in.Glob != "" {
@@ -108,6 +109,7 @@ func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArgu
 	return &answer{text: text.String(), structure: map[string]any{"files": search.found, "truncated": cut}}, nil
 }
 
+// search is one search, with what it has found so far.
 type search struct {
 	s       *Server
 	re      *regexp.Regexp
@@ -162,6 +164,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 	})
 }
 
+// searchFile searches a file. It returns errEnough when there are enough hits.
 func (q *search) searchFile(p *place.Place) error {
 	now, err := q.s.reader.Read(p)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// contents is what a file holds.
+// Contents is what a file holds.
 type Contents struct {
 	Data []byte // which nobody changes
 	Hash digest.Digest
 	Info fs.FileInfo // of the open file that was read
 }
 
-// matches reports whether the bytes are those that a call claims.
+// Matches reports whether the bytes are those that a call claims.
 func (c Contents) Matches(claim evidence.Claim) bool {
 	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.Hash},
 		Size: int64(len(c.Data))}).Outcome == evidence.Match
@@ -106,10 +106,11 @@ func (r *Reader) Recall(p *place.Place, hash digest.Digest) (data []byte, ok boo
 	return r.snapshots.get(p.Root.Identity, hash.String())
 }
 
-// readAndHash reads the open file of a place and hashes it. If the file
-// has not changed since its latest snapshot, it returns the bytes of that, so that a file takes its
-// memory once. The caller must not change data.
-func (r *Reader) readAndHash(p *place.Place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
+// readAndHash reads the open file of a place and hashes it. If the file has not changed since its latest snapshot, the
+// bytes of the snapshot are returned, so that they are held in memory once. The caller must not change data.
+func (r *Reader) readAndHash(
+	p *place.Place, f *os.File, info fs.FileInfo,
+) (data []byte, hash digest.Digest, err error) {
 	size := info.Size()
 	if size > r.maxFile {
 		return nil, hash, refusal.TooLarge(p.Asked, size, r.maxFile)
@@ -149,7 +150,7 @@ func (r *Reader) readAndHash(p *place.Place, f *os.File, info fs.FileInfo) (data
 	}
 }
 
-// hasBytes reports whether a file, read from its position into buf, has exactly these bytes.
+// hasBytes reports whether a file, read from its position on into buf, holds exactly the bytes want.
 func hasBytes(f io.Reader, want, buf []byte) (bool, error) {
 	for {
 		n, err := f.Read(buf)

@@ -18,10 +18,9 @@ const (
 	snapshotCost = 512      // what one takes besides its bytes, about
 )
 
-// snapshots are the contents of files as they were read. Of each file the latest is held
-// whole, and each earlier one by what it has in place of a stretch of the one after it, so
-// that a file that is edited again and again is not held as often. What was not used for
-// the longest time goes first.
+// snapshots are the contents of files as they were read. Of each file the latest state is held whole, and each earlier
+// one as its difference to the next, so that a file that is edited repeatedly is not held once for each edit. When
+// they take too much memory, the file that was not used for the longest time loses its oldest state first.
 type snapshots struct {
 	mu    sync.Mutex
 	files map[snapshotKey]*list.Element
@@ -30,20 +29,20 @@ type snapshots struct {
 	size  int
 }
 
-// snapshotKey is a file: its path in an allowed directory. The directory is that one, and no
-// other that has its path before or after.
+// snapshotKey identifies a file: by its path in an allowed directory, and the identity of that directory, so that a
+// directory that has the same path before or after is another one.
 type snapshotKey struct {
 	root *roots.Identity
 	path string
 }
 
-// stateKey is a file_hash in an allowed directory.
+// stateKey identifies a state by its file_hash, in one allowed directory.
 type stateKey struct {
 	root *roots.Identity
 	hash string
 }
 
-// history is the states of one file.
+// history holds the states of one file.
 type history struct {
 	key   snapshotKey
 	hash  digest.Digest
@@ -51,8 +50,8 @@ type history struct {
 	older []earlier // oldest first
 }
 
-// earlier is a state whose bytes are the first head and the last tail of the next state,
-// with middle between.
+// earlier is a state as its difference to the next one: its bytes are the first head bytes of the next state, then
+// middle, then the last tail bytes of the next state.
 type earlier struct {
 	hash       string
 	head, tail int
@@ -60,7 +59,7 @@ type earlier struct {
 	middle     []byte
 }
 
-// latest is the latest state of a file. The caller does not change data.
+// latest returns the latest state of a file. The caller must not change data.
 func (s *snapshots) latest(key snapshotKey) (hash digest.Digest, data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +72,7 @@ func (s *snapshots) latest(key snapshotKey) (hash digest.Digest, data []byte, ok
 	return h.hash, h.data, true
 }
 
-// add keeps data as the latest state of a file. Nobody changes it any more.
+// add keeps data, which nobody may change any more, as the latest state of a file.
 func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
 	if len(data) > maxSnapshot {
 		return
@@ -105,7 +104,7 @@ func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
 	}
 }
 
-// before describes the latest state as the one before next.
+// before returns the latest state as an earlier one of next.
 func (h *history) before(next []byte) earlier {
 	n := min(len(h.data), len(next))
 	head := commonBytes(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
@@ -114,8 +113,8 @@ func (h *history) before(next []byte) earlier {
 	return earlier{h.hash.String(), head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
 }
 
-// commonBytes is how many of n bytes are the same in two states, counted from where they begin
-// to be compared.
+// commonBytes returns how many of the first n bytes are the same in two states. Same compares a range of them, counted
+// from the end at which the comparison begins.
 func commonBytes(n int, same func(from, to int) bool) int {
 	found := 0
 	for step := 64 << 10; found < n; { // by blocks, then by less and less
@@ -132,7 +131,7 @@ func commonBytes(n int, same func(from, to int) bool) int {
 	return found
 }
 
-// drop forgets the oldest state of a file. s.mu is held.
+// drop forgets the oldest state of a file. The caller holds s.mu.
 func (s *snapshots) drop(e *list.Element) {
 	h := e.Value.(*history)
 	if len(h.older) == 0 {
@@ -157,8 +156,7 @@ func (s *snapshots) forget(h *history, hash string) {
 	}
 }
 
-// get is the state with a file_hash of some file in an allowed directory. The caller does
-// not change it.
+// get returns the state with a file_hash of any file in an allowed directory. The caller must not change it.
 func (s *snapshots) get(root *roots.Identity, hash string) (data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,12 +171,12 @@ func (s *snapshots) get(root *roots.Identity, hash string) (data []byte, ok bool
 	return h.earlier(h.find(hash)), true
 }
 
-// find is the index of the earlier state with a hash, or -1.
+// find returns the index of the earlier state with a hash, or -1.
 func (h *history) find(hash string) int {
 	return slices.IndexFunc(h.older, func(e earlier) bool { return e.hash == hash })
 }
 
-// earlier puts together an earlier state.
+// earlier rebuilds the bytes of an earlier state.
 func (h *history) earlier(i int) []byte {
 	// Pieces of the state: bytes, or if there are none, a stretch of state i.
 	type piece struct {

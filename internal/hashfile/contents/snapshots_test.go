@@ -29,12 +29,14 @@ func TestSnapshots(t *testing.T) {
 			data := bytes.Clone(files[path])
 			at := r.IntN(len(data) + 1)
 			end := at + r.IntN(len(data)-at+1)
-			data = append(append(data[:at:at], strings.Repeat(string(rune('x'+r.IntN(3))), r.IntN(5))...), data[end:]...)
+			data = append(append(data[:at:at], strings.Repeat(string(rune('x'+r.IntN(3))), r.IntN(5))...),
+				data[end:]...)
 			files[path] = data
 			hash := digest.FromBytes(data)
 			states[hash.String()] = data
 			s.add(snapshotKey{path: path}, hash, data)
-			if got, known, ok := s.latest(snapshotKey{path: path}); !ok || got.String() != hash.String() || !bytes.Equal(known, data) {
+			if got, known, ok := s.latest(snapshotKey{path: path}); !ok || got.String() != hash.String() ||
+				!bytes.Equal(known, data) {
 				t.Fatalf("the latest state is %s %q", got, known)
 			}
 		}
@@ -110,7 +112,8 @@ func TestSnapshotsAgain(t *testing.T) {
 	}
 	for left := 4; left > 0; left-- {
 		if !known("one") || known("two") != (left > 3-1) || known("three") != (left > 0) {
-			t.Errorf("%d earlier states: one is known %v, two %v, three %v", left, known("one"), known("two"), known("three"))
+			t.Errorf("%d earlier states: one is known %v, two %v, three %v", left, known("one"), known("two"),
+				known("three"))
 		}
 		s.drop(s.order.Front())
 	}
@@ -142,7 +145,8 @@ func TestGrows(t *testing.T) {
 		text  string
 		limit int64
 		fine  bool
-	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
+	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false},
+		{strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			r := NewReader(test.limit)
 			p := &place.Place{Asked: "f", Root: &roots.Root{Path: d}, Rel: "f"}
@@ -156,7 +160,9 @@ func TestGrows(t *testing.T) {
 			}
 			data, hash, err := r.readAndHash(p, f, info)
 			f.Close()
-			if test.fine && (err != nil || string(data) != test.text || hash.String() != digest.FromBytes(data).String()) || !test.fine && (err == nil || refusal.Of("f", err).Code != hashline.TooLarge) {
+			if test.fine &&
+				(err != nil || string(data) != test.text || hash.String() != digest.FromBytes(data).String()) ||
+				!test.fine && (err == nil || refusal.Of("f", err).Code != hashline.TooLarge) {
 				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
 			}
 		}

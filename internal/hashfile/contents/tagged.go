@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
-// WriteTagged writes text as lines with tags of width hex digits, numbered from first, in pieces of about largeText bytes; the
-// next piece is made while one is written.
+// WriteTagged writes text as lines with tags of width hex digits, numbered from first, in pieces of about texts.Large
+// bytes. The next piece is formatted while one is written.
 func (r *Reader) WriteTagged(w io.Writer, text []byte, first, width int) error {
 	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
 	for range cap(free) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
-// Create gives data the name of a place where nothing is. Somebody else's file of that
-// name stays, and is an error that wraps fs.ErrExist.
+// Create writes data to a new file at a place where nothing is. If another process created a file of that name
+// meanwhile, that file stays, and the error wraps fs.ErrExist.
 func (w *Writer) Create(p *place.Place, data []byte) error {
 	if err := p.CheckUnmoved(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (w *Writer) Create(p *place.Place, data []byte) error {
 	return syncDir(p.Parent())
 }
 
-// tempName is the name of a new file beside its place.
+// tempName returns the name of a temporary file beside the file of a name.
 func tempName(name string) string {
 	if len(name) > 200 { // names end at 255 bytes
 		name = strings.ToValidUTF8(name[:200], "")
@@ -40,9 +40,9 @@ func tempName(name string) string {
 	return "." + name + "." + rand.Text()[:12] + ".tmp"
 }
 
-// writeTemp makes a new file and brings it to the disk. prepare may set what the file
-// is to have besides its bytes. On an error there is no file. It stays open, so that its
-// number cannot become another file's before it is closed.
+// writeTemp creates a file with data and syncs it. Prepare, unless it is nil, sets what the file is to have besides
+// its bytes. On an error no file is left. The file stays open, so that the system does not give its inode number to
+// another file before the caller closes it.
 func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) error) (f *os.File, err error) {
 	perm := fs.FileMode(0o666)
 	if prepare != nil {
@@ -72,7 +72,7 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 	return f, nil
 }
 
-// syncDir brings the names in a directory to the disk.
+// syncDir syncs the names in a directory to the disk.
 func syncDir(dir *os.Root) error {
 	if !canSyncDirs {
 		return nil

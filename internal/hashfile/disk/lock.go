@@ -15,13 +15,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// lockTime is how long a call waits for others that write the same file.
+// lockTime is how long a call waits for other calls that write the same file.
 const lockTime = 30 * time.Second
 
-// Lock takes the locks of places, which exclude other calls, in this server and in other servers of the user.
-// The locks of all paths are 256 files, so that their number is bounded. A name that could be part of
-// a repository takes the lock of its directory too and is checked again under it: otherwise calls at
-// the same time could make one part each, and together a repository.
+// Lock takes the locks of places, which exclude other calls, in this server and in other servers of the user. All
+// paths share 256 lock files, so that their number is bounded. If a name could be part of a repository, the lock of
+// its directory is taken too, and the place is checked again under it: otherwise two calls could each create one part
+// at the same time, and together a repository.
 func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
 	var slots []string
 	add := func(path string) {
@@ -37,7 +37,8 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
 	slots = slices.Compact(slots)
 	if err := os.MkdirAll(w.locks, 0o700); err != nil {
-		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s", refusal.Show(refusal.Cause(err).Error()))
+		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s",
+			refusal.Show(refusal.Cause(err).Error()))
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
@@ -51,7 +52,8 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		u, err := durable.Lock(ctx, filepath.Join(w.locks, slot), "a file that is edited")
 		if err != nil {
 			release()
-			return nil, refusal.New(refusal.IO, "another edit of the file does not end: %s; try again", refusal.Show(err.Error()))
+			return nil, refusal.New(refusal.IO, "another edit of the file does not end: %s; try again",
+				refusal.Show(err.Error()))
 		}
 		held = append(held, u)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// Move gives what is at one place another one, where nothing is. From one allowed directory to another only files are
-// moved.
+// Move renames what is at one place to another place, where nothing is. From one allowed directory to another only
+// files are moved.
 func (w *Writer) Move(from, to *place.Place) error {
 	for _, p := range []*place.Place{from, to} {
 		if err := p.CheckUnmoved(); err != nil {
@@ -31,8 +31,8 @@ func (w *Writer) Move(from, to *place.Place) error {
 	return errors.Join(syncDir(to.Parent()), syncDir(from.Parent()))
 }
 
-// moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if
-// something else was moved in its place, that is moved back.
+// moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if another file turns
+// out to have been moved, it is moved back.
 func moveSame(from, to *place.Place) error {
 	var held fs.FileInfo
 	if from.Info.IsDir() {
@@ -58,15 +58,17 @@ func moveSame(from, to *place.Place) error {
 	if now, err := to.Parent().Lstat(to.Name); err == nil && os.SameFile(now, held) {
 		return nil
 	}
-	return errors.Join(refusal.New(refusal.IO, "%s was replaced while it was moved; try again", refusal.Show(from.Asked)),
+	return errors.Join(
+		refusal.New(refusal.IO, "%s was replaced while it was moved; try again", refusal.Show(from.Asked)),
 		renameNew(to, from))
 }
 
-// copyAcross moves a file to another allowed directory, which may be another file system:
-// copy, verify, delete. Directories are not moved so.
+// copyAcross moves a file to another allowed directory, which may be on another file system: it copies the file,
+// verifies the copy and removes the original. Directories are refused.
 func (w *Writer) copyAcross(from, to *place.Place) error {
 	if from.Info.IsDir() {
-		return refusal.New(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another",
+		return refusal.New(hashline.Invalid,
+			"%s is a directory; only files are moved from one allowed directory to another",
 			refusal.Show(from.Asked))
 	}
 	f, info, err := from.Open(os.O_RDONLY)
@@ -75,7 +77,8 @@ func (w *Writer) copyAcross(from, to *place.Place) error {
 	}
 	defer f.Close()
 	if countLinks(f) > 1 && !w.hardLinks {
-		return refusal.New(refusal.HardLink, "%s has several names (hard links); the server moves such files only with --hard-links",
+		return refusal.New(refusal.HardLink,
+			"%s has several names (hard links); the server moves such files only with --hard-links",
 			refusal.Show(from.Asked))
 	}
 	temp := to.Sibling(tempName(to.Name))
@@ -107,9 +110,9 @@ func (w *Writer) copyAcross(from, to *place.Place) error {
 	return removeVerified(from, hasher.Digest(digest.SHA256))
 }
 
-// removeVerified removes a file that has been copied, if its digest is still want. It renames the file
-// first, so that the file that is removed is the one that was read, and a file that somebody else puts
-// under the old name meanwhile stays. After an error both files exist.
+// removeVerified removes a file that has been copied, if its digest is still want. It renames the file first, so that
+// it removes the file that it verified, and not one that another process puts under the old name meanwhile. After an
+// error both files exist.
 func removeVerified(from *place.Place, want digest.Digest) error {
 	taken := from.Sibling(tempName(from.Name))
 	if err := renameNew(from, taken); err != nil {
@@ -144,13 +147,14 @@ func verifyCopy(p *place.Place, want digest.Digest) error {
 	e := evidence.Compare(evidence.Claim{Subject: p.Asked, Scheme: evidence.File, Want: []digest.Digest{want}},
 		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
 	if e.Outcome != evidence.Match {
-		return refusal.New(hashline.Stale, "%s was changed while it was moved; both files are there now", refusal.Show(p.Asked))
+		return refusal.New(hashline.Stale, "%s was changed while it was moved; both files are there now",
+			refusal.Show(p.Asked))
 	}
 	return nil
 }
 
-// checkVacant fails with fs.ErrExist if something is at a place, for systems whose renaming cannot
-// refuse to replace.
+// checkVacant fails with fs.ErrExist if something is at a place. It is for systems that cannot refuse to replace a
+// file when they rename another one.
 func checkVacant(p *place.Place) error {
 	switch _, err := p.Parent().Lstat(p.Name); {
 	case err == nil:

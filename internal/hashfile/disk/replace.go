@@ -30,11 +30,11 @@ type Writer struct {
 // hardLinks it writes files that have several names, in place.
 func NewWriter(locks string, hardLinks bool) *Writer { return &Writer{locks, hardLinks} }
 
-// errReplaced says that somebody else wrote the file after it was read.
+// ErrReplaced is the error of a file that another process changed after it was read.
 var ErrReplaced = errors.New("was changed by somebody else while it was edited")
 
-// Replace makes data the content of the file at p, which was read as old. On an
-// error the file is as it was, or as somebody else made it.
+// Replace makes data the content of the file at p, which was read as old. After an error the file is as it was, or as
+// another process left it. The error wraps ErrReplaced if the file is not the one that was read.
 func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) error {
 	if err := p.CheckUnmoved(); err != nil {
 		return err
@@ -50,7 +50,9 @@ func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) err
 	}
 	if n := countLinks(from); n > 1 {
 		if !w.hardLinks {
-			return refusal.New(refusal.HardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", refusal.Show(p.Asked), n)
+			return refusal.New(refusal.HardLink,
+				"%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such "+
+					"files only with --hard-links", refusal.Show(p.Asked), n)
 		}
 		return overwriteFile(p, old, data)
 	}
@@ -70,8 +72,8 @@ func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) err
 	return syncDir(p.Parent())
 }
 
-// overwriteFile writes into the file itself, so that all its names show the new bytes. A crash
-// may leave a mixture.
+// overwriteFile writes into the file itself, so that all its names show the new bytes. A crash may leave a mixture of
+// old and new bytes.
 func overwriteFile(p *place.Place, old contents.Contents, data []byte) error {
 	f, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
@@ -96,7 +98,7 @@ func overwriteFile(p *place.Place, old contents.Contents, data []byte) error {
 	return nil
 }
 
-// isUnchanged reports whether a name stands for the file that was read, and the file has the same bytes.
+// isUnchanged reports whether a name still stands for the file that was read, and the file has the same bytes.
 func isUnchanged(dir *os.Root, name string, old contents.Contents) bool {
 	p := place.In(dir, name, old.Info)
 	f, opened, err := p.Open(os.O_RDONLY)
@@ -108,8 +110,8 @@ func isUnchanged(dir *os.Root, name string, old contents.Contents) bool {
 	return err == nil && same && os.SameFile(opened, old.Info)
 }
 
-// swapUnguarded is swap where two names cannot be exchanged: between the last look at the
-// old file and the renaming lies a moment in which somebody else's bytes are lost.
+// swapUnguarded does the work of swap where two names cannot be exchanged. Bytes that another process writes between
+// the comparison and the renaming are lost.
 func swapUnguarded(dir *os.Root, temp, name string, old contents.Contents) error {
 	if !isUnchanged(dir, name, old) {
 		dir.Remove(temp)

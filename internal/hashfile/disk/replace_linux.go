@@ -35,7 +35,7 @@ func copyMetadata(from, f *os.File, info fs.FileInfo) error {
 	return copyAttributes(int(from.Fd()), int(f.Fd()))
 }
 
-// copyAttributes copies extended attributes, access control lists among them.
+// copyAttributes copies extended attributes, which include access control lists.
 func copyAttributes(from, to int) error {
 	names, err := listAttributes(from)
 	if err != nil {
@@ -77,10 +77,9 @@ func readAttribute(fd int, name string) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// swap gives temp, the new file that is open as mine, the name of the old one, if that is
-// still the file that was read, with its bytes. The two names are exchanged in
-// one step, and what was displaced is looked at afterwards: if it is something else, it
-// gets its name back. On an error the new file is gone.
+// swap gives temp, the new file that is open as mine, the name of the old file, if that is still the file that was
+// read, with the same bytes. It exchanges the two names in one step and examines what it displaced; if that is another
+// file, it gets its name back. After an error the new file is gone.
 func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents) error {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -138,7 +137,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents)
 	}
 }
 
-// renameNew gives what is at a place another one, unless something is there.
+// renameNew renames what is at one place to another place, and fails with fs.ErrExist if something is there.
 func renameNew(from, to *place.Place) error {
 	a, err := from.Parent().Open(".")
 	if err != nil {

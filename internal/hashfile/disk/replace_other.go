@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are
-// those of a new file here.
+// copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are those of a new file on
+// this system.
 func copyMetadata(_, f *os.File, info fs.FileInfo) error {
 	if err := f.Chmod(info.Mode().Perm()); err != nil {
 		return fmt.Errorf("its mode cannot be kept: %w", refusal.Cause(err))
@@ -22,13 +22,13 @@ func copyMetadata(_, f *os.File, info fs.FileInfo) error {
 	return nil
 }
 
-// swap gives temp the name of the old file. Two files cannot be exchanged here.
+// swap gives temp the name of the old file. Two names cannot be exchanged on this system.
 func swap(dir *os.Root, temp, name string, _ *os.File, old contents.Contents) error {
 	return swapUnguarded(dir, temp, name, old)
 }
 
-// renameNew gives what is at a place of the same allowed directory another one, unless
-// something is there, as far as a look beforehand tells.
+// renameNew renames what is at one place to another place of the same allowed directory. It fails with fs.ErrExist if
+// something is there when it looks, before the renaming.
 func renameNew(from, to *place.Place) error {
 	if err := checkVacant(to); err != nil {
 		return err

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// canSyncDirs says that a directory can be brought to the disk, with the names in it.
+// canSyncDirs says whether a directory can be synced to the disk, with the names in it.
 const canSyncDirs = true
 
-// countLinks is the number of a file's names.
+// countLinks returns the number of names that a file has.
 func countLinks(f *os.File) int {
 	if info, err := f.Stat(); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {

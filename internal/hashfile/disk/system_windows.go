@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// canSyncDirs says that a directory can be brought to the disk, with the names in it.
+// canSyncDirs says whether a directory can be synced to the disk, with the names in it.
 const canSyncDirs = false
 
-// countLinks is the number of a file's names.
+// countLinks returns the number of names that a file has.
 func countLinks(f *os.File) int {
 	var info syscall.ByHandleFileInformation
 	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err == nil {

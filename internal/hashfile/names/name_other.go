@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// diskName is the name as the directory has it: in its letter case, its form of accents,
-// and in full. Rules are about that, and not about what else the system takes for the
-// same. If it cannot be found, it is name.
+// OnDisk returns the name as the directory has it: in its letter case, its form of accents, and in full. Rules apply
+// to that name, and not to other spellings that the system takes for the same file. If the name cannot be found,
+// OnDisk returns it unchanged.
 func OnDisk(dir *os.Root, name string, info fs.FileInfo) string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {

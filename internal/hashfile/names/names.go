@@ -1,3 +1,5 @@
+// Package names knows what file systems and version control take the name of a file for. Different spellings can lead
+// to one file, and some names make a directory a repository, whose files name programs that version control runs.
 package names
 
 import (
@@ -5,7 +7,7 @@ import (
 	"strings"
 )
 
-// elements splits a path, without empty elements and ".".
+// Elements splits a path into its elements, without empty ones and ".".
 func Elements(p string) []string {
 	var found []string
 	for _, e := range strings.Split(filepath.ToSlash(p), "/") {

@@ -9,14 +9,13 @@ import (
 	"unicode"
 )
 
-// repositories are the directories that version control programs act upon where they find
-// them: files in them name programs that are run.
+// repositories are the names of directories that version control programs act upon where they find them. Files in them
+// name programs that are run.
 var repositories = []string{".git", ".hg", ".jj", ".bzr"}
 
-// isRepository reports whether a name is one of a repository, in any spelling that git or a
-// file system takes for it: in other letter case, with characters that are ignored, with
-// dots or blanks at its end, with a stream of NTFS after a colon, by its short name, or in a
-// path with backslashes.
+// IsRepository reports whether a name is one of a repository, in any spelling that git or a file system accepts for
+// it: in other letter case, with characters that are ignored, with dots or blanks at its end, with an NTFS stream
+// after a colon, as a short name, or in a path with backslashes.
 func IsRepository(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, `\`), func(part string) bool {
 		part = foldName(part)
@@ -28,7 +27,7 @@ func IsRepository(name string) bool {
 	})
 }
 
-// foldName returns the name of a file in the one form that a file system may take for many.
+// foldName returns the one form of a name to which all spellings that a file system may accept for it fold.
 func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -47,34 +46,35 @@ func foldName(name string) string {
 	return strings.TrimRight(name, ". ")
 }
 
-// isGit reports whether git takes a directory for a repository of its own, whatever its name is: it holds HEAD, objects
-// and refs; or HEAD and commondir, which says where the other two are.
+// IsGit reports whether git takes a directory for a repository of its own, whatever its name is: if it holds HEAD,
+// objects and refs; or HEAD and commondir, a file that names the directory with the other two.
 func IsGit(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// isGitPart reports whether a name is one of the four that make a repository of the directory that holds them.
+// IsGitPart reports whether a name is one of the four that can make the directory that holds them a repository.
 func IsGitPart(name string) bool {
 	return slices.Contains([]string{"head", "objects", "refs", "commondir"}, foldName(name))
 }
 
-// makesGit reports whether git would take an open directory for a repository once it held name too.
+// MakesGit reports whether git would take an open directory for a repository if it held name too.
 func MakesGit(dir *os.Root, name string) bool {
 	has := Holds(dir)
 	return IsGitPart(name) &&
 		IsGit(func(part string) bool { return foldName(name) == strings.ToLower(part) || has(part) })
 }
 
-// isWorkTree reports whether a directory is the top of a work tree, above which git looks no further.
-func IsWorkTree(dir func(name string) (fs.FileInfo, error)) bool {
-	if info, err := dir(".git"); err == nil && info.Mode().IsRegular() {
+// IsWorkTree reports whether a directory is the top of a work tree, above which git looks no further. Stat stats a
+// path relative to the directory.
+func IsWorkTree(stat func(name string) (fs.FileInfo, error)) bool {
+	if info, err := stat(".git"); err == nil && info.Mode().IsRegular() {
 		return true
 	}
-	_, err := dir(filepath.Join(".git", "HEAD"))
+	_, err := stat(filepath.Join(".git", "HEAD"))
 	return err == nil
 }
 
-// holdsName tells what an open directory holds.
+// Holds returns a function that reports whether an open directory holds a name.
 func Holds(dir *os.Root) func(string) bool {
 	return func(name string) bool {
 		_, err := dir.Lstat(name)
@@ -82,7 +82,7 @@ func Holds(dir *os.Root) func(string) bool {
 	}
 }
 
-// inWorkTree reports whether a path lies in the work tree of a repository.
+// InWorkTree reports whether an absolute path lies in the work tree of a repository.
 func InWorkTree(path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if IsWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) }) {

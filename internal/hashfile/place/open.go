@@ -9,18 +9,19 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// maxOpens is how often a file may be replaced while it is opened.
+// maxOpens is how often a file may be replaced while it is opened, before that is an error.
 const maxOpens = 10
 
-// open opens the regular file at a place without blocking and without following a link, and checks
-// that the name stood for the open file afterwards. It tries up to maxOpens times.
+// Open opens the regular file at a place without blocking and without following a link, and checks afterwards that the
+// name stands for the open file.
 func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 	for range maxOpens {
 		if p.Info == nil {
 			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
 		}
 		if !p.Info.Mode().IsRegular() {
-			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file", refusal.Show(p.Asked), Kind(p.Info.Mode()))
+			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file",
+				refusal.Show(p.Asked), Kind(p.Info.Mode()))
 		}
 		f, err := p.Parent().OpenFile(p.Name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -44,10 +45,11 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		}
 		f.Close()
 	}
-	return nil, nil, refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.Asked))
+	return nil, nil,
+		refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.Asked))
 }
 
-// kindOf names what is no regular file.
+// Kind names the kind of a file, with its article.
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():

@@ -1,3 +1,14 @@
+// Package place finds where a path leads, for the tools of the editing server.
+//
+// A path is resolved here, element by element, from the handle of an allowed directory. Links are read and followed by
+// this package; each directory on the way is opened below the one before it (os.Root) and compared with the one that
+// was looked at; and the last element is opened without following a link, without blocking, and must be a regular file
+// by fstat. So what was checked is what is used, whatever is renamed or replaced meanwhile: no path is resolved a
+// second time.
+//
+// # Limits
+//
+// A hard link to a forbidden file is a file of its own name.
 package place
 
 import (
@@ -17,33 +28,35 @@ import (
 // maxLinks is how many links a path may lead through.
 const maxLinks = 40
 
-// maxPath is the length of a path, in bytes.
+// maxPath is the greatest length of a path, in bytes.
 const maxPath = 4096
 
-// place is where a path leads: a name in a directory that is held open.
+// Place is where a path leads: a name in a directory that is held open.
 type Place struct {
 	Asked   string // as the caller wrote it
 	Root    *roots.Root
 	Rel     string     // from the root, without links, with slashes; "." is the root itself
-	chain   []*os.Root // the directories from the root to the one that holds the name
+	chain   []*os.Root // open directories, from the root to the one that holds the name
 	Name    string     // its last element
 	Info    fs.FileInfo
-	Missing []string // what follows the name, if that is missing, too
+	Missing []string // the elements after the name, if nothing has the name
 	Rules   rules.Sets
 }
 
-// real is the absolute path without links.
+// Real returns the absolute path without links.
 func (p *Place) Real() string { return filepath.Join(p.Root.Path, filepath.FromSlash(p.Rel)) }
 
-// parent returns the open directory that holds the name.
+// Parent returns the open directory that holds the name.
 func (p *Place) Parent() *os.Root { return p.chain[len(p.chain)-1] }
 
-// In returns the place of a name in an open directory that is not part of a scope. Info is what was found there.
+// In returns the place of a name in an open directory that belongs to no scope. Info describes what the caller found
+// there.
 func In(dir *os.Root, name string, info fs.FileInfo) *Place {
 	return &Place{Asked: name, chain: []*os.Root{dir}, Name: name, Info: info}
 }
 
-// Below returns the place of an entry that a walk below p visits in dir: rel from the root, and info of what is there.
+// Below returns the place of an entry that a walk below p visits in dir. Rel is its path from the root, info describes
+// it, and sets are the rules of dir.
 func (p *Place) Below(dir *os.Root, rel string, info fs.FileInfo, sets rules.Sets) *Place {
 	return &Place{Asked: filepath.Join(p.Root.Path, filepath.FromSlash(rel)), Root: p.Root, Rel: rel,
 		chain: []*os.Root{dir}, Name: path.Base(rel), Info: info, Rules: sets}
@@ -56,14 +69,14 @@ func (p *Place) Sibling(name string) *Place {
 	return &other
 }
 
-// Directory returns the real path of the deepest directory on the way that exists, the one that Parent returns.
+// Directory returns the real path of the directory that Parent returns, the deepest one on the way that exists.
 func (p *Place) Directory() string {
 	above := names.Elements(p.Rel)[:len(p.chain)-1]
 	return filepath.Join(p.Root.Path, filepath.Join(above...))
 }
 
-// checkUnmoved fails if a directory on the way has another place than when it was opened: nothing is
-// written to a directory that was moved out of an allowed one meanwhile.
+// CheckUnmoved fails if a directory on the way no longer has the path at which it was opened. It is called before
+// writing, so that nothing is written to a directory that was moved out of an allowed one meanwhile.
 func (p *Place) CheckUnmoved() error {
 	names := names.Elements(p.Rel)
 	ok := p.Root.IsUnmoved()
@@ -73,19 +86,21 @@ func (p *Place) CheckUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return refusal.New(refusal.IO, "a directory above %s was replaced meanwhile, and nothing was written; try again",
+		return refusal.New(refusal.IO,
+			"a directory above %s was replaced meanwhile, and nothing was written; try again",
 			refusal.Show(p.Asked))
 	}
 	return nil
 }
 
+// Close closes the directories that the place holds open, except that of the root.
 func (p *Place) Close() {
 	for _, d := range p.chain[1:] { // the first is the root's own
 		d.Close()
 	}
 }
 
-// checkExists fails if nothing is at the place.
+// CheckExists fails if nothing is at the place.
 func (p *Place) CheckExists() error {
 	if p.Info == nil {
 		return refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
@@ -93,9 +108,8 @@ func (p *Place) CheckExists() error {
 	return nil
 }
 
-// resolve finds where a path leads, and refuses what leads out of the allowed
-// directories or is forbidden. The name need not exist, nor, then, directories above it.
-// The caller closes the place.
+// Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The name
+// need not exist, and if it does not, neither need directories above it. The caller closes the place.
 func Resolve(s *roots.Scope, asked string) (*Place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
 		return nil, refusal.New("invalid", "%s is no path", refusal.Show(asked))
@@ -107,7 +121,8 @@ func Resolve(s *roots.Scope, asked string) (*Place, error) {
 			return nil, absent[0].Refusal()
 		}
 		if len(dirs) != 1 {
-			return nil, refusal.New("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
+			return nil, refusal.New("invalid",
+				"%s is relative, and there are %d allowed directories; give an absolute path",
 				refusal.Show(asked), len(dirs))
 		}
 		abs = filepath.Join(dirs[0], abs)
@@ -127,7 +142,7 @@ func Resolve(s *roots.Scope, asked string) (*Place, error) {
 	}
 }
 
-// walk is one way from an allowed directory downwards.
+// walk resolves a path from an allowed directory downwards.
 type walk struct {
 	Place
 	scope *roots.Scope
@@ -142,8 +157,7 @@ func (w *walk) close() {
 	}
 }
 
-// walkFrom walks to the absolute path abs. Next is where a link out of the directory leads,
-// to be looked up anew.
+// walkFrom walks to the absolute path abs. If a link leads out of the directory, next is the path to resolve instead.
 func (w *walk) walkFrom(abs string) (next string, err error) {
 	r, rest := w.scope.FindRoot(abs)
 	if r == nil {
@@ -193,7 +207,8 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			return "", refusal.Of(w.asked, err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			if w.links++; w.links > maxLinks {
-				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked), maxLinks)
+				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked),
+					maxLinks)
 			}
 			target, err := w.Parent().Readlink(name)
 			if err != nil {
@@ -206,7 +221,8 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
-			return "", refusal.New(refusal.NotFound, "%s does not exist: something above it is not a directory", refusal.Show(w.asked))
+			return "", refusal.New(refusal.NotFound, "%s does not exist: something above it is not a directory",
+				refusal.Show(w.asked))
 		default:
 			if err := w.descend(name); err != nil {
 				return "", err
@@ -215,7 +231,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	}
 }
 
-// descend opens a directory.
+// descend opens the directory of a name, one further down.
 func (w *walk) descend(name string) error {
 	dir, err := OpenDir(w.Parent(), name)
 	if err != nil {
@@ -227,8 +243,8 @@ func (w *walk) descend(name string) error {
 	return nil
 }
 
-// openDir opens the directory of a name that is no link. The comparison is made while it
-// is open, as the system gives the numbers of removed files to new ones.
+// OpenDir opens the directory of a name that is not a link. The two are compared while the directory is open, because
+// the system gives the inode numbers of removed files to new ones.
 func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
@@ -257,7 +273,7 @@ func (w *walk) enter() {
 	w.Rules = append(w.Rules, rules.Read(w.Parent(), path.Join(w.names...)))
 }
 
-// checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
+// checkAllowed fails if rules forbid the path so far, or if it leads to none of the client's roots.
 func (w *walk) checkAllowed() error {
 	if !w.scope.LeadsToRoot(w.Real()) {
 		return refusal.Outside(w.asked)

@@ -56,13 +56,14 @@ func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, er
 	return found, nil
 }
 
-// openDirectory opens the directory at a place, with the rules that hold inside.
+// OpenDirectory opens the directory at a place, and returns it with the rules that apply to what it holds.
 func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	if err := p.CheckExists(); err != nil {
 		return nil, nil, err
 	}
 	if !p.Info.IsDir() {
-		return nil, nil, refusal.New(hashline.Invalid, "%s is %s, not a directory", refusal.Show(p.Asked), Kind(p.Info.Mode()))
+		return nil, nil,
+			refusal.New(hashline.Invalid, "%s is %s, not a directory", refusal.Show(p.Asked), Kind(p.Info.Mode()))
 	}
 	name := p.Name
 	if p.Rel == "." {
@@ -100,6 +101,8 @@ type treeWalk struct {
 	visited int
 }
 
+// walkDirectory visits what an open directory holds. Sets are its rules, git the .gitignore files above it, and depth
+// is how far it lies below the first directory.
 func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
 	if depth > maxDepth {
 		return refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
@@ -145,6 +148,7 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git 
 	return nil
 }
 
+// list returns the entries of a directory that the walk may visit.
 func (t *treeWalk) list(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
 	if t.all {
 		return readEntries(dir, func(string) bool { return true })

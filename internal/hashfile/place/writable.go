@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// checkWritable fails if the place must not be changed: an allowed directory itself, part of a
-// repository, or protected by rules.
+// CheckWritable fails if the place must not be changed: because it is an allowed directory itself, belongs to a
+// repository, or is protected by rules.
 func (p *Place) CheckWritable() error {
 	if p.Rel == "." {
 		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself", refusal.Show(p.Asked))
@@ -23,7 +23,8 @@ func (p *Place) CheckWritable() error {
 	return CheckWritableAt(p.Rules, p.Rel, p.Info, p.Asked)
 }
 
-// checkWritableAt fails if rules protect the path rel from the root, or info, the file that is there.
+// CheckWritableAt fails if rules protect the path rel, from the root, or info, the file that is there; nil if there is
+// none. Asked is the path that the error names.
 func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string) error {
 	if file, ok := sets.Protects(rel, info); ok {
 		return refusal.New(refusal.ReadOnly, "%s is read-only by %s", refusal.Show(asked), refusal.Show(file))
@@ -31,8 +32,8 @@ func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string
 	return nil
 }
 
-// checkUnversioned refuses a place that is in a repository, or the name of one, or would make one
-// of its directory: what is written there is run by whoever uses the directory next.
+// checkUnversioned fails if a place lies in a repository, has a name of one, or would make a repository of its
+// directory: version control runs the programs that such files name when somebody uses the directory.
 func (p *Place) checkUnversioned() error {
 	for _, name := range slices.Concat(names.Elements(p.Asked), names.Elements(p.Real())) {
 		if names.IsRepository(name) {
@@ -63,15 +64,19 @@ func (p *Place) checkUnversioned() error {
 	return nil
 }
 
-// checkMakesNoRepository fails if git would take the directory of the place for a repository once the place exists.
+// CheckMakesNoRepository fails if git would take the directory of the place for a repository once something is at the
+// place.
 func (p *Place) CheckMakesNoRepository() error {
 	if names.MakesGit(p.Parent(), p.Name) {
-		return refusal.New(refusal.ReadOnly, "%s is not written: with it git would take its directory for a repository, "+
-			"and run what its files name", refusal.Show(p.Asked))
+		return refusal.New(refusal.ReadOnly,
+			"%s is not written: with it git would take its directory for a repository, "+
+				"and run what its files name", refusal.Show(p.Asked))
 	}
 	return nil
 }
 
 func repositoryProblem(asked, what string) *refusal.Refusal {
-	return refusal.New(refusal.ReadOnly, "%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it with that program itself", refusal.Show(asked), refusal.Show(what))
+	return refusal.New(refusal.ReadOnly,
+		"%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it "+
+			"with that program itself", refusal.Show(asked), refusal.Show(what))
 }

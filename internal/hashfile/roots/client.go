@@ -13,11 +13,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxClientRoots bounds what a client can make the server hold open.
+// maxClientRoots is how many roots of a client are used, which bounds the directories that are held open for it.
 const maxClientRoots = 256
 
-// clientRoots holds the client's roots. The client is asked for them before each call; one that
-// promised to notify of changes is asked once, and again after each notification.
+// clientRoots holds the client's roots. The client is asked for them before each call; a client that declared to
+// notify of changes is asked once, and again after each notification.
 type clientRoots struct {
 	asking chan struct{} // holds a token while a call asks
 
@@ -28,7 +28,7 @@ type clientRoots struct {
 	names   map[string]*Named
 }
 
-// listing is the client's answer.
+// listing is an answer of the client.
 type listing struct {
 	number  int // of the request, from 1
 	changes int // notifications that had come when it was sent
@@ -45,8 +45,8 @@ func (c *clientRoots) noteChange() {
 
 func (c *clientRoots) close() { c.nameRoots(nil) }
 
-// nameRoots returns the roots of the paths, each as it was named when it was first listed, and closes
-// those that are not listed any more.
+// nameRoots returns the roots of the paths, each as it was when it was first listed, and closes those that are not
+// listed any more.
 func (c *clientRoots) nameRoots(paths []string) []*Named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,12 +71,11 @@ func (c *clientRoots) nameRoots(paths []string) []*Named {
 	return found
 }
 
-// listPaths returns the paths of the client's roots. It asks the client, unless an answer is there that
-// holds for a call which begins now: to a request that another call sends meanwhile or, if tells says
-// that the client notifies of changes, to one after the last notification. A client has twice wait to
-// answer.
+// listPaths returns the paths of the client's roots. It asks the client, unless there is an answer that is valid for a
+// call that begins now: an answer to a request that another call sends meanwhile or, if notifies says that the client
+// notifies of changes, an answer to a request after the last notification. A client has twice wait to answer.
 func (c *clientRoots) listPaths(
-	ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration,
+	ctx context.Context, session *mcp.ServerSession, notifies bool, wait time.Duration,
 ) ([]string, error) {
 	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
 	defer cancel()
@@ -89,10 +88,10 @@ func (c *clientRoots) listPaths(
 		case <-within.Done():
 			return nil, within.Err()
 		}
-		paths, err, ok := c.latestAnswer(came, tells)
+		paths, err, ok := c.latestAnswer(came, notifies)
 		if !ok {
 			c.ask(within, session, wait)
-			paths, err, ok = c.latestAnswer(came, tells)
+			paths, err, ok = c.latestAnswer(came, notifies)
 		}
 		<-c.asking
 		switch {
@@ -104,9 +103,9 @@ func (c *clientRoots) listPaths(
 	}
 }
 
-// latestAnswer returns the newest answer; ok is false unless it holds for a call that began when came
-// requests had been sent.
-func (c *clientRoots) latestAnswer(came int, tells bool) (paths []string, err error, ok bool) {
+// latestAnswer returns the newest answer; ok is false unless it is valid for a call that began when came requests had
+// been sent.
+func (c *clientRoots) latestAnswer(came int, notifies bool) (paths []string, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.latest
@@ -116,7 +115,7 @@ func (c *clientRoots) latestAnswer(came int, tells bool) (paths []string, err er
 	case l.number > came:
 		return l.paths, l.err, true
 	}
-	return l.paths, nil, tells && l.err == nil
+	return l.paths, nil, notifies && l.err == nil
 }
 
 // ask sends a request to the client and keeps the answer, unless ctx ended before it came.
@@ -139,7 +138,7 @@ func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait 
 	c.mu.Unlock()
 }
 
-// rootPaths returns the paths of an answer. Roots that are no file URIs are left out.
+// rootPaths returns the paths of an answer. Roots whose URI is not that of a local file are left out.
 func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 	if answer == nil || answer.Roots == nil {
 		return nil, errors.New("the answer has no roots")
@@ -156,7 +155,7 @@ func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 	return paths, nil
 }
 
-// fileURI is the absolute path of a file URI.
+// fileURI returns the absolute path of a file URI.
 func fileURI(uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || strings.ContainsRune(u.Path, 0) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statDirect looks at the directory of a path on which there is no link: the kernel walks the
-// path at once and refuses links on it. Before Linux 5.6 and in some containers it cannot.
+// statDirect returns what stands at a path without links. The kernel resolves the path in one step and refuses links
+// on it; where it cannot, before Linux 5.6 and in some containers, statWalked does.
 func statDirect(path string) (fs.FileInfo, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	for {

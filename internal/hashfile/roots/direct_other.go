@@ -4,6 +4,6 @@ package roots
 
 import "io/fs"
 
-// statDirect looks at the directory of a path on which there is no link. The two are not
-// one step here: a link that is put there and taken away in the moment between is not seen.
+// statDirect returns what stands at a path without links. It takes two steps on this system: a link that is put there
+// and taken away between them is not noticed.
 func statDirect(path string) (fs.FileInfo, error) { return statWalked(path) }

@@ -17,8 +17,8 @@ import (
 // maxRootLinks is how many links the path of an allowed directory may lead through.
 const maxRootLinks = 255
 
-// followPath finds where an absolute path of a directory leads now, and where the links lie that
-// it goes through, without links themselves.
+// followPath returns the real path of the directory that an absolute path leads to now, and the real paths of the
+// links on the way.
 func followPath(given string) (real string, links []string, err error) {
 	volume := filepath.VolumeName(given)
 	at, todo := volume+string(filepath.Separator), names.Elements(given[len(volume):])
@@ -64,11 +64,11 @@ func followPath(given string) (real string, links []string, err error) {
 	return at, links, err
 }
 
-// errLinked says that a path leads elsewhere than it did.
+// errLinked is the error of a path on which there is a link now.
 var errLinked = errors.New("its path goes through a link now")
 
-// statWalked is Lstat of a path that had no links; it fails if there is a link on it by now. A link that
-// comes and goes between its two steps is not seen.
+// statWalked is Lstat of a path that had no links. It fails if there is a link on it now. A link that is put there and
+// taken away between its two steps is not noticed.
 func statWalked(path string) (fs.FileInfo, error) {
 	if real, _, err := followPath(path); err != nil || real != path {
 		return nil, errors.Join(err, errLinked)
@@ -76,8 +76,7 @@ func statWalked(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// cutDir returns path relative to dir; ok is false unless it is dir or lies below it. Both are absolute
-// and clean.
+// CutDir returns path relative to dir; ok is false unless it is dir or lies below it. Both are absolute and clean.
 func CutDir(dir, path string) (rel string, ok bool) {
 	if path == dir {
 		return ".", true

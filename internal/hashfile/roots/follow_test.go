@@ -15,7 +15,8 @@ import (
 func TestFileURI(t *testing.T) {
 	for uri, want := range map[string]string{
 		"file:///a/b": "/a/b", "file://localhost/a": "/a", "file:///a%20b/../c/": "/c", "file:/a": "/a",
-		"file://example.com/a": "", "http:///a": "", "/a": "", "file:a": "", "file:": "", "": "", "file:///a%00": "", "%": "",
+		"file://example.com/a": "", "http:///a": "", "/a": "", "file:a": "", "file:": "", "": "", "file:///a%00": "",
+		"%": "",
 	} {
 		if got, ok := fileURI(uri); ok != (want != "") || ok && got != want {
 			t.Errorf("%q: %q, %v", uri, got, ok)

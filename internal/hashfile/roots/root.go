@@ -1,3 +1,13 @@
+// Package roots knows the allowed directories of an editing server: those that its configuration names, and the roots
+// that its client lists.
+//
+// An allowed directory is a path. Each call looks up which directory has the path at that moment, opens it and uses
+// that handle to its end. A directory that was moved away is not used any longer, and the one that took its place is.
+// The client is asked for its roots before each call, unless it notifies of changes, and a call without its answer is
+// refused. The client's roots narrow the configured directories, and are allowed directories themselves only if none
+// is configured.
+//
+// [Source] gives each call its [Scope]; package place resolves paths in it.
 package roots
 
 import (
@@ -11,31 +21,29 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// namedRoot is an allowed directory as the user or client named it: a path. Each call looks up anew
-// which directory has the path, so that one which was moved away is not used any longer, and the one
-// in its place is.
+// Named is an allowed directory as the user or client named it: a path, which each call looks up anew.
 type Named struct {
 	given  string // absolute
 	agreed string // the real path that it had when it was named; "" if it led nowhere
 
-	through []string // where the links lay that it went through then
+	through []string // the paths of the links that it led through then
 
 	mu     sync.Mutex
 	latest *Identity
 	closed bool
 }
 
-// directory identifies a directory for as long as it exists; another one of the same path is not equal.
-// It is held open only so that the system does not give its inode number to a new directory; no file
-// is reached through it.
+// Identity identifies a directory for as long as it exists. Another directory that gets the same path has another
+// identity. The directory is held open only so that the system does not give its inode number to a new one; no file is
+// opened through it.
 type Identity struct {
 	held *os.Root
 	info fs.FileInfo
 }
 
-// nameRoot names an allowed directory.
+// nameRoot returns an allowed directory by its path. The directory has to exist.
 func nameRoot(path string) (*Named, error) {
-	if path == "" { // as of a variable that is not set; it would be the current one
+	if path == "" { // from a variable that is not set; filepath.Abs would return the working directory
 		return nil, errors.New("an allowed directory has an empty name")
 	}
 	given, err := filepath.Abs(path)
@@ -49,8 +57,8 @@ func nameRoot(path string) (*Named, error) {
 	return n, nil
 }
 
-// directoryOf tells whether an open directory is the one that was opened last.
-func (n *Named) directoryOf(dir *os.Root, info fs.FileInfo) *Identity {
+// identify returns the identity of an open directory: the last one, if it is still the same directory.
+func (n *Named) identify(dir *os.Root, info fs.FileInfo) *Identity {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.latest != nil && os.SameFile(n.latest.info, info) {
@@ -66,7 +74,7 @@ func (n *Named) directoryOf(dir *os.Root, info fs.FileInfo) *Identity {
 	return d
 }
 
-// release lets go of the directory that was opened last. n.mu is held.
+// release closes the directory that was opened last. The caller holds n.mu.
 func (n *Named) release() {
 	if n.latest != nil {
 		n.latest.held.Close()
@@ -74,7 +82,7 @@ func (n *Named) release() {
 	}
 }
 
-// close releases the directory; a call that still uses the root goes on.
+// close releases the directory. A call that still uses the root continues.
 func (n *Named) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,7 +90,7 @@ func (n *Named) close() {
 	n.closed = true
 }
 
-// root is an allowed directory as one call finds it.
+// Root is an allowed directory as one call finds it.
 type Root struct {
 	given    string // absolute, as it was given
 	Path     string // without links
@@ -92,11 +100,11 @@ type Root struct {
 	Identity *Identity
 }
 
-// openTries is how often a directory may be replaced while it is opened.
+// openTries is how often a directory may be replaced while it is opened, before that is an error.
 const openTries = 10
 
-// open opens the directory that has the root's path now, once for a call. Nothing on the
-// path is a link by then, or it would be another path.
+// Open opens the directory that has the root's path now, once for a call. If an element of the path has become a link
+// since it was resolved, the directory is not opened.
 func (r *Root) Open() error {
 	if r.Dir != nil {
 		return nil
@@ -104,35 +112,37 @@ func (r *Root) Open() error {
 	for range openTries {
 		dir, err := os.OpenRoot(r.Path)
 		if err != nil {
-			return r.absentProblem(err)
+			return Absence{r.given, err}.Refusal()
 		}
 		info, err := dir.Stat(".")
 		if err == nil {
 			var now fs.FileInfo
 			if now, err = statDirect(r.Path); err == nil && os.SameFile(info, now) {
-				r.Dir, r.info, r.Identity = dir, info, r.name.directoryOf(dir, info)
+				r.Dir, r.info, r.Identity = dir, info, r.name.identify(dir, info)
 				return nil
 			}
 		}
 		dir.Close()
 	}
-	return refusal.New(refusal.IO, "the allowed directory %s was replaced while it was opened; try again", refusal.Show(r.Path))
+	return refusal.New(refusal.IO, "the allowed directory %s was replaced while it was opened; try again",
+		refusal.Show(r.Path))
 }
 
-// isUnmoved reports whether the directory that was opened still has the root's path.
+// IsUnmoved reports whether the directory that was opened still has the root's path.
 func (r *Root) IsUnmoved() bool {
 	now, err := statDirect(r.Path)
 	return err == nil && os.SameFile(now, r.info)
 }
 
-func (r *Root) absentProblem(err error) error { return absence{r.given, err}.Refusal() }
-
-// absence is an allowed directory that cannot be used at present.
-type absence struct {
+// Absence is an allowed directory that cannot be used at present, and why.
+type Absence struct {
 	given string
 	why   error
 }
 
-func (a absence) Refusal() *refusal.Refusal {
-	return refusal.New(refusal.NotFound, "the allowed directory %s cannot be used at present (%s); it is looked for again at each call", refusal.Show(a.given), refusal.Show(refusal.Cause(a.why).Error()))
+// Refusal returns the refusal of a path in the directory.
+func (a Absence) Refusal() *refusal.Refusal {
+	return refusal.New(refusal.NotFound,
+		"the allowed directory %s cannot be used at present (%s); it is looked for again at each call",
+		refusal.Show(a.given), refusal.Show(refusal.Cause(a.why).Error()))
 }

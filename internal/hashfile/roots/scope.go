@@ -7,16 +7,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// scope is what one call may use: the allowed directories as they are when it begins.
+// Scope is what one call may use: the allowed directories as they are when it begins.
 type Scope struct {
 	roots  []*Root
-	absent []absence // allowed directories that are not there
-	narrow bool      // only what lies in within may be used
+	absent []Absence // allowed directories that are not there
+	narrow bool      // only what lies in within may be used: the client's roots narrow the configured ones
 	within []string  // real paths of the client's roots, whether they narrow or not
 	given  []string  // the same as the client wrote them
 }
 
-// close closes what the call opened.
+// Close closes the directories that the call opened.
 func (s *Scope) Close() {
 	for _, r := range s.roots {
 		if r.Dir != nil {
@@ -27,15 +27,15 @@ func (s *Scope) Close() {
 
 // Absent returns the allowed directories that cannot be used at present, as far as a refusal may name them: none if
 // the client's roots narrow the configured ones.
-func (s *Scope) Absent() []absence {
+func (s *Scope) Absent() []Absence {
 	if s.narrow {
 		return nil
 	}
 	return s.absent
 }
 
-// outsideProblem is the refusal of an absolute path that is in no allowed directory. It does not mention
-// directories that the client's roots hide.
+// RefuseOutside returns the refusal of an absolute path that is in no allowed directory. It does not mention
+// directories that the client's roots hide. Asked is the path as the caller wrote it.
 func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 	for _, a := range s.Absent() {
 		if _, ok := CutDir(a.given, path); ok {
@@ -45,9 +45,9 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 	return refusal.Outside(asked)
 }
 
-// findRoot returns the outermost allowed directory above path, by names alone, and the path from there;
-// nil if there is none. It is the outermost, because the rules of a directory hold in another allowed
-// one that lies in it too.
+// FindRoot returns the outermost allowed directory above path, by names alone, and the path from there; nil if there
+// is none. It returns the outermost one, because the rules of a directory apply also in another allowed directory that
+// lies in it.
 func (s *Scope) FindRoot(path string) (found *Root, rel string) {
 	for i, dir := range s.given {
 		if rest, ok := CutDir(dir, path); ok {
@@ -69,8 +69,7 @@ func (s *Scope) FindRoot(path string) (found *Root, rel string) {
 	return found, rel
 }
 
-// holdsRoot reports whether an allowed directory has this real path, or one below it, or is
-// named by such a path.
+// HoldsRoot reports whether an allowed directory has this real path or lies below it, or is named by such a path.
 func (s *Scope) HoldsRoot(path string) bool {
 	var all []string
 	for _, r := range s.roots {
@@ -83,7 +82,7 @@ func (s *Scope) HoldsRoot(path string) bool {
 	return slices.ContainsFunc(all, func(dir string) bool { _, ok := CutDir(path, dir); return ok })
 }
 
-// permits reports whether a real path is in the client's roots.
+// Permits reports whether a real path is in the client's roots, or these narrow nothing.
 func (s *Scope) Permits(path string) bool {
 	if !s.narrow {
 		return true
@@ -96,7 +95,7 @@ func (s *Scope) Permits(path string) bool {
 	return false
 }
 
-// leadsToRoot reports whether a real path is in the client's roots or above one of them.
+// LeadsToRoot reports whether Permits does for a real path or for one below it.
 func (s *Scope) LeadsToRoot(path string) bool {
 	if s.Permits(path) {
 		return true
@@ -109,7 +108,7 @@ func (s *Scope) LeadsToRoot(path string) bool {
 	return false
 }
 
-// directories are the real paths that may be used.
+// Directories returns the real paths of the directories that may be used.
 func (s *Scope) Directories() []string {
 	var dirs []string
 	add := func(dir string) {

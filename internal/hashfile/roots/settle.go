@@ -7,22 +7,25 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 )
 
-// errLedElsewhere says why an allowed directory is not used: see settle.
-var errLedElsewhere = errors.New("its path goes through a link that was not there when it was named, or that is content of a checkout, and leads elsewhere than it did then; start the server again to agree to that")
+// errLedElsewhere is the reason for which settle does not use an allowed directory.
+var errLedElsewhere = errors.New(
+	"its path goes through a link that was not there when it was named, or that is content of a checkout, and leads " +
+		"elsewhere than it did then; start the server again to agree to that")
 
-// settleRoots looks up where named directories lead now. Whoever names a path with a link in it
-// agrees to what that leads to, also later, as links are there to be changed. But what was a
-// directory and is a link now is not what was named; and a link that lies in another of these
-// directories, or in the work tree of a repository, is content, which a checkout may have
-// brought along. Neither may make an allowed directory of what nobody named: such a link is
-// believed only as far as it leads where the path did when it was named.
-func settle(named []*Named) (roots []*Root, absent []absence) {
+// settle looks up where named directories lead now.
+//
+// A user who names a path with a link in it agrees to what the link leads to, also later, because links are meant to
+// be changed. Two kinds of links were not agreed to: a link that replaced a directory after the path was named, and a
+// link that lies in another allowed directory or in the work tree of a repository, because a checkout may have brought
+// it along. If the path leads through one of these, it is used only if it leads to the same real path as when it was
+// named.
+func settle(named []*Named) (roots []*Root, absent []Absence) {
 	var links [][]string
 	var found []*Root
 	for _, n := range named {
 		path, through, err := followPath(n.given)
 		if err != nil {
-			absent = append(absent, absence{n.given, err})
+			absent = append(absent, Absence{n.given, err})
 			continue
 		}
 		found, links = append(found, &Root{given: n.given, Path: path, name: n}), append(links, through)
@@ -36,7 +39,7 @@ func settle(named []*Named) (roots []*Root, absent []absence) {
 				})
 		}
 		if r.Path != r.name.agreed && slices.ContainsFunc(links[i], content) {
-			absent = append(absent, absence{r.given, errLedElsewhere})
+			absent = append(absent, Absence{r.given, errLedElsewhere})
 			continue
 		}
 		roots = append(roots, r)

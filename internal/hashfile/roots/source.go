@@ -53,8 +53,9 @@ func (s *Source) Scope(ctx context.Context, req *mcp.CallToolRequest) (sc *Scope
 	offered, stateless := offeredRoots(req)
 	if offered == nil {
 		if len(s.own) == 0 {
-			return nil, nil, refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started without "+
-				"--root and the client offers no roots; start it with --root DIR")
+			return nil, nil,
+				refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started without "+
+					"--root and the client offers no roots; start it with --root DIR")
 		}
 		return s.Configured(), nil, nil
 	}

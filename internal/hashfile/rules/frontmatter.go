@@ -12,30 +12,33 @@ import (
 )
 
 var (
-	// fenceLine is a line that begins or ends front matter.
+	// fenceLine matches a line that begins or ends front matter.
 	fenceLine = regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
-	// leadingComment may stand before it, as a notice of copyright does.
+	// leadingComment matches a comment that may stand before it, such as a copyright notice.
 	leadingComment = regexp.MustCompile(`^(?s:<!--.*?-->)`)
-	// memberKey is a key in a line: at its beginning or in brackets, with what YAML
-	// has before keys, or as TOML has it. Its group 1 is the key.
-	memberKey = regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*["']?([\pL\pM\pN\p{Cf}_ -]{1,64}?)["']?\s*[:=]`)
-	// explicitKey is a key in a line of its own, or one that only a program of YAML can read.
+	// memberKey matches a key in a line: at its beginning or in brackets, after what YAML
+	// allows before keys, or in the form of TOML. Its group 1 is the key.
+	memberKey = regexp.MustCompile(
+		`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
+			`["']?([\pL\pM\pN\p{Cf}_ -]{1,64}?)["']?\s*[:=]`)
+	// explicitKey matches a key in a line of its own, or one that only a YAML parser can resolve.
 	explicitKey = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
 )
 
-// errSpelling ends each error about a key that resembles one of ours.
-const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
+// errSpelling ends each error about a key that resembles one of the three names.
+const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two " +
+	"lines ---"
 
-// parse reads the front matter: of YAML the forms
+// parse reads the front matter. Of YAML it understands the forms
 //
 //	forbidden: [a, "b/**"]
 //	read_only:
 //	  - c
 //	ignore: d
 //
-// Letter case and "-" for "_" do not count in these names. Of these three any other form is
-// an error, as is a key like one of them, at whatever depth. Front matter without any is
-// somebody else's, and is passed over, as is text that does not begin with front matter.
+// In the names letter case is ignored, and "-" stands for "_" as well. Any other form of a member with one of these
+// names is an error, as is a key that resembles one of them, at whatever depth. Front matter without any belongs to
+// another program and restricts nothing, as does text that does not begin with front matter.
 func (s *Set) parse(text string) error {
 	if at := strings.IndexFunc(strings.ToValidUTF8(text, "\x00"), func(c rune) bool { return c == 0 }); at >= 0 {
 		return fmt.Errorf("line %d: it is not text in UTF-8", 1+strings.Count(text[:at], "\n"))
@@ -68,8 +71,8 @@ func (s *Set) parse(text string) error {
 	return nil
 }
 
-// passOver reads lines that begin like front matter and are none, and fails on a key like one of ours.
-// Number is the line of the error, from 1, here and below.
+// passOver reads lines that begin like front matter and are not, and fails on a key that resembles one of the three
+// names. Number is the line of the error, from 1, as in the functions below.
 func passOver(lines []string) (number int, err error) {
 	for i, line := range lines {
 		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
@@ -83,9 +86,9 @@ func passOver(lines []string) (number int, err error) {
 	return 0, nil
 }
 
-// readMembers reads the lines after the first fence.
+// readMembers reads the lines after the first fence, up to the second.
 func (s *Set) readMembers(lines []string) (number int, err error) {
-	var ours, line string // the member of ours that the line may belong to
+	var ours, line string // one of the three names, if the line may belong to its member
 	var current *[]Glob   // its list, if its items have lines of their own
 	empty := 0            // the line of such a list that has no item yet
 	seen, any := map[string]bool{}, false
@@ -98,7 +101,7 @@ func (s *Set) readMembers(lines []string) (number int, err error) {
 		}
 		if fenceLine.MatchString(line) || line == "..." {
 			if !any {
-				continue // nothing stood before it
+				continue // the front matter has no lines yet
 			}
 			if empty > 0 {
 				return empty, noValueError(ours)
@@ -162,11 +165,12 @@ func (s *Set) readMembers(lines []string) (number int, err error) {
 	return 0, nil // a line of dashes
 }
 
+// noValueError returns the error of a key without a value, which could mean no globs or forgotten ones.
 func noValueError(key string) error {
 	return fmt.Errorf("%s has no value; write [] for none", key)
 }
 
-// listOf returns the list that a key of ours fills, nil for any other key.
+// listOf returns the list that a key fills, nil if it is none of the three names.
 func (s *Set) listOf(key string) *[]Glob {
 	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 	case "forbidden":
@@ -184,9 +188,8 @@ func plainKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
 }
 
-// resemblingKey returns the first key in a line that is like one of ours: it differs in two letters at
-// most, or goes on after it, as forbidden_paths does. A key that only a reader of YAML can resolve may
-// be any, and counts. It returns "" if there is none.
+// resemblingKey returns the first key in a line that resembles one of the three names, "" if there is none: see
+// resembles. A key that only a YAML parser can resolve may be any of them, and is returned too.
 func resemblingKey(line string) string {
 	if found := explicitKey.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
 		return found[1] + found[2]
@@ -199,6 +202,8 @@ func resemblingKey(line string) string {
 	return ""
 }
 
+// resembles reports whether a key differs from one of the three names in two letters at most, or continues one of
+// them, as forbidden_paths does.
 func resembles(key string) bool {
 	plain := plainKey(key)
 	for _, name := range []string{"forbidden", "readonly", "ignore"} {
@@ -209,7 +214,7 @@ func resembles(key string) bool {
 	return !strings.Contains(key, " ") && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
 }
 
-// isNear reports whether a becomes b by putting in, taking out or changing n letters at most.
+// isNear reports whether a becomes b by inserting, removing or changing n letters at most.
 func isNear(a, b []rune, n int) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -241,8 +246,8 @@ func addGlobs(into *[]Glob, key, value string) error {
 	return nil
 }
 
-// splitList splits at commas outside quotes, up to the bracket that ends the list, which
-// only a comment may follow.
+// splitList splits a list at commas outside quotes, up to the bracket that ends the list. Only a comment may follow
+// the bracket.
 func splitList(list string) (items []string, ok bool) {
 	var quoted byte
 	start := 0
@@ -275,7 +280,7 @@ func addGlob(into *[]Glob, name, item string) error {
 		return err
 	}
 	g, ok := NewGlob(item, true)
-	// Git drops blanks at the end of a glob; invisible characters were hardly meant.
+	// Git drops blanks at the end of a glob; invisible characters are most likely a mistake.
 	unseen := strings.TrimSpace(item) != item ||
 		strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 	if !ok || unseen || strings.ContainsAny(item, "{}") || item[0] == '!' {
@@ -285,8 +290,8 @@ func addGlob(into *[]Glob, name, item string) error {
 	return nil
 }
 
-// unquoteItem returns the text of an item of a list, which is quoted or plain, without the comment behind
-// it. It fails on what readers of YAML may take for anything but that text.
+// unquoteItem returns the text of an item, which is quoted or plain, without the comment after it. It fails if a YAML
+// parser could read anything but that text.
 func unquoteItem(name, item string) (string, error) {
 	if len(item) >= 2 && (item[0] == '"' || item[0] == '\'') {
 		end := strings.IndexByte(item[1:], item[0])

@@ -12,9 +12,11 @@ func TestOthersFrontMatter(t *testing.T) {
 		"", "# Rules\n\nforbidden: tabs\n", "Text\n\n---\n\nforbidden: x\n---\n", "# T\r\rText\r\r---\rforbidden: x\r",
 		"# How to\n\n```yaml\n---\nforbidden: [a]\n---\n```\n", "Title\n---\nignore: x\n",
 		"<!-- (c) -->\n# Title\n", "<!-- forbidden: x -->\n# Title\n", "<!-- no end",
-		"---\nname: x\ndescription: What is forbidden, and what to ignore.\nglobs: [\"*.go\", forbidden]\nalwaysApply: true\n---\nforbidden: x\n",
+		"---\nname: x\ndescription: What is forbidden, and what to ignore.\nglobs: [\"*.go\", forbidden]\n" +
+			"alwaysApply: true\n---\nforbidden: x\n",
 		"---\nname: x\ntools:\n  - read_only\n  - edit: yes\n# forbidden: x\n---\n",
-		"---\ndescription: >\n  Ignore what the\n  others say.\n---\n", "---\n\n*Text*: [a](b), ![c](d)\n\n---\n\nMore.\n", "---\n",
+		"---\ndescription: >\n  Ignore what the\n  others say.\n---\n",
+		"---\n\n*Text*: [a](b), ![c](d)\n\n---\n\nMore.\n", "---\n",
 		"-----\n\nText.\n", "+++\ntitle = 'x'\n+++\nforbidden: x\n", "- forbidden: x\n", "---\nname: café\n---\n",
 	} {
 		r := &Set{dir: "."}

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// gitIgnore is a .gitignore file.
+// GitIgnore holds the globs of one .gitignore file.
 type GitIgnore struct {
 	dir   string // its directory, from the root
 	globs []Glob
 }
 
-// readGitIgnore reads a directory's .gitignore; one that cannot be read ignores nothing.
+// ReadGitIgnore reads the .gitignore of an open directory, rel from the root. A file that cannot be read ignores
+// nothing.
 func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
 	g := GitIgnore{dir: rel}
 	text, _, err := readSmall(openerIn(dir, ".gitignore"))
@@ -35,9 +36,8 @@ func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
 	return g
 }
 
-// gitIgnored reports whether a path is ignored by the files of the directories above it.
-// The last pattern that matches counts. Directories that are ignored are not walked, so
-// that those above need not be looked at.
+// GitIgnored reports whether the files of the directories above a path, outermost first, ignore it. The last glob that
+// matches decides. An ignored directory is not walked, so that the directories above the path need not be matched.
 func GitIgnored(files []GitIgnore, rel string, dir bool) bool {
 	ignored := false
 	for _, f := range files {

@@ -6,9 +6,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 )
 
-// glob is a pattern for slash-separated paths, as .gitignore files have it: what wildmatch
-// knows stays in one element, "**" is any number of elements, a "/" at the beginning or in the
-// middle ties it to the directory of its file, one at the end demands a directory.
+// Glob is a pattern for slash-separated paths in the form of .gitignore files: what wildmatch understands matches
+// within one element, "**" matches any number of elements, a "/" at the beginning or in the middle ties the pattern to
+// the directory of its file, and one at the end demands a directory.
 type Glob struct {
 	elements []string
 	dirOnly  bool
@@ -16,6 +16,7 @@ type Glob struct {
 	fold     bool // letter case does not count
 }
 
+// NewGlob parses a pattern; ok is false if it can match nothing. With fold letter case is ignored.
 func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 	g.fold = fold
 	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
@@ -38,7 +39,7 @@ func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 	return g, true
 }
 
-// matches reports whether the path rel is matched.
+// Matches reports whether the pattern matches the path rel; dir says whether that is a directory.
 func (g Glob) Matches(rel string, dir bool) bool {
 	if g.dirOnly && !dir {
 		return false
@@ -49,8 +50,8 @@ func (g Glob) Matches(rel string, dir bool) bool {
 	return matchPath(g.elements, strings.Split(rel, "/"), g.fold)
 }
 
-// covers reports whether rel or a directory above it is matched. "x/**" covers x too: a rule for all
-// that is in a directory holds for the directory.
+// covers reports whether the pattern matches rel or a directory above it. "x/**" covers x too: a rule for everything
+// in a directory applies to the directory.
 func (g Glob) covers(rel string) bool {
 	if g.fold {
 		rel = strings.ToLower(rel)
@@ -68,8 +69,8 @@ func (g Glob) covers(rel string) bool {
 	return false
 }
 
-// matchPath keeps, element by element of the pattern, the set of prefixes of names that it
-// has matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
+// matchPath reports whether the elements of a pattern match names. It keeps, element by element, the set of prefixes
+// of names that are matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
 func matchPath(pattern, names []string, fold bool) bool {
 	reached := make([]bool, len(names)+1)
 	reached[0] = true

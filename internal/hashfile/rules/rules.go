@@ -18,7 +18,8 @@
 //
 // # Limits
 //
-// At most 1 MiB of a file is read. Of YAML only the forms in [Set] are understood.
+// Files of more than [MaxFile] bytes are not read: such an AGENTS.md forbids its directory, such a .gitignore ignores
+// nothing. Of YAML only a few forms are understood: see parse in frontmatter.go.
 package rules
 
 import (
@@ -38,7 +39,7 @@ import (
 // rulesFile is the name of the file whose front matter holds rules.
 const rulesFile = "AGENTS.md"
 
-// maxRulesFile is the size up to which an AGENTS.md or .gitignore is read, in bytes.
+// MaxFile is the size up to which an AGENTS.md or .gitignore is read, in bytes.
 const MaxFile = 1 << 20
 
 // Set holds the rules of one AGENTS.md. Without such a file it is empty.
@@ -194,7 +195,7 @@ func openerIn(dir *os.Root, name string) opener {
 	}
 }
 
-// readSmall reads a regular file of at most maxRulesFile bytes. Info is that of the file that a link leads to. Only if
+// readSmall reads a regular file of at most MaxFile bytes. Info is that of the file that a link leads to. Only if
 // the name does not exist the error wraps fs.ErrNotExist: a link that leads nowhere is another error.
 func readSmall(file opener) (text string, info fs.FileInfo, err error) {
 	if _, err := file.look(); err != nil {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// wildmatch reports whether an element of a glob matches a name, as git has it: "*" is
-// anything, "?" one character, "[a-z]", "[!a]", "[^a]" and "[[:alpha:]]" one of a set, and a
-// backslash takes away such a meaning. With fold the name is in small letters, and letter
-// case does not count: it is matched if it were in either, so that "[!A-Z]" is any one.
+// wildmatch reports whether an element of a glob matches a name, as git does it: "*" matches anything, "?" one
+// character, "[a-z]", "[!a]", "[^a]" and "[[:alpha:]]" one of a set, and a backslash takes away such a meaning. With
+// fold the name is in lower case, and letter case is ignored: the element matches if it matches the name in either
+// case, so that "[!A-Z]" matches every character.
 //
-// Git counts bytes. With fold, where more that is matched is safer, characters count as well.
+// Git compares bytes. With fold, where it is safer to match more, characters are compared as well.
 func wildmatch(pattern, name string, fold bool) bool {
 	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) &&
 		matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
@@ -26,8 +26,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// byteOf, as utf8.DecodeRuneInString does, gives the first letter of what is left. Bytes beyond
-// ASCII are no characters, so that they have no letter case.
+// byteOf returns the first byte of s as a letter, as utf8.DecodeRuneInString returns the first character. Bytes beyond
+// ASCII become values that are no characters, so that they have no letter case.
 func byteOf(s string) (rune, int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1
@@ -35,8 +35,10 @@ func byteOf(s string) (rune, int) {
 	return unicode.MaxRune + rune(s[0]), 1
 }
 
+// matchLetters matches a pattern with a name, letter by letter; letter returns the first one of a string, with its
+// size.
 func matchLetters(pattern, name string, fold bool, letter func(string) (rune, int)) bool {
-	star, resume := -1, 0 // where to go on if what follows a star does not match: with a longer star
+	star, resume := -1, 0 // where to continue, with a longer star, if what follows the star does not match
 	for p, n := 0, 0; p < len(pattern) || n < len(name); {
 		if p < len(pattern) && pattern[p] == '*' {
 			p++
@@ -60,8 +62,8 @@ func matchLetters(pattern, name string, fold bool, letter func(string) (rune, in
 	return true
 }
 
-// matchOne matches the letter c with the element of the pattern at p, and returns the offset behind that
-// element, -1 if the element has no end.
+// matchOne matches the letter c with the element of the pattern at p. Next is the offset after that element, -1 if the
+// element has no end.
 func matchOne(pattern string, p int, c rune, fold bool, letter func(string) (rune, int)) (ok bool, next int) {
 	switch pattern[p] {
 	case '?':
@@ -81,7 +83,7 @@ func matchOne(pattern string, p int, c rune, fold bool, letter func(string) (run
 	return l == c || fold && unicode.ToLower(l) == c, p + width
 }
 
-// inSet is one for a set in brackets, which begins at pattern[p].
+// inSet does the work of matchOne for a set in brackets, which begins at pattern[p].
 func inSet(pattern string, p int, c rune, letter func(string) (rune, int)) (ok bool, next int) {
 	p++
 	negated := p < len(pattern) && (pattern[p] == '!' || pattern[p] == '^')
@@ -89,7 +91,7 @@ func inSet(pattern string, p int, c rune, letter func(string) (rune, int)) (ok b
 		p++
 	}
 	in := false
-	from := rune(-1) // what a range may begin with
+	from := rune(-1) // the letter with which a range may begin
 	for first := true; ; first = false {
 		if p >= len(pattern) {
 			return false, -1
@@ -133,7 +135,7 @@ func inSet(pattern string, p int, c rune, letter func(string) (rune, int)) (ok b
 	}
 }
 
-// classes are those of POSIX, for ASCII.
+// classes are the character classes of POSIX, for ASCII.
 var classes = map[string]func(byte) bool{
 	"alnum":  func(c byte) bool { return isAlpha(c) || isDigit(c) },
 	"alpha":  isAlpha,
@@ -152,7 +154,7 @@ var classes = map[string]func(byte) bool{
 func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isElement reports whether an element of a glob can be read.
+// isElement reports whether an element of a glob is well-formed.
 func isElement(pattern string) bool {
 	for p := 0; p < len(pattern); {
 		if _, p = matchOne(pattern, p, 0, false, byteOf); p < 0 {

@@ -35,8 +35,13 @@ func TestGlobsOfGit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 7))
 	pick := func(of []string) string { return of[rng.IntN(len(of))] }
 	letters := []string{"a", "b", "c", "B", "Z", "1", "-", "_", "]", "[", "^", "!", ".", ":", "é", " x"}
-	parts := []string{"a", "b", "B", "1", "-", "]", "é", "*", "*", "**", "***", "?", `\*`, `\a`, `\[`, "/", "/", "/**/", "[ab]", "[!a]", "[^b]", "[]a]", "[]-a]", "[!]]", "[a-c]", "[c-a]", "[Z-a]", "[A-Z]", "[!A-Z]", "[--a]", "[a-]", "[a-c-z]",
-		`[\]]`, `[a-\c]`, `[\a-c]`, "[[:alpha:]]", "[[:digit:]1-]", "[![:space:]]", "[[:upper:][:digit:]]", "[[:lower:]]", "[^[:punct:]]", "[[:xdigit:]-z]", "[[:graph:]]", "[[:print:]]", "[[:cntrl:]]", "[[:blank:]]", "[[:alnum:]_]",
+	parts := []string{"a", "b", "B", "1", "-", "]", "é", "*", "*", "**", "***", "?", `\*`, `\a`, `\[`, "/", "/",
+		"/**/",
+		"[ab]", "[!a]", "[^b]", "[]a]", "[]-a]", "[!]]", "[a-c]", "[c-a]", "[Z-a]", "[A-Z]", "[!A-Z]", "[--a]", "[a-]",
+		"[a-c-z]",
+		`[\]]`, `[a-\c]`, `[\a-c]`, "[[:alpha:]]", "[[:digit:]1-]", "[![:space:]]", "[[:upper:][:digit:]]",
+		"[[:lower:]]", "[^[:punct:]]", "[[:xdigit:]-z]", "[[:graph:]]", "[[:print:]]", "[[:cntrl:]]", "[[:blank:]]",
+		"[[:alnum:]_]",
 		"[[:foo:]]", "[[:ALPHA:]]", "[[:a]", "[[::]]", "[[:]", "[a", "[[:alpha:]", "[!", "[é]", "[[.a.]]"}
 	rounds, paths := 60, 60
 	if testing.Short() {
@@ -83,7 +88,8 @@ func TestGlobsOfGit(t *testing.T) {
 				t.Errorf("%q: %v, %v", glob, exactOK, foldOK)
 			}
 			for _, ignoreCase := range []bool{false, true} {
-				out := git(in.String(), "-c", fmt.Sprint("core.ignoreCase=", ignoreCase), "check-ignore", "--no-index", "-z", "--stdin")
+				out := git(in.String(), "-c", fmt.Sprint("core.ignoreCase=", ignoreCase), "check-ignore", "--no-index",
+					"-z", "--stdin")
 				ignored := map[string]bool{}
 				for p := range strings.SplitSeq(out, "\x00") {
 					ignored[strings.TrimPrefix(p, "./")] = true

@@ -4,5 +4,5 @@ package texts
 
 import "io"
 
-// widenPipe does nothing: the size of a pipe is the system's.
+// widenPipe does nothing: this system does not let the capacity of a pipe be changed.
 func widenPipe(io.Writer) {}

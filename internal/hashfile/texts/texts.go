@@ -1,3 +1,4 @@
+// Package texts writes the large texts of tools' answers to the client, past the encoder of the MCP SDK.
 package texts
 
 import (
@@ -15,14 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// largeText is the size, in bytes, from which a text is not passed through the SDK's JSON encoder.
+// Large is the size, in bytes, above which a text is not passed through the SDK's JSON encoder.
 const Large = 64 << 10
 
-// texts are large texts of answers on their way to the client. The SDK encodes an answer
-// several times over, each time with a copy, which for megabytes costs more than all else.
-// So a large text is put in as a short token, and encoded once, in pieces, when the
-// message with the token is written. Tokens cannot be guessed, and so no file can hold
-// one.
+// Texts holds the large texts of answers on their way to the client. The SDK encodes an answer several times, each
+// time with a copy, which for megabytes costs more than everything else. So the answer holds a short token in place of
+// the text, and the text is encoded once, in pieces, when the message with the token is written. Tokens cannot be
+// guessed, so that no file can contain one.
 type Texts struct {
 	secret string // begins each token
 	mu     sync.Mutex
@@ -31,13 +31,14 @@ type Texts struct {
 	bufs   sync.Pool // of *[]byte, for encoding
 }
 
-// tokenSize is the length of a token: secret and number.
+// tokenSize is the length of a token: the secret and a number.
 const tokenSize = 26 + 10
 
+// New returns an empty set of texts with a new secret.
 func New() *Texts { return &Texts{secret: rand.Text(), waits: map[string]func(io.Writer) error{}} }
 
-// put returns the token for a text that write writes, as plain text. It is forgotten when
-// the call that ctx belongs to is answered.
+// Put returns the token for a text, which write writes as plain text when the answer is written. The text is forgotten
+// when ctx, the context of the call, ends.
 func (t *Texts) Put(ctx context.Context, write func(io.Writer) error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +60,7 @@ func (t *Texts) get(token []byte) func(io.Writer) error {
 	return t.waits[string(token)]
 }
 
-// writer returns a writer that passes messages on to w with the texts in place of their tokens. Each message has to
+// Writer returns a writer that passes messages on to w with the texts in place of their tokens. Each message has to
 // come in one write.
 func (t *Texts) Writer(w io.WriteCloser) io.WriteCloser {
 	widenPipe(w)
@@ -89,7 +90,7 @@ func (w *textWriter) Write(message []byte) (int, error) {
 	return len(message), nil
 }
 
-// replace writes a message with texts in place of tokens.
+// replace writes a message with the texts in place of their tokens.
 func (t *Texts) replace(j *jsonText, message []byte) error {
 	for {
 		i := bytes.Index(message, []byte(t.secret))
@@ -109,14 +110,14 @@ func (t *Texts) replace(j *jsonText, message []byte) error {
 
 func (w *textWriter) Close() error { return w.w.Close() }
 
-// jsonText writes text as the inside of a JSON string, in writes of largeText or more until
-// flush. Each write to it is whole code points, and runs of what is not UTF-8 become U+FFFD.
+// jsonText writes text as the inside of a JSON string, in writes of Large bytes or more until flush. Each write to it
+// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD.
 type jsonText struct {
 	w   io.Writer
 	buf []byte // what is not written yet
 }
 
-// escapedAtOnce is how much room is made for at once, in bytes of text.
+// escapedAtOnce is the size of the pieces for which room is made in the buffer, in bytes of text.
 const escapedAtOnce = 16 << 10
 
 func (j *jsonText) Write(p []byte) (int, error) {
@@ -138,18 +139,17 @@ func (j *jsonText) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// flush writes what is not written yet.
+// flush writes what the buffer holds.
 func (j *jsonText) flush() error {
 	_, err := j.w.Write(j.buf)
 	j.buf = j.buf[:0]
 	return err
 }
 
-// maxEscape is how many bytes stand for one, at most.
+// maxEscape is the greatest number of bytes that stand for one byte.
 const maxEscape = len(`\u0000`)
 
-// escapes is what stands for each byte that does not stand for itself, and how many of
-// these bytes there are.
+// escapes holds, for each byte that is escaped, the text that stands for it and the length of that text.
 var escapes = func() (e [utf8.RuneSelf]struct {
 	text [8]byte
 	n    int
@@ -167,18 +167,17 @@ var escapes = func() (e [utf8.RuneSelf]struct {
 	return e
 }()
 
-// Eight bytes at once: each of them 1, and the highest bit of each.
+// ones is eight bytes of 1, and highs the highest bit of eight bytes.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x80 * ones
 )
 
-// escape writes text as the inside of a JSON string to dst, which has room for maxEscape
-// times its size and eight bytes, and returns how much that is.
+// escape writes text as the inside of a JSON string to dst, which has to have room for maxEscape times its size and
+// eight bytes, and returns how many bytes it wrote.
 //
-// Eight bytes x are looked at together: those below n are those of which x-n*ones has the
-// highest bit and x has not, up to the first such byte; what equals a byte is what is below
-// 1 after exclusive or with it.
+// Eight bytes x are compared together. Those below n are the bytes of which x-n*ones has the highest bit set and x has
+// not, up to the first such byte. A byte equals another if it is below 1 after exclusive or with that.
 func escape(dst, text []byte) int {
 	n := 0
 	for len(text) >= 8 {
@@ -208,7 +207,7 @@ func escape(dst, text []byte) int {
 	return n
 }
 
-// writeInPieces writes text in writes of whole lines.
+// WriteInPieces writes text in writes of whole lines, each of at most Large bytes unless a line is longer.
 func WriteInPieces(w io.Writer, text string) error {
 	for len(text) > 0 {
 		n := len(text)
