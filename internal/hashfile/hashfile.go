@@ -30,7 +30,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
-// New makes a server. The allowed directories have to be there.
+// New returns a server. Its configured directories have to exist.
 func New(c Config) (*Server, error) {
 	c.MaxFile = min(orDefault(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
 	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)

@@ -16,10 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// Bounds of listings.
-const (
-	maxEntries = 10_000 // of one answer
-)
+// maxEntries is how many entries one answer lists.
+const maxEntries = 10_000
 
 // entry is the structure of an entry of a directory.
 type entry struct {

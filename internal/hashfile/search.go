@@ -31,7 +31,7 @@ type searchArguments struct {
 // Bounds of a search.
 const (
 	searchTime    = 30 * time.Second
-	maxSearchFile = 16 << 20  // bytes; larger files are passed over
+	maxSearchFile = 16 << 20  // bytes; larger files are not searched
 	searchAnswer  = 256 << 10 // bytes of text
 	maxPattern    = 1000      // bytes
 	searchContext = 10
@@ -76,7 +76,7 @@ func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArgu
 	paths := []string{in.Path}
 	if in.Path == "" {
 		all := sc.Directories()
-		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // what is searched with another one
+		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // those that are searched with another one
 			return slices.ContainsFunc(all, func(other string) bool {
 				_, ok := roots.CutDir(other, dir)
 				return ok && other != dir

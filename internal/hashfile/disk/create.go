@@ -46,7 +46,7 @@ func tempName(name string) string {
 func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) error) (f *os.File, err error) {
 	perm := fs.FileMode(0o666)
 	if prepare != nil {
-		perm = 0o600 // until it has the old file's
+		perm = 0o600 // until prepare sets that of the old file
 	}
 	if f, err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
 		return nil, err

@@ -39,7 +39,8 @@ func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) err
 	if err := p.CheckUnmoved(); err != nil {
 		return err
 	}
-	// for what is kept of it; a file that may not be written is not replaced either
+	// The old file is opened for its metadata. It is opened for writing too, so that a file that may not be written is
+	// not replaced either.
 	from, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
 		return err

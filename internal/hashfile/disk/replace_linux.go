@@ -47,7 +47,7 @@ func copyAttributes(from, to int) error {
 			return fmt.Errorf("its attribute %s cannot be read: %w", refusal.Show(name), err)
 		}
 		if has, err := readAttribute(to, name); err == nil && bytes.Equal(has, value) {
-			continue // as security labels, which the system sets by itself
+			continue // such as security labels, which the system sets by itself
 		}
 		if err := unix.Fsetxattr(to, name, value, 0); err != nil {
 			return fmt.Errorf("its attribute %s cannot be kept: %w", refusal.Show(name), err)
@@ -102,9 +102,9 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents)
 	if isUnchanged(dir, temp, old) {
 		return dir.Remove(temp)
 	}
-	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes
-	// out is what was put there before, or else something newer still, to which the same is
-	// done. Files are compared while they are open: see writeTemp.
+	// Another process replaced or changed the file before the exchange, and temp is what it wrote. That gets the name
+	// back. What the second exchange displaces should be the file that was put there before; if it is a third file,
+	// that gets the name back in turn. Files are compared while they are open: see writeTemp.
 	put := mine
 	defer func() {
 		if put != mine {
@@ -113,7 +113,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents.Contents)
 	}()
 	for {
 		theirs, err := dir.OpenFile(temp, os.O_RDONLY|beneath.NoWait, 0)
-		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
+		if err != nil { // not a readable file: it gets its name back, without a comparison
 			return errors.Join(ErrReplaced, exchange(), dir.Remove(temp))
 		}
 		if err := exchange(); err != nil {

@@ -33,14 +33,14 @@ const maxPath = 4096
 
 // Place is where a path leads: a name in a directory that is held open.
 type Place struct {
-	Asked   string // as the caller wrote it
+	Asked   string // the path as the caller wrote it
 	Root    *roots.Root
-	Rel     string     // from the root, without links, with slashes; "." is the root itself
-	chain   []*os.Root // open directories, from the root to the one that holds the name
-	Name    string     // its last element
-	Info    fs.FileInfo
-	Missing []string // the elements after the name, if nothing has the name
-	Rules   rules.Sets
+	Rel     string      // from the root, without links, with slashes; "." is the root itself
+	chain   []*os.Root  // open directories, from the root to the one that holds the name
+	Name    string      // the last element of Rel
+	Info    fs.FileInfo // what has the name; nil if nothing has
+	Missing []string    // the elements after the name, if nothing has the name
+	Rules   rules.Sets  // of the directories in chain
 }
 
 // Real returns the absolute path without links.

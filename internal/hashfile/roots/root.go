@@ -97,7 +97,7 @@ type Root struct {
 	name     *Named
 	Dir      *os.Root // nil until the call needs it
 	info     fs.FileInfo
-	Identity *Identity
+	Identity *Identity // of Dir
 }
 
 // openTries is how often a directory may be replaced while it is opened, before that is an error.
