@@ -47,7 +47,8 @@ func (s *Server) addTools() {
 			"were read: anchor is NUMBER:TAG. All operations refer to the file before the edit and are applied "+
 			"together or not at all. content is the new lines, without NUMBER:TAG|, separated by line feeds; \"\" is "+
 			"one empty line. To remove lines use delete or delete_range. Into an empty file insert with anchor "+
-			"\"0:\". The answer gives the new file_hash and fresh lines around each edit.", writes(true, false), s.editTextFile)
+			"\"0:\". The answer gives the new file_hash and fresh lines around each edit.",
+		writes(true, false), s.editTextFile)
 	offer(s, "write_text_file",
 		"Create a text file, or replace its whole content. For a file that exists file_hash is required and must be "+
 			"its own.", writes(true, true), s.writeTextFile)
