@@ -24,7 +24,7 @@ var plainDecoders = map[string]struct {
 	"archivesql.go in internal/registry/archivesql": {1, "a map"},
 	"capability.go in plugin":                       {5, "maps, lists and texts"},
 	"client.go in internal/registry/client":         {1, "the words of an error, which decide nothing"},
-	"clientroots.go in internal/hashfile":           {1, "a map"},
+	"source.go in internal/hashfile/roots":          {1, "a map"},
 	"closure.go in project":                         {1, "a member that was found by its exact name: texts, lists and truths"},
 	"docker.go in internal/fetch/userconfig":        {2, "the user's own file, and the answer of the user's own program"},
 	"document.go in cmd/internal/author":            {1, "shown only"},
