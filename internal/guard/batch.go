@@ -9,7 +9,7 @@ import (
 
 // clientBatch handles an array of messages.
 func (s *session) clientBatch(line []byte, i int) []byte {
-	batch, end, err := s.batch(line, i)
+	batch, end, err := s.s.Batch(line, i)
 	switch {
 	case err == nil && !jsonrpc.Ends(line, end):
 		err = jsonrpc.ErrSyntax
@@ -26,15 +26,15 @@ func (s *session) clientBatch(line []byte, i int) []byte {
 	}
 	wait := false
 	for k := range batch {
-		wait = wait || batch[k].fault == nil && s.mustWait(line, &batch[k].Message)
+		wait = wait || batch[k].Fault == nil && s.mustWait(line, &batch[k].Message)
 	}
 	if !wait {
 		return s.passBatch(line, batch)
 	}
 	var waiting []jsonrpc.Message
 	for k := range batch {
-		if batch[k].fault != nil {
-			s.answer(line, &batch[k].Message, batch[k].fault)
+		if batch[k].Fault != nil {
+			s.answer(line, &batch[k].Message, batch[k].Fault)
 			continue
 		}
 		waiting = append(waiting, batch[k].Message)
@@ -47,39 +47,14 @@ func (s *session) clientBatch(line []byte, i int) []byte {
 	return nil
 }
 
-// element is one message of a batch; fault says why it cannot be routed.
-type element struct {
-	jsonrpc.Message
-	fault error
-}
-
-// batch scans the array at b[i].
-func (s *session) batch(b []byte, i int) (batch []element, end int, err error) {
-	var inner jsonrpc.Scanner // the array's own scan goes on around it
-	end, err = s.s.Array(b, i, func(at jsonrpc.Span) error {
-		e := element{Message: jsonrpc.Message{Whole: at}}
-		if b[at.Lo] != '{' {
-			e.fault = &refused{jsonrpc.CodeRequest, "not a JSON-RPC message"}
-		} else if m, err := inner.Message(b, at.Lo); err != nil {
-			e.Message, e.fault = m, &refused{jsonrpc.CodeRequest, err.Error()}
-			e.Whole = at
-		} else {
-			e.Message = m
-		}
-		batch = append(batch, e)
-		return nil
-	})
-	return batch, end, err
-}
-
 // passBatch routes each message of a batch and returns what is left of it: the line
 // itself if all messages pass.
-func (s *session) passBatch(line []byte, batch []element) []byte {
+func (s *session) passBatch(line []byte, batch []jsonrpc.Element) []byte {
 	var pass []jsonrpc.Span
 	for k := range batch {
 		e := &batch[k]
-		if e.fault != nil {
-			s.answer(line, &e.Message, e.fault)
+		if e.Fault != nil {
+			s.answer(line, &e.Message, e.Fault)
 		} else if s.request(line, &e.Message) {
 			pass = append(pass, e.Whole)
 		}
@@ -87,22 +62,7 @@ func (s *session) passBatch(line []byte, batch []element) []byte {
 	if len(pass) == len(batch) {
 		return line
 	}
-	return joinBatch(line, pass)
-}
-
-// joinBatch is a batch of the messages at parts, or nil if there are none.
-func joinBatch(line []byte, parts []jsonrpc.Span) []byte {
-	if len(parts) == 0 {
-		return nil
-	}
-	out := []byte{'['}
-	for k, at := range parts {
-		if k > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, at.Of(line)...)
-	}
-	return append(out, "]\n"...)
+	return jsonrpc.JoinBatch(line, pass)
 }
 
 // serverBatch handles an array of messages, each by itself.

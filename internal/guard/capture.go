@@ -78,7 +78,7 @@ func capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	if caps, err = compact(caps); err != nil {
 		return l, info, fmt.Errorf("client capabilities: %w", err)
 	}
-	c := &captor{p: p, lines: newLines(p.stdout, lineLimit), caps: caps, version: version}
+	c := &captor{p: p, lines: jsonrpc.NewLines(p.stdout, jsonrpc.LineLimit), caps: caps, version: version}
 	stop := context.AfterFunc(ctx, func() { // ends a read or write that waits
 		p.stdin.stop()
 		p.stdout.stop()
@@ -137,7 +137,7 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 // captor is a client that waits for each answer before it goes on.
 type captor struct {
 	p       *Process
-	lines   *lines
+	lines   *jsonrpc.Lines
 	s       jsonrpc.Scanner
 	caps    []byte
 	version string
@@ -227,11 +227,11 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		return answer{}, c.explainDeath(ctx, method, err)
 	}
 	for {
-		line, err := c.lines.next()
+		line, err := c.lines.Next()
 		switch {
 		case ctx.Err() != nil:
 			return answer{}, fmt.Errorf("%s: no answer: %w", method, context.Cause(ctx))
-		case errors.Is(err, errLong):
+		case errors.Is(err, jsonrpc.ErrLong):
 			return answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
 			return answer{}, c.explainDeath(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
@@ -240,12 +240,11 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		if i == len(line) {
 			continue
 		}
-		var messages []element
+		var messages []jsonrpc.Element
 		if line[i] == '[' {
-			batch := session{}
-			messages, _, err = batch.batch(line, i)
-			if err == nil && strayReturn(line) {
-				err = errReturn
+			messages, _, err = c.s.Batch(line, i)
+			if err == nil && jsonrpc.HasStrayReturn(line) {
+				err = jsonrpc.ErrReturn
 			}
 			if err != nil {
 				return answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
@@ -255,10 +254,10 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 			switch {
 			case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
 				err = jsonrpc.ErrSyntax
-			case err == nil && strayReturn(line):
-				err = errReturn
+			case err == nil && jsonrpc.HasStrayReturn(line):
+				err = jsonrpc.ErrReturn
 			}
-			messages = []element{{m, err}}
+			messages = []jsonrpc.Element{{Message: m, Fault: err}}
 		}
 		for _, m := range messages {
 			a, ok, err := c.take(line, &m, "s"+id)
@@ -270,9 +269,9 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 				return a, nil
 			}
 		}
-		for _, m := range seemings(line) {
-			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc &&
-				string(m.id) != "null") {
+		for _, m := range jsonrpc.FindCandidates(line) {
+			if got, known := m.IDKey(); m.IsAnswer() && (known && got == "s"+id || !known && m.RPC &&
+				string(m.ID) != "null") {
 				return answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
 			}
 		}
@@ -280,12 +279,12 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 }
 
 // take handles one message of the server; ok reports whether it answers id.
-func (c *captor) take(line []byte, m *element, id string) (a answer, ok bool, err error) {
-	if errors.Is(m.fault, jsonrpc.ErrSyntax) {
+func (c *captor) take(line []byte, m *jsonrpc.Element, id string) (a answer, ok bool, err error) {
+	if errors.Is(m.Fault, jsonrpc.ErrSyntax) {
 		return a, false, nil // such as a greeting
 	}
-	if m.fault != nil {
-		return a, false, fmt.Errorf("the server sent: %w", m.fault)
+	if m.Fault != nil {
+		return a, false, fmt.Errorf("the server sent: %w", m.Fault)
 	}
 	if !m.Method.Present() {
 		got, known := jsonrpc.IDKey(m.ID.Of(line))

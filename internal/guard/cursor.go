@@ -46,7 +46,7 @@ func (s *session) withCursors(line []byte) []byte {
 	}
 	var messages []jsonrpc.Message
 	if line[i] == '[' {
-		batch, _, err := s.batch(line, i)
+		batch, _, err := s.s.Batch(line, i)
 		if err != nil {
 			return line
 		}

@@ -36,14 +36,14 @@ func (s *session) fromClient(line []byte, err error) []byte {
 	line = s.withCursors(line)
 	i := jsonrpc.SkipSpace(line, 0)
 	switch {
-	case strayReturn(line):
+	case jsonrpc.HasStrayReturn(line):
 		var m jsonrpc.Message
 		if i < len(line) && line[i] == '{' {
 			if m, err = s.s.Message(line, i); errors.Is(err, jsonrpc.ErrSyntax) {
 				m = jsonrpc.Message{}
 			}
 		}
-		s.toClient(failure(m.ID.Of(line), jsonrpc.CodeRequest, errReturn.Error()))
+		s.toClient(failure(m.ID.Of(line), jsonrpc.CodeRequest, jsonrpc.ErrReturn.Error()))
 		return nil
 	case i == len(line):
 		return line

@@ -23,15 +23,15 @@ func (s *session) fromServer(line []byte, err error) []byte {
 		if i < len(line) && line[i] == '{' {
 			m, _ = s.s.Message(line, i) // finds an id that stands before the cut
 		}
-		return s.drop(line, &m, errLong)
-	case strayReturn(line):
+		return s.drop(line, &m, jsonrpc.ErrLong)
+	case jsonrpc.HasStrayReturn(line):
 		var m jsonrpc.Message
 		if i < len(line) && line[i] == '{' {
 			if m, err = s.s.Message(line, i); errors.Is(err, jsonrpc.ErrSyntax) {
 				return s.drop(line, &m, err)
 			}
 		}
-		return s.drop(line, &m, errReturn)
+		return s.drop(line, &m, jsonrpc.ErrReturn)
 	case i == len(line):
 		return line
 	case line[i] == '[':
@@ -106,7 +106,7 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	s.mu.Unlock()
 	if !ok {
 		var tail []byte
-		if why == errLong {
+		if why == jsonrpc.ErrLong {
 			tail = s.tail
 		}
 		s.lose(line, tail, why)

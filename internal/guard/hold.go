@@ -103,14 +103,14 @@ func (s *session) unhold(h *held) []byte {
 		}
 		return h.line
 	}
-	batch, _, err := s.batch(h.line, i)
+	batch, _, err := s.s.Batch(h.line, i)
 	if err != nil {
 		return nil
 	}
-	var pass []element
+	var pass []jsonrpc.Element
 	for _, e := range batch {
 		id, _ := jsonrpc.IDKey(e.ID.Of(h.line))
-		if e.fault == nil && !(e.Method.Present() && h.cancelled[id]) {
+		if e.Fault == nil && !(e.Method.Present() && h.cancelled[id]) {
 			pass = append(pass, e)
 		}
 	}
@@ -123,5 +123,5 @@ func (s *session) unhold(h *held) []byte {
 			parts = append(parts, pass[k].Whole)
 		}
 	}
-	return joinBatch(h.line, parts)
+	return jsonrpc.JoinBatch(h.line, parts)
 }

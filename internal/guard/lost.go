@@ -2,9 +2,7 @@ package guard
 
 import (
 	"errors"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
@@ -15,119 +13,17 @@ import (
 // read, an answer to one of those that wait is lost: they are ended as soon as no more of
 // them are left than answers were lost.
 
-// seeming is an object of a line that cannot be read which looks like a message.
-type seeming struct {
-	id                  []byte // as written; nil if it has none
-	rpc, method, answer bool   // it has the member jsonrpc; a method; a result or an error
-}
-
-// answers reports whether m seems to be an answer.
-func (m seeming) answers() bool { return m.answer || m.rpc && m.id != nil && !m.method }
-
-// seemings are the objects of a line that stand where messages do: by themselves, or in arrays.
-func seemings(line []byte) (found []seeming) {
-	type open struct {
-		object, message bool
-		name            bool // a member's name comes next
-		seeming
-	}
-	var stack []open
-	shut := func() {
-		if top := stack[len(stack)-1]; top.object && top.message {
-			found = append(found, top.seeming)
-		}
-		stack = stack[:len(stack)-1]
-	}
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; c {
-		case '{', '[':
-			inside := len(stack) == 0 || !stack[len(stack)-1].object && stack[len(stack)-1].message
-			if len(stack) == jsonrpc.MaxNesting {
-				return found
-			}
-			stack = append(stack, open{object: c == '{', message: inside, name: true})
-		case '}', ']':
-			if len(stack) > 0 {
-				shut()
-			}
-		case ',':
-			if len(stack) > 0 {
-				stack[len(stack)-1].name = true
-			}
-		case '"':
-			end, _ := jsonrpc.SkipString(line, i)
-			if end <= i+1 || end > len(line) || line[end-1] != '"' {
-				end = len(line)
-			}
-			if len(stack) > 0 && stack[len(stack)-1].name && stack[len(stack)-1].object {
-				top := &stack[len(stack)-1]
-				top.name = false
-				if at := jsonrpc.SkipSpace(line, end); top.message && at < len(line) && line[at] == ':' {
-					name, _ := jsonrpc.Text(line[i:end])
-					switch strings.ToLower(name) {
-					case "jsonrpc":
-						top.rpc = true
-					case "id":
-						top.id = scalar(line, jsonrpc.SkipSpace(line, at+1))
-					case "method":
-						top.method = true
-					case "result", "error":
-						top.answer = true
-					}
-				}
-			}
-			i = end - 1
-		}
-	}
-	for len(stack) > 0 {
-		shut()
-	}
-	return found
-}
-
-// scalar is the string or word at line[i], or the mark with which something else begins.
-func scalar(line []byte, i int) []byte {
-	if i >= len(line) {
-		return nil
-	}
-	end := i + 1
-	switch {
-	case line[i] == '"':
-		end, _ = jsonrpc.SkipString(line, i)
-	case strings.IndexByte("{[", line[i]) < 0:
-		for end < len(line) && strings.IndexByte(" \t\r\n,]}", line[end]) < 0 {
-			end++
-		}
-	}
-	return line[i:max(i+1, min(end, len(line)))]
-}
-
-// lastID is the id at the end of a message, where programs often put it.
-var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
-
-// key is idKey of the id of m, if that is a whole string or number.
-func (m seeming) key() (string, bool) {
-	if len(m.id) == 0 {
-		return "", false
-	}
-	var s jsonrpc.Scanner
-	if end, err := s.Value(m.id, 0); err != nil || end != len(m.id) {
-		return "", false
-	}
-	return jsonrpc.IDKey(m.id)
-}
-
 // lose ends the requests that a line seems to answer, of which tail is the end if it was cut.
 func (s *session) lose(line, tail []byte, why error) {
-	found := seemings(line)
-	if m := lastID.FindSubmatch(tail); m != nil && len(found) == 1 && found[0].id == nil {
-		found[0].id = m[1]
+	found := jsonrpc.FindCandidates(line)
+	if id := jsonrpc.LastID(tail); id != nil && len(found) == 1 && found[0].ID == nil {
+		found[0].ID = id
 	}
-	if len(found) > 1 && why == errLong {
-		found = append(found, seeming{rpc: true, answer: true}) // what was cut off may be more
+	if len(found) > 1 && why == jsonrpc.ErrLong {
+		found = append(found, jsonrpc.Candidate{RPC: true, Answer: true}) // what was cut off may be more
 	}
 	for _, m := range found {
-		if m.answers() {
+		if m.IsAnswer() {
 			s.loseOne(m, why)
 		}
 	}
@@ -137,8 +33,8 @@ func (s *session) lose(line, tail []byte, why error) {
 const maxLost = 64
 
 // loseOne ends the request that m seems to answer, or notes that an answer is lost.
-func (s *session) loseOne(m seeming, why error) {
-	id, ok := m.key()
+func (s *session) loseOne(m jsonrpc.Candidate, why error) {
+	id, ok := m.IDKey()
 	s.mu.Lock()
 	q := s.pending[id]
 	if q == nil && ok { // 5 for "5", and the other way round
@@ -153,8 +49,8 @@ func (s *session) loseOne(m seeming, why error) {
 	switch {
 	case q != nil:
 		delete(s.pending, id)
-	case ok, !m.rpc: // of a request that nobody waits for; something else
-	case string(m.id) == "null" && s.told > 0:
+	case ok, !m.RPC: // of a request that nobody waits for; something else
+	case string(m.ID) == "null" && s.told > 0:
 		// Some servers answer notifications so. It cannot be told from an answer to what
 		// was asked since, until one of those is answered.
 	default:

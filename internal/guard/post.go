@@ -38,8 +38,7 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 	p := &post{ids: map[string][]byte{}}
 	var messages []jsonrpc.Message
 	if body[0] == '[' {
-		batch := session{}
-		elements, _, err := batch.batch(body, 0)
+		elements, _, err := s.Batch(body, 0)
 		if err != nil {
 			return
 		}

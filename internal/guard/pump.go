@@ -3,12 +3,14 @@ package guard
 import (
 	"errors"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // pump reads lines until their end, handles each, and writes to out what handle
 // returns: the line itself if it is untouched, another line, or nil. Untouched lines
 // that arrived together are written together.
-func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]byte) error) {
+func (s *session) pump(l *jsonrpc.Lines, handle func([]byte, error) []byte, out func([]byte) error) {
 	var run []byte // untouched lines, adjoining in the buffer of l
 	s.flush = func() bool {
 		if len(run) == 0 {
@@ -19,11 +21,11 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 		return err == nil
 	}
 	for {
-		line, err := l.next()
-		if err != nil && !errors.Is(err, errLong) {
+		line, err := l.Next()
+		if err != nil && !errors.Is(err, jsonrpc.ErrLong) {
 			return
 		}
-		s.tail = l.tail
+		s.tail = l.Tail
 		write := handle(line, err)
 		ok := true
 		if len(write) > 0 && &write[0] == &line[0] {
@@ -37,7 +39,7 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 		} else {
 			ok = s.flush() // what was cut out parts the lines
 		}
-		if ok && (s.then != nil || !l.buffered()) {
+		if ok && (s.then != nil || !l.Buffered()) {
 			ok = s.flush()
 		}
 		if then := s.then; then != nil {

@@ -140,12 +140,12 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 	go func() {
 		defer close(serverDone)
 		s := session{relay: r}
-		s.pump(newLines(p.stdout, r.o.lineLimit), s.fromServer, r.toClient)
+		s.pump(jsonrpc.NewLines(p.stdout, r.o.lineLimit), s.fromServer, r.toClient)
 	}()
 	go func() {
 		defer close(clientDone)
 		s := session{relay: r}
-		s.pump(newLines(in, r.o.lineLimit), s.fromClient, r.server.write)
+		s.pump(jsonrpc.NewLines(in, r.o.lineLimit), s.fromClient, r.server.write)
 		left()
 		r.settle(serverDone)
 	}()
@@ -206,7 +206,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 
 func newRelay(ctx context.Context, client *sink, p *Process, o Options) *relay {
 	if o.lineLimit == 0 {
-		o.lineLimit = lineLimit
+		o.lineLimit = jsonrpc.LineLimit
 	}
 	if o.grace == 0 {
 		o.grace = graceClose

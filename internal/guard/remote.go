@@ -121,10 +121,10 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 
 // run reads lines until the client closes its end or the session is over.
 func (b *bridge) run() {
-	lines := newLines(b.in, lineLimit)
+	lines := jsonrpc.NewLines(b.in, jsonrpc.LineLimit)
 	var s jsonrpc.Scanner
 	for {
-		line, err := lines.next()
+		line, err := lines.Next()
 		if err != nil {
 			break // one that is too long was refused before
 		}

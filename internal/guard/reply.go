@@ -59,12 +59,12 @@ func (b *bridge) isAnswer(p *post, data []byte) bool {
 
 // whole reads the body of an answer that must not be larger than a line.
 func whole(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, lineLimit+1))
+	data, err := io.ReadAll(io.LimitReader(r, jsonrpc.LineLimit+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the server's answer broke off; the connection said: %s", quote(err.Error()))
-	case len(data) > lineLimit:
-		return nil, errLong
+	case len(data) > jsonrpc.LineLimit:
+		return nil, jsonrpc.ErrLong
 	}
 	return data, nil
 }
@@ -109,18 +109,19 @@ func (b *bridge) answers(p *post, line []byte) {
 	if p == nil {
 		return
 	}
-	var elements []element
+	var (
+		s        jsonrpc.Scanner
+		elements []jsonrpc.Element
+	)
 	if line[0] == '[' {
-		batch := session{}
-		elements, _, _ = batch.batch(line, 0)
+		elements, _, _ = s.Batch(line, 0)
 	} else {
-		var s jsonrpc.Scanner
 		m, err := s.Message(line, 0)
-		elements = []element{{m, err}}
+		elements = []jsonrpc.Element{{Message: m, Fault: err}}
 	}
 	for _, e := range elements {
 		id, ok := jsonrpc.IDKey(e.ID.Of(line))
-		if _, mine := p.ids[id]; !ok || !mine || e.fault != nil || e.Method.Present() {
+		if _, mine := p.ids[id]; !ok || !mine || e.Fault != nil || e.Method.Present() {
 			continue
 		}
 		delete(p.ids, id)
@@ -131,7 +132,6 @@ func (b *bridge) answers(p *post, line []byte) {
 		switch {
 		case !e.Result.Present():
 		case p.method == "initialize":
-			var s jsonrpc.Scanner
 			var at [1]jsonrpc.Span
 			if _, err := s.Object(line, e.Result.Lo, helloBack, at[:]); err == nil {
 				b.version, _ = jsonrpc.Text(at[0].Of(line))

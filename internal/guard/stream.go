@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // How a stream of events that broke off is taken up again.
@@ -143,13 +145,13 @@ type position struct {
 // events passes on the messages of a stream until it ends or p, which may be nil, is
 // answered.
 func (b *bridge) events(r io.Reader, p *post, at *position) error {
-	lines := newLines(newEventStream(r), lineLimit)
+	lines := jsonrpc.NewLines(newEventStream(r), jsonrpc.LineLimit)
 	var data []byte
 	name, id, any := "", at.id, false
 	for {
-		line, err := lines.next()
+		line, err := lines.Next()
 		switch {
-		case errors.Is(err, errLong):
+		case errors.Is(err, jsonrpc.ErrLong):
 			return err
 		case err != nil:
 			return io.EOF // how it broke off does not matter
@@ -175,8 +177,8 @@ func (b *bridge) events(r io.Reader, p *post, at *position) error {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "data":
-			if len(data)+len(value) >= lineLimit {
-				return errLong
+			if len(data)+len(value) >= jsonrpc.LineLimit {
+				return jsonrpc.ErrLong
 			}
 			if any = true; data != nil {
 				data = append(data, '\n')

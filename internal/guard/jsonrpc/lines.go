@@ -1,4 +1,4 @@
-package guard
+package jsonrpc
 
 import (
 	"bytes"
@@ -6,17 +6,17 @@ import (
 	"io"
 )
 
-// lineLimit is the longest line that is relayed, and the most that a listing by the
+// LineLimit is the longest line that is relayed, and the most that a listing by the
 // guard may have.
-const lineLimit = 64 << 20 // bytes
+const LineLimit = 64 << 20 // bytes
 
-// errLong stands for a line beyond the limit, which was skipped.
-var errLong = errors.New("line too long")
+// ErrLong stands for a line beyond the limit, which was skipped.
+var ErrLong = errors.New("line too long")
 
-// errReturn stands for a line that other readers would cut in two.
-var errReturn = errors.New("a carriage return within a line")
+// ErrReturn stands for a line that other readers would cut in two.
+var ErrReturn = errors.New("a carriage return within a line")
 
-// strayReturn reports whether line holds a carriage return anywhere but directly before
+// HasStrayReturn reports whether line holds a carriage return anywhere but directly before
 // its line feed. It is white space to JSON, but where a line ends to many a reader: one
 // could be shown a message that to the guard is a part of another.
 //
@@ -26,21 +26,21 @@ var errReturn = errors.New("a carriage return within a line")
 // between strings. That always holds a comma or a colon, and no more letters
 // than those of true, false, null and numbers, so it spells none of the names that
 // make a JSON-RPC message. Other control characters are nowhere valid.
-func strayReturn(line []byte) bool {
+func HasStrayReturn(line []byte) bool {
 	i := bytes.IndexByte(line, '\r')
 	return i >= 0 && (i != len(line)-2 || line[i+1] != '\n')
 }
 
-// lines cuts a stream into lines. A line includes its line feed, which only the
+// Lines cuts a stream into lines. A line includes its line feed, which only the
 // last one may lack.
-type lines struct {
+type Lines struct {
 	r      io.Reader
 	limit  int
 	buf    []byte
 	lo, hi int // unread bytes are buf[lo:hi]
 	seen   int // no line feed in buf[lo:seen]
 	err    error
-	tail   []byte // the end of the last line over the limit
+	Tail   []byte // the end of the last line over the limit
 }
 
 const (
@@ -48,18 +48,18 @@ const (
 	maxTail     = 2 << 10
 )
 
-func newLines(r io.Reader, limit int) *lines {
-	return &lines{r: r, limit: limit, buf: make([]byte, firstBuffer)}
+func NewLines(r io.Reader, limit int) *Lines {
+	return &Lines{r: r, limit: limit, buf: make([]byte, firstBuffer)}
 }
 
-// buffered reports whether next will return without reading, so that lines returned
+// Buffered reports whether Next will return without reading, so that lines returned
 // before stay where they are.
-func (l *lines) buffered() bool {
+func (l *Lines) Buffered() bool {
 	return l.find() >= 0
 }
 
 // find is the index after the first line feed, or -1.
-func (l *lines) find() int {
+func (l *Lines) find() int {
 	n := bytes.IndexByte(l.buf[l.seen:l.hi], '\n')
 	if n < 0 {
 		l.seen = l.hi
@@ -69,17 +69,17 @@ func (l *lines) find() int {
 	return l.seen + 1
 }
 
-// next returns the next line, which is valid until a call of next that reads. For a
-// line over the limit it returns its beginning and errLong.
-func (l *lines) next() ([]byte, error) {
+// Next returns the next line, which is valid until a call of Next that reads. For a
+// line over the limit it returns its beginning and ErrLong.
+func (l *Lines) Next() ([]byte, error) {
 	for {
 		if end := l.find(); end >= 0 {
 			line := l.buf[l.lo:end]
 			l.lo, l.seen = end, end
 			if len(line) > l.limit {
-				l.tail = nil
+				l.Tail = nil
 				l.ends(line)
-				return line[:l.limit], errLong
+				return line[:l.limit], ErrLong
 			}
 			return line, nil
 		}
@@ -93,16 +93,16 @@ func (l *lines) next() ([]byte, error) {
 		}
 		if l.hi-l.lo > l.limit {
 			head := bytes.Clone(l.buf[l.lo : l.lo+min(l.limit, firstBuffer)])
-			l.tail = nil
+			l.Tail = nil
 			l.skip()
-			return head, errLong
+			return head, ErrLong
 		}
 		l.fill()
 	}
 }
 
 // fill reads once, making room before.
-func (l *lines) fill() {
+func (l *Lines) fill() {
 	switch {
 	case l.lo == l.hi:
 		if len(l.buf) > 16*firstBuffer {
@@ -128,13 +128,13 @@ func (l *lines) fill() {
 }
 
 // ends adds to what is known of the end of a line.
-func (l *lines) ends(part []byte) {
-	l.tail = append(l.tail, part[max(0, len(part)-maxTail):]...)
-	l.tail = l.tail[max(0, len(l.tail)-maxTail):]
+func (l *Lines) ends(part []byte) {
+	l.Tail = append(l.Tail, part[max(0, len(part)-maxTail):]...)
+	l.Tail = l.Tail[max(0, len(l.Tail)-maxTail):]
 }
 
 // skip drops what is left of the line.
-func (l *lines) skip() {
+func (l *Lines) skip() {
 	l.ends(l.buf[l.lo:l.hi])
 	for l.err == nil {
 		l.lo, l.hi, l.seen = 0, 0, 0

@@ -1,4 +1,4 @@
-package guard
+package jsonrpc
 
 import (
 	"fmt"
@@ -25,14 +25,14 @@ func TestLines(t *testing.T) {
 			want = append(want, fmt.Sprint(min(n+1, limit+1)))
 		}
 		for _, r := range []io.Reader{strings.NewReader(stream.String()), iotest.HalfReader(strings.NewReader(stream.String())), iotest.DataErrReader(strings.NewReader(stream.String()))} {
-			l := newLines(r, limit)
+			l := NewLines(r, limit)
 			var got []string
 			for {
-				line, err := l.next()
+				line, err := l.Next()
 				if err == io.EOF {
 					break
 				}
-				if err == errLong {
+				if err == ErrLong {
 					got = append(got, fmt.Sprint(limit+1))
 					continue
 				}
@@ -49,9 +49,9 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	l := newLines(strings.NewReader("a\nlast"), 10)
+	l := NewLines(strings.NewReader("a\nlast"), 10)
 	for _, want := range []string{"a\n", "last"} {
-		if got, err := l.next(); string(got) != want || err != nil {
+		if got, err := l.Next(); string(got) != want || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
