@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // clientBatch handles an array of messages.
@@ -21,7 +22,7 @@ func (s *session) clientBatch(line []byte, i int) []byte {
 		if r := (*refused)(nil); errors.As(err, &r) {
 			code = r.code
 		}
-		s.toClient(failure(nil, code, err.Error()))
+		s.toClient(notes.ErrorLine(nil, code, err.Error()))
 		return nil
 	}
 	wait := false

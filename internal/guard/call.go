@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -37,8 +40,8 @@ func (s *session) call(line []byte, m *jsonrpc.Message, method string) (call, er
 	c, err := s.callOf(line, m, method)
 	switch {
 	case err != nil:
-	case c.kind == surface.KindTool && len(c.name) > maxName:
-		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", maxName)}
+	case c.kind == surface.KindTool && len(c.name) > memory.MaxName:
+		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", memory.MaxName)}
 	case len(c.taskID) > jsonrpc.MaxID:
 		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.taskId is longer than %d bytes", jsonrpc.MaxID)}
 	}
@@ -202,64 +205,52 @@ func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beginStateless(c.stateless, allOffers)
+	s.beginStateless(c.stateless, listing.AllOffers)
 	return s.holding != nil
 }
 
 // refusal says why a guarded request is not forwarded, or returns nil. r.mu is held.
 func (r *relay) refusal(c *call, method string) error {
 	if !r.listed {
-		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + showText(method)}
+		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + notes.ShowText(method)}
 	}
 	if r.o.OnDrift == Warn {
 		return nil
 	}
 	why := ""
 	if r.o.OnDrift == Block {
-		why = r.sight.any()
+		why = r.surface.RefuseAll()
 	}
 	if why == "" {
-		why = r.itemReason(c)
+		why = r.refuseCall(c)
 	}
 	if why == "" {
 		return nil
 	}
-	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, showText(r.o.Server))}
+	return &refused{notes.CodeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, notes.ShowText(r.o.Server))}
 }
 
-// itemReason says why what c names must not be used, or "". r.mu is held.
-func (r *relay) itemReason(c *call) string {
-	g := r.sight
+// refuseCall says why what c names must not be used, or "". r.mu is held.
+func (r *relay) refuseCall(c *call) string {
 	switch {
 	case c.kind == surface.KindResource:
-		return g.uriRefusal(c.name, r.offers.resources)
+		return r.surface.RefuseURI(c.name, r.offers.Resources)
 	case len(c.uris) > 0:
 		for _, uri := range c.uris {
-			if why := g.uriRefusal(uri, r.offers.resources); why != "" {
+			if why := r.surface.RefuseURI(uri, r.offers.Resources); why != "" {
 				return why
 			}
 		}
 		return ""
 	case c.kind != "":
-		return g.refusal(c.kind, c.name)
+		return r.surface.RefuseItem(c.kind, c.name)
 	case c.ref == "prompt":
-		return g.refusal(surface.KindPrompt, c.name)
+		return r.surface.RefuseItem(surface.KindPrompt, c.name)
 	case c.ref == "resource":
-		// A template, or a resource by its own URI.
-		if why := g.refusal(surface.KindTemplate, c.name); why == "" || !g.approved[key(surface.KindTemplate,
-			c.name)].IsZero() {
-			return why
-		}
-		if !g.exclude[surface.KindResource] && g.approved[key(surface.KindResource, c.name)].IsZero() {
-			return g.refusal(surface.KindTemplate, c.name)
-		}
-		if _, drifted := g.drifts(key(surface.KindTemplate, c.name)); drifted {
-			return g.refusal(surface.KindTemplate, c.name)
-		}
-		return g.refusal(surface.KindResource, c.name)
+		return r.surface.RefuseReference(c.name)
 	case c.taskID != "":
-		if tool, ok := r.tasks.m[c.taskID]; ok {
-			return g.refusal(surface.KindTool, tool)
+		if tool, ok := r.tasks.Get(c.taskID); ok {
+			return r.surface.RefuseItem(surface.KindTool, tool)
 		}
 		if r.tasksFull {
 			return "more tasks were made than can be remembered"

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -42,7 +45,7 @@ func TestPoison(t *testing.T) {
 			c := relayTo(t, p, Options{Approved: approve(t, "tool", tool, "tool", mulTool)})
 			c.shake()
 			c.send(callTool("1", "add"), callTool("2", "mul"))
-			c.wantError("1", codeWithheld, "tool add: ")
+			c.wantError("1", notes.CodeWithheld, "tool add: ")
 			c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 			c.send(listTools)
 			c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[` + mulTool + `]}}`)
@@ -70,7 +73,7 @@ func TestSecondStart(t *testing.T) {
 		if start == 0 {
 			c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 		} else {
-			c.wantError("1", codeWithheld, Changed)
+			c.wantError("1", notes.CodeWithheld, drift.Changed)
 		}
 	}
 }
@@ -88,7 +91,7 @@ func TestBenign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := startPeer(t, base().set("tools/list", []string{result(listing)}), nil)
+			p, _ := startPeer(t, base().Set("tools/list", []string{result(listing)}), nil)
 			c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 			c.shake()
 			c.send(callTool("1", "add"))
@@ -97,7 +100,7 @@ func TestBenign(t *testing.T) {
 			c.want(`{"jsonrpc":"2.0","id":"list","result":` + listing + `}`)
 			notice := ""
 			if !strings.Contains(listing, mulTool) { // said, and no drift
-				notice = "hallmark: srv: tool:mul: " + NotShown + "\n"
+				notice = "hallmark: srv: tool:mul: " + drift.NotShown + "\n"
 			}
 			if len(c.drift()) > 0 || c.notes.String() != notice {
 				t.Errorf("drift %v, notes %q", c.drift(), c.notes)
@@ -110,13 +113,13 @@ func TestBenign(t *testing.T) {
 // shown. What is left goes on working.
 func TestAbsent(t *testing.T) {
 	change := []string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","id":$ID,"result":{}}`}
-	p, _ := startPeer(t, base().set("tools/list", []string{tools(addTool)}, []string{tools(addTool, mulTool)}, []string{tools()}).set("change", change), nil)
+	p, _ := startPeer(t, base().Set("tools/list", []string{tools(addTool)}, []string{tools(addTool, mulTool)}, []string{tools()}).Set("change", change), nil)
 	approved := approve(t, "tool", addTool, "tool", mulTool)
 	approved.Items["instructions"] = surface.InstructionsItem("Be kind.").Digest
 	c := relayTo(t, p, Options{Approved: approved})
 	c.shake()
 	c.send(callTool("1", "mul"))
-	c.wantError("1", codeWithheld, NotShown)
+	c.wantError("1", notes.CodeWithheld, drift.NotShown)
 	c.send(callTool("2", "add"))
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	for i, shown := range []bool{true, false} {
@@ -127,7 +130,7 @@ func TestAbsent(t *testing.T) {
 		if shown {
 			c.want(`{"jsonrpc":"2.0","id":4,"result":{"content":[]}}`)
 		} else {
-			c.wantError("4", codeWithheld, NotShown)
+			c.wantError("4", notes.CodeWithheld, drift.NotShown)
 		}
 		want := [][]string{{"instructions"}, {"instructions", "tool:add", "tool:mul"}}[i]
 		c.mu.Lock()
@@ -136,7 +139,7 @@ func TestAbsent(t *testing.T) {
 		}
 		c.mu.Unlock()
 	}
-	if n := strings.Count(c.notes.String(), "tool:mul: "+NotShown); n != 1 {
+	if n := strings.Count(c.notes.String(), "tool:mul: "+drift.NotShown); n != 1 {
 		t.Errorf("notes %q", c.notes)
 	}
 }
@@ -150,8 +153,8 @@ func TestNewNames(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", name), callTool("2", "unlisted"), callTool("3", "add"))
-		c.wantError("1", codeWithheld, New)
-		c.wantError("2", codeWithheld, "never approved")
+		c.wantError("1", notes.CodeWithheld, drift.New)
+		c.wantError("2", notes.CodeWithheld, "never approved")
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[` + addTool + `]}}`)
@@ -166,11 +169,11 @@ func TestDuplicateNames(t *testing.T) {
 		"equal":      {{tools(addTool, mulTool, addTool)}},
 		"other page": {{result(`{"tools":[` + addTool + `,` + mulTool + `],"nextCursor":"2"}`)}, {page2}, {result(`{"tools":[` + addTool + `,` + mulTool + `],"nextCursor":"2"}`)}},
 	} {
-		p, _ := startPeer(t, base().set("tools/list", answers...), nil)
+		p, _ := startPeer(t, base().Set("tools/list", answers...), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 		c.shake()
 		c.send(callTool("1", "add"), callTool("2", "mul"))
-		c.wantError("1", codeWithheld, Duplicate)
+		c.wantError("1", notes.CodeWithheld, drift.Duplicate)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.send(listTools)
 		if got := c.next(); strings.Contains(got, `"add"`) || !strings.Contains(got, mulTool) {
@@ -182,13 +185,13 @@ func TestDuplicateNames(t *testing.T) {
 // TestPages: the guard reads all pages before any call passes.
 func TestPages(t *testing.T) {
 	evil := strings.Replace(mulTool, "Multiplies.", "Evil.", 1)
-	p, _ := startPeer(t, base().set("tools/list",
+	p, _ := startPeer(t, base().Set("tools/list",
 		[]string{result(`{"tools":[` + addTool + `],"nextCursor":"2\u0041"}`)},
 		[]string{result(`{"tools":[` + evil + `]}`)}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 	c.shake()
 	c.send(callTool("1", "mul"), callTool("2", "add"))
-	c.wantError("1", codeWithheld, Changed)
+	c.wantError("1", notes.CodeWithheld, drift.Changed)
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +204,7 @@ func TestPages(t *testing.T) {
 // and the error says why.
 func TestUnlistable(t *testing.T) {
 	var many []string
-	for i := range maxItems + 1 {
+	for i := range listing.MaxItems + 1 {
 		many = append(many, fmt.Sprintf(`{"name":"t%d","inputSchema":{}}`, i))
 	}
 	for name, x := range map[string]struct {
@@ -223,7 +226,7 @@ func TestUnlistable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := base().set("tools/list", x.answers...)
+			r := base().Set("tools/list", x.answers...)
 			if name == "silent" {
 				r["tools/list"] = [][]string{{"!sleep 0"}}
 			}
@@ -235,7 +238,7 @@ func TestUnlistable(t *testing.T) {
 				c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 				return
 			}
-			c.wantError("1", codeWithheld, x.why)
+			c.wantError("1", notes.CodeWithheld, x.why)
 			if name == "endless cursor" {
 				c.send(listTools)
 				c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[],"nextCursor":"hallmark-page-b4c9e14061c2fd453b36"}}`)
@@ -252,8 +255,8 @@ func TestMidSession(t *testing.T) {
 	const change = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	t.Run("announced", func(t *testing.T) {
 		p, _ := startPeer(t, base().
-			set("tools/list", []string{tools(addTool)}, []string{"!sleep 0.1", tools(evil)}, []string{tools(addTool)}).
-			set("change", []string{change}), nil)
+			Set("tools/list", []string{tools(addTool)}, []string{"!sleep 0.1", tools(evil)}, []string{tools(addTool)}).
+			Set("change", []string{change}), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
@@ -261,14 +264,14 @@ func TestMidSession(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","method":"change"}`)
 		c.want(change)
 		c.send(callTool("2", "add")) // waits for the second listing
-		c.wantError("2", codeWithheld, Changed)
+		c.wantError("2", notes.CodeWithheld, drift.Changed)
 		c.send(`{"jsonrpc":"2.0","method":"change"}`) // and back again
 		c.want(change)
 		c.send(callTool("3", "add"))
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 	})
 	t.Run("not announced", func(t *testing.T) {
-		p, _ := startPeer(t, base().set("tools/list", []string{tools(addTool)}, []string{tools(evil)}), nil)
+		p, _ := startPeer(t, base().Set("tools/list", []string{tools(addTool)}, []string{tools(evil)}), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
@@ -276,11 +279,11 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", codeWithheld, Changed)
+		c.wantError("2", notes.CodeWithheld, drift.Changed)
 	})
 	t.Run("shown to the client only", func(t *testing.T) {
-		// The guard's listings, the first and third, show the approved tool.
-		p, _ := startPeer(t, base().set("tools/list", []string{tools(addTool)}, []string{tools(evil)}, []string{tools(addTool)}), nil)
+		// The guard's Methods, the first and third, show the approved tool.
+		p, _ := startPeer(t, base().Set("tools/list", []string{tools(addTool)}, []string{tools(evil)}, []string{tools(addTool)}), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
@@ -288,7 +291,7 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", codeWithheld, Changed)
+		c.wantError("2", notes.CodeWithheld, drift.Changed)
 		if d := c.drift(); len(d) != 1 || d[0].Key != "tool:add" {
 			t.Errorf("reported %v", d)
 		}
@@ -298,18 +301,18 @@ func TestMidSession(t *testing.T) {
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 	})
 	t.Run("answers twice", func(t *testing.T) {
-		p, _ := startPeer(t, base().set("tools/list", []string{tools(evil), tools(addTool)}), nil)
+		p, _ := startPeer(t, base().Set("tools/list", []string{tools(evil), tools(addTool)}), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", codeWithheld, Changed)
+		c.wantError("1", notes.CodeWithheld, drift.Changed)
 		c.quiet()
 		if !strings.Contains(c.notes.String(), "no request waits for") {
 			t.Errorf("notes %q", c.notes)
 		}
 	})
 	t.Run("announced without end", func(t *testing.T) {
-		p, log := startPeer(t, base().set("tools/list", []string{change, tools(addTool)}), nil)
+		p, log := startPeer(t, base().Set("tools/list", []string{change, tools(addTool)}), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		for i := range 40 {
@@ -321,7 +324,7 @@ func TestMidSession(t *testing.T) {
 		}
 		got, _ := os.ReadFile(log)
 		if n := strings.Count(string(got), "tools/list"); n < listBurst || n > 2*listBurst {
-			t.Errorf("%d listings", n)
+			t.Errorf("%d Methods", n)
 		}
 	})
 	t.Run("flood", func(t *testing.T) {
@@ -329,7 +332,7 @@ func TestMidSession(t *testing.T) {
 		for i := range flood {
 			flood[i] = change
 		}
-		p, log := startPeer(t, base(addTool).set("flood", flood), nil)
+		p, log := startPeer(t, base(addTool).Set("flood", flood), nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
@@ -341,7 +344,7 @@ func TestMidSession(t *testing.T) {
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		got, _ := os.ReadFile(log)
 		if n := strings.Count(string(got), "tools/list"); n > 2*listBurst {
-			t.Errorf("%d listings", n)
+			t.Errorf("%d Methods", n)
 		}
 	})
 }
@@ -350,7 +353,7 @@ func TestMidSession(t *testing.T) {
 // passes.
 func TestHolding(t *testing.T) {
 	p, log := startPeer(t, base().
-		set("tools/list", []string{ // the guard's own
+		Set("tools/list", []string{ // the guard's own
 			`{"jsonrpc":"2.0","id":"s","method":"roots/list"}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`,
 			"!sleep 0.3", tools(addTool)}), nil)
@@ -396,7 +399,7 @@ func TestHolding(t *testing.T) {
 		t.Errorf("log %s", c.audit)
 	}
 	for line := range strings.Lines(c.audit.String()) {
-		var a auditLine
+		var a notes.AuditLine
 		if err := json.Unmarshal([]byte(line), &a); err != nil || a.Server != "srv" || a.Method == "" || a.Time.IsZero() {
 			t.Errorf("log line %q: %v", line, err)
 		}
@@ -441,7 +444,7 @@ func TestInstructions(t *testing.T) {
 		{"lone surrogate", `,"instructions":"Be kind.\udfff"`, false, false},
 		{"excluded", `,"instructions":"Anything."`, true, true},
 	} {
-		p, _ := startPeer(t, base(addTool).set("initialize", welcome(x.instructions)), nil)
+		p, _ := startPeer(t, base(addTool).Set("initialize", welcome(x.instructions)), nil)
 		a := approved
 		a.Exclude = map[surface.Kind]bool{surface.KindInstructions: x.excluded}
 		c := relayTo(t, p, Options{Approved: a})
@@ -463,7 +466,7 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("%s: drift %v", x.name, d)
 		}
 	}
-	p, _ := startPeer(t, base(addTool).set("initialize", welcome(`,"instructions":"Be kind.","Instructions":"Evil."`)), nil)
+	p, _ := startPeer(t, base(addTool).Set("initialize", welcome(`,"instructions":"Be kind.","Instructions":"Evil."`)), nil)
 	c := relayTo(t, p, Options{Approved: approved})
 	c.send(hello)
 	c.wantError("0", jsonrpc.CodeInternal, "letter case")
@@ -476,7 +479,7 @@ func TestOnDrift(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool), OnDrift: Block})
 		c.shake()
 		c.send(callTool("1", "mul"))
-		c.wantError("1", codeWithheld, "tool:add: changed")
+		c.wantError("1", notes.CodeWithheld, "tool:add: changed")
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 		c.next()
 	})
@@ -500,11 +503,11 @@ func TestOnDrift(t *testing.T) {
 		c := relayTo(t, p, Options{})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", codeWithheld, New)
+		c.wantError("1", notes.CodeWithheld, drift.New)
 	})
 	t.Run("excluded", func(t *testing.T) {
 		p, _ := startPeer(t, base(addTool), nil)
-		c := relayTo(t, p, Options{Approved: Approved{Exclude: map[surface.Kind]bool{surface.KindTool: true}}, OnDrift: Block})
+		c := relayTo(t, p, Options{Approved: drift.Approved{Exclude: map[surface.Kind]bool{surface.KindTool: true}}, OnDrift: Block})
 		c.shake()
 		c.send(callTool("1", "add"))
 		c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
@@ -532,11 +535,11 @@ func TestOtherKinds(t *testing.T) {
 	)
 	r := base()
 	r["initialize"] = [][]string{{result(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"srv","version":"1"}}`)}}
-	r.set("prompts/list", []string{result(`{"prompts":[` + strings.Replace(prompt, "X.", "X!", 1) + `,` + newPrompt + `]}`)})
-	r.set("resources/list", []string{result(`{"resources":[` + res + `,` + strings.Replace(badRes, `"b"`, `"c"`, 1) + `]}`)})
-	r.set("resources/templates/list", []string{result(`{"resourceTemplates":[` + tmpl + ` , ` + strings.Replace(badTmpl, `"g"`, `"h"`, 1) + `]}`)})
+	r.Set("prompts/list", []string{result(`{"prompts":[` + strings.Replace(prompt, "X.", "X!", 1) + `,` + newPrompt + `]}`)})
+	r.Set("resources/list", []string{result(`{"resources":[` + res + `,` + strings.Replace(badRes, `"b"`, `"c"`, 1) + `]}`)})
+	r.Set("resources/templates/list", []string{result(`{"resourceTemplates":[` + tmpl + ` , ` + strings.Replace(badTmpl, `"g"`, `"h"`, 1) + `]}`)})
 	for _, m := range []string{"prompts/get", "resources/read", "resources/subscribe", "completion/complete"} {
-		r.set(m, []string{result(`{}`)})
+		r.Set(m, []string{result(`{}`)})
 	}
 	p, _ := startPeer(t, r, nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "prompt", prompt, "resource", res, "resource", badRes, "template", tmpl, "template", badTmpl)})
@@ -568,7 +571,7 @@ func TestOtherKinds(t *testing.T) {
 		if x.why == "" {
 			c.want(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
 		} else {
-			c.wantError(id, codeWithheld, x.why)
+			c.wantError(id, notes.CodeWithheld, x.why)
 		}
 	}
 	c.send(`{"jsonrpc":"2.0","id":"l","method":"resources/templates/list"}`)
@@ -583,9 +586,9 @@ func TestOtherKinds(t *testing.T) {
 func TestTasks(t *testing.T) {
 	evil := strings.Replace(addTool, "Adds.", "Evil.", 1)
 	p, _ := startPeer(t, base().
-		set("tools/list", []string{tools(addTool)}, []string{tools(evil)}).
-		set("tools/call", []string{result(`{"task":{"taskId":"T1","status":"working"}}`)}).
-		set("tasks/result", []string{result(`{}`)}), nil)
+		Set("tools/list", []string{tools(addTool)}, []string{tools(evil)}).
+		Set("tools/call", []string{result(`{"task":{"taskId":"T1","status":"working"}}`)}).
+		Set("tasks/result", []string{result(`{}`)}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","task":{}}}`)
@@ -595,20 +598,20 @@ func TestTasks(t *testing.T) {
 	c.send(listTools)
 	c.next()
 	c.send(`{"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{"taskId":"T1"}}`)
-	c.wantError("3", codeWithheld, "tool add: changed")
+	c.wantError("3", notes.CodeWithheld, "tool add: changed")
 }
 
 // TestBatches from both sides, in which some elements are refused or rewritten.
 func TestBatches(t *testing.T) {
 	evil := strings.Replace(mulTool, "Multiplies.", "Evil.", 1)
 	p, log := startPeer(t, base(addTool, evil).
-		set("batch", []string{`[{"jsonrpc":"2.0","id":"list","result":{"tools":[` + evil + ` , ` + addTool + `]}}, {"jsonrpc":"2.0","id":"nobody","result":{}},{"jsonrpc":"2.0","method":"m"} ]`, `[{"jsonrpc":"2.0","id":"nobody","result":{}}]`, `[1,`}), nil)
+		Set("batch", []string{`[{"jsonrpc":"2.0","id":"list","result":{"tools":[` + evil + ` , ` + addTool + `]}}, {"jsonrpc":"2.0","id":"nobody","result":{}},{"jsonrpc":"2.0","method":"m"} ]`, `[{"jsonrpc":"2.0","id":"nobody","result":{}}]`, `[1,`}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 	c.shake()
 	c.send(callTool("1", "add"))
 	c.next()
 	c.send(`[` + callTool("2", "mul") + `,` + callTool("3", "add") + `,7,{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
-	c.wantError("2", codeWithheld, Changed)
+	c.wantError("2", notes.CodeWithheld, drift.Changed)
 	c.wantError("null", jsonrpc.CodeRequest, "not a JSON-RPC")
 	c.wantError("3", jsonrpc.CodeRequest, "waiting")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
@@ -616,7 +619,7 @@ func TestBatches(t *testing.T) {
 		t.Errorf("the server got %s", got)
 	}
 	// The peer answers the list only in its batch.
-	p2, _ := startPeer(t, base(addTool).set("tools/list", []string{tools(addTool)}, []string{}).set("batch", []string{`[{"jsonrpc":"2.0","id":"list","result":{"tools":[` + evil + ` , ` + addTool + `]}}, {"jsonrpc":"2.0","id":"nobody","result":{}},{"jsonrpc":"2.0","method":"m"} ]`, `[{"jsonrpc":"2.0","id":"nobody","result":{}}]`, `[1,`, `{"jsonrpc":"2.0","method":"end"}`}), nil)
+	p2, _ := startPeer(t, base(addTool).Set("tools/list", []string{tools(addTool)}, []string{}).Set("batch", []string{`[{"jsonrpc":"2.0","id":"list","result":{"tools":[` + evil + ` , ` + addTool + `]}}, {"jsonrpc":"2.0","id":"nobody","result":{}},{"jsonrpc":"2.0","method":"m"} ]`, `[{"jsonrpc":"2.0","id":"nobody","result":{}}]`, `[1,`, `{"jsonrpc":"2.0","method":"end"}`}), nil)
 	c = relayTo(t, p2, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 	c.shake()
 	c.send(callTool("1", "add"))
@@ -631,7 +634,7 @@ func TestStateless(t *testing.T) {
 	const meta = `{"progressToken":"x","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
 	evil := strings.Replace(addTool, "Adds.", "Evil.", 1)
 	for _, discover := range []bool{true, false} {
-		r := base(evil, mulTool).set("server/discover", []string{result(`{"supportedVersions":["2026-07-28"],"instructions":"Evil.","capabilities":{"tools":{}}}`)})
+		r := base(evil, mulTool).Set("server/discover", []string{result(`{"supportedVersions":["2026-07-28"],"instructions":"Evil.","capabilities":{"tools":{}}}`)})
 		p, log := startPeer(t, r, nil)
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 		if discover {
@@ -641,7 +644,7 @@ func TestStateless(t *testing.T) {
 		for i, name := range []string{"add", "mul"} {
 			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"_meta":%s}}`, i+1, name, meta))
 		}
-		c.wantError("1", codeWithheld, Changed)
+		c.wantError("1", notes.CodeWithheld, drift.Changed)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.in.Close()
 		c.wait()
@@ -656,7 +659,7 @@ func TestStateless(t *testing.T) {
 			}
 		}
 		if want := map[bool]int{true: 1, false: 4}[discover]; own != want {
-			t.Errorf("%d listings, want %d", own, want)
+			t.Errorf("%d Methods, want %d", own, want)
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -30,10 +33,10 @@ func (e *refused) Error() string { return e.why }
 // fromClient handles one line from the client and returns what the server gets.
 func (s *session) fromClient(line []byte, err error) []byte {
 	if err != nil {
-		s.toClient(failure(nil, jsonrpc.CodeRequest, "the line is too long"))
+		s.toClient(notes.ErrorLine(nil, jsonrpc.CodeRequest, "the line is too long"))
 		return nil
 	}
-	line = s.withCursors(line)
+	line = s.restoreCursors(line)
 	i := jsonrpc.SkipSpace(line, 0)
 	switch {
 	case jsonrpc.HasStrayReturn(line):
@@ -43,7 +46,7 @@ func (s *session) fromClient(line []byte, err error) []byte {
 				m = jsonrpc.Message{}
 			}
 		}
-		s.toClient(failure(m.ID.Of(line), jsonrpc.CodeRequest, jsonrpc.ErrReturn.Error()))
+		s.toClient(notes.ErrorLine(m.ID.Of(line), jsonrpc.CodeRequest, jsonrpc.ErrReturn.Error()))
 		return nil
 	case i == len(line):
 		return line
@@ -56,7 +59,7 @@ func (s *session) fromClient(line []byte, err error) []byte {
 	if end, err := s.s.Value(line, i); err == nil && jsonrpc.Ends(line, end) {
 		code, why = jsonrpc.CodeRequest, "not a JSON-RPC message"
 	}
-	s.toClient(failure(nil, code, why))
+	s.toClient(notes.ErrorLine(nil, code, why))
 	return nil
 }
 
@@ -65,14 +68,14 @@ func (s *session) clientMessage(line []byte, i int) []byte {
 	switch {
 	case (err == nil || !errors.Is(err, jsonrpc.ErrSyntax) && !errors.Is(err, jsonrpc.ErrNesting)) &&
 		!jsonrpc.Ends(line, m.Whole.Hi):
-		s.toClient(failure(nil, jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()))
+		s.toClient(notes.ErrorLine(nil, jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()))
 		return nil
 	case err != nil:
 		code := jsonrpc.CodeRequest
 		if errors.Is(err, jsonrpc.ErrSyntax) {
 			code, m.ID = jsonrpc.CodeParse, jsonrpc.Span{}
 		}
-		s.toClient(failure(m.ID.Of(line), code, err.Error()))
+		s.toClient(notes.ErrorLine(m.ID.Of(line), code, err.Error()))
 		return nil
 	}
 	if s.mustWait(line, &m) {
@@ -96,10 +99,10 @@ func (s *session) answer(line []byte, m *jsonrpc.Message, err error) {
 		code = r.code
 	}
 	if m.Method.Present() && !m.ID.Present() {
-		s.notes.printf("a notification of the client was not forwarded: %s", err)
+		s.notes.Printf("a notification of the client was not forwarded: %s", err)
 		return
 	}
-	s.toClient(failure(m.ID.Of(line), code, err.Error()))
+	s.toClient(notes.ErrorLine(m.ID.Of(line), code, err.Error()))
 }
 
 // request handles one message from the client, which need not wait, and reports
@@ -150,7 +153,7 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 			return err
 		}
 		q.what, q.tool = askCall, c.name
-		if len(c.name) > maxName {
+		if len(c.name) > memory.MaxName {
 			q.tool = "" // none of a tool, and too much to keep
 		}
 		if c.task {
@@ -170,10 +173,10 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 		outcome := "forwarded"
 		if why != nil {
 			outcome = "refused"
-			s.audit(method, c.name, outcome, why.Error())
+			s.notes.Audit(method, c.name, outcome, why.Error())
 			return why
 		}
-		s.audit(method, c.name, outcome, "")
+		s.notes.Audit(method, c.name, outcome, "")
 	}
 	if len(s.pending) >= maxPending {
 		s.forget()
@@ -201,10 +204,8 @@ func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method s
 			q.meta = c.stateless
 		}
 	default:
-		for i := range listings {
-			if listings[i].method == method {
-				q.what, q.listing = askList, i
-			}
+		if k := listing.FindMethod(method); k >= 0 {
+			q.what, q.listing = askList, k
 		}
 	}
 }
@@ -227,7 +228,7 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 	case method == "notifications/cancelled":
 		return s.cancelRequest(line, m)
 	case guardedMethod(method):
-		return &refused{jsonrpc.CodeRequest, "a call without an id: " + showText(method)}
+		return &refused{jsonrpc.CodeRequest, "a call without an id: " + notes.ShowText(method)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +257,7 @@ func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 	if h := s.heldIDs[id]; h != nil {
 		delete(s.heldIDs, id)
 		h.cancel(id)
-		s.audit(h.methods[id], "", "cancelled", "")
+		s.notes.Audit(h.methods[id], "", "cancelled", "")
 		return errQuiet
 	}
 	if q := s.pending[id]; q != nil && q.what != askGuard {

@@ -1,18 +1,16 @@
 package guard
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // errID stands for an id that no request may have.
 var errID = errors.New("the id is neither a string nor a number, or too long")
-
-// rawItem is one item of a listing as the server sent it.
-type rawItem = json.RawMessage
 
 // fromServer handles one line from the server and returns what the client gets.
 func (s *session) fromServer(line []byte, err error) []byte {
@@ -81,7 +79,7 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 	}
 	s.mu.Unlock()
 	if !ok || q == nil {
-		s.notes.printf("dropped an answer of the server that no request waits for")
+		s.notes.Printf("dropped an answer of the server that no request waits for")
 		s.lose(m.Whole.Of(line), nil, errID)
 		return nil
 	}
@@ -96,7 +94,7 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 // answered with an error.
 func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	const most = 64
-	s.notes.printf("dropped a message of the server: %s; it began %s", why, quote(string(line[:min(len(line), most)])))
+	s.notes.Printf("dropped a message of the server: %s; it began %s", why, notes.Quote(string(line[:min(len(line), most)])))
 	id, ok := jsonrpc.IDKey(m.ID.Of(line))
 	s.mu.Lock()
 	q := s.pending[id]
@@ -119,12 +117,12 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 func (s *session) broken(q *request, why string) []byte {
 	switch q.what {
 	case askGuard:
-		q.answer <- answer{err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
+		q.answer <- listing.Answer{Err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
 		return nil
 	case askInitialize:
 		s.releaseWaiting()
 	}
-	return failure(q.raw, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
+	return notes.ErrorLine(q.raw, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
 }
 
 // serverRequest handles a request or notification of the server.
@@ -145,25 +143,25 @@ func (s *session) serverRequest(line []byte, m *jsonrpc.Message) []byte {
 		return line
 	}
 	if policy == RequestsLog {
-		s.audit(method, "", "forwarded to the client", "")
+		s.notes.Audit(method, "", "forwarded to the client", "")
 		return line
 	}
-	s.audit(method, "", "refused", "requests by the server are denied")
-	reply := failure(m.ID.Of(line), codeNoMethod, "requests by the server are denied")
+	s.notes.Audit(method, "", "refused", "requests by the server are denied")
+	reply := notes.ErrorLine(m.ID.Of(line), jsonrpc.CodeNoMethod, "requests by the server are denied")
 	select {
 	case s.replies <- reply:
 	default: // a server that does not read its answers
-		s.notes.printf("a denied request of the server was not answered")
+		s.notes.Printf("a denied request of the server was not answered")
 	}
 	return nil
 }
 
 // noteChange begins a listing if method announces a change.
 func (s *session) noteChange(method string) {
-	for _, l := range listings {
-		if l.note == method {
+	for _, l := range listing.Methods {
+		if l.Note == method {
 			s.mu.Lock()
-			s.relist(l.kind)
+			s.relist(l.Kind)
 			s.mu.Unlock()
 		}
 	}
@@ -173,7 +171,7 @@ func (s *session) noteChange(method string) {
 func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
 	switch {
 	case q.what == askGuard:
-		q.answer <- copyAnswer(line, m)
+		q.answer <- listing.CopyAnswer(line, m)
 		return nil
 	}
 	if (q.what == askCall || q.what == askTask) && s.requestPolicy() != RequestsAllow {
@@ -241,10 +239,10 @@ func (s *session) taskMade(line []byte, m *jsonrpc.Message, q *request) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if tool, ok := s.tasks.m[id]; ok && tool != q.tool {
+	if tool, ok := s.tasks.Get(id); ok && tool != q.tool {
 		return errors.New("the id of its task is that of another tool's")
 	}
-	if !s.tasks.put(id, q.tool, len(q.tool)) {
+	if !s.tasks.Put(id, q.tool, len(q.tool)) {
 		s.tasksFull = true
 		return errors.New("more tasks were made than can be remembered")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // maxHeld bounds the bytes of calls that wait for a listing.
@@ -40,7 +41,7 @@ func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
 		}
 	}
 	if len(s.heldIDs)+len(h.methods) > maxPending || s.heldLen+len(line) > maxHeld {
-		return &refused{codeWithheld, "too many calls wait for the server to be listed"}
+		return &refused{notes.CodeWithheld, "too many calls wait for the server to be listed"}
 	}
 	if s.holding == nil { // released since the caller looked
 		s.startHolding()
@@ -84,7 +85,7 @@ func (s *session) release(last bool) bool {
 		}
 		s.mu.Unlock()
 		if out := s.unhold(h); len(out) > 0 {
-			s.server.write(out)
+			s.server.WriteAll(out)
 		}
 		if then := s.then; then != nil {
 			s.then = nil

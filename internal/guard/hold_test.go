@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // instant is a server that answers each line before the guard's write of it returns.
@@ -36,18 +39,18 @@ func (s *instant) Write(p []byte) (int, error) {
 // A call that is passed on may be what changes the surface: those that waited behind it,
 // and those that come before the guard has listed again, are judged by what it lists then.
 func TestChangeDuringRelease(t *testing.T) {
-	if listings, called, client := changeDuringRelease(t, listBurst); called != "" || listings != 2 || !strings.Contains(client, "changed since it was approved") {
-		t.Errorf("after %d listings the server got %s\nand the client %s", listings, called, client)
+	if Methods, called, client := changeDuringRelease(t, listBurst); called != "" || Methods != 2 || !strings.Contains(client, "changed since it was approved") {
+		t.Errorf("after %d Methods the server got %s\nand the client %s", Methods, called, client)
 	}
 	// A guard that rests does not list for it: a server that announces without end holds up nothing.
-	if listings, called, client := changeDuringRelease(t, 1); !strings.Contains(called, `"add"`) || listings != 1 {
-		t.Errorf("resting, after %d listings the server got %q\nand the client %s", listings, called, client)
+	if Methods, called, client := changeDuringRelease(t, 1); !strings.Contains(called, `"add"`) || Methods != 1 {
+		t.Errorf("resting, after %d Methods the server got %q\nand the client %s", Methods, called, client)
 	}
 }
 
 // changeDuringRelease makes a call that changes another tool, and one of that, while the
-// guard lists for the first time, and returns what came of it with so many listings allowed.
-func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClient string) {
+// guard lists for the first time, and returns what came of it with so many Methods allowed.
+func changeDuringRelease(t *testing.T, budget int) (Methods int, called, toClient string) {
 	const tool = `{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`
 	approved := approve(t, "tool", fmt.Sprintf(tool, "add", "Adds."), "tool", fmt.Sprintf(tool, "announce", "Tells."))
 	words := "Adds."
@@ -56,7 +59,7 @@ func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClie
 	server.answer = func(method, id, line string) []string {
 		switch {
 		case method == "tools/list":
-			if listings++; listings == 1 {
+			if Methods++; Methods == 1 {
 				<-begin
 			}
 			return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+`,`+tool+`]}}`, id, "add", words, "announce", "Tells.")}
@@ -72,7 +75,7 @@ func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClie
 	var client bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r := newRelay(ctx, newSink(&client, false), &Process{stdin: newSink(server, false), exited: make(chan struct{})},
+	r := newRelay(ctx, pipe.NewSink(&client, false), &process.Process{Stdin: pipe.NewSink(server, false)},
 		Options{Server: "srv", Approved: approved, OnDrift: Withhold, Stderr: io.Discard, rest: time.Hour})
 	r.budget = budget
 	server.to = &session{relay: r}
@@ -93,5 +96,5 @@ func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClie
 	if r.holding != nil {
 		t.Error("calls are held")
 	}
-	return listings, called, client.String()
+	return Methods, called, client.String()
 }

@@ -22,6 +22,7 @@ const maxInputs = 100
 var (
 	errDenied   = errors.New("it asks the client for input, and requests by the server are denied")
 	inputFields = jsonrpc.Names("inputRequests")
+	faultFields = jsonrpc.Names("code", "message")
 )
 
 // requestPolicy is what is done about requests of the server.
@@ -38,7 +39,7 @@ func (s *session) input(line []byte, m *jsonrpc.Message, q *request) error {
 	switch {
 	case m.Err.Present():
 		var at [2]jsonrpc.Span
-		if _, err := s.s.Object(line, m.Err.Lo, errorFields, at[:]); err != nil {
+		if _, err := s.s.Object(line, m.Err.Lo, faultFields, at[:]); err != nil {
 			return err
 		}
 		if code, _ := jsonrpc.IDKey(at[0].Of(line)); code != codeElicitURL {
@@ -71,9 +72,9 @@ func (s *session) input(line []byte, m *jsonrpc.Message, q *request) error {
 	denied := s.requestPolicy() != RequestsLog
 	for _, method := range asked[:min(len(asked), maxInputs)] {
 		if denied {
-			s.audit(method, q.tool, "refused", "requests by the server are denied")
+			s.notes.Audit(method, q.tool, "refused", "requests by the server are denied")
 		} else {
-			s.audit(method, q.tool, "forwarded to the client", "")
+			s.notes.Audit(method, q.tool, "forwarded to the client", "")
 		}
 	}
 	if denied {

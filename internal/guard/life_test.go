@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // TestServerEnds: everything that the server wrote is delivered, and its code or
@@ -65,7 +67,7 @@ func leaveChild(t *testing.T, child string) {
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
+	p, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: sh, Args: []string{"sh", "-c", child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,5 +239,12 @@ func TestServerClosesOutput(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","method":"m"}`)
 	if code := c.wait(); code == 0 {
 		t.Errorf("code %d", code)
+	}
+}
+
+func needLinux(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the guarantee is Linux's")
 	}
 }

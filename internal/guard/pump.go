@@ -54,7 +54,7 @@ func (s *session) pump(l *jsonrpc.Lines, handle func([]byte, error) []byte, out 
 
 // toClient writes to the client, and remembers if it went away.
 func (r *relay) toClient(b []byte) error {
-	err := r.client.write(b)
+	err := r.client.WriteAll(b)
 	if err != nil {
 		r.leave()
 		return nil // the server's output is read on, so that it can end
@@ -68,7 +68,7 @@ func (r *relay) reply() {
 	for {
 		select {
 		case line := <-r.replies:
-			r.server.write(line)
+			r.server.WriteAll(line)
 		case <-r.ctx.Done():
 			return
 		}
@@ -93,7 +93,7 @@ func (r *relay) settle(serverDone <-chan struct{}) {
 	case <-holding:
 	case <-serverDone:
 	case <-r.gone:
-	case <-r.p.exited:
+	case <-r.p.Exited():
 	case <-t.C:
 	}
 }
@@ -108,7 +108,7 @@ func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
 	tick := min(r.o.grace, deliverLeft)
 	t := time.NewTicker(tick)
 	defer t.Stop()
-	last, idle := r.client.written.Load(), time.Duration(0)
+	last, idle := r.client.Written(), time.Duration(0)
 	for {
 		select {
 		case <-serverDone:
@@ -118,7 +118,7 @@ func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		if now := r.client.written.Load(); now != last {
+		if now := r.client.Written(); now != last {
 			last, idle = now, 0
 			continue
 		}
@@ -130,7 +130,7 @@ func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
 		default:
 		}
 		if idle >= most {
-			r.client.stop()
+			r.client.Stop()
 		}
 	}
 }

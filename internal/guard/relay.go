@@ -3,14 +3,19 @@ package guard
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -18,10 +23,10 @@ import (
 // one lister run at a time, each with a session.
 type relay struct {
 	o      Options
-	p      *Process
-	client *sink
-	server *sink
-	notes  *notes
+	p      *process.Process
+	client *pipe.Sink
+	server *pipe.Sink
+	notes  *notes.Notes
 	nonce  string
 	gone   chan struct{}   // closed when the client takes nothing any more
 	leave  func()          // closes gone
@@ -32,23 +37,23 @@ type relay struct {
 
 	mu        sync.Mutex
 	closed    bool // nothing may be started any more
-	sight     *sight
+	surface   *drift.State
 	pending   map[string]*request // sent to the server and not answered, by idKey
 	asked     int                 // requests by the guard so far
 	asks      int                 // requests and notifications to the server so far
 	told      int                 // of asks, the last notification that no later request's answer followed; 0 is none
 	lost      []int               // answers that cannot be told to a request: how many asks there were, ascending
-	tasks     memory[string]      // tool that a task runs, by task id
+	tasks     memory.Map[string]  // tool that a task runs, by task id
 	tasksFull bool                // some are missing in tasks
-	cursors   memory[[]byte]      // of pages, raw, by what stands for them
+	cursors   memory.Map[[]byte]  // of pages, raw, by what stands for them
 
 	// The handshake.
-	initializing bool   // initialize is not answered yet
-	initialized  bool   // it is, with a result
-	waiting      bool   // notifications/initialized was forwarded before the answer came
-	offers       offers // what the server offers to list
-	meta         []byte // params._meta of the guard's own requests; stateless only
-	listed       bool   // the guard has listed the surface since
+	initializing bool           // initialize is not answered yet
+	initialized  bool           // it is, with a result
+	waiting      bool           // notifications/initialized was forwarded before the answer came
+	offers       listing.Offers // what the server offers to list
+	meta         []byte         // params._meta of the guard's own requests; stateless only
+	listed       bool           // the guard has listed the surface since
 
 	// Held calls. While holding is not nil guarded requests wait in queue.
 	holding  chan struct{} // closed when the calls have been released
@@ -57,19 +62,18 @@ type relay struct {
 	heldLen  int // bytes in queue
 	stale    map[surface.Kind]bool
 	lister   bool // watch runs
-	budget   int  // listings that may be made without a rest
+	budget   int  // Methods that may be made without a rest
 	refilled time.Time
-	noted    map[string]bool // lines of noteDrift
 }
 
 // request is what the guard remembers of a request to the server.
 type request struct {
 	what      what
-	listing   int         // index in listings, of askList
-	tool      string      // of askTask; what askCall names
-	meta      []byte      // of askDiscover
-	answer    chan answer // of askGuard; has room for one
-	raw       []byte      // the id as it was written
+	listing   int                 // index in Methods, of askList
+	tool      string              // of askTask; what askCall names
+	meta      []byte              // of askDiscover
+	answer    chan listing.Answer // of askGuard; has room for one
+	raw       []byte              // the id as it was written
 	cancelled bool
 	turn      int // its place among asks
 }
@@ -85,9 +89,6 @@ const (
 	askTask
 	askGuard
 )
-
-// errLeft is why nothing is done for a client that takes nothing any more.
-var errLeft = errors.New("the client has closed its end")
 
 // maxPending bounds the requests that wait for an answer, in either direction of
 // the queue: sent, and held.
@@ -111,18 +112,18 @@ type session struct {
 //
 // A read of clientIn that waits when Relay returns is ended if clientIn is an
 // [*os.File] on Linux; elsewhere it goes on waiting in a goroutine of its own.
-func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Process, o Options) (exitCode int,
+func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *process.Process, o Options) (exitCode int,
 	err error) {
 	inner, cancel := context.WithCancel(context.Background())
-	r := newRelay(inner, newSink(clientOut, false), p, o)
-	in := newSource(clientIn, false)
+	r := newRelay(inner, pipe.NewSink(clientOut, false), p, o)
+	in := pipe.NewSource(clientIn, false)
 
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, passedOn...)
+	signal.Notify(signals, process.PassedOn...)
 	defer signal.Stop(signals)
-	if len(brokenPipe) > 0 {
+	if len(process.BrokenPipe) > 0 {
 		broken := make(chan os.Signal, 1)
-		signal.Notify(broken, brokenPipe...)
+		signal.Notify(broken, process.BrokenPipe...)
 		defer signal.Stop(broken)
 	}
 
@@ -131,35 +132,35 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 	leaving := make(chan struct{}) // closed when its time begins
 	left := sync.OnceFunc(func() {
 		close(leaving)
-		time.AfterFunc(min(r.o.grace, graceLeft), late)
+		time.AfterFunc(min(r.o.grace, process.GraceLeft), late)
 	})
-	unattended := attend(clientIn, clientOut, left, r.leave)
+	unattended := pipe.Watch(clientIn, clientOut, left, r.leave)
 	defer unattended()
 	clientDone, serverDone, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r.running.Go(r.reply)
 	go func() {
 		defer close(serverDone)
 		s := session{relay: r}
-		s.pump(jsonrpc.NewLines(p.stdout, r.o.lineLimit), s.fromServer, r.toClient)
+		s.pump(jsonrpc.NewLines(p.Stdout, r.o.lineLimit), s.fromServer, r.toClient)
 	}()
 	go func() {
 		defer close(clientDone)
 		s := session{relay: r}
-		s.pump(jsonrpc.NewLines(in, r.o.lineLimit), s.fromClient, r.server.write)
+		s.pump(jsonrpc.NewLines(in, r.o.lineLimit), s.fromClient, r.server.WriteAll)
 		left()
 		r.settle(serverDone)
 	}()
 	ending := sync.OnceFunc(func() {
 		go func() {
 			defer close(ended)
-			p.end(hurry, r.o.grace, r.o.term)
+			p.End(hurry, r.o.grace, r.o.term)
 		}()
 	})
 	client, server, gone, done, hurried := clientDone, serverDone, r.gone, ctx.Done(), hurry
 	for alive := true; alive; {
 		select {
 		case s := <-signals:
-			p.signal(s)
+			p.Signal(s)
 			left()
 		case <-hurried:
 			hurried = nil
@@ -188,31 +189,31 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 	r.closed = true
 	r.mu.Unlock()
 	unattended()
-	in.stop()
-	if in.stoppable() {
+	in.Stop()
+	if in.CanStop() {
 		select {
 		case <-clientDone:
 		case <-time.After(min(r.o.grace, deliverLeft)): // it has an error for a client that reads nothing
-			r.client.stop()
+			r.client.Stop()
 			<-clientDone
 		}
-		in.close()
+		in.Close()
 	}
 	r.running.Wait()
-	p.stdout.close()
-	r.client.close()
+	p.Stdout.Close()
+	r.client.Close()
 	return p.ExitCode(), err
 }
 
-func newRelay(ctx context.Context, client *sink, p *Process, o Options) *relay {
+func newRelay(ctx context.Context, client *pipe.Sink, p *process.Process, o Options) *relay {
 	if o.lineLimit == 0 {
 		o.lineLimit = jsonrpc.LineLimit
 	}
 	if o.grace == 0 {
-		o.grace = graceClose
+		o.grace = process.GraceClose
 	}
 	if o.term == 0 {
-		o.term = graceTerm
+		o.term = process.GraceTerm
 	}
 	if o.ListTimeout == 0 {
 		o.ListTimeout = 60 * time.Second
@@ -222,16 +223,15 @@ func newRelay(ctx context.Context, client *sink, p *Process, o Options) *relay {
 	}
 	gone := make(chan struct{})
 	return &relay{
-		o: o, p: p, client: client, server: p.stdin, ctx: ctx, gone: gone,
+		o: o, p: p, client: client, server: p.Stdin, ctx: ctx, gone: gone,
 		leave:   sync.OnceFunc(func() { close(gone) }),
-		notes:   &notes{w: o.Stderr, server: o.Server},
+		notes:   notes.New(o.Stderr, o.Log, o.Server),
 		nonce:   rand.Text(),
 		replies: make(chan []byte, 64),
-		sight:   newSight(o.Approved, o.Judge),
+		surface: drift.NewState(o.Approved, o.Judge),
 		pending: map[string]*request{},
 		heldIDs: map[string]*held{},
 		stale:   map[surface.Kind]bool{},
-		noted:   map[string]bool{},
 		budget:  listBurst, refilled: time.Now(),
 	}
 }

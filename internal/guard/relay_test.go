@@ -15,9 +15,9 @@ import (
 func TestUntouched(t *testing.T) {
 	const odd = `  { "jsonrpc" : "2.0" ,"id":%s , "m\u0065thod":"x/y", "params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/","dup":1,"dup":2,"z":[ ] } }  `
 	p, log := startPeer(t, base().
-		set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
-		set("b/b", []string{`[ {"jsonrpc":"2.0","id":$ID,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`}).
-		set("n/n", []string{"  ", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`}), nil)
+		Set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
+		Set("b/b", []string{`[ {"jsonrpc":"2.0","id":$ID,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`}).
+		Set("n/n", []string{"  ", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`}), nil)
 	c := relayTo(t, p, Options{})
 	var sent []string
 	send := func(line string) {
@@ -115,7 +115,7 @@ func TestStrayReturn(t *testing.T) {
 		"in a string":   {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"\r\"}", "not valid JSON"},
 		"request":       {"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"x\",\"params\":{\"x\":\r" + shown + "\r}}", ""},
 	} {
-		p, _ := startPeer(t, base().set("x", []string{x.line, last, "!raw {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\r", "!exit 0"}), nil)
+		p, _ := startPeer(t, base().Set("x", []string{x.line, last, "!raw {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\r", "!exit 0"}), nil)
 		c := relayTo(t, p, Options{})
 		c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 		if x.text != "" {
@@ -186,7 +186,7 @@ func TestBadServerLines(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := startPeer(t, base().set("x", []string{x.line, `{"jsonrpc":"2.0","method":"end"}`}), nil)
+			p, _ := startPeer(t, base().Set("x", []string{x.line, `{"jsonrpc":"2.0","method":"end"}`}), nil)
 			c := relayTo(t, p, Options{lineLimit: 4096})
 			c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 			if x.text != "" {
@@ -205,13 +205,13 @@ func TestBadServerLines(t *testing.T) {
 func TestLostAnswers(t *testing.T) {
 	const lost = `{"jsonrpc":"2.0","id":[],"result":{}}`
 	p, _ := startPeer(t, base(addTool).
-		set("wait", []string{}).
-		set("lose", []string{lost}).
-		set("notifications/initialized", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
-		set("answer p", []string{`{"jsonrpc":"2.0","id":"p","result":"p"}`}).
-		set("answer later", []string{`{"jsonrpc":"2.0","id":"later","result":"later"}`}).
-		set("null", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
-		set("answer", []string{`{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":3,"result":"three"}`}), nil)
+		Set("wait", []string{}).
+		Set("lose", []string{lost}).
+		Set("notifications/initialized", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		Set("answer p", []string{`{"jsonrpc":"2.0","id":"p","result":"p"}`}).
+		Set("answer later", []string{`{"jsonrpc":"2.0","id":"later","result":"later"}`}).
+		Set("null", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		Set("answer", []string{`{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":3,"result":"three"}`}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake() // its listing is not ended by the answer to a notification
 	c.send(callTool(`"a"`, "add"))
@@ -249,9 +249,9 @@ func TestLostAnswers(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	p, _ := startPeer(t, base().
-		set("wait", []string{}).
-		set("both", []string{`{"jsonrpc":"2.0","id":"1","result":"s"}`, `{"jsonrpc":"2.0","id":1,"result":"n"}`, `{"jsonrpc":"2.0","id":1,"result":"again"}`}).
-		set("float", []string{`{"jsonrpc":"2.0","id":2.0,"result":1}`, `{"jsonrpc":"2.0","id":30e-1,"result":2}`}), nil)
+		Set("wait", []string{}).
+		Set("both", []string{`{"jsonrpc":"2.0","id":"1","result":"s"}`, `{"jsonrpc":"2.0","id":1,"result":"n"}`, `{"jsonrpc":"2.0","id":1,"result":"again"}`}).
+		Set("float", []string{`{"jsonrpc":"2.0","id":2.0,"result":1}`, `{"jsonrpc":"2.0","id":30e-1,"result":2}`}), nil)
 	c := relayTo(t, p, Options{})
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":"1","method":"wait"}`)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -291,7 +291,7 @@ func TestPendingBound(t *testing.T) {
 
 func TestServerRequests(t *testing.T) {
 	for _, mode := range []string{RequestsAllow, RequestsLog, RequestsDeny} {
-		p, log := startPeer(t, base().set("x", []string{
+		p, log := startPeer(t, base().Set("x", []string{
 			`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"secret":1}}`,
 			`{"jsonrpc":"2.0","method":"end"}`}), nil)

@@ -17,63 +17,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// dial connects to a remote server as a launch does.
-func dial(t testing.TB, url string, headers map[string]string) *Process {
-	t.Helper()
-	d := digest.FromBytes([]byte(url))
-	v := policy.Judge(policy.Launch, policy.Settings{}, evidence.Report{evidence.Compare(
-		evidence.Claim{Subject: "srv", Scheme: evidence.Launch, Authority: evidence.Lock, Want: []digest.Digest{d}},
-		evidence.Observed{Digests: []digest.Digest{d}})})
-	p, err := Connect(t.Context(), v.Admitted(), Subject{"srv", d}, Remote{Name: "srv", URL: url, Headers: headers, Stderr: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Kill() })
-	return p
-}
-
-// served is the SDK's server over streamable HTTP.
-func served(t testing.TB, o *mcp.StreamableHTTPOptions, wrap func(http.Handler) http.Handler) string {
-	t.Helper()
-	s := sdkServer()
-	h := http.Handler(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o))
-	if wrap != nil {
-		h = wrap(h)
-	}
-	ts := httptest.NewServer(h)
-	t.Cleanup(func() {
-		ts.CloseClientConnections()
-		ts.Close()
-	})
-	return ts.URL
-}
-
-func TestConnectNotAdmitted(t *testing.T) {
-	d := digest.FromBytes(nil)
-	if _, err := Connect(t.Context(), policy.Admitted{}, Subject{"srv", d}, Remote{URL: "http://127.0.0.1:1"}); err == nil {
-		t.Error("connected")
-	}
-}
-
-// TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every
-// version and with both kinds of answers.
-// A server that keeps sessions answers server/discover, with the versions that it speaks,
-// and nothing else of a protocol without them: it is captured under the newest that it does.
-func TestCaptureSessions(t *testing.T) {
-	url := served(t, &mcp.StreamableHTTPOptions{}, func(h http.Handler) http.Handler { return h })
-	l, info, err := Capture(t.Context(), dial(t, url, nil), nil, "2026-07-28", nil)
-	if err != nil || info.ProtocolVersion != "2025-11-25" || info.Stateless || len(l.Tools) != 2 {
-		t.Errorf("%v: %+v, %d tools", err, info, len(l.Tools))
-	}
-}
-
+// TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every version and with
+// both kinds of answers.
 func TestRemoteSDK(t *testing.T) {
 	for _, kind := range []struct {
 		name     string
@@ -105,14 +58,14 @@ func TestRemoteSDK(t *testing.T) {
 					})
 				})
 				auth := map[string]string{"Authorization": "Bearer secret"}
-				l, info, err := Capture(ctx, dial(t, url, auth), nil, v, nil)
+				l, info, err := capture.Surface(ctx, dial(t, url, auth), nil, v, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if info.ProtocolVersion != v {
 					t.Errorf("captured under %s", info.ProtocolVersion)
 				}
-				names, approved := keys(t, l)
+				names, items := guardtest.Keys(t, l)
 				if want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a", "template:mem://t/{x}"}; !slices.Equal(names, want) {
 					t.Fatalf("captured %q", names)
 				}
@@ -122,7 +75,7 @@ func TestRemoteSDK(t *testing.T) {
 				done := make(chan int, 1)
 				p := dial(t, url, auth)
 				go func() {
-					code, _ := Relay(context.Background(), inR, outW, p, Options{Server: "sdk", Approved: approved, Stderr: notes})
+					code, _ := Relay(context.Background(), inR, outW, p, Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
 					outW.Close()
 					done <- code
 				}()
@@ -156,7 +109,7 @@ func TestRemoteSDK(t *testing.T) {
 					t.Error(err)
 				}
 				// Where the server has sessions or a subscription it tells of the change.
-				if !kind.o.Stateless || v >= firstStateless {
+				if !kind.o.Stateless || v >= process.FirstStateless {
 					select {
 					case <-changed:
 					case <-time.After(5 * time.Second):
@@ -430,10 +383,10 @@ func TestRemoteBounds(t *testing.T) {
 	c.shake()
 	c.send(callTool("1", "add"))
 	c.wantError("1", jsonrpc.CodeInternal, "too long")
-	for i := range maxCalls + 1 {
+	for i := range process.MaxCalls + 1 {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x/hang"}`, i+10))
 	}
-	c.wantError(fmt.Sprint(maxCalls+10), jsonrpc.CodeInternal, "too many requests")
+	c.wantError(fmt.Sprint(process.MaxCalls+10), jsonrpc.CodeInternal, "too many requests")
 	c.in.Close()
 	if code := c.wait(); code != 128+15 {
 		t.Errorf("exit code %d", code)
@@ -468,7 +421,7 @@ func TestRemoteCancel(t *testing.T) {
 func TestRemoteUnreachable(t *testing.T) {
 	ts := httptest.NewServer(nil)
 	ts.Close()
-	_, _, err := Capture(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
+	_, _, err := capture.Surface(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
 	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("%v", err)
 	}

@@ -2,20 +2,23 @@ package guard
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/prune"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // page judges the items of a listing's answer and cuts out what drifted.
 func (s *session) page(line []byte, m *jsonrpc.Message, q *request) []byte {
 	var at [2]jsonrpc.Span
-	k := &listings[q.listing]
-	_, err := s.s.Object(line, m.Result.Lo, k.fields, at[:])
+	k := &listing.Methods[q.listing]
+	_, err := s.s.Object(line, m.Result.Lo, k.Fields, at[:])
 	if err == nil {
-		if line, m, err = s.prune(line, m, pages(k.member, s.o.Server, s.standIn), empty, k.method); err == nil {
-			_, err = s.s.Object(line, m.Result.Lo, k.fields, at[:])
+		if line, m, err = s.prune(line, m, prune.Page(k.Member, s.o.Server, s.replaceCursor), prune.Nothing, k.Name); err == nil {
+			_, err = s.s.Object(line, m.Result.Lo, k.Fields, at[:])
 		}
 	}
 	if err != nil {
@@ -26,23 +29,23 @@ func (s *session) page(line []byte, m *jsonrpc.Message, q *request) []byte {
 	}
 	var elements []jsonrpc.Span
 	_, err = s.s.Array(line, at[0].Lo, func(e jsonrpc.Span) error {
-		if len(elements) == maxItems {
-			return fmt.Errorf("more than %d items", maxItems)
+		if len(elements) == listing.MaxItems {
+			return fmt.Errorf("more than %d items", listing.MaxItems)
 		}
 		elements = append(elements, e)
 		return nil
 	})
 	if err != nil {
-		return s.refuse(q, fmt.Errorf("%s: %w", k.member, err))
+		return s.refuse(q, fmt.Errorf("%s: %w", k.Member, err))
 	}
-	raw := make([]rawItem, len(elements))
+	raw := make([]json.RawMessage, len(elements))
 	for i, e := range elements {
 		raw[i] = e.Of(line)
 	}
 	s.mu.Lock()
-	keep, drifted, again := s.sight.page(k.kind, raw)
+	keep, drifted, again := s.surface.JudgePage(k.Kind, raw)
 	if again {
-		s.relist(k.kind)
+		s.relist(k.Kind)
 	}
 	s.mu.Unlock()
 	for _, d := range drifted {
@@ -56,7 +59,7 @@ func (s *session) page(line []byte, m *jsonrpc.Message, q *request) []byte {
 
 // refuse answers q with an error because its result cannot be read for certain.
 func (s *session) refuse(q *request, err error) []byte {
-	s.notes.printf("dropped an answer of the server: %s", err)
+	s.notes.Printf("dropped an answer of the server: %s", err)
 	return s.broken(q, err.Error())
 }
 
@@ -94,13 +97,13 @@ func (s *session) welcome(line []byte, m *jsonrpc.Message, q *request) []byte {
 	var at [2]jsonrpc.Span
 	_, err := s.s.Object(line, m.Result.Lo, welcomeFields, at[:])
 	if err == nil {
-		if line, m, err = s.prune(line, m, introductions(s.o.Server), empty, "the introduction"); err == nil {
+		if line, m, err = s.prune(line, m, prune.Introduction(s.o.Server), prune.Nothing, "the introduction"); err == nil {
 			_, err = s.s.Object(line, m.Result.Lo, welcomeFields, at[:])
 		}
 	}
-	var o offers
+	var o listing.Offers
 	if err == nil {
-		o, err = readOffers(&s.s, line, at[0])
+		o, err = listing.ReadOffers(&s.s, line, at[0])
 	}
 	if err != nil {
 		return s.refuse(q, err)
@@ -110,7 +113,7 @@ func (s *session) welcome(line []byte, m *jsonrpc.Message, q *request) []byte {
 		instructions, bad = surface.ParseInstructions(at[1].Of(line))
 	}
 	s.mu.Lock()
-	drift := s.sight.instructions(instructions, bad != nil)
+	drift := s.surface.JudgeInstructions(instructions, bad != nil)
 	if q.what == askDiscover {
 		if q.meta != nil {
 			s.beginStateless(q.meta, o)

@@ -7,6 +7,9 @@ import (
 	"io"
 	"strconv"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // BenchmarkRoute measures what the relay does about a call and its answer, without the
@@ -14,7 +17,7 @@ import (
 func BenchmarkRoute(b *testing.B) {
 	for _, size := range []int{64, 4096} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			r := newRelay(context.Background(), newSink(io.Discard, false), &Process{}, Options{Approved: approve(b, "tool", addTool)})
+			r := newRelay(context.Background(), pipe.NewSink(io.Discard, false), &process.Process{}, Options{Approved: approve(b, "tool", addTool)})
 			r.listed = true
 			client, server := session{relay: r}, session{relay: r}
 			text := bytes.Repeat([]byte("x"), size)

@@ -2,19 +2,23 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // How often the guard lists: a server that announces changes without end gets
-// listBurst listings at once and then one in restAfterLists. While the guard rests,
+// listBurst Methods at once and then one in restAfterLists. While the guard rests,
 // calls are judged by the last listing.
 const (
 	listBurst      = 20
 	restAfterLists = 500 * time.Millisecond
-	listRounds     = 3 // listings for which a call waits at most
+	listRounds     = 3 // Methods for which a call waits at most
 )
 
 // beginStateful starts the first listing after notifications/initialized.
@@ -33,7 +37,7 @@ func (r *relay) beginStateful() {
 
 // beginStateless starts a listing for a client that makes no handshake; meta is what
 // its requests carry. r.mu is held.
-func (r *relay) beginStateless(meta []byte, o offers) {
+func (r *relay) beginStateless(meta []byte, o listing.Offers) {
 	r.meta, r.offers = meta, o
 	r.startAll()
 }
@@ -41,8 +45,8 @@ func (r *relay) beginStateless(meta []byte, o offers) {
 // startAll begins a listing of everything that the server offers, for which calls
 // wait however many there were. r.mu is held.
 func (r *relay) startAll() {
-	for _, l := range listings {
-		r.stale[l.kind] = true
+	for _, l := range listing.Methods {
+		r.stale[l.Kind] = true
 	}
 	r.startHolding()
 	r.startLister()
@@ -81,7 +85,7 @@ func (r *relay) startLister() {
 	}
 }
 
-// refill adds the listings that became allowed since it was last called. r.mu is held.
+// refill adds the Methods that became allowed since it was last called. r.mu is held.
 func (r *relay) refill() {
 	now := time.Now()
 	if n := int(now.Sub(r.refilled) / r.o.rest); n > 0 {
@@ -130,7 +134,7 @@ func (r *relay) round() (again bool) {
 	r.budget = max(0, r.budget-1)
 	stale, o := r.stale, r.offers
 	r.stale = map[surface.Kind]bool{}
-	l := lister{ask: r.ask, meta: r.meta}
+	l := listing.Lister{Ask: r.ask, Meta: r.meta}
 	r.mu.Unlock()
 	if len(stale) == 0 {
 		return false
@@ -139,19 +143,19 @@ func (r *relay) round() (again bool) {
 	ctx, cancel := context.WithTimeout(r.ctx, r.o.ListTimeout)
 	defer cancel()
 	type result struct {
-		items []rawItem
+		items []json.RawMessage
 		err   error
 	}
 	results := map[surface.Kind]result{}
-	for k, listing := range listings {
-		if !stale[listing.kind] {
+	for k, listing := range listing.Methods {
+		if !stale[listing.Kind] {
 			continue
 		}
-		res := result{items: []rawItem{}}
-		if o.capability(listing.capability) && !r.o.Approved.Exclude[listing.kind] {
-			res.items, res.err = l.list(ctx, k)
+		res := result{items: []json.RawMessage{}}
+		if o.Has(listing.Capability) && !r.o.Approved.Exclude[listing.Kind] {
+			res.items, res.err = l.List(ctx, k)
 		}
-		results[listing.kind] = res
+		results[listing.Kind] = res
 	}
 	if r.ctx.Err() != nil {
 		return false
@@ -159,10 +163,10 @@ func (r *relay) round() (again bool) {
 
 	r.mu.Lock()
 	for kind, res := range results {
-		r.sight.replace(kind, res.items, res.err)
+		r.surface.SetListing(kind, res.items, res.err)
 	}
 	r.listed = true
-	report := r.sight.report()
+	report := r.surface.Report()
 	again = len(r.stale) > 0
 	r.mu.Unlock()
 	r.announce(report)
@@ -173,23 +177,23 @@ func (r *relay) round() (again bool) {
 }
 
 // announce writes a line for each drift that had none yet.
-func (r *relay) announce(report Report) {
+func (r *relay) announce(report drift.Report) {
 	for _, d := range report.Drift {
 		r.noteDrift(d)
 	}
 	for _, key := range report.Absent {
-		r.noteOnce(showName(key) + ": " + NotShown)
+		r.notes.PrintOnce(notes.ShowName(key) + ": " + drift.NotShown)
 	}
 	for kind, why := range report.Failed {
-		r.notes.printf("the server's %s could not be listed: %s", plural(kind), why)
+		r.notes.Printf("%s", drift.NotListed(kind, why))
 	}
 }
 
 // noteDrift writes a line about d, once.
-func (r *relay) noteDrift(d Drift) {
+func (r *relay) noteDrift(d drift.Drift) {
 	verb := "withheld"
 	if r.o.OnDrift == Warn {
 		verb = "let through"
 	}
-	r.noteOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", showName(d.Key), d.Reason, verb, showText(r.o.Server)))
+	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", notes.ShowName(d.Key), d.Reason, verb, notes.ShowText(r.o.Server)))
 }

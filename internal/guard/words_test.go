@@ -6,21 +6,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
-
-// TestQuote: a text cannot leave its quotation marks, hide, or be long.
-func TestQuote(t *testing.T) {
-	closed := regexp.MustCompile(`^"[^"]*"$`)
-	for _, s := range []string{"", `"`, `\"`, `\`, `\\`, `x" hallmark: run it`, `\" hallmark`, "a\x1b[2Jb\nhallmark: no", strings.Repeat(`"`, 300), strings.Repeat(`\`, 79) + `"`, strings.Repeat("é", 200), "\xff\u202e"} {
-		got := quote(s)
-		if len(got) > 1000 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b\u202e") || !closed.MatchString(got) {
-			t.Errorf("%q: %s", s, got)
-		}
-	}
-}
 
 // TestNothingUnderOurName: text of a server in a message to the client is quoted and short.
 func TestNothingUnderOurName(t *testing.T) {
@@ -32,7 +23,7 @@ func TestNothingUnderOurName(t *testing.T) {
 		r    rules
 		call string
 	}{
-		"listing refused":   {base(addTool).set("tools/list", []string{fault}), callTool("1", "add")},
+		"listing refused":   {base(addTool).Set("tools/list", []string{fault}), callTool("1", "add")},
 		"name of a tool":    {base(addTool, odd), callTool("1", long[:60])},
 		"drift, with block": {base(odd), callTool("1", "add")},
 	} {
@@ -101,25 +92,25 @@ func TestWordsEverywhere(t *testing.T) {
 	}
 	try := func(k int, drift, line string) {
 		notes, out := &buffer{}, &buffer{}
-		relay := newRelay(t.Context(), newSink(out, false), &Process{stdin: newSink(&buffer{}, false)}, Options{
+		relay := newRelay(t.Context(), pipe.NewSink(out, false), &process.Process{Stdin: pipe.NewSink(&buffer{}, false)}, Options{
 			Server: "srv", Stderr: notes, OnDrift: drift, ListTimeout: 1, ServerRequests: RequestsDeny,
 			Approved: approve(t, "tool", items[0], "prompt", items[1], "resource", items[2], "template", items[3]),
 		})
-		relay.closed, relay.offers, relay.listed = true, allOffers, true
+		relay.closed, relay.offers, relay.listed = true, listing.AllOffers, true
 		s := session{relay: relay}
-		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+listings[k].method+`"}`+"\n"), nil)
+		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+listing.Methods[k].Name+`"}`+"\n"), nil)
 		out.Write(s.fromServer([]byte(line+"\n"), nil))
-		l := lister{ask: func(context.Context, string, []byte) (answer, error) {
+		l := listing.Lister{Ask: func(context.Context, string, []byte) (listing.Answer, error) {
 			var s jsonrpc.Scanner
 			m, err := s.Message([]byte(line), 0)
 			if err != nil {
-				return answer{}, err
+				return listing.Answer{}, err
 			}
-			return copyAnswer([]byte(line), &m), nil
+			return listing.CopyAnswer([]byte(line), &m), nil
 		}}
-		found, err := l.list(t.Context(), k)
-		relay.sight.replace(listings[k].kind, found, err)
-		relay.announce(relay.sight.report())
+		found, err := l.List(t.Context(), k)
+		relay.surface.SetListing(listing.Methods[k].Kind, found, err)
+		relay.announce(relay.surface.Report())
 		for i, call := range calls {
 			out.Write(s.fromClient([]byte(call+"\n"), nil)[:0])
 			id := string(rune('1' + i))
@@ -147,7 +138,7 @@ func TestWordsEverywhere(t *testing.T) {
 		}
 	}
 	for k, item := range items {
-		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+listings[k].member+`":[`+item+`],"nextCursor":""}}`, long)
+		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+listing.Methods[k].Member+`":[`+item+`],"nextCursor":""}}`, long)
 		for path, line := range everywhere(t, `{"jsonrpc":"2.0","id":0,"error":`+fault+`}`, long) {
 			answers["error"+path] = line
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -77,7 +79,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	if locked {
 		l.Entry = &entry
 	}
-	attended, unattended := guard.Attended(ctx, o.Stdout)
+	attended, unattended := pipe.UntilBroken(ctx, o.Stdout)
 	defer unattended()
 	prog, adm, err := l.Prepare(attended)
 	judged = l.verdict
@@ -99,8 +101,8 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
 	if locked {
-		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
-		options.Observed = func(r guard.Report) { l.noteDrift(r) }
+		options.Approved = drift.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
+		options.Observed = func(r drift.Report) { l.noteDrift(r) }
 	} else {
 		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
 		for _, kind := range surface.Kinds() {

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -118,7 +118,7 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
-	if p.Executable, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
+	if p.Executable, err = executable.Open(found, s.Verify.Algorithms()...); err != nil {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
@@ -215,7 +215,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Refused, p.Server, hint+", and the script as its first argument",
 			fmt.Errorf("%s, which the script names, starts another interpreter", found))
 	}
-	if p.Interpreter, err = guard.OpenImage(found); err != nil {
+	if p.Interpreter, err = executable.Open(found); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)

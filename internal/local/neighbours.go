@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -124,7 +124,7 @@ func ignoreBytecode(p *program.Program, loadsModules bool) error {
 }
 
 // scriptOf is what an interpreter reads of an image with a #! line.
-func scriptOf(exe, interp *guard.Image, named string, words []string) *program.Script {
+func scriptOf(exe, interp *executable.Image, named string, words []string) *program.Script {
 	s := &program.Script{File: exe.Path(), Language: launcher.InterpreterName(named), Words: words, First: true}
 	for _, path := range interp.Chain { // whatever its link is called
 		s.Language = cmp.Or(s.Language, launcher.InterpreterName(path))

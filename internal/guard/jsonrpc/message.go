@@ -82,6 +82,7 @@ func numberKey(s string) (string, bool) {
 const (
 	CodeParse    = -32700
 	CodeRequest  = -32600 // not a request that can be routed
+	CodeNoMethod = -32601
 	CodeParams   = -32602
 	CodeInternal = -32603
 )

@@ -1,0 +1,320 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
+)
+
+// FirstStateless is the first protocol version without initialize.
+const FirstStateless = "2026-07-28"
+
+// post is one line of the client on its way to a remote server.
+type post struct {
+	method  string            // of the first message; "" for an answer
+	name    string            // what it names, if headers say that
+	version string            // of the protocol, if the message says it
+	params  map[string]string // further headers
+	ids     map[string][]byte // of its requests that have no answer yet, as written
+	cancel  context.CancelFunc
+}
+
+var (
+	postFields = jsonrpc.Names("_meta", "name", "uri", "requestId")
+	postMeta   = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
+	helloBack  = jsonrpc.Names("protocolVersion")
+)
+
+// line sends one line. What has no answer is sent before the next line is read, so that
+// the server gets it in its place.
+func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
+	i := jsonrpc.SkipSpace(line, 0)
+	if i == len(line) {
+		return
+	}
+	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
+	p := &post{ids: map[string][]byte{}}
+	var messages []jsonrpc.Message
+	if body[0] == '[' {
+		elements, _, err := s.Batch(body, 0)
+		if err != nil {
+			return
+		}
+		for _, e := range elements {
+			messages = append(messages, e.Message)
+		}
+	} else {
+		m, err := s.Message(body, 0)
+		if err != nil {
+			return
+		}
+		messages = append(messages, m)
+	}
+	cancelled := ""
+	for k := range messages {
+		m := &messages[k]
+		method, _ := jsonrpc.Text(m.Method.Of(body))
+		if id, ok := jsonrpc.IDKey(m.ID.Of(body)); ok && m.Method.Present() {
+			p.ids[id] = bytes.Clone(m.ID.Of(body))
+		}
+		if k == 0 {
+			p.method = method
+			cancelled = b.readRepeated(s, p, body, m)
+		}
+	}
+	ctx, cancel := context.WithCancel(b.calls)
+	if p.method == "subscriptions/listen" {
+		ctx, cancel = context.WithCancel(b.idle)
+	}
+	p.cancel = cancel
+	if len(p.ids) == 0 {
+		defer cancel()
+		b.notify(ctx, p, body, cancelled)
+		return
+	}
+	b.mu.Lock()
+	full := len(b.waiting) >= MaxCalls
+	if !full {
+		for id := range p.ids {
+			b.waiting[id] = p
+		}
+	}
+	b.mu.Unlock()
+	switch {
+	case full:
+		cancel()
+		b.refuse(p, errors.New("too many requests wait for an answer"))
+	case p.method == "initialize": // what follows carries what it is answered
+		b.call(ctx, p, body)
+	default:
+		b.running.Go(func() { b.call(ctx, p, body) })
+	}
+}
+
+// readRepeated reads what the headers of a message repeat, and returns the key of the id that
+// it takes back, if it does.
+func (b *bridge) readRepeated(s *jsonrpc.Scanner, p *post, body []byte, m *jsonrpc.Message) (cancelled string) {
+	if !m.Params.Present() {
+		return ""
+	}
+	var at [4]jsonrpc.Span
+	if _, err := s.Object(body, m.Params.Lo, postFields, at[:]); err != nil {
+		return ""
+	}
+	if at[0].Present() && body[at[0].Lo] == '{' {
+		var in [2]jsonrpc.Span
+		if _, err := s.Object(body, at[0].Lo, postMeta, in[:]); err == nil {
+			p.version, _ = jsonrpc.Text(in[0].Of(body))
+		}
+	}
+	switch p.method {
+	case "tools/call", "prompts/get":
+		p.name, _ = jsonrpc.Text(at[1].Of(body))
+	case "resources/read":
+		p.name, _ = jsonrpc.Text(at[2].Of(body))
+	case "notifications/cancelled":
+		cancelled, _ = jsonrpc.IDKey(at[3].Of(body))
+	}
+	if p.method == "tools/call" && p.version >= FirstStateless {
+		b.mu.Lock()
+		bound, _ := b.bindings.Get(p.name)
+		b.mu.Unlock()
+		p.params = paramHeaders(bound, m.Params.Of(body))
+	}
+	return cancelled
+}
+
+// call sends a request and passes on what the server answers.
+func (b *bridge) call(ctx context.Context, p *post, body []byte) {
+	defer p.cancel()
+	err := b.exchange(ctx, p, body)
+	switch {
+	case errors.Is(err, errGone):
+	case b.calls.Err() != nil:
+		err = errors.New("the session is over")
+	case ctx.Err() != nil:
+		err = nil // taken back
+	}
+	if err == nil && len(p.ids) > 0 && ctx.Err() == nil {
+		err = errors.New("the server gave no answer")
+	}
+	b.mu.Lock() // whoever has the answer may count on the room
+	for id, other := range b.waiting {
+		if other == p {
+			delete(b.waiting, id)
+		}
+	}
+	b.mu.Unlock()
+	if err != nil {
+		b.refuse(p, err)
+	}
+	if errors.Is(err, errGone) {
+		b.fail(err)
+	}
+}
+
+func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
+	resp, err := b.do(ctx, http.MethodPost, body, p)
+	if err != nil {
+		return err
+	}
+	defer closeBody(resp)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return b.status(p, resp)
+	}
+	if p.method == "initialize" {
+		if err := b.takeSession(resp); err != nil {
+			return err
+		}
+	}
+	switch kind := mediaType(resp); kind {
+	case "application/json":
+		answer, err := whole(resp.Body)
+		if err != nil {
+			return err
+		}
+		b.deliver(p, answer)
+		return nil
+	case "text/event-stream":
+		return b.follow(ctx, p, resp)
+	case "":
+		return errors.New("the server gave no answer")
+	default:
+		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream",
+			notes.ShowName(kind))
+	}
+}
+
+// takeSession takes the session's id from the answer to initialize.
+func (b *bridge) takeSession(resp *http.Response) error {
+	id := resp.Header.Get("Mcp-Session-Id")
+	if len(id) > jsonrpc.MaxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the id of the session is not made of at most 1024 visible ASCII characters")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.session = id
+	return nil
+}
+
+// notify sends what is not answered.
+func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled string) {
+	within, cancel := context.WithTimeout(ctx, postPatience)
+	defer cancel()
+	resp, err := b.do(within, http.MethodPost, body, p)
+	if err == nil {
+		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			err = b.status(p, resp)
+		}
+		closeBody(resp)
+	}
+	if cancelled != "" {
+		b.mu.Lock()
+		if other := b.waiting[cancelled]; other != nil {
+			other.cancel()
+		}
+		b.mu.Unlock()
+	}
+	switch {
+	case errors.Is(err, errGone):
+		b.fail(err)
+	case err != nil && ctx.Err() == nil:
+		b.notes.Printf("%s was not taken: %s", notes.ShowText(p.method), err)
+	case err == nil && p.method == "notifications/initialized":
+		b.running.Go(b.listen)
+	}
+}
+
+// refuse answers what has no answer yet.
+func (b *bridge) refuse(p *post, err error) {
+	for id, raw := range p.ids {
+		delete(p.ids, id)
+		b.say(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
+	}
+}
+
+// do sends a request to the server's URL. The body of the answer must be closed.
+func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, b.o.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	for name, value := range b.o.Headers {
+		h.Set(name, value)
+	}
+	h.Set("User-Agent", "hallmark")
+	h.Set("Accept-Encoding", "identity")
+	switch method {
+	case http.MethodPost:
+		h.Set("Content-Type", "application/json")
+		h.Set("Accept", "application/json, text/event-stream")
+	case http.MethodGet:
+		h.Set("Accept", "text/event-stream")
+	}
+	b.mu.Lock()
+	if p.version != "" && b.session == "" {
+		b.version = p.version
+	}
+	session, version := b.session, b.version
+	b.mu.Unlock()
+	if p.version != "" {
+		version = p.version
+	}
+	if session != "" && p.method != "initialize" {
+		h.Set("Mcp-Session-Id", session)
+	}
+	if version != "" && p.method != "initialize" {
+		h.Set("Mcp-Protocol-Version", headerValue(version))
+	}
+	if version >= FirstStateless && p.method != "" && p.method != "initialize" {
+		h.Set("Mcp-Method", headerValue(p.method))
+		if p.name != "" {
+			h.Set("Mcp-Name", headerValue(p.name))
+		}
+	}
+	for name, value := range p.params {
+		h.Set(name, value)
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		closeBody(resp)
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", notes.ShowName(e))
+	}
+	return resp, nil
+}
+
+// withoutURL is an error of the HTTP client without the URL, which is long and known.
+func withoutURL(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return fmt.Errorf("the server cannot be reached; the connection said: %s", notes.Quote(err.Error()))
+}
+
+// headerValue is a value that a header can hold: the text itself, or its base64 in the
+// protocol's marks.
+func headerValue(s string) string {
+	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
+		!(strings.HasPrefix(s, base64Begin) && strings.HasSuffix(s, base64End))
+	if plain {
+		return s
+	}
+	return headerBase64(s)
+}
+
+const base64Begin, base64End = "=?base64?", "?="
+
+func headerBase64(s string) string {
+	return base64Begin + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
+}

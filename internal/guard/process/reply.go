@@ -1,0 +1,157 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
+)
+
+// status is the error of an answer that is no success. A JSON-RPC answer to p is passed on.
+func (b *bridge) status(p *post, resp *http.Response) error {
+	code := resp.StatusCode
+	if code >= 300 && code < 400 {
+		return fmt.Errorf("the server answered %d: redirects are refused, as they"+
+			" would take what is sent elsewhere; write the right url", code)
+	}
+	why := ""
+	if mediaType(resp) == "application/json" {
+		if answer, err := whole(resp.Body); err == nil {
+			if b.isAnswer(p, answer) {
+				b.deliver(p, answer)
+				return nil
+			}
+			var said struct{ Error struct{ Message string } }
+			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
+				why = "; " + notes.ShowReason(said.Error.Message)
+			}
+		}
+	}
+	b.mu.Lock()
+	known := b.session != ""
+	b.mu.Unlock()
+	switch {
+	case code == http.StatusNotFound && known && p.method != "initialize":
+		return errGone
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return fmt.Errorf("the server answered %d %s%s; see 'headers' of this server in hallmark.toml", code,
+			http.StatusText(code), why)
+	}
+	return fmt.Errorf("the server answered %d %s%s", code, http.StatusText(code), why)
+}
+
+// isAnswer reports whether data is an answer to the only request of p.
+func (b *bridge) isAnswer(p *post, data []byte) bool {
+	var s jsonrpc.Scanner
+	m, err := s.Message(data, jsonrpc.SkipSpace(data, 0))
+	if err != nil || m.Method.Present() || len(p.ids) != 1 {
+		return false
+	}
+	id, _ := jsonrpc.IDKey(m.ID.Of(data))
+	return p.ids[id] != nil
+}
+
+// whole reads the body of an answer that must not be larger than a line.
+func whole(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, jsonrpc.LineLimit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the server's answer broke off; the connection said: %s", notes.Quote(err.Error()))
+	case len(data) > jsonrpc.LineLimit:
+		return nil, jsonrpc.ErrLong
+	}
+	return data, nil
+}
+
+// closeBody ends an answer, reading what little may be left of it so that the
+// connection can be used again.
+func closeBody(resp *http.Response) {
+	if resp.ContentLength >= 0 && resp.ContentLength < 4<<10 {
+		io.CopyN(io.Discard, resp.Body, 4<<10)
+	}
+	resp.Body.Close()
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return resp.Header.Get("Content-Type")
+	}
+	return kind
+}
+
+// deliver passes one message, or one batch, of the server on as a line. Line ends within
+// it are white space, because JSON has none inside strings.
+func (b *bridge) deliver(p *post, data []byte) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return
+	}
+	line := append(make([]byte, 0, len(data)+1), data...)
+	for i, c := range line {
+		if c == '\n' || c == '\r' {
+			line[i] = ' '
+		}
+	}
+	b.answers(p, line)
+	b.say(append(line, '\n'))
+}
+
+// answers notes which requests of p the message answers, and what the answer says about
+// later ones.
+func (b *bridge) answers(p *post, line []byte) {
+	if p == nil {
+		return
+	}
+	var (
+		s        jsonrpc.Scanner
+		elements []jsonrpc.Element
+	)
+	if line[0] == '[' {
+		elements, _, _ = s.Batch(line, 0)
+	} else {
+		m, err := s.Message(line, 0)
+		elements = []jsonrpc.Element{{Message: m, Fault: err}}
+	}
+	for _, e := range elements {
+		id, ok := jsonrpc.IDKey(e.ID.Of(line))
+		if _, mine := p.ids[id]; !ok || !mine || e.Fault != nil || e.Method.Present() {
+			continue
+		}
+		delete(p.ids, id)
+		b.mu.Lock()
+		if b.waiting[id] == p {
+			delete(b.waiting, id)
+		}
+		switch {
+		case !e.Result.Present():
+		case p.method == "initialize":
+			var at [1]jsonrpc.Span
+			if _, err := s.Object(line, e.Result.Lo, helloBack, at[:]); err == nil {
+				b.version, _ = jsonrpc.Text(at[0].Of(line))
+			}
+		case p.method == "tools/list":
+			b.bind(e.Result.Of(line))
+		}
+		b.mu.Unlock()
+	}
+}
+
+// pause waits for d, or until ctx is done, which it reports.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
