@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// guardedMethod reports whether requests of method wait for the surface to be known
-// and are judged by what they name.
+// guardedMethod reports whether requests of method wait until the surface is known, and are judged by
+// what they name.
 func guardedMethod(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete",
@@ -25,7 +24,7 @@ func guardedMethod(method string) bool {
 // maxSubscriptions bounds the resources that one request subscribes to.
 const maxSubscriptions = 1000
 
-// maxMeta bounds a params._meta that the guard keeps. Clients put their icons there.
+// maxMeta bounds a params._meta that the guard keeps. Clients put their icons into it.
 const maxMeta = 1 << 20 // bytes
 
 var (
@@ -35,9 +34,9 @@ var (
 	metaFields = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
 )
 
-// call reads what a guarded request names.
-func (s *session) call(line []byte, m *jsonrpc.Message, method string) (call, error) {
-	c, err := s.callOf(line, m, method)
+// readCall reads what a guarded request names, within bounds.
+func (s *session) readCall(line []byte, m *jsonrpc.Message, method string) (call, error) {
+	c, err := s.parseCall(line, m, method)
 	switch {
 	case err != nil:
 	case c.kind == surface.KindTool && len(c.name) > memory.MaxName:
@@ -48,12 +47,13 @@ func (s *session) call(line []byte, m *jsonrpc.Message, method string) (call, er
 	return c, err
 }
 
-func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call, err error) {
+// parseCall reads what a guarded request names.
+func (s *session) parseCall(line []byte, m *jsonrpc.Message, method string) (c call, err error) {
 	var at [7]jsonrpc.Span
 	if !m.Params.Present() {
-		return c, needs(method, &c, at[:])
+		return c, missingName(method, at[5].Present())
 	}
-	s.s.Rescan = true // as a part of the message
+	s.s.Rescan = true // it was scanned as a part of the message
 	_, err = s.s.Object(line, m.Params.Lo, callFields, at[:])
 	s.s.Rescan = false
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		return c, &refused{jsonrpc.CodeParams, "params: " + err.Error()}
 	}
 	if at[0].Present() && line[at[0].Lo] == '{' {
-		if c.stateless, err = s.metaOf(line, at[0]); err != nil {
+		if c.stateless, err = s.parseMeta(line, at[0]); err != nil {
 			return c, err
 		}
 	}
@@ -79,9 +79,9 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		c.kind = surface.KindResource
 		c.name, ok = jsonrpc.Text(at[2].Of(line))
 	case "completion/complete":
-		return s.ref(line, at[3], c)
+		return s.parseReference(line, at[3], c)
 	case "subscriptions/listen":
-		c.uris, err = s.subscriptions(line, at[6])
+		c.uris, err = s.parseSubscriptions(line, at[6])
 		return c, err
 	default:
 		if at[5].Present() {
@@ -89,13 +89,14 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		}
 	}
 	if !ok {
-		return c, needs(method, &c, at[:])
+		return c, missingName(method, at[5].Present())
 	}
 	return c, nil
 }
 
-// needs is the error of a call whose params lack what they must name.
-func needs(method string, c *call, at []jsonrpc.Span) error {
+// missingName is the error of a call whose params lack what they must name. named is whether they have a
+// taskId.
+func missingName(method string, named bool) error {
 	switch method {
 	case "tools/call", "prompts/get":
 		return &refused{jsonrpc.CodeParams, "params.name is not a string of characters"}
@@ -104,16 +105,16 @@ func needs(method string, c *call, at []jsonrpc.Span) error {
 	case "completion/complete":
 		return &refused{jsonrpc.CodeParams, "params.ref is not an object"}
 	}
-	if at[5].Present() {
+	if named {
 		return &refused{jsonrpc.CodeParams, "params.taskId is not a string of characters"}
 	}
 	return nil
 }
 
-// subscriptions reads the resources that params.notifications asks to hear of.
-func (s *session) subscriptions(line []byte, at jsonrpc.Span) (uris []string, err error) {
+// parseSubscriptions reads the resources of which params.notifications asks to be told.
+func (s *session) parseSubscriptions(line []byte, at jsonrpc.Span) (uris []string, err error) {
 	if !at.Present() || line[at.Lo] == 'n' {
-		return nil, nil // the server says what it thinks of that
+		return nil, nil // the server answers that
 	}
 	var in [1]jsonrpc.Span
 	if _, err := s.s.Object(line, at.Lo, subsFields, in[:]); err != nil {
@@ -137,11 +138,11 @@ func (s *session) subscriptions(line []byte, at jsonrpc.Span) (uris []string, er
 	return uris, nil
 }
 
-// ref reads params.ref of a completion.
-func (s *session) ref(line []byte, at jsonrpc.Span, c call) (call, error) {
+// parseReference reads params.ref of a completion.
+func (s *session) parseReference(line []byte, at jsonrpc.Span, c call) (call, error) {
 	var in [3]jsonrpc.Span
 	if !at.Present() {
-		return c, needs("completion/complete", nil, nil)
+		return c, missingName("completion/complete", false)
 	}
 	if _, err := s.s.Object(line, at.Lo, refFields, in[:]); err != nil {
 		return c, &refused{jsonrpc.CodeParams, "params.ref: " + err.Error()}
@@ -161,9 +162,9 @@ func (s *session) ref(line []byte, at jsonrpc.Span, c call) (call, error) {
 	return c, nil
 }
 
-// metaOf is a copy of a params._meta that holds a protocol version, without its
-// progress token, for requests of the guard's own; nil if it holds none.
-func (s *session) metaOf(line []byte, at jsonrpc.Span) ([]byte, error) {
+// parseMeta is a copy of a params._meta that holds a protocol version, without its progress token, for
+// requests of the guard's own. It is nil if there is no version.
+func (s *session) parseMeta(line []byte, at jsonrpc.Span) ([]byte, error) {
 	var in [2]jsonrpc.Span
 	if _, err := s.s.Object(line, at.Lo, metaFields, in[:]); err != nil {
 		return nil, &refused{jsonrpc.CodeParams, "params._meta: " + err.Error()}
@@ -180,37 +181,8 @@ func (s *session) metaOf(line []byte, at jsonrpc.Span) ([]byte, error) {
 	return bytes.Clone(at.Of(line)), nil
 }
 
-// mustWait reports whether m is a guarded request that has to wait for a listing. It
-// begins one if this is the first guarded request of a stateless client.
-func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
-	if !m.Method.Present() || !m.ID.Present() {
-		return false
-	}
-	s.mu.Lock()
-	holding, known := s.holding != nil, s.listed
-	s.mu.Unlock()
-	if known && !holding {
-		return false // as nearly always
-	}
-	method, _ := jsonrpc.Text(m.Method.Of(line))
-	if !guardedMethod(method) {
-		return false
-	}
-	if holding {
-		return true
-	}
-	c, err := s.call(line, m, method)
-	if err != nil || c.stateless == nil {
-		return false // route refuses it
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beginStateless(c.stateless, listing.AllOffers)
-	return s.holding != nil
-}
-
-// refusal says why a guarded request is not forwarded, or returns nil. r.mu is held.
-func (r *relay) refusal(c *call, method string) error {
+// refuseGuarded says why a guarded request is not forwarded, or returns nil. r.mu is held.
+func (r *relay) refuseGuarded(c *call, method string) error {
 	if !r.listed {
 		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + notes.ShowText(method)}
 	}
@@ -257,4 +229,15 @@ func (r *relay) refuseCall(c *call) string {
 		}
 	}
 	return ""
+}
+
+// call is what a guarded request names.
+type call struct {
+	kind      surface.Kind // "" for completion and tasks
+	name      string       // of a tool or prompt, or a URI
+	ref       string       // "prompt" or "resource", of a completion
+	taskID    string
+	uris      []string // of a subscription
+	task      bool     // the call makes a task
+	stateless []byte   // params._meta, if that holds a protocol version
 }

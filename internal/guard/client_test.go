@@ -43,7 +43,8 @@ const (
 	helloAnswer = guardtest.HelloAnswer
 	addTool     = guardtest.AddTool
 	mulTool     = `{"name":"mul","description":"Multiplies.","inputSchema":{"type":"object"}}`
-	hello       = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	hello       = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	listTools   = `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`
 )
@@ -97,7 +98,8 @@ func relayTo(t testing.TB, p *process.Process, o Options) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, in: inW, out: outR, lines: make(chan string, 100000), notes: &buffer{}, audit: &buffer{}, done: make(chan struct{})}
+	c := &client{t: t, in: inW, out: outR, lines: make(chan string, 100000), notes: &buffer{}, audit: &buffer{},
+		done: make(chan struct{})}
 	o.Server = "srv"
 	o.Stderr, o.Log = c.notes, c.audit
 	if o.Observed == nil {

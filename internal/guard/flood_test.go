@@ -41,8 +41,10 @@ func TestHugeNames(t *testing.T) {
 func TestLongIDs(t *testing.T) {
 	long := strings.Repeat("i", jsonrpc.MaxID)
 	p, log := startPeer(t, base(addTool).
-		Set("x", []string{`{"jsonrpc":"2.0","id":"` + long + `","method":"roots/list"}`, `{"jsonrpc":"2.0","id":{},"method":"roots/list"}`, `{"jsonrpc":"2.0","method":"end"}`}).
-		Set("tools/call", []string{result(`{"task":{"taskId":"` + long + `x"}}`)}, []string{result(`{"task":{"taskId":"T"}}`)}), nil)
+		Set("x", []string{`{"jsonrpc":"2.0","id":"` + long + `","method":"roots/list"}`,
+			`{"jsonrpc":"2.0","id":{},"method":"roots/list"}`, `{"jsonrpc":"2.0","method":"end"}`}).
+		Set("tools/call", []string{result(`{"task":{"taskId":"` + long + `x"}}`)},
+			[]string{result(`{"task":{"taskId":"T"}}`)}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake()
 	c.send(`{"jsonrpc":"2.0","id":"` + long + `","method":"x"}`)
@@ -73,7 +75,7 @@ func TestTooManyTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.taskMade(line, &m, &request{tool: tool})
+		return s.rememberTask(line, &m, &request{tool: tool})
 	}
 	for i := range memory.MaxEntries {
 		if err := made(fmt.Sprint(i), "add"); err != nil {
@@ -83,7 +85,8 @@ func TestTooManyTasks(t *testing.T) {
 	if why := r.refuseCall(&call{taskID: "other"}); why != "" || made("0", "add") != nil || made("0", "mul") == nil {
 		t.Errorf("refused because %q, or the task of another tool was taken over", why)
 	}
-	if made("more", "add") == nil || r.refuseCall(&call{taskID: "more"}) == "" || r.refuseCall(&call{taskID: "other"}) == "" {
+	if made("more", "add") == nil || r.refuseCall(&call{taskID: "more"}) == "" ||
+		r.refuseCall(&call{taskID: "other"}) == "" {
 		t.Error("a task that is not remembered")
 	}
 }

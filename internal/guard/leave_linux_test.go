@@ -21,7 +21,8 @@ const leftWithin = 2500 * time.Millisecond
 // TestClientLeaves: whatever the server does, the relay is over soon after its client
 // has left, and nothing of the server runs.
 func TestClientLeaves(t *testing.T) {
-	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60; sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
+	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60;` +
+		` sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
 	flood := strings.Repeat(`{"jsonrpc":"2.0","method":"x"}`+"\n", 10000) // more than pipes hold
 	session := hello + "\n" + initialized + "\n" + callTool("1", "add") + "\n"
 	listingHangs := base(addTool).Set("tools/list", []string{"!sleep 60"})
@@ -30,24 +31,36 @@ func TestClientLeaves(t *testing.T) {
 		send  string
 		leave func(in, out *os.File)
 	}{
-		"listing unanswered": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) { in.Close() }},
-		"takes nothing": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
-			out.Close()
-		}},
-		"dies": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
-			in.Close()
-			out.Close()
-		}},
-		"server is deaf":                {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { in.Close() }},
-		"server is deaf, output closed": {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { out.Close() }},
+		"listing unanswered": {func(t *testing.T) *process.Process {
+			p,
+				_ := startPeer(t, listingHangs, nil)
+			return p
+		},
+			session, func(in, out *os.File) { in.Close() }},
+		"takes nothing": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p },
+			session,
+			func(in, out *os.File) {
+				out.Close()
+			}},
+		"dies": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p }, session,
+			func(in, out *os.File) {
+				in.Close()
+				out.Close()
+			}},
+		"server is deaf": {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood,
+			func(in, out *os.File) { in.Close() }},
+		"server is deaf, output closed": {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood,
+			func(in, out *os.File) { out.Close() }},
 		"server talks and nobody reads": {func(t *testing.T) *process.Process {
 			return startShell(t, "trap '' TERM; yes '{\"jsonrpc\":\"2.0\",\"method\":\"x\"}'")
 		}, "", func(in, out *os.File) { in.Close() }},
-		"server and what it left are deaf": {func(t *testing.T) *process.Process { return startShell(t, deafShell) }, session, func(in, out *os.File) { in.Close() }},
+		"server and what it left are deaf": {func(t *testing.T) *process.Process { return startShell(t, deafShell) },
+			session, func(in, out *os.File) { in.Close() }},
 		"server that goes leaves a daemon": {func(t *testing.T) *process.Process {
 			return startShell(t, "setsid sh -c 'trap \"\" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & cat >/dev/null")
 		}, session, func(in, out *os.File) { in.Close() }},
-		"remote server gives no answer yet": {func(t *testing.T) *process.Process { return silentRemote(t) }, session, func(in, out *os.File) { in.Close() }},
+		"remote server gives no answer yet": {func(t *testing.T) *process.Process { return silentRemote(t) }, session,
+			func(in, out *os.File) { in.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PIDS", filepath.Join(t.TempDir(), "pids"))
@@ -106,7 +119,8 @@ func startShell(t *testing.T, script string) *process.Process {
 	t.Helper()
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
-	p, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: sh, Args: []string{"sh", "-c", script}, Env: os.Environ()})
+	p, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: sh, Args: []string{"sh", "-c", script}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

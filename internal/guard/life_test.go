@@ -33,7 +33,8 @@ func TestServerEnds(t *testing.T) {
 	}{
 		{"exit", []string{"!exit 5"}, 5, ""},
 		{"killed", []string{"!kill"}, 128 + int(syscall.SIGKILL), ""},
-		{"half a line", []string{`!raw {"jsonrpc":"2.0","method":"last"}`, "!exit 0"}, 0, `{"jsonrpc":"2.0","method":"last"}`},
+		{"half a line", []string{`!raw {"jsonrpc":"2.0","method":"last"}`, "!exit 0"}, 0,
+			`{"jsonrpc":"2.0","method":"last"}`},
 		{"cut line", []string{`!raw {"jsonrpc":"2.0","meth`, "!exit 0"}, 0, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestServerEnds(t *testing.T) {
 // does not hold the relay, and ends with the server.
 func TestServerLeavesChild(t *testing.T) {
 	needLinux(t)
-	for _, child := range []string{"sleep 20", "yes", "sh -c 'trap true TERM; while true; do sleep 1; done'", "sleep 21 >/dev/null"} {
+	for _, child := range []string{"sleep 20", "yes", "sh -c 'trap true TERM; while true; do sleep 1; done'",
+		"sleep 21 >/dev/null"} {
 		leaveChild(t, child)
 	}
 }
@@ -67,7 +69,9 @@ func leaveChild(t *testing.T, child string) {
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	p, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: sh, Args: []string{"sh", "-c", child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
+	p, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: sh, Args: []string{"sh", "-c",
+			child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +106,8 @@ func gone(pid string) bool {
 // TestClientEnds: the server's input is closed; one that does not end is made to.
 func TestClientEnds(t *testing.T) {
 	t.Run("closes", func(t *testing.T) {
-		p, _ := startPeer(t, rules{"exit": {}}, map[string]any{"exit": []string{`{"jsonrpc":"2.0","method":"bye"}`}, "code": 9})
+		p, _ := startPeer(t, rules{"exit": {}},
+			map[string]any{"exit": []string{`{"jsonrpc":"2.0","method":"bye"}`}, "code": 9})
 		c := relayTo(t, p, Options{})
 		c.in.Close()
 		c.want(`{"jsonrpc":"2.0","method":"bye"}`)
@@ -135,7 +140,8 @@ func TestClientEnds(t *testing.T) {
 		outR, outW, _ := os.Pipe()
 		done := make(chan int)
 		go func() {
-			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			code, _ := Relay(context.Background(), inR, outW, p,
+				Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
 			done <- code
 		}()
 		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")
@@ -159,7 +165,8 @@ func TestClientEnds(t *testing.T) {
 		defer outR.Close()
 		done := make(chan int)
 		go func() {
-			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			code, _ := Relay(context.Background(), inR, outW, p,
+				Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
 			done <- code
 		}()
 		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")

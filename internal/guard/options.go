@@ -29,7 +29,7 @@ type Options struct {
 	OnDrift        string // Withhold ("" too), Block or Warn
 	ServerRequests string // RequestsAllow ("" too), RequestsLog or RequestsDeny
 
-	Judge drift.JudgeFunc // nil is Judge
+	Judge drift.JudgeFunc // nil is drift.Judge
 
 	// Observed is called after each complete listing that the guard made. It must
 	// not block: calls wait meanwhile. It may be nil.

@@ -66,7 +66,8 @@ func TestRemoteSDK(t *testing.T) {
 					t.Errorf("captured under %s", info.ProtocolVersion)
 				}
 				names, items := guardtest.Keys(t, l)
-				if want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a", "template:mem://t/{x}"}; !slices.Equal(names, want) {
+				if want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a",
+					"template:mem://t/{x}"}; !slices.Equal(names, want) {
 					t.Fatalf("captured %q", names)
 				}
 				inR, inW, _ := os.Pipe()
@@ -75,7 +76,8 @@ func TestRemoteSDK(t *testing.T) {
 				done := make(chan int, 1)
 				p := dial(t, url, auth)
 				go func() {
-					code, _ := Relay(context.Background(), inR, outW, p, Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
+					code, _ := Relay(context.Background(), inR, outW, p,
+						Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
 					outW.Close()
 					done <- code
 				}()
@@ -83,7 +85,8 @@ func TestRemoteSDK(t *testing.T) {
 				c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 					ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
 				})
-				s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: v})
+				s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW},
+					&mcp.ClientSessionOptions{ProtocolVersion: v})
 				if err != nil {
 					t.Fatal(err, notes)
 				}
@@ -118,7 +121,9 @@ func TestRemoteSDK(t *testing.T) {
 				} else if _, err := s.ListTools(ctx, nil); err != nil {
 					t.Error(err)
 				}
-				if _, err := call("double"); err == nil || !strings.Contains(err.Error(), "tool double: changed since it was approved; run 'hallmark review sdk'") {
+				if _, err := call("double"); err == nil ||
+					!strings.Contains(err.Error(),
+						"tool double: changed since it was approved; run 'hallmark review sdk'") {
 					t.Errorf("after the change: %v", err)
 				}
 				var left []string
@@ -203,7 +208,8 @@ func scripted(t *testing.T, s script) (*client, string) {
 	if s["tools/list"] == nil {
 		s["tools/list"] = say(200, inJSON, tools(addTool))
 	}
-	return relayTo(t, dial(t, ts.URL, map[string]string{"X-Api-Key": "k"}), Options{Approved: approve(t, "tool", addTool)}), ts.URL
+	return relayTo(t, dial(t, ts.URL, map[string]string{"X-Api-Key": "k"}),
+		Options{Approved: approve(t, "tool", addTool)}), ts.URL
 }
 
 // TestRemoteAnswers: what a server can answer to a call, and what becomes of it.
@@ -216,29 +222,34 @@ func TestRemoteAnswers(t *testing.T) {
 		answer http.HandlerFunc
 		why    string
 	}{
-		"JSON":           {say(200, inJSON, good), ""},
-		"lines":          {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
-		"events":         {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
-		"event in parts": {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
-		"other events":   {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
-		"CR only":        {say(200, inEvents, ": hello\revent: message\rid: 1\rdata: "+good+"\r\r"), ""},
-		"CR in parts":    {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\rdata: \"id\":$ID,\r\ndata: \"result\":{\"content\":[]}}\n\r"), ""},
-		"mark":           {say(200, inEvents, "\ufeffdata: "+good+"\n\n"), ""},
-		"mark and CR":    {say(200, inEvents, "\ufeff\r\ndata: "+good+"\r\r"), ""},
-		"two marks":      {say(200, inEvents, "\ufeff\ufeffdata: "+good+"\n\n"), "broke off"},
-		"half a mark":    {say(200, inEvents, "\xef\xbbdata: "+good+"\n\n"), "broke off"},
+		"JSON":   {say(200, inJSON, good), ""},
+		"lines":  {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
+		"events": {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
+		"event in parts": {say(200, inEvents,
+			"data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
+		"other events": {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
+		"CR only":      {say(200, inEvents, ": hello\revent: message\rid: 1\rdata: "+good+"\r\r"), ""},
+		"CR in parts": {say(200, inEvents,
+			"data: {\"jsonrpc\":\"2.0\",\rdata: \"id\":$ID,\r\ndata: \"result\":{\"content\":[]}}\n\r"), ""},
+		"mark":        {say(200, inEvents, "\ufeffdata: "+good+"\n\n"), ""},
+		"mark and CR": {say(200, inEvents, "\ufeff\r\ndata: "+good+"\r\r"), ""},
+		"two marks":   {say(200, inEvents, "\ufeff\ufeffdata: "+good+"\n\n"), "broke off"},
+		"half a mark": {say(200, inEvents, "\xef\xbbdata: "+good+"\n\n"), "broke off"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 		}, "redirects are refused"},
-		"login page":       {say(200, "text/html", "<html>"), "of type text/html"},
-		"nothing":          {say(202, "", ""), "no answer"},
-		"not JSON":         {say(200, inJSON, "nonsense"), "no answer"},
-		"other id":         {say(200, inJSON, strings.Replace(good, "$ID", `"other"`, 1)), "no answer"},
-		"JSON-RPC error":   {say(400, inJSON, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`), "bad"},
-		"error without id": {say(400, inJSON, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`), `400 Bad Request; the server said: "bad \x1b[2J"`},
-		"no permission":    {say(401, "text/plain", "no"), "401 Unauthorized; see 'headers'"},
-		"busy":             {say(503, "text/plain", "later"), "503 Service Unavailable"},
-		"broken off":       {say(200, inEvents, "data: {"), "broke off"},
+		"login page": {say(200, "text/html", "<html>"), "of type text/html"},
+		"nothing":    {say(202, "", ""), "no answer"},
+		"not JSON":   {say(200, inJSON, "nonsense"), "no answer"},
+		"other id":   {say(200, inJSON, strings.Replace(good, "$ID", `"other"`, 1)), "no answer"},
+		"JSON-RPC error": {say(400, inJSON, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`),
+			"bad"},
+		"error without id": {say(400, inJSON,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`),
+			`400 Bad Request; the server said: "bad \x1b[2J"`},
+		"no permission": {say(401, "text/plain", "no"), "401 Unauthorized; see 'headers'"},
+		"busy":          {say(503, "text/plain", "later"), "503 Service Unavailable"},
+		"broken off":    {say(200, inEvents, "data: {"), "broke off"},
 		"encoded": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			say(200, inJSON, good)(w, r)
@@ -261,7 +272,8 @@ func TestRemoteAnswers(t *testing.T) {
 				ID    int
 				Error struct{ Message string }
 			}
-			if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != 1 || !strings.Contains(got.Error.Message, x.why) {
+			if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != 1 ||
+				!strings.Contains(got.Error.Message, x.why) {
 				t.Errorf("got %q, want %q", line, x.why)
 			}
 		})
@@ -301,12 +313,15 @@ func TestRemoteHeaders(t *testing.T) {
 	}
 	for _, method := range []string{"POST", "DELETE"} {
 		h := seen[method]
-		if h.Get("X-Api-Key") != "k" || h.Get("Mcp-Session-Id") != "s1" || h.Get("Mcp-Protocol-Version") != "2025-11-25" {
+		if h.Get("X-Api-Key") != "k" || h.Get("Mcp-Session-Id") != "s1" ||
+			h.Get("Mcp-Protocol-Version") != "2025-11-25" {
 			t.Errorf("%s: %v", method, h)
 		}
 	}
 
-	const bound = `{"name":"add","inputSchema":{"type":"object","properties":{"who":{"type":"string","x-mcp-header":"Who"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"off":{"type":"boolean","x-mcp-header":"bad name"}}}}}}`
+	const bound = `{"name":"add","inputSchema":{"type":"object","properties":{"who":{"type":"string",` +
+		`"x-mcp-header":"Who"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},` +
+		`"off":{"type":"boolean","x-mcp-header":"bad name"}}}}}}`
 	const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	ts := httptest.NewServer(script{
 		"tools/list": say(200, inJSON, tools(bound)),
@@ -314,11 +329,14 @@ func TestRemoteHeaders(t *testing.T) {
 	})
 	defer ts.Close()
 	c = relayTo(t, dial(t, ts.URL, nil), Options{Approved: approve(t, "tool", bound)})
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"who":"Zoë","deep":{"n":7e0,"off":true}},"_meta":` + meta + `}}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"who":"Zoë",` +
+		`"deep":{"n":7e0,"off":true}},"_meta":` + meta + `}}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 	h := seen["POSTtools/call"]
 	for name, want := range map[string]string{
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Name": "add", "Mcp-Param-Who": "=?base64?Wm/Dqw==?=", "Mcp-Param-N": "7", "Mcp-Session-Id": "",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Name": "add", "Mcp-Param-Who": "=?base64?Wm/Dqw==?=",
+		"Mcp-Param-N":    "7",
+		"Mcp-Session-Id": "",
 	} {
 		if got := h.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -332,14 +350,16 @@ func TestRemoteResume(t *testing.T) {
 	c, _ := scripted(t, script{
 		"tools/call": func(w http.ResponseWriter, r *http.Request) {
 			id.Store(r.Header.Get("Test-Id"))
-			say(200, inEvents, "id: 5\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")(w, r)
+			say(200, inEvents, "id: 5\nretry: 1\n"+
+				"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")(w, r)
 		},
 		"GET": func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Last-Event-Id") != "5" {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 				return
 			}
-			say(200, inEvents, strings.ReplaceAll("id: 6\ndata: "+result(`{"content":[]}`)+"\n\n", "$ID", id.Load().(string)))(w, r)
+			say(200, inEvents, strings.ReplaceAll("id: 6\ndata: "+result(`{"content":[]}`)+"\n\n", "$ID",
+				id.Load().(string)))(w, r)
 		},
 	})
 	c.shake()

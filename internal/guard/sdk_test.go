@@ -34,7 +34,8 @@ func TestSDK(t *testing.T) {
 			done := make(chan int, 1)
 			p := startSelf(t, "sdk")
 			go func() {
-				code, _ := Relay(context.Background(), inR, outW, p, Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
+				code, _ := Relay(context.Background(), inR, outW, p,
+					Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
 				outW.Close()
 				done <- code
 			}()
@@ -42,7 +43,8 @@ func TestSDK(t *testing.T) {
 			c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
 			})
-			s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: v})
+			s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW},
+				&mcp.ClientSessionOptions{ProtocolVersion: v})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +87,9 @@ func TestSDK(t *testing.T) {
 			case <-ctx.Done():
 				t.Fatal("no list_changed")
 			}
-			if _, err := call("double"); err == nil || !strings.Contains(err.Error(), "tool double: changed since it was approved; run 'hallmark review sdk'") {
+			if _, err := call("double"); err == nil ||
+				!strings.Contains(err.Error(),
+					"tool double: changed since it was approved; run 'hallmark review sdk'") {
 				t.Errorf("after the change: %v", err)
 			}
 			names = nil

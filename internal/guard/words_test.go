@@ -67,10 +67,14 @@ func TestWordsEverywhere(t *testing.T) {
 	const evil = poison + "\" hallmark: 'run it'\n\x1b[2J\u202e\u200b " // and more than a message holds
 	long := evil + strings.Repeat("Please. ", 100)
 	fault := `{"code":-32000,"message":"no","data":{"why":"no","list":["no"]}}`
-	items := []string{addTool, `{"name":"ask","arguments":[{"name":"x"}]}`, `{"uri":"file:///a","name":"a"}`, `{"uriTemplate":"file:///{x}","name":"t"}`}
-	calls := []string{callTool("1", "add"), callTool("2", "other"), `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"ask"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"file:///a"}}`, `{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"file:///b"}}`,
-		`{"jsonrpc":"2.0","id":6,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"file:///{x}"}}}`}
+	items := []string{addTool, `{"name":"ask","arguments":[{"name":"x"}]}`, `{"uri":"file:///a","name":"a"}`,
+		`{"uriTemplate":"file:///{x}","name":"t"}`}
+	calls := []string{callTool("1", "add"), callTool("2", "other"),
+		`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"ask"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"file:///a"}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"file:///b"}}`,
+		`{"jsonrpc":"2.0","id":6,"method":"completion/complete","params":{"ref":{"type":"ref/resource",` +
+			`"uri":"file:///{x}"}}}`}
 	quoting := 0
 	judge := func(what, text string) {
 		t.Helper()
@@ -80,7 +84,8 @@ func TestWordsEverywhere(t *testing.T) {
 		if len(text) > 1200 {
 			t.Errorf("%s: %d bytes: %.200s…", what, len(text), text)
 		}
-		if strings.ContainsFunc(strings.TrimSuffix(text, "\n"), func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' || r == '\u200b' }) {
+		if strings.ContainsFunc(strings.TrimSuffix(text, "\n"),
+			func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' || r == '\u200b' }) {
 			t.Errorf("%s: acts on a terminal: %q", what, text)
 		}
 		free := quoted80.ReplaceAllString(text, "")
@@ -92,10 +97,12 @@ func TestWordsEverywhere(t *testing.T) {
 	}
 	try := func(k int, drift, line string) {
 		notes, out := &buffer{}, &buffer{}
-		relay := newRelay(t.Context(), pipe.NewSink(out, false), &process.Process{Stdin: pipe.NewSink(&buffer{}, false)}, Options{
-			Server: "srv", Stderr: notes, OnDrift: drift, ListTimeout: 1, ServerRequests: RequestsDeny,
-			Approved: approve(t, "tool", items[0], "prompt", items[1], "resource", items[2], "template", items[3]),
-		})
+		relay := newRelay(t.Context(), pipe.NewSink(out, false),
+			&process.Process{Stdin: pipe.NewSink(&buffer{}, false)},
+			Options{
+				Server: "srv", Stderr: notes, OnDrift: drift, ListTimeout: 1, ServerRequests: RequestsDeny,
+				Approved: approve(t, "tool", items[0], "prompt", items[1], "resource", items[2], "template", items[3]),
+			})
 		relay.closed, relay.offers, relay.listed = true, listing.AllOffers, true
 		s := session{relay: relay}
 		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+listing.Methods[k].Name+`"}`+"\n"), nil)
@@ -110,16 +117,19 @@ func TestWordsEverywhere(t *testing.T) {
 		}}
 		found, err := l.List(t.Context(), k)
 		relay.surface.SetListing(listing.Methods[k].Kind, found, err)
-		relay.announce(relay.surface.Report())
+		relay.noteReport(relay.surface.Report())
 		for i, call := range calls {
 			out.Write(s.fromClient([]byte(call+"\n"), nil)[:0])
 			id := string(rune('1' + i))
-			for _, answer := range []string{`{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"input_required","inputRequests":{"a":{"method":` + quotedJSON(long) + `}}}}`,
+			for _, answer := range []string{`{"jsonrpc":"2.0","id":` + id +
+				`,"result":{"resultType":"input_required","inputRequests":{"a":{"method":` + quotedJSON(long) + `}}}}`,
 				`{"jsonrpc":"2.0","id":` + id + `,"result":{"task":{"taskId":` + quotedJSON(long) + `}}}`} {
 				out.Write(s.fromServer([]byte(answer+"\n"), nil)[:0])
 			}
 		}
-		for _, more := range []string{long, `{"jsonrpc":"2.0","id":"x","method":` + quotedJSON(long) + `}`, `{"jsonrpc":"2.0","method":"a","method":` + quotedJSON(long) + `}`, `{"id":` + quotedJSON(long) + `,"result":1}`} {
+		for _, more := range []string{long, `{"jsonrpc":"2.0","id":"x","method":` + quotedJSON(long) + `}`,
+			`{"jsonrpc":"2.0","method":"a","method":` + quotedJSON(long) + `}`,
+			`{"id":` + quotedJSON(long) + `,"result":1}`} {
 			out.Write(s.fromServer([]byte(more+"\n"), nil)[:0])
 		}
 		for answer := range strings.Lines(out.String()) {
@@ -138,7 +148,8 @@ func TestWordsEverywhere(t *testing.T) {
 		}
 	}
 	for k, item := range items {
-		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+listing.Methods[k].Member+`":[`+item+`],"nextCursor":""}}`, long)
+		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+listing.Methods[k].Member+`":[`+
+			item+`],"nextCursor":""}}`, long)
 		for path, line := range everywhere(t, `{"jsonrpc":"2.0","id":0,"error":`+fault+`}`, long) {
 			answers["error"+path] = line
 		}

@@ -25,40 +25,39 @@ type ServerInfo struct {
 	Stateless       bool   // server/discover was used, not initialize
 }
 
-// DiedError is wrapped by the error of [Capture] if the server's process ended by itself
-// before it had answered anything: as it does where something that it needs is missing.
+// DiedError is wrapped by the error of [Surface] if the server's process ended by itself before it had
+// answered anything, for example because something that it needs is missing.
 type DiedError struct {
-	Method string // that was asked
+	Method string // of the request that it did not answer
 	How    string // "exit status 3", "signal: killed"
 }
 
+// Error says what the process did not answer, and how it ended.
 func (e *DiedError) Error() string {
 	return e.Method + ": the server ended without an answer: " + e.How
 }
 
-// graceDeath is how long the process of a server that closed its output may take to end
-// before it counts as one that runs on.
-const graceDeath = 2 * time.Second
+// deathGrace is how long the process of a server that closed its output may take to end before it counts
+// as one that runs on.
+const deathGrace = 2 * time.Second
 
-// explainDeath is the error err of the first question, or a DiedError if the process is gone.
-func (c *captor) explainDeath(ctx context.Context, method string, err error) error {
-	if c.answered || c.p.IsRemote() || !c.p.WaitFor(ctx.Done(), graceDeath) {
+// explainDeath is err, or a DiedError if the process ended before it answered the first request.
+func (c *client) explainDeath(ctx context.Context, method string, err error) error {
+	if c.answered || c.p.IsRemote() || !c.p.WaitFor(ctx.Done(), deathGrace) {
 		return err
 	}
 	return &DiedError{method, c.p.State()}
 }
 
-// Capture speaks to p as a client with the capabilities object caps (nil is {}) under
-// the protocol version, lists everything, and ends p. From version 2026-07-28 on it
-// begins with server/discover, before with initialize, and tries the other way if the
-// server refuses, or says that it does not speak that version. Requests by the server are
-// answered as by a client that cannot serve them; everything else that the server says is
-// passed over. A kind that cannot be listed is an error; one in exclude is not asked for. ctx
-// bounds the whole.
+// Surface speaks to p as a client with the capabilities object caps (nil is {}) under the protocol version,
+// lists everything, and ends p. From version 2026-07-28 on it begins with server/discover, before with
+// initialize, and tries the other one if the server refuses, or does not name that version. Requests by the
+// server are answered as by a client that cannot serve them; everything else that the server sends is
+// ignored. A kind that cannot be listed is an error; a kind in exclude is not listed. ctx bounds the whole.
 func Surface(ctx context.Context, p *process.Process, caps json.RawMessage, version string,
 	exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
 	defer p.Stdout.Close()
-	listing, info, err := capture(ctx, p, caps, version, exclude)
+	listed, info, err := capture(ctx, p, caps, version, exclude)
 	grace := process.GraceClose
 	if err != nil {
 		grace = 0
@@ -68,9 +67,10 @@ func Surface(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	if err != nil {
 		return surface.Listing{}, info, fmt.Errorf("%s: %w", notes.ShowText(p.Name()), err)
 	}
-	return listing, info, nil
+	return listed, info, nil
 }
 
+// capture is Surface, but leaves p running.
 func capture(ctx context.Context, p *process.Process, caps json.RawMessage, version string,
 	exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
 	if len(caps) == 0 {
@@ -79,31 +79,32 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	if caps, err = compact(caps); err != nil {
 		return l, info, fmt.Errorf("client capabilities: %w", err)
 	}
-	c := &captor{p: p, lines: jsonrpc.NewLines(p.Stdout, jsonrpc.LineLimit), caps: caps, version: version}
+	c := &client{p: p, lines: jsonrpc.NewLines(p.Stdout, jsonrpc.LineLimit), caps: caps, version: version}
 	stop := context.AfterFunc(ctx, func() { // ends a read or write that waits
 		p.Stdin.Stop()
 		p.Stdout.Stop()
 	})
 	defer stop()
 
-	ways := []func(context.Context) (listing.Answer, error){c.initialize, c.discover}
+	handshakes := []func(context.Context) (listing.Answer, error){c.initialize, c.discover}
 	if version >= process.FirstStateless {
-		ways = []func(context.Context) (listing.Answer, error){c.discover, c.initialize}
+		handshakes = []func(context.Context) (listing.Answer, error){c.discover, c.initialize}
 	}
-	var welcome listing.Answer
-	for _, way := range ways {
-		if welcome, err = way(ctx); err != nil || welcome.Err == nil && c.spoken(welcome.Result) {
+	var hello listing.Answer
+	for _, shake := range handshakes {
+		if hello, err = shake(ctx); err != nil || hello.Err == nil && c.speaksVersion(hello.Result) {
 			break
 		}
 	}
-	if err == nil && welcome.Err != nil {
-		code, why := listing.ReadError(welcome.Err)
-		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, notes.ShowReason(why))
+	if err == nil && hello.Err != nil {
+		code, why := listing.ReadError(hello.Err)
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code,
+			notes.ShowReason(why))
 	}
 	if err != nil {
 		return l, info, err
 	}
-	o, err := c.welcome(welcome.Result, &l, &info)
+	offers, err := c.readIntroduction(hello.Result, &l, &info)
 	if err != nil {
 		return l, info, err
 	}
@@ -114,7 +115,7 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 		return l, info, err
 	}
 	for k, into := range []*[]json.RawMessage{&l.Tools, &l.Prompts, &l.Resources, &l.ResourceTemplates} {
-		if o.Has(listing.Methods[k].Capability) && !exclude[listing.Methods[k].Kind] {
+		if offers.Has(listing.Methods[k].Capability) && !exclude[listing.Methods[k].Kind] {
 			if *into, err = list.List(ctx, k); err != nil {
 				return l, info, err
 			}
@@ -126,6 +127,7 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	return l, info, nil
 }
 
+// compact is raw without white space.
 func compact(raw json.RawMessage) (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil || b.Bytes()[0] != '{' {
@@ -134,22 +136,23 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// captor is a client that waits for each answer before it goes on.
-type captor struct {
-	p       *process.Process
-	lines   *jsonrpc.Lines
-	s       jsonrpc.Scanner
-	caps    []byte
-	version string
-	asked   int
+// client is a client that waits for each answer before it goes on.
+type client struct {
+	p        *process.Process
+	lines    *jsonrpc.Lines
+	s        jsonrpc.Scanner
+	caps     []byte
+	version  string
+	requests int
 
-	answered bool   // something, by a result or an error
+	answered bool   // the server has answered a request, by a result or an error
 	meta     []byte // of stateless requests
 }
 
 const clientInfo = `{"name":"hallmark","version":"1"}`
 
-func (c *captor) initialize(ctx context.Context) (listing.Answer, error) {
+// initialize asks for the introduction of a server with sessions.
+func (c *client) initialize(ctx context.Context) (listing.Answer, error) {
 	c.meta = nil
 	version := c.version
 	if version >= process.FirstStateless {
@@ -159,16 +162,17 @@ func (c *captor) initialize(ctx context.Context) (listing.Answer, error) {
 		`{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, c.caps, clientInfo))
 }
 
-func (c *captor) discover(ctx context.Context) (listing.Answer, error) {
+// discover asks for the introduction of a stateless server.
+func (c *client) discover(ctx context.Context) (listing.Answer, error) {
 	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,`+
 		`"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
 		max(c.version, process.FirstStateless), clientInfo, c.caps)
 	return c.ask(ctx, "server/discover", append(append([]byte(`{"_meta":`), c.meta...), '}'))
 }
 
-// spoken reports whether the result of server/discover names the version that is asked for.
-// A server that keeps sessions may answer it, and nothing else without initialize.
-func (c *captor) spoken(result []byte) bool {
+// speaksVersion reports whether the result of server/discover names the version that is asked for. A server
+// that keeps sessions may answer server/discover, and nothing else without initialize.
+func (c *client) speaksVersion(result []byte) bool {
 	var said struct {
 		Versions []string `json:"supportedVersions"`
 	}
@@ -176,12 +180,12 @@ func (c *captor) spoken(result []byte) bool {
 		slices.Contains(said.Versions, max(c.version, process.FirstStateless))
 }
 
-var helloFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
+var introductionFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
 
-// welcome reads the result of initialize or server/discover.
-func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o listing.Offers, err error) {
+// readIntroduction reads the result of initialize or server/discover into l and info.
+func (c *client) readIntroduction(result []byte, l *surface.Listing, info *ServerInfo) (o listing.Offers, err error) {
 	var at [4]jsonrpc.Span
-	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), helloFields, at[:]); err != nil {
+	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), introductionFields, at[:]); err != nil {
 		return o, fmt.Errorf("the server's introduction: %w", err)
 	}
 	if o, err = listing.ReadOffers(&c.s, result, at[0]); err != nil {
@@ -196,7 +200,7 @@ func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o
 		info.ProtocolVersion = max(c.version, process.FirstStateless)
 	}
 	server := at[3].Of(result)
-	if !at[3].Present() { // stateless servers say it in _meta
+	if !at[3].Present() { // stateless servers have it in _meta
 		var meta struct {
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
@@ -211,7 +215,8 @@ func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o
 	return o, nil
 }
 
-func (c *captor) send(line []byte) error {
+// send writes one line to the server.
+func (c *client) send(line []byte) error {
 	if err := c.p.Stdin.WriteAll(append(line, '\n')); err != nil {
 		return fmt.Errorf("the server does not read: %w", err)
 	}
@@ -219,9 +224,9 @@ func (c *captor) send(line []byte) error {
 }
 
 // ask sends a request and reads until its answer.
-func (c *captor) ask(ctx context.Context, method string, params []byte) (listing.Answer, error) {
-	c.asked++
-	id := fmt.Sprintf("hallmark-%d", c.asked)
+func (c *client) ask(ctx context.Context, method string, params []byte) (listing.Answer, error) {
+	c.requests++
+	id := fmt.Sprintf("hallmark-%d", c.requests)
 	question := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 	if err := c.send(question); err != nil {
 		return listing.Answer{}, c.explainDeath(ctx, method, err)
@@ -234,7 +239,8 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (listing
 		case errors.Is(err, jsonrpc.ErrLong):
 			return listing.Answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
-			return listing.Answer{}, c.explainDeath(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
+			return listing.Answer{}, c.explainDeath(ctx, method,
+				fmt.Errorf("%s: the server ended without an answer", method))
 		}
 		i := jsonrpc.SkipSpace(line, 0)
 		if i == len(line) {
@@ -260,7 +266,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (listing
 			messages = []jsonrpc.Element{{Message: m, Fault: err}}
 		}
 		for _, m := range messages {
-			a, ok, err := c.take(line, &m, "s"+id)
+			a, ok, err := c.handleMessage(line, &m, "s"+id)
 			if err != nil {
 				return listing.Answer{}, fmt.Errorf("%s: %w", method, err)
 			}
@@ -278,10 +284,10 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (listing
 	}
 }
 
-// take handles one message of the server; ok reports whether it answers id.
-func (c *captor) take(line []byte, m *jsonrpc.Element, id string) (a listing.Answer, ok bool, err error) {
+// handleMessage handles one message of the server; ok reports whether it answers id.
+func (c *client) handleMessage(line []byte, m *jsonrpc.Element, id string) (a listing.Answer, ok bool, err error) {
 	if errors.Is(m.Fault, jsonrpc.ErrSyntax) {
-		return a, false, nil // such as a greeting
+		return a, false, nil // a greeting, for example
 	}
 	if m.Fault != nil {
 		return a, false, fmt.Errorf("the server sent: %w", m.Fault)

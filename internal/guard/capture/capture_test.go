@@ -20,7 +20,8 @@ func TestMain(m *testing.M) { guardtest.Main(m) }
 // TestCapture lists the SDK's server in each version, page by page, and finds the same
 // surface.
 func TestCapture(t *testing.T) {
-	want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a", "template:mem://t/{x}"}
+	want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a",
+		"template:mem://t/{x}"}
 	var first string
 	for _, v := range guardtest.Versions {
 		p := guardtest.StartSelf(t, "sdk")
@@ -64,16 +65,25 @@ func TestCaptureHostile(t *testing.T) {
 		r   guardtest.Rules
 		why string
 	}{
-		"greeting and requests": {guardtest.Base(guardtest.AddTool).Set("tools/list", []string{"Hello!", `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`, `[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, `{"jsonrpc":"2.0","id":"x","result":{}}`, `[` + guardtest.Tools(guardtest.AddTool) + `]`}), ""},
-		"only discover":         {guardtest.Base(guardtest.AddTool).Set("initialize", refuse).Set("server/discover", []string{guardtest.Result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)}), ""},
-		"neither":               {guardtest.Base().Set("initialize", refuse), "neither initialize"},
-		"endless":               {guardtest.Base().Set("tools/list", []string{guardtest.Result(`{"tools":[],"nextCursor":"x"}`)}), "earlier one"},
-		"dies":                  {guardtest.Base().Set("tools/list", []string{"!exit 1"}), "ended without an answer"},
-		"dies at once":          {guardtest.Base().Set("initialize", []string{"!exit 7"}), "initialize: the server ended without an answer: exit status 7"},
-		"is killed at once":     {guardtest.Base().Set("initialize", []string{"!kill -9 $$"}), "initialize: the server ended without an answer: signal: killed"},
-		"hangs":                 {guardtest.Base().Set("tools/list", []string{"!sleep 30"}), "no answer"},
-		"folded":                {guardtest.Base().Set("tools/list", []string{`{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]},"Result":{}}`}), "letter case"},
-		"bad instructions":      {guardtest.Base().Set("initialize", []string{guardtest.Result(`{"capabilities":{},"instructions":7}`)}), "instructions"},
+		"greeting and requests": {guardtest.Base(guardtest.AddTool).Set("tools/list",
+			[]string{"Hello!", `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
+				`[{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+				`{"jsonrpc":"2.0","id":"x","result":{}}`, `[` + guardtest.Tools(guardtest.AddTool) + `]`}), ""},
+		"only discover": {guardtest.Base(guardtest.AddTool).Set("initialize", refuse).Set("server/discover",
+			[]string{guardtest.Result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)}), ""},
+		"neither": {guardtest.Base().Set("initialize", refuse), "neither initialize"},
+		"endless": {guardtest.Base().Set("tools/list",
+			[]string{guardtest.Result(`{"tools":[],"nextCursor":"x"}`)}), "earlier one"},
+		"dies": {guardtest.Base().Set("tools/list", []string{"!exit 1"}), "ended without an answer"},
+		"dies at once": {guardtest.Base().Set("initialize", []string{"!exit 7"}),
+			"initialize: the server ended without an answer: exit status 7"},
+		"is killed at once": {guardtest.Base().Set("initialize", []string{"!kill -9 $$"}),
+			"initialize: the server ended without an answer: signal: killed"},
+		"hangs": {guardtest.Base().Set("tools/list", []string{"!sleep 30"}), "no answer"},
+		"folded": {guardtest.Base().Set("tools/list",
+			[]string{`{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]},"Result":{}}`}), "letter case"},
+		"bad instructions": {guardtest.Base().Set("initialize",
+			[]string{guardtest.Result(`{"capabilities":{},"instructions":7}`)}), "instructions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,8 +105,8 @@ func TestCaptureHostile(t *testing.T) {
 	}
 }
 
-// TestCaptureSessions: a server that keeps sessions answers server/discover, with the guardtest.Versions that it speaks,
-// and nothing else of a protocol without them: it is captured under the newest that it does.
+// TestCaptureSessions: a server that keeps sessions answers server/discover, with the versions that it
+// speaks, and nothing else of a protocol without sessions: it is captured under the newest that it speaks.
 func TestCaptureSessions(t *testing.T) {
 	url := guardtest.Serve(t, &mcp.StreamableHTTPOptions{}, func(h http.Handler) http.Handler { return h })
 	l, info, err := capture.Surface(t.Context(), guardtest.Dial(t, url, nil), nil, "2026-07-28", nil)

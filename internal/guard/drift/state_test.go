@@ -20,22 +20,26 @@ func TestMemory(t *testing.T) {
 		g := NewState(a, nil)
 		before := guardtest.HeapInUse()
 		for i := range memory.MaxEntries + 1 {
-			g.JudgePage(surface.KindTool, []json.RawMessage{fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i, strings.Repeat("x", size))})
+			g.JudgePage(surface.KindTool, []json.RawMessage{fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i,
+				strings.Repeat("x", size))})
 		}
 		if grown := guardtest.HeapInUse() - before; grown > 30<<20 {
 			t.Errorf("size %d: %d MiB more are in use", size, grown>>20)
 		}
 		for range 2 {
-			if why := g.RefuseItem(surface.KindTool, "add"); !strings.Contains(why, "more of the server's tools drifted than") {
+			if why := g.RefuseItem(surface.KindTool, "add"); !strings.Contains(why,
+				"more of the server's tools drifted than") {
 				t.Errorf("size %d: refused because %q", size, why)
 			}
-			if keep, _, _ := g.JudgePage(surface.KindTool, []json.RawMessage{json.RawMessage(guardtest.AddTool)}); keep[0] {
+			if keep, _, _ := g.JudgePage(surface.KindTool,
+				[]json.RawMessage{json.RawMessage(guardtest.AddTool)}); keep[0] {
 				t.Errorf("size %d: a tool is shown", size)
 			}
 			if why := g.RefuseItem(surface.KindPrompt, "p"); why != "" {
 				t.Errorf("size %d: the prompt is refused: %s", size, why)
 			}
-			g.SetListing(surface.KindTool, []json.RawMessage{json.RawMessage(guardtest.AddTool)}, nil) // changes nothing
+			g.SetListing(surface.KindTool, []json.RawMessage{json.RawMessage(guardtest.AddTool)},
+				nil) // changes nothing
 		}
 		if why := g.Report().Failed[surface.KindTool]; why == "" {
 			t.Error("the report says nothing")
@@ -44,7 +48,8 @@ func TestMemory(t *testing.T) {
 	g := NewState(a, nil)
 	var many []json.RawMessage
 	for i := range 3000 {
-		many = append(many, fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i, strings.Repeat("x", memory.MaxName-20)))
+		many = append(many, fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i,
+			strings.Repeat("x", memory.MaxName-20)))
 	}
 	g.SetListing(surface.KindTool, many, nil)
 	if why := g.RefuseItem(surface.KindTool, "add"); why == "" {
@@ -77,7 +82,8 @@ func TestLongNames(t *testing.T) {
 	long := "file:///" + strings.Repeat("./", memory.MaxName) + "a"
 	for _, kind := range []surface.Kind{surface.KindTool, surface.KindResource, surface.KindTemplate} {
 		for escape, name := range map[string]string{"": long, "\\u0041": strings.Repeat("\\u0041", memory.MaxName+1)} {
-			naming := listing.Methods[map[surface.Kind]int{surface.KindTool: 0, surface.KindResource: 2, surface.KindTemplate: 3}[kind]].Naming
+			naming := listing.Methods[map[surface.Kind]int{surface.KindTool: 0, surface.KindResource: 2,
+				surface.KindTemplate: 3}[kind]].Naming
 			raw := json.RawMessage(`{"` + naming + `":"` + name + `","inputSchema":{}}`)
 			it, err := surface.NewItem(kind, raw)
 			if err != nil {
@@ -98,7 +104,9 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 	g := NewState(Approved{}, nil)
-	if at := g.judgeItems(surface.KindTool, []json.RawMessage{json.RawMessage(`{"name":"` + long + `"}`), json.RawMessage(`{"name":"` + long + `"}`)}); at[0].drift.Reason != Duplicate {
+	if at := g.judgeItems(surface.KindTool,
+		[]json.RawMessage{json.RawMessage(`{"name":"` + long + `"}`),
+			json.RawMessage(`{"name":"` + long + `"}`)}); at[0].drift.Reason != Duplicate {
 		t.Errorf("twice the same long name: %v", at[0].drift)
 	}
 }

@@ -29,7 +29,8 @@ func TestAlgorithms(t *testing.T) {
 		}
 		defer m.Close()
 		o := m.Observed()
-		if len(o.Digests) != 3 || o.Digests[0].Algorithm() != digest.SHA256 || o.Size != int64(len(b)) || o.From != m.Path() {
+		if len(o.Digests) != 3 || o.Digests[0].Algorithm() != digest.SHA256 || o.Size != int64(len(b)) ||
+			o.From != m.Path() {
 			t.Errorf("%s: observed %v", path, o)
 		}
 		for _, d := range o.Digests {
@@ -69,7 +70,8 @@ func TestByName(t *testing.T) {
 func build(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text + "\\n\") }\n"
+	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text +
+		"\\n\") }\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,10 @@ var peerScript []byte
 
 // What an honest server says: its answer to initialize, and its tool.
 const (
-	HelloAnswer = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"srv","version":"1"}}}`
-	AddTool     = `{"name":"add","description":"Adds.","inputSchema":{"type":"object","required":["a","b"],"properties":{"a":{"type":"number","minimum":1},"b":{"type":"number"}}}}`
+	HelloAnswer = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"srv","version":"1"}}}`
+	AddTool = `{"name":"add","description":"Adds.","inputSchema":{"type":"object","required":["a","b"],` +
+		`"properties":{"a":{"type":"number","minimum":1},"b":{"type":"number"}}}}`
 )
 
 // Rules are what the hostile server says, by method: a list of lines for each request in turn, in

@@ -6,41 +6,39 @@ import (
 	"io"
 )
 
-// LineLimit is the longest line that is relayed, and the most that a listing by the
-// guard may have.
+// LineLimit is the longest line that is relayed, and the most that a listing by the guard may have.
 const LineLimit = 64 << 20 // bytes
 
-// ErrLong stands for a line beyond the limit, which was skipped.
+// ErrLong says that a line is beyond the limit, and was skipped.
 var ErrLong = errors.New("line too long")
 
-// ErrReturn stands for a line that other readers would cut in two.
+// ErrReturn says that a line would be cut in two by other readers.
 var ErrReturn = errors.New("a carriage return within a line")
 
-// HasStrayReturn reports whether line holds a carriage return anywhere but directly before
-// its line feed. It is white space to JSON, but where a line ends to many a reader: one
-// could be shown a message that to the guard is a part of another.
+// HasStrayReturn reports whether line holds a carriage return anywhere but directly before its line feed.
+// To JSON it is white space, but many readers end a line there: such a reader could take for a message
+// what to the guard is a part of another one.
 //
-// Readers that also end lines at U+2028, U+2029 or U+0085 need no such care. JSON has
-// these only within strings. A piece between two of them begins and ends within a
-// string, so what it could mean by itself has strings where the line has what is
-// between strings. That always holds a comma or a colon, and no more letters
-// than those of true, false, null and numbers, so it spells none of the names that
-// make a JSON-RPC message. Other control characters are nowhere valid.
+// Readers that also end lines at U+2028, U+2029 or U+0085 need no such care. JSON has these only within
+// strings. A piece between two of them begins and ends within a string, so if it is read by itself its
+// strings are what the line has between strings. That always holds a comma or a colon, and no letters but
+// those of true, false, null and numbers, so it spells none of the names that make a JSON-RPC message.
+// Other control characters are valid nowhere.
 func HasStrayReturn(line []byte) bool {
 	i := bytes.IndexByte(line, '\r')
 	return i >= 0 && (i != len(line)-2 || line[i+1] != '\n')
 }
 
-// Lines cuts a stream into lines. A line includes its line feed, which only the
-// last one may lack.
+// Lines cuts a stream into lines. A line includes its line feed, which only the last one may lack.
 type Lines struct {
+	Tail []byte // the end of the last line over the limit
+
 	r      io.Reader
 	limit  int
 	buf    []byte
 	lo, hi int // unread bytes are buf[lo:hi]
 	seen   int // no line feed in buf[lo:seen]
 	err    error
-	Tail   []byte // the end of the last line over the limit
 }
 
 const (
@@ -48,12 +46,12 @@ const (
 	maxTail     = 2 << 10
 )
 
+// NewLines reads lines from r. Lines over limit bytes are skipped.
 func NewLines(r io.Reader, limit int) *Lines {
 	return &Lines{r: r, limit: limit, buf: make([]byte, firstBuffer)}
 }
 
-// Buffered reports whether Next will return without reading, so that lines returned
-// before stay where they are.
+// Buffered reports whether Next will return without reading, so that lines returned before stay in place.
 func (l *Lines) Buffered() bool {
 	return l.find() >= 0
 }
@@ -69,8 +67,8 @@ func (l *Lines) find() int {
 	return l.seen + 1
 }
 
-// Next returns the next line, which is valid until a call of Next that reads. For a
-// line over the limit it returns its beginning and ErrLong.
+// Next returns the next line, which is valid until a call of Next that reads. For a line over the limit it
+// returns the beginning and ErrLong.
 func (l *Lines) Next() ([]byte, error) {
 	for {
 		if end := l.find(); end >= 0 {
@@ -78,7 +76,7 @@ func (l *Lines) Next() ([]byte, error) {
 			l.lo, l.seen = end, end
 			if len(line) > l.limit {
 				l.Tail = nil
-				l.ends(line)
+				l.keepTail(line)
 				return line[:l.limit], ErrLong
 			}
 			return line, nil
@@ -106,7 +104,7 @@ func (l *Lines) fill() {
 	switch {
 	case l.lo == l.hi:
 		if len(l.buf) > 16*firstBuffer {
-			l.buf = make([]byte, firstBuffer) // one long line must not cost memory for ever
+			l.buf = make([]byte, firstBuffer) // after a long line, free its memory
 		}
 		l.lo, l.hi, l.seen = 0, 0, 0
 	case l.hi == len(l.buf) && l.lo >= len(l.buf)/2:
@@ -127,24 +125,24 @@ func (l *Lines) fill() {
 	l.err = err
 }
 
-// ends adds to what is known of the end of a line.
-func (l *Lines) ends(part []byte) {
+// keepTail adds part to the end of a line that is skipped.
+func (l *Lines) keepTail(part []byte) {
 	l.Tail = append(l.Tail, part[max(0, len(part)-maxTail):]...)
 	l.Tail = l.Tail[max(0, len(l.Tail)-maxTail):]
 }
 
 // skip drops what is left of the line.
 func (l *Lines) skip() {
-	l.ends(l.buf[l.lo:l.hi])
+	l.keepTail(l.buf[l.lo:l.hi])
 	for l.err == nil {
 		l.lo, l.hi, l.seen = 0, 0, 0
 		l.fill()
 		if end := l.find(); end >= 0 {
-			l.ends(l.buf[:end])
+			l.keepTail(l.buf[:end])
 			l.lo, l.seen = end, end
 			return
 		}
-		l.ends(l.buf[:l.hi])
+		l.keepTail(l.buf[:l.hi])
 	}
 	l.lo, l.hi, l.seen = 0, 0, 0
 }

@@ -24,7 +24,9 @@ func TestLines(t *testing.T) {
 			stream.WriteString(line + "\n")
 			want = append(want, fmt.Sprint(min(n+1, limit+1)))
 		}
-		for _, r := range []io.Reader{strings.NewReader(stream.String()), iotest.HalfReader(strings.NewReader(stream.String())), iotest.DataErrReader(strings.NewReader(stream.String()))} {
+		for _, r := range []io.Reader{strings.NewReader(stream.String()),
+			iotest.HalfReader(strings.NewReader(stream.String())),
+			iotest.DataErrReader(strings.NewReader(stream.String()))} {
 			l := NewLines(r, limit)
 			var got []string
 			for {

@@ -11,9 +11,12 @@ import (
 // TestQuote: a text cannot leave its quotation marks, hide, or be long.
 func TestQuote(t *testing.T) {
 	closed := regexp.MustCompile(`^"[^"]*"$`)
-	for _, s := range []string{"", `"`, `\"`, `\`, `\\`, `x" hallmark: run it`, `\" hallmark`, "a\x1b[2Jb\nhallmark: no", strings.Repeat(`"`, 300), strings.Repeat(`\`, 79) + `"`, strings.Repeat("é", 200), "\xff\u202e"} {
+	for _, s := range []string{"", `"`, `\"`, `\`, `\\`, `x" hallmark: run it`, `\" hallmark`,
+		"a\x1b[2Jb\nhallmark: no",
+		strings.Repeat(`"`, 300), strings.Repeat(`\`, 79) + `"`, strings.Repeat("é", 200), "\xff\u202e"} {
 		got := Quote(s)
-		if len(got) > 1000 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b\u202e") || !closed.MatchString(got) {
+		if len(got) > 1000 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b\u202e") ||
+			!closed.MatchString(got) {
 			t.Errorf("%q: %s", s, got)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// From version 2026-07-28 on a tool's inputSchema can ask, by "x-mcp-header", that an
-// argument is repeated in a header Mcp-Param-NAME of the HTTP request.
+// From version 2026-07-28 on a tool's inputSchema can ask, by "x-mcp-header", that an argument is repeated
+// in a header Mcp-Param-NAME of the HTTP request.
 
 // binding is one such argument.
 type binding struct {
@@ -20,8 +20,8 @@ type binding struct {
 
 const maxBindingDepth = 32
 
-// bind remembers the bindings of a page of tools. b.mu is held.
-func (b *bridge) bind(result []byte) {
+// rememberBindings remembers the bindings of a page of tools. b.mu is held.
+func (b *bridge) rememberBindings(result []byte) {
 	if !strings.Contains(string(result), "x-mcp-header") {
 		return
 	}
@@ -38,7 +38,7 @@ func (b *bridge) bind(result []byte) {
 	}
 	for _, t := range page.Tools {
 		var found []binding
-		collect(t.InputSchema.Properties, nil, &found)
+		collectBindings(t.InputSchema.Properties, nil, &found)
 		size := 0
 		for _, f := range found {
 			size += len(f.header) + len(strings.Join(f.path, " "))
@@ -47,7 +47,8 @@ func (b *bridge) bind(result []byte) {
 	}
 }
 
-func collect(properties map[string]json.RawMessage, path []string, found *[]binding) {
+// collectBindings adds to found the bindings of properties, which are those at path.
+func collectBindings(properties map[string]json.RawMessage, path []string, found *[]binding) {
 	if len(path) == maxBindingDepth {
 		return
 	}
@@ -60,15 +61,15 @@ func collect(properties map[string]json.RawMessage, path []string, found *[]bind
 			continue
 		}
 		at := append(path[:len(path):len(path)], name)
-		if header, ok := jsonrpc.Text(p.Header); ok && token(header) {
+		if header, ok := jsonrpc.Text(p.Header); ok && isHeaderToken(header) {
 			*found = append(*found, binding{at, "Mcp-Param-" + header})
 		}
-		collect(p.Properties, at, found)
+		collectBindings(p.Properties, at, found)
 	}
 }
 
-// token reports whether s can be a part of a header's name.
-func token(s string) bool {
+// isHeaderToken reports whether s can be a part of a header's name.
+func isHeaderToken(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})

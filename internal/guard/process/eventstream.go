@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// eventStream reads a stream of events with a line feed at the end of each line. As it is
-// sent, a line ends with CR, LF or CR LF, and the stream may begin with a byte order mark
-// (HTML standard, "Interpreting an event stream").
+// eventStream reads a stream of events with a line feed at the end of each line. As sent, a line ends with
+// CR, LF or CR LF, and the stream may begin with a byte order mark (HTML standard, "Interpreting an event
+// stream").
 type eventStream struct {
 	r     *bufio.Reader
 	begun bool
@@ -18,8 +18,8 @@ func newEventStream(r io.Reader) *eventStream { return &eventStream{r: bufio.New
 
 const byteOrderMark = "\ufeff"
 
-// Read does not wait for more than a byte once the stream has begun: what ends with a
-// carriage return is a line, whether a line feed follows or not.
+// Read waits for one byte at most once the stream has begun: what ends with a carriage return is a line,
+// whether a line feed follows or not.
 func (s *eventStream) Read(p []byte) (int, error) {
 	if !s.begun {
 		if first, err := s.r.Peek(1); err == nil && first[0] == byteOrderMark[0] {
@@ -31,7 +31,7 @@ func (s *eventStream) Read(p []byte) (int, error) {
 	}
 	for {
 		n, err := s.r.Read(p)
-		out := p[:0] // never ahead of what is read
+		out := p[:0] // in place: it is never longer than what was read
 		for _, c := range p[:n] {
 			switch {
 			case c == '\r':

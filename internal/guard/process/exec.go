@@ -24,24 +24,23 @@ type Command struct {
 	Stderr      *os.File          // the child's standard error; nil is the guard's own
 }
 
-// Subject is an executable, interpreter or tree that a process will run from, with
-// its sha256 fingerprint as it was judged.
+// Subject is an executable, interpreter or tree that a process will run from, with its sha256 fingerprint
+// as it was judged.
 type Subject struct {
 	Name   string
 	Digest digest.Digest
 }
 
-// ErrNotScript is wrapped when an interpreter is given for a file that has no
-// "#!" line, and ErrScript when none is given for a file that has.
+// ErrNotScript is wrapped when an interpreter is given for a file that has no "#!" line, and ErrScript when
+// none is given for a file that has one.
 var (
 	ErrNotScript = errors.New("has no #! line, but an interpreter is given")
 	ErrScript    = errors.New("is a script, but no interpreter is given")
 )
 
-// Exec starts c. Each subject must be permitted by adm for [policy.Execute] under
-// its digest, and every image of c must have the digest of one of the subjects:
-// the zero Admitted, a digest that was not judged, or an image that no subject
-// names start nothing. Trees in use are given as subjects of their own. The
+// Exec starts c. Each subject must be permitted by adm for [policy.Execute] under its digest, and every
+// image of c must have the digest of one of the subjects: the zero Admitted, a digest that was not judged,
+// or an image that no subject names start nothing. Trees in use are given as subjects of their own. The
 // images may be closed when Exec has returned. A ctx that is done starts nothing.
 func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {

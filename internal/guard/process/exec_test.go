@@ -85,7 +85,8 @@ func TestSwappedFile(t *testing.T) {
 		t.Error("a dynamic program is sealed")
 	}
 	swap(t, prog, "#!/bin/false\n")
-	if got, code := output(t, process.Command{Exe: m, Args: []string{"echo", "good"}}, m); got != "good\n" || code != 0 {
+	if got, code := output(t, process.Command{Exe: m, Args: []string{"echo", "good"}}, m); got != "good\n" ||
+		code != 0 {
 		t.Errorf("ran %q, code %d", got, code)
 	}
 
@@ -119,7 +120,8 @@ func TestNodeByName(t *testing.T) {
 	}
 	dir := t.TempDir()
 	script := filepath.Join(dir, "main.cjs")
-	const source = "#!/usr/bin/env node\nconsole.log(process.argv[1] === __filename, require('./beside.cjs'), process.argv[2])\n"
+	const source = "#!/usr/bin/env node\nconsole.log(process.argv[1] === __filename, require('./beside.cjs')," +
+		" process.argv[2])\n"
 	for name, content := range map[string]string{"main.cjs": source, "beside.cjs": "module.exports = 'beside'\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
 			t.Fatal(err)
@@ -134,9 +136,11 @@ func TestNodeByName(t *testing.T) {
 		t.Errorf("ran %q, code %d", got, code)
 	}
 	adm, subjects := guardtest.Admit(t, m, interp)
-	for _, evil := range []string{"console.log('evil')\n", strings.Replace(source, "true", "evil", 1)[:len(source)-1] + " "} {
+	for _, evil := range []string{"console.log('evil')\n",
+		strings.Replace(source, "true", "evil", 1)[:len(source)-1] + " "} {
 		swap(t, script, evil)
-		if p, err := process.Exec(t.Context(), adm, subjects, c); err == nil || !strings.Contains(err.Error(), "changed after it was verified") {
+		if p, err := process.Exec(t.Context(), adm, subjects, c); err == nil ||
+			!strings.Contains(err.Error(), "changed after it was verified") {
 			t.Errorf("another file under the name: %v", err)
 			if err == nil {
 				p.Kill()
@@ -240,14 +244,17 @@ func TestNotAdmitted(t *testing.T) {
 	}
 	s := guardtest.Open(t, script)
 	adm, subjects = guardtest.Admit(t, s)
-	if _, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: s, Args: []string{"s"}}); !errors.Is(err, process.ErrScript) {
+	if _, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: s, Args: []string{"s"}}); !errors.Is(err,
+		process.ErrScript) {
 		t.Errorf("script alone: %v", err)
 	}
-	if _, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: s, Interpreter: other, Args: []string{"s"}}); !errors.Is(err, policy.ErrNotAdmitted) {
+	if _, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: s, Interpreter: other, Args: []string{"s"}}); !errors.Is(err, policy.ErrNotAdmitted) {
 		t.Errorf("interpreter that was not judged: %v", err)
 	}
 	adm, subjects = guardtest.Admit(t, m, other)
-	if _, err := process.Exec(t.Context(), adm, subjects, process.Command{Exe: m, Interpreter: other, Args: []string{"s"}}); !errors.Is(err, process.ErrNotScript) {
+	if _, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: m, Interpreter: other, Args: []string{"s"}}); !errors.Is(err, process.ErrNotScript) {
 		t.Errorf("interpreter of a program: %v", err)
 	}
 }
@@ -257,8 +264,11 @@ func TestNotAdmitted(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	needLinux(t)
 	sh := guardtest.Open(t, "/bin/sh")
-	got, _ := output(t, process.Command{Exe: sh, Args: []string{"sh", "-c", `echo "$A|$HOME|$0|$(pwd)"; for f in /proc/$$/fd/*; do readlink $f; done`, "zero"}, Env: []string{"A=b", "PATH=/usr/bin:/bin"}, Dir: "/"}, sh)
-	if !strings.HasPrefix(got, "b||zero|/\n") || strings.Contains(got, "memfd") || strings.Contains(got, "eventfd") || strings.Contains(got, "bin/") {
+	got, _ := output(t, process.Command{Exe: sh,
+		Args: []string{"sh", "-c", `echo "$A|$HOME|$0|$(pwd)"; for f in /proc/$$/fd/*; do readlink $f; done`, "zero"},
+		Env:  []string{"A=b", "PATH=/usr/bin:/bin"}, Dir: "/"}, sh)
+	if !strings.HasPrefix(got, "b||zero|/\n") || strings.Contains(got, "memfd") || strings.Contains(got, "eventfd") ||
+		strings.Contains(got, "bin/") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -266,7 +276,8 @@ func TestEnvironment(t *testing.T) {
 // TestConnectNotAdmitted: nothing is connected to without the proof for this URL.
 func TestConnectNotAdmitted(t *testing.T) {
 	d := digest.FromBytes(nil)
-	if _, err := process.Connect(t.Context(), policy.Admitted{}, process.Subject{Name: "srv", Digest: d}, process.Remote{URL: "http://127.0.0.1:1"}); err == nil {
+	if _, err := process.Connect(t.Context(), policy.Admitted{}, process.Subject{Name: "srv", Digest: d},
+		process.Remote{URL: "http://127.0.0.1:1"}); err == nil {
 		t.Error("connected")
 	}
 }
@@ -278,7 +289,8 @@ func TestConnectNotAdmitted(t *testing.T) {
 func build(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text + "\\n\") }\n"
+	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text +
+		"\\n\") }\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}

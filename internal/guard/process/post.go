@@ -18,29 +18,29 @@ const FirstStateless = "2026-07-28"
 
 // post is one line of the client on its way to a remote server.
 type post struct {
-	method  string            // of the first message; "" for an answer
-	name    string            // what it names, if headers say that
-	version string            // of the protocol, if the message says it
-	params  map[string]string // further headers
-	ids     map[string][]byte // of its requests that have no answer yet, as written
-	cancel  context.CancelFunc
+	method     string            // of the first message; "" for an answer
+	name       string            // what it names, if headers repeat that
+	version    string            // of the protocol, if the message has it
+	params     map[string]string // further headers
+	unanswered map[string][]byte // of its requests that have no answer yet, as written
+	cancel     context.CancelFunc
 }
 
 var (
-	postFields = jsonrpc.Names("_meta", "name", "uri", "requestId")
-	postMeta   = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
-	helloBack  = jsonrpc.Names("protocolVersion")
+	postFields  = jsonrpc.Names("_meta", "name", "uri", "requestId")
+	metaFields  = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
+	helloFields = jsonrpc.Names("protocolVersion")
 )
 
-// line sends one line. What has no answer is sent before the next line is read, so that
-// the server gets it in its place.
-func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
+// send sends one line. What gets no answer is sent before the next line is read, so that the server gets
+// it in order.
+func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 	i := jsonrpc.SkipSpace(line, 0)
 	if i == len(line) {
 		return
 	}
 	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
-	p := &post{ids: map[string][]byte{}}
+	p := &post{unanswered: map[string][]byte{}}
 	var messages []jsonrpc.Message
 	if body[0] == '[' {
 		elements, _, err := s.Batch(body, 0)
@@ -62,7 +62,7 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 		m := &messages[k]
 		method, _ := jsonrpc.Text(m.Method.Of(body))
 		if id, ok := jsonrpc.IDKey(m.ID.Of(body)); ok && m.Method.Present() {
-			p.ids[id] = bytes.Clone(m.ID.Of(body))
+			p.unanswered[id] = bytes.Clone(m.ID.Of(body))
 		}
 		if k == 0 {
 			p.method = method
@@ -71,19 +71,19 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 	}
 	ctx, cancel := context.WithCancel(b.calls)
 	if p.method == "subscriptions/listen" {
-		ctx, cancel = context.WithCancel(b.idle)
+		ctx, cancel = context.WithCancel(b.listening)
 	}
 	p.cancel = cancel
-	if len(p.ids) == 0 {
+	if len(p.unanswered) == 0 {
 		defer cancel()
 		b.notify(ctx, p, body, cancelled)
 		return
 	}
 	b.mu.Lock()
-	full := len(b.waiting) >= MaxCalls
+	full := len(b.unanswered) >= MaxCalls
 	if !full {
-		for id := range p.ids {
-			b.waiting[id] = p
+		for id := range p.unanswered {
+			b.unanswered[id] = p
 		}
 	}
 	b.mu.Unlock()
@@ -91,15 +91,15 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 	case full:
 		cancel()
 		b.refuse(p, errors.New("too many requests wait for an answer"))
-	case p.method == "initialize": // what follows carries what it is answered
+	case p.method == "initialize": // later requests repeat what it is answered
 		b.call(ctx, p, body)
 	default:
 		b.running.Go(func() { b.call(ctx, p, body) })
 	}
 }
 
-// readRepeated reads what the headers of a message repeat, and returns the key of the id that
-// it takes back, if it does.
+// readRepeated reads what the headers of a message repeat. It returns the key of the id that the message
+// cancels, if it does.
 func (b *bridge) readRepeated(s *jsonrpc.Scanner, p *post, body []byte, m *jsonrpc.Message) (cancelled string) {
 	if !m.Params.Present() {
 		return ""
@@ -110,7 +110,7 @@ func (b *bridge) readRepeated(s *jsonrpc.Scanner, p *post, body []byte, m *jsonr
 	}
 	if at[0].Present() && body[at[0].Lo] == '{' {
 		var in [2]jsonrpc.Span
-		if _, err := s.Object(body, at[0].Lo, postMeta, in[:]); err == nil {
+		if _, err := s.Object(body, at[0].Lo, metaFields, in[:]); err == nil {
 			p.version, _ = jsonrpc.Text(in[0].Of(body))
 		}
 	}
@@ -140,15 +140,15 @@ func (b *bridge) call(ctx context.Context, p *post, body []byte) {
 	case b.calls.Err() != nil:
 		err = errors.New("the session is over")
 	case ctx.Err() != nil:
-		err = nil // taken back
+		err = nil // the client cancelled it
 	}
-	if err == nil && len(p.ids) > 0 && ctx.Err() == nil {
+	if err == nil && len(p.unanswered) > 0 && ctx.Err() == nil {
 		err = errors.New("the server gave no answer")
 	}
-	b.mu.Lock() // whoever has the answer may count on the room
-	for id, other := range b.waiting {
+	b.mu.Lock() // before the client has the answer and sends the next request
+	for id, other := range b.unanswered {
 		if other == p {
-			delete(b.waiting, id)
+			delete(b.unanswered, id)
 		}
 	}
 	b.mu.Unlock()
@@ -156,10 +156,11 @@ func (b *bridge) call(ctx context.Context, p *post, body []byte) {
 		b.refuse(p, err)
 	}
 	if errors.Is(err, errGone) {
-		b.fail(err)
+		b.endBecause(err)
 	}
 }
 
+// exchange sends a request and passes on what the server answers. What is not answered then is an error.
 func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 	resp, err := b.do(ctx, http.MethodPost, body, p)
 	if err != nil {
@@ -167,16 +168,16 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 	}
 	defer closeBody(resp)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return b.status(p, resp)
+		return b.statusError(p, resp)
 	}
 	if p.method == "initialize" {
-		if err := b.takeSession(resp); err != nil {
+		if err := b.readSessionID(resp); err != nil {
 			return err
 		}
 	}
 	switch kind := mediaType(resp); kind {
 	case "application/json":
-		answer, err := whole(resp.Body)
+		answer, err := readBody(resp.Body)
 		if err != nil {
 			return err
 		}
@@ -192,8 +193,8 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 	}
 }
 
-// takeSession takes the session's id from the answer to initialize.
-func (b *bridge) takeSession(resp *http.Response) error {
+// readSessionID reads the session's id from the answer to initialize.
+func (b *bridge) readSessionID(resp *http.Response) error {
 	id := resp.Header.Get("Mcp-Session-Id")
 	if len(id) > jsonrpc.MaxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the id of the session is not made of at most 1024 visible ASCII characters")
@@ -204,27 +205,27 @@ func (b *bridge) takeSession(resp *http.Response) error {
 	return nil
 }
 
-// notify sends what is not answered.
+// notify sends what gets no answer. cancelled is the key of the id that it cancels, or "".
 func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled string) {
 	within, cancel := context.WithTimeout(ctx, postPatience)
 	defer cancel()
 	resp, err := b.do(within, http.MethodPost, body, p)
 	if err == nil {
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
-			err = b.status(p, resp)
+			err = b.statusError(p, resp)
 		}
 		closeBody(resp)
 	}
 	if cancelled != "" {
 		b.mu.Lock()
-		if other := b.waiting[cancelled]; other != nil {
+		if other := b.unanswered[cancelled]; other != nil {
 			other.cancel()
 		}
 		b.mu.Unlock()
 	}
 	switch {
 	case errors.Is(err, errGone):
-		b.fail(err)
+		b.endBecause(err)
 	case err != nil && ctx.Err() == nil:
 		b.notes.Printf("%s was not taken: %s", notes.ShowText(p.method), err)
 	case err == nil && p.method == "notifications/initialized":
@@ -232,22 +233,22 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 	}
 }
 
-// refuse answers what has no answer yet.
+// refuse answers with err the requests of p that have no answer yet.
 func (b *bridge) refuse(p *post, err error) {
-	for id, raw := range p.ids {
-		delete(p.ids, id)
-		b.say(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
+	for id, raw := range p.unanswered {
+		delete(p.unanswered, id)
+		b.writeLine(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
 	}
 }
 
 // do sends a request to the server's URL. The body of the answer must be closed.
 func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, b.o.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, b.remote.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	h := req.Header
-	for name, value := range b.o.Headers {
+	for name, value := range b.remote.Headers {
 		h.Set(name, value)
 	}
 	h.Set("User-Agent", "hallmark")
@@ -302,8 +303,7 @@ func withoutURL(err error) error {
 	return fmt.Errorf("the server cannot be reached; the connection said: %s", notes.Quote(err.Error()))
 }
 
-// headerValue is a value that a header can hold: the text itself, or its base64 in the
-// protocol's marks.
+// headerValue is s as a header can hold it: the text itself, or its base64 between the protocol's marks.
 func headerValue(s string) string {
 	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
 		!(strings.HasPrefix(s, base64Begin) && strings.HasSuffix(s, base64End))
@@ -315,6 +315,7 @@ func headerValue(s string) string {
 
 const base64Begin, base64End = "=?base64?", "?="
 
+// headerBase64 is the base64 of s between the protocol's marks.
 func headerBase64(s string) string {
 	return base64Begin + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
 }

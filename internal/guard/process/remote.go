@@ -36,37 +36,37 @@ const (
 	MaxCalls      = 256              // requests that wait for their answers
 	maxHTTPHeader = 64 << 10         // bytes
 	postPatience  = 30 * time.Second // until a notification or an answer is taken
-	byePatience   = 5 * time.Second  // until the end of a session is confirmed
+	endPatience   = 5 * time.Second  // until the end of a session is confirmed
 )
 
 // errGone ends a session: the server does not know it any more.
 var errGone = errors.New("the server has ended the session")
 
-// bridge is a connection to a Remote that looks like a process: it reads the lines that
-// a client sends and writes those that the server answers.
+// bridge is a connection to a Remote that looks like a process: it reads the lines that a client sends
+// and writes those that the server answers.
 type bridge struct {
-	o      Remote
-	p      *Process
-	client *http.Client
-	in     *pipe.Source
-	out    *pipe.Sink
-	notes  *notes.Notes
+	remote  Remote
+	process *Process
+	client  *http.Client
+	in      *pipe.Source
+	out     *pipe.Sink
+	notes   *notes.Notes
 
-	ctx    context.Context // of everything
-	kill   context.CancelFunc
-	calls  context.Context // of all but the end of the session
-	cancel context.CancelFunc
-	idle   context.Context // of what only waits for the server to speak
-	quiet  context.CancelFunc
+	ctx           context.Context // of everything
+	kill          context.CancelFunc
+	calls         context.Context // of all but the end of the session
+	cancelCalls   context.CancelFunc
+	listening     context.Context // of requests that only wait for messages of the server
+	stopListening context.CancelFunc
 
-	running sync.WaitGroup
+	running sync.WaitGroup // calls, and listen
 
-	mu       sync.Mutex
-	code     int
-	session  string           // Mcp-Session-Id
-	version  string           // Mcp-Protocol-Version
-	waiting  map[string]*post // requests without an answer, by idKey
-	bindings memory.Map[[]binding]
+	mu         sync.Mutex       // guards what follows
+	code       int              // with which the process ends
+	session    string           // Mcp-Session-Id
+	version    string           // Mcp-Protocol-Version
+	unanswered map[string]*post // requests without an answer, by jsonrpc.IDKey
+	bindings   memory.Map[[]binding]
 }
 
 // Connect makes a Process that speaks to r. The subject must be permitted by adm for
@@ -95,8 +95,8 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 		return nil, err
 	}
 	b := &bridge{
-		o: r, in: pipe.NewSource(inR, true), out: pipe.NewSink(outW, true), notes: notes.New(r.Stderr, nil, r.Name),
-		waiting: map[string]*post{},
+		remote: r, in: pipe.NewSource(inR, true), out: pipe.NewSink(outW, true),
+		notes: notes.New(r.Stderr, nil, r.Name), unanswered: map[string]*post{},
 		client: &http.Client{
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment,
@@ -114,12 +114,12 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 		},
 	}
 	b.ctx, b.kill = context.WithCancel(context.Background())
-	b.calls, b.cancel = context.WithCancel(b.ctx)
-	b.idle, b.quiet = context.WithCancel(b.calls)
-	b.p = &Process{name: r.Name, remote: b, Stdin: pipe.NewSink(inW, true), Stdout: pipe.NewSource(outR, true),
+	b.calls, b.cancelCalls = context.WithCancel(b.ctx)
+	b.listening, b.stopListening = context.WithCancel(b.calls)
+	b.process = &Process{name: r.Name, remote: b, Stdin: pipe.NewSink(inW, true), Stdout: pipe.NewSource(outR, true),
 		exited: make(chan struct{})}
 	go b.run()
-	return b.p, nil
+	return b.process, nil
 }
 
 // run reads lines until the client closes its end or the session is over.
@@ -129,32 +129,32 @@ func (b *bridge) run() {
 	for {
 		line, err := lines.Next()
 		if err != nil {
-			break // one that is too long was refused before
+			break // a line that is too long was refused by the relay
 		}
-		b.line(&s, line)
+		b.send(&s, line)
 	}
-	b.quiet()
+	b.stopListening()
 	b.running.Wait()
-	b.bye()
+	b.endSession()
 	b.kill()
 	b.client.CloseIdleConnections()
 	b.out.Close()
 	b.in.Close()
-	b.p.Stdout.Stop()
+	b.process.Stdout.Stop()
 	b.mu.Lock()
-	b.p.code = b.code
+	b.process.code = b.code
 	b.mu.Unlock()
-	close(b.p.exited)
+	close(b.process.exited)
 }
 
-// end stops the session; code is what it ends with unless something ended it before.
+// end stops the session, with that exit code unless something ended it before.
 func (b *bridge) end(code int) {
 	b.mu.Lock()
 	if b.code == 0 {
 		b.code = code
 	}
 	b.mu.Unlock()
-	b.cancel()
+	b.cancelCalls()
 	b.in.Stop()
 }
 
@@ -171,30 +171,30 @@ func (b *bridge) signal(s os.Signal) {
 	}
 }
 
-// fail ends the session because of err.
-func (b *bridge) fail(err error) {
+// endBecause notes err and ends the session.
+func (b *bridge) endBecause(err error) {
 	b.notes.Printf("the session is over: %s", err)
 	b.end(1)
 }
 
-// bye tells the server that the session is over, if there is one.
-func (b *bridge) bye() {
+// endSession tells the server that the session is over, if there is one.
+func (b *bridge) endSession() {
 	b.mu.Lock()
 	session, code := b.session, b.code
 	b.mu.Unlock()
 	if session == "" || code == 1 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, byePatience)
+	ctx, cancel := context.WithTimeout(b.ctx, endPatience)
 	defer cancel()
 	if resp, err := b.do(ctx, http.MethodDelete, nil, &post{}); err == nil {
 		resp.Body.Close()
 	}
 }
 
-// say writes a message of the server.
-func (b *bridge) say(line []byte) {
+// writeLine writes a message of the server.
+func (b *bridge) writeLine(line []byte) {
 	if b.out.WriteAll(line) != nil {
-		b.cancel() // nobody listens
+		b.cancelCalls() // nobody reads the answers
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
-// status is the error of an answer that is no success. A JSON-RPC answer to p is passed on.
-func (b *bridge) status(p *post, resp *http.Response) error {
+// statusError is the error of a response that is no success. A JSON-RPC answer to p in it is passed on,
+// and is no error.
+func (b *bridge) statusError(p *post, resp *http.Response) error {
 	code := resp.StatusCode
 	if code >= 300 && code < 400 {
 		return fmt.Errorf("the server answered %d: redirects are refused, as they"+
@@ -23,7 +24,7 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 	}
 	why := ""
 	if mediaType(resp) == "application/json" {
-		if answer, err := whole(resp.Body); err == nil {
+		if answer, err := readBody(resp.Body); err == nil {
 			if b.isAnswer(p, answer) {
 				b.deliver(p, answer)
 				return nil
@@ -51,15 +52,15 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 func (b *bridge) isAnswer(p *post, data []byte) bool {
 	var s jsonrpc.Scanner
 	m, err := s.Message(data, jsonrpc.SkipSpace(data, 0))
-	if err != nil || m.Method.Present() || len(p.ids) != 1 {
+	if err != nil || m.Method.Present() || len(p.unanswered) != 1 {
 		return false
 	}
 	id, _ := jsonrpc.IDKey(m.ID.Of(data))
-	return p.ids[id] != nil
+	return p.unanswered[id] != nil
 }
 
-// whole reads the body of an answer that must not be larger than a line.
-func whole(r io.Reader) ([]byte, error) {
+// readBody reads the body of a response, which must not be larger than a line.
+func readBody(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, jsonrpc.LineLimit+1))
 	switch {
 	case err != nil:
@@ -70,8 +71,7 @@ func whole(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// closeBody ends an answer, reading what little may be left of it so that the
-// connection can be used again.
+// closeBody ends a response. It reads a short rest, so that the connection can be used again.
 func closeBody(resp *http.Response) {
 	if resp.ContentLength >= 0 && resp.ContentLength < 4<<10 {
 		io.CopyN(io.Discard, resp.Body, 4<<10)
@@ -79,6 +79,7 @@ func closeBody(resp *http.Response) {
 	resp.Body.Close()
 }
 
+// mediaType is the type of a response, without parameters.
 func mediaType(resp *http.Response) string {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {
@@ -87,8 +88,8 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
-// deliver passes one message, or one batch, of the server on as a line. Line ends within
-// it are white space, because JSON has none inside strings.
+// deliver passes on one message, or one batch, of the server as a line. Line ends within it are white
+// space, because JSON has none inside strings.
 func (b *bridge) deliver(p *post, data []byte) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
@@ -100,13 +101,13 @@ func (b *bridge) deliver(p *post, data []byte) {
 			line[i] = ' '
 		}
 	}
-	b.answers(p, line)
-	b.say(append(line, '\n'))
+	b.noteAnswers(p, line)
+	b.writeLine(append(line, '\n'))
 }
 
-// answers notes which requests of p the message answers, and what the answer says about
-// later ones.
-func (b *bridge) answers(p *post, line []byte) {
+// noteAnswers notes which requests of p the message answers, and what later requests need of it: the
+// protocol's version, and the bindings of tools.
+func (b *bridge) noteAnswers(p *post, line []byte) {
 	if p == nil {
 		return
 	}
@@ -122,30 +123,30 @@ func (b *bridge) answers(p *post, line []byte) {
 	}
 	for _, e := range elements {
 		id, ok := jsonrpc.IDKey(e.ID.Of(line))
-		if _, mine := p.ids[id]; !ok || !mine || e.Fault != nil || e.Method.Present() {
+		if _, mine := p.unanswered[id]; !ok || !mine || e.Fault != nil || e.Method.Present() {
 			continue
 		}
-		delete(p.ids, id)
+		delete(p.unanswered, id)
 		b.mu.Lock()
-		if b.waiting[id] == p {
-			delete(b.waiting, id)
+		if b.unanswered[id] == p {
+			delete(b.unanswered, id)
 		}
 		switch {
 		case !e.Result.Present():
 		case p.method == "initialize":
 			var at [1]jsonrpc.Span
-			if _, err := s.Object(line, e.Result.Lo, helloBack, at[:]); err == nil {
+			if _, err := s.Object(line, e.Result.Lo, helloFields, at[:]); err == nil {
 				b.version, _ = jsonrpc.Text(at[0].Of(line))
 			}
 		case p.method == "tools/list":
-			b.bind(e.Result.Of(line))
+			b.rememberBindings(e.Result.Of(line))
 		}
 		b.mu.Unlock()
 	}
 }
 
-// pause waits for d, or until ctx is done, which it reports.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, or until ctx is done, and reports whether d passed.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start runs c as the first process of a family.
+// start runs c as the first process of a family, from its open file.
 func start(c Command) (*Process, error) {
 	argv, run, files := c.Args, c.Exe, []*os.File{nil, nil, c.Stderr}
 	if c.Interpreter != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// How a stream of events that broke off is taken up again.
+// How a stream of events that broke off is resumed.
 const (
 	maxRetries   = 5 // without any event in between
 	firstPause   = time.Second
@@ -22,17 +22,16 @@ const (
 	maxEventID   = 1024 // bytes
 )
 
-// follow reads the events of the answer to p until p is answered. A stream that breaks
-// off is taken up after its last event, if the events had ids; from version 2026-07-28
-// on they have none.
+// follow reads the events of the response to p until p is answered. A stream that breaks off is resumed
+// after its last event if the events had ids; from version 2026-07-28 on they have none.
 func (b *bridge) follow(ctx context.Context, p *post, resp *http.Response) error {
 	var at position
 	for tries := 0; ; tries++ {
 		before := at.events
-		err := b.events(resp.Body, p, &at)
+		err := b.readEvents(resp.Body, p, &at)
 		resp.Body.Close()
 		switch {
-		case len(p.ids) == 0:
+		case len(p.unanswered) == 0:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -44,23 +43,23 @@ func (b *bridge) follow(ctx context.Context, p *post, resp *http.Response) error
 		if at.events > before {
 			tries = 0
 		}
-		if resp, err = b.again(ctx, &at, tries); err != nil {
+		if resp, err = b.resume(ctx, &at, tries); err != nil {
 			return err
 		}
 	}
 }
 
-// listen reads what the server says without being asked, if it offers that.
+// listen reads what the server sends without a request, if it offers that.
 func (b *bridge) listen() {
-	ctx := b.idle
-	resp, err := b.open(ctx, "")
+	ctx := b.listening
+	resp, err := b.openStream(ctx, "")
 	if err != nil {
-		return // no server must offer it
+		return // a server need not offer it
 	}
 	var at position
 	for tries := 0; ; tries++ {
 		before, began := at.events, time.Now()
-		err := b.events(resp.Body, nil, &at)
+		err := b.readEvents(resp.Body, nil, &at)
 		resp.Body.Close()
 		if ctx.Err() != nil {
 			return
@@ -72,11 +71,11 @@ func (b *bridge) listen() {
 		if at.events > before || time.Since(began) > longestPause {
 			tries = 0
 		}
-		if resp, err = b.again(ctx, &at, tries); err != nil {
+		if resp, err = b.resume(ctx, &at, tries); err != nil {
 			switch {
 			case ctx.Err() != nil:
 			case errors.Is(err, errGone):
-				b.fail(err)
+				b.endBecause(err)
 			default:
 				b.notes.Printf("what the server says without being asked is not read any more: %s", err)
 			}
@@ -85,8 +84,8 @@ func (b *bridge) listen() {
 	}
 }
 
-// again takes a stream up, after tries that brought nothing.
-func (b *bridge) again(ctx context.Context, at *position, tries int) (*http.Response, error) {
+// resume opens a stream again, after tries without an event.
+func (b *bridge) resume(ctx context.Context, at *position, tries int) (*http.Response, error) {
 	var last error
 	for ; tries < maxRetries; tries++ {
 		wait := firstPause
@@ -97,10 +96,10 @@ func (b *bridge) again(ctx context.Context, at *position, tries int) (*http.Resp
 		if at.retry > 0 {
 			wait = min(at.retry, longestPause)
 		}
-		if !pause(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return nil, ctx.Err()
 		}
-		resp, err := b.open(ctx, at.id)
+		resp, err := b.openStream(ctx, at.id)
 		if err == nil || errors.Is(err, errGone) {
 			return resp, err
 		}
@@ -112,8 +111,8 @@ func (b *bridge) again(ctx context.Context, at *position, tries int) (*http.Resp
 	return nil, fmt.Errorf("the server's stream cannot be taken up again: %w", last)
 }
 
-// open asks for a stream of events.
-func (b *bridge) open(ctx context.Context, after string) (*http.Response, error) {
+// openStream asks for a stream of events, from the event with the id after on.
+func (b *bridge) openStream(ctx context.Context, after string) (*http.Response, error) {
 	p := &post{}
 	if after != "" {
 		p.params = map[string]string{"Last-Event-Id": after}
@@ -124,7 +123,7 @@ func (b *bridge) open(ctx context.Context, after string) (*http.Response, error)
 	}
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		err = b.status(p, resp)
+		err = b.statusError(p, resp)
 	case mediaType(resp) != "text/event-stream":
 		err = errors.New("the server offers no stream")
 	}
@@ -135,16 +134,15 @@ func (b *bridge) open(ctx context.Context, after string) (*http.Response, error)
 	return resp, nil
 }
 
-// position is where a stream stands.
+// position is how far a stream was read.
 type position struct {
 	id     string        // of the last event
 	retry  time.Duration // that the server asks to wait
 	events int
 }
 
-// events passes on the messages of a stream until it ends or p, which may be nil, is
-// answered.
-func (b *bridge) events(r io.Reader, p *post, at *position) error {
+// readEvents passes on the messages of a stream until it ends or p, which may be nil, is answered.
+func (b *bridge) readEvents(r io.Reader, p *post, at *position) error {
 	lines := jsonrpc.NewLines(newEventStream(r), jsonrpc.LineLimit)
 	var data []byte
 	name, id, any := "", at.id, false
@@ -154,9 +152,9 @@ func (b *bridge) events(r io.Reader, p *post, at *position) error {
 		case errors.Is(err, jsonrpc.ErrLong):
 			return err
 		case err != nil:
-			return io.EOF // how it broke off does not matter
+			return io.EOF // however it broke off
 		case line[len(line)-1] != '\n':
-			return io.EOF // within an event, which is lost
+			return io.EOF // within an event, which is dropped
 		}
 		line = line[:len(line)-1]
 		if len(line) == 0 {
@@ -166,7 +164,7 @@ func (b *bridge) events(r io.Reader, p *post, at *position) error {
 			}
 			if len(data) > 0 && (name == "" || name == "message") {
 				b.deliver(p, data)
-				if p != nil && len(p.ids) == 0 {
+				if p != nil && len(p.unanswered) == 0 {
 					return nil
 				}
 			}

@@ -12,13 +12,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// How often the guard lists: a server that announces changes without end gets
-// listBurst Methods at once and then one in restAfterLists. While the guard rests,
-// calls are judged by the last listing.
+// How often the guard lists: a server that announces changes without end is listed listBurst times at
+// once and then once in restAfterLists. While the guard rests, calls are judged by the last listing.
 const (
 	listBurst      = 20
 	restAfterLists = 500 * time.Millisecond
-	listRounds     = 3 // Methods for which a call waits at most
+	listRounds     = 3 // how many listings a call waits for at most
 )
 
 // beginStateful starts the first listing after notifications/initialized.
@@ -28,23 +27,23 @@ func (r *relay) beginStateful() {
 	switch {
 	case r.initialized && !r.initializing:
 		r.meta = nil
-		r.startAll()
+		r.relistAll()
 	case r.initializing: // a client that does not wait for the answer
-		r.waiting = true
+		r.initializedEarly = true
 		r.startHolding()
 	}
 }
 
-// beginStateless starts a listing for a client that makes no handshake; meta is what
-// its requests carry. r.mu is held.
+// beginStateless starts a listing for a client that makes no handshake. meta is the params._meta of its
+// requests. r.mu is held.
 func (r *relay) beginStateless(meta []byte, o listing.Offers) {
 	r.meta, r.offers = meta, o
-	r.startAll()
+	r.relistAll()
 }
 
-// startAll begins a listing of everything that the server offers, for which calls
-// wait however many there were. r.mu is held.
-func (r *relay) startAll() {
+// relistAll begins a listing of everything that the server offers. Calls wait for it whatever the budget
+// is. r.mu is held.
+func (r *relay) relistAll() {
 	for _, l := range listing.Methods {
 		r.stale[l.Kind] = true
 	}
@@ -79,13 +78,13 @@ func (r *relay) startLister() {
 	if r.budget > 0 {
 		r.startHolding()
 	}
-	if !r.lister {
-		r.lister = true
-		r.running.Go(r.watch)
+	if !r.listing {
+		r.listing = true
+		r.running.Go(r.listStale)
 	}
 }
 
-// refill adds the Methods that became allowed since it was last called. r.mu is held.
+// refill adds to the budget the listings that became allowed since it was last called. r.mu is held.
 func (r *relay) refill() {
 	now := time.Now()
 	if n := int(now.Sub(r.refilled) / r.o.rest); n > 0 {
@@ -93,8 +92,8 @@ func (r *relay) refill() {
 	}
 }
 
-// watch lists what is stale until nothing is.
-func (r *relay) watch() {
+// listStale lists what is stale, and releases what waits for it, until nothing is stale.
+func (r *relay) listStale() {
 	s := session{relay: r}
 	for {
 		r.mu.Lock()
@@ -112,14 +111,14 @@ func (r *relay) watch() {
 			}
 		}
 		if r.ctx.Err() != nil || len(r.stale) == 0 && r.holding == nil {
-			r.lister = false
+			r.listing = false
 			r.mu.Unlock()
 			return
 		}
 		r.startHolding()
 		r.mu.Unlock()
 		for rounds := 1; ; rounds++ {
-			again := r.round()
+			again := r.listOnce()
 			if last := rounds >= listRounds; (last || !again) && s.release(last) {
 				break
 			}
@@ -127,12 +126,11 @@ func (r *relay) watch() {
 	}
 }
 
-// round lists the stale kinds once, judges them, and reports whether more became
-// stale meanwhile.
-func (r *relay) round() (again bool) {
+// listOnce lists the stale kinds once, judges them, and reports whether more became stale meanwhile.
+func (r *relay) listOnce() (again bool) {
 	r.mu.Lock()
 	r.budget = max(0, r.budget-1)
-	stale, o := r.stale, r.offers
+	stale, offers := r.stale, r.offers
 	r.stale = map[surface.Kind]bool{}
 	l := listing.Lister{Ask: r.ask, Meta: r.meta}
 	r.mu.Unlock()
@@ -147,15 +145,15 @@ func (r *relay) round() (again bool) {
 		err   error
 	}
 	results := map[surface.Kind]result{}
-	for k, listing := range listing.Methods {
-		if !stale[listing.Kind] {
+	for k, method := range listing.Methods {
+		if !stale[method.Kind] {
 			continue
 		}
 		res := result{items: []json.RawMessage{}}
-		if o.Has(listing.Capability) && !r.o.Approved.Exclude[listing.Kind] {
+		if offers.Has(method.Capability) && !r.o.Approved.Exclude[method.Kind] {
 			res.items, res.err = l.List(ctx, k)
 		}
-		results[listing.Kind] = res
+		results[method.Kind] = res
 	}
 	if r.ctx.Err() != nil {
 		return false
@@ -169,15 +167,15 @@ func (r *relay) round() (again bool) {
 	report := r.surface.Report()
 	again = len(r.stale) > 0
 	r.mu.Unlock()
-	r.announce(report)
+	r.noteReport(report)
 	if r.o.Observed != nil {
 		r.o.Observed(report)
 	}
 	return again
 }
 
-// announce writes a line for each drift that had none yet.
-func (r *relay) announce(report drift.Report) {
+// noteReport writes a line for each drift that had none yet.
+func (r *relay) noteReport(report drift.Report) {
 	for _, d := range report.Drift {
 		r.noteDrift(d)
 	}
@@ -189,11 +187,54 @@ func (r *relay) announce(report drift.Report) {
 	}
 }
 
-// noteDrift writes a line about d, once.
-func (r *relay) noteDrift(d drift.Drift) {
-	verb := "withheld"
-	if r.o.OnDrift == Warn {
-		verb = "let through"
+// ask sends a request of the guard's own. Its id holds a nonce, so that the server cannot answer it
+// before it was asked.
+func (r *relay) ask(ctx context.Context, method string, params []byte) (listing.Answer, error) {
+	r.mu.Lock()
+	r.ownRequests++
+	id := fmt.Sprintf("hallmark-%s-%d", r.nonce, r.ownRequests)
+	r.sent++
+	q := &request{kind: askGuard, answer: make(chan listing.Answer, 1), order: r.sent}
+	r.pending["s"+id] = q
+	r.mu.Unlock()
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`+"\n", id, method, params)
+	err := r.server.WriteAll(line)
+	if err == nil {
+		select {
+		case a := <-q.answer:
+			return a, nil
+		case <-ctx.Done():
+			err = fmt.Errorf("%s: no answer", method)
+		case <-r.p.Exited():
+			err = fmt.Errorf("%s: the server ended", method)
+		}
+	} else {
+		err = fmt.Errorf("%s: %w", method, err)
 	}
-	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", notes.ShowName(d.Key), d.Reason, verb, notes.ShowText(r.o.Server)))
+	r.mu.Lock()
+	delete(r.pending, "s"+id)
+	r.mu.Unlock()
+	return listing.Answer{}, err
+}
+
+// abandonHandshake releases what waits for a handshake that did not succeed.
+func (s *session) abandonHandshake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.initializing = false
+	if s.initializedEarly {
+		s.initializedEarly = false
+		s.startLister() // nothing is stale: it only releases the queue
+	}
+}
+
+// relistChanged begins a listing if the notification called method announces a change.
+func (s *session) relistChanged(method string) {
+	for _, l := range listing.Methods {
+		if l.Note == method {
+			s.mu.Lock()
+			s.relist(l.Kind)
+			s.mu.Unlock()
+		}
+	}
 }
