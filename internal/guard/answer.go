@@ -13,6 +13,36 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// handleAnswer handles the answer to q.
+func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
+	if q.kind == askGuard {
+		q.answer <- listing.CopyAnswer(line, m)
+		return nil
+	}
+	if (q.kind == askCall || q.kind == askTask) && s.requestPolicy() != RequestsAllow {
+		if err := s.checkInput(line, m, q); err != nil {
+			return s.refuseAnswer(q, err)
+		}
+	}
+	switch {
+	case q.kind == askInitialize && m.Err.Present():
+		s.abandonHandshake()
+		return s.pruneError(line, m, q)
+	case m.Err.Present() && (q.kind == askList || q.kind == askDiscover):
+		return s.pruneError(line, m, q)
+	case m.Err.Present():
+	case q.kind == askList:
+		return s.filterPage(line, m, q)
+	case q.kind == askInitialize, q.kind == askDiscover:
+		return s.filterIntroduction(line, m, q)
+	case q.kind == askTask:
+		if err := s.rememberTask(line, m, q); err != nil {
+			return s.refuseAnswer(q, err)
+		}
+	}
+	return line
+}
+
 // filterPage judges the items of an answer to a listing and cuts out what drifted.
 func (s *session) filterPage(line []byte, m *jsonrpc.Message, q *request) []byte {
 	var at [2]jsonrpc.Span
@@ -142,6 +172,11 @@ func (s *session) filterIntroduction(line []byte, m *jsonrpc.Message, q *request
 	return append(out, line[m.Result.Hi:]...)
 }
 
+var (
+	taskFields   = jsonrpc.Names("task")
+	taskIDFields = jsonrpc.Names("taskId")
+)
+
 // rememberTask remembers which tool runs as the task that the answer to a call names. A task that cannot
 // be remembered is an error, because its result could not be judged.
 func (s *session) rememberTask(line []byte, m *jsonrpc.Message, q *request) error {
@@ -175,41 +210,6 @@ func (s *session) rememberTask(line []byte, m *jsonrpc.Message, q *request) erro
 		return errors.New("more tasks were made than can be remembered")
 	}
 	return nil
-}
-
-var (
-	taskFields   = jsonrpc.Names("task")
-	taskIDFields = jsonrpc.Names("taskId")
-)
-
-// handleAnswer handles the answer to q.
-func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
-	if q.kind == askGuard {
-		q.answer <- listing.CopyAnswer(line, m)
-		return nil
-	}
-	if (q.kind == askCall || q.kind == askTask) && s.requestPolicy() != RequestsAllow {
-		if err := s.checkInput(line, m, q); err != nil {
-			return s.refuseAnswer(q, err)
-		}
-	}
-	switch {
-	case q.kind == askInitialize && m.Err.Present():
-		s.abandonHandshake()
-		return s.pruneError(line, m, q)
-	case m.Err.Present() && (q.kind == askList || q.kind == askDiscover):
-		return s.pruneError(line, m, q)
-	case m.Err.Present():
-	case q.kind == askList:
-		return s.filterPage(line, m, q)
-	case q.kind == askInitialize, q.kind == askDiscover:
-		return s.filterIntroduction(line, m, q)
-	case q.kind == askTask:
-		if err := s.rememberTask(line, m, q); err != nil {
-			return s.refuseAnswer(q, err)
-		}
-	}
-	return line
 }
 
 // prune leaves out of an answer what the shape of its result, or of its error, has no room for.

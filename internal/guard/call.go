@@ -10,6 +10,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// call is what a guarded request names.
+type call struct {
+	kind      surface.Kind // "" for completion and tasks
+	name      string       // of a tool or prompt, or a URI
+	ref       string       // "prompt" or "resource", of a completion
+	taskID    string
+	uris      []string // of a subscription
+	task      bool     // the call makes a task
+	stateless []byte   // params._meta, if that holds a protocol version
+}
+
 // guardedMethod reports whether requests of method wait until the surface is known, and are judged by
 // what they name.
 func guardedMethod(method string) bool {
@@ -229,15 +240,4 @@ func (r *relay) refuseCall(c *call) string {
 		}
 	}
 	return ""
-}
-
-// call is what a guarded request names.
-type call struct {
-	kind      surface.Kind // "" for completion and tasks
-	name      string       // of a tool or prompt, or a URI
-	ref       string       // "prompt" or "resource", of a completion
-	taskID    string
-	uris      []string // of a subscription
-	task      bool     // the call makes a task
-	stateless []byte   // params._meta, if that holds a protocol version
 }

@@ -10,6 +10,20 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
+// request handles one message from the client, which need not wait, and reports whether it is to be
+// forwarded. If not, it has been answered.
+func (s *session) request(line []byte, m *jsonrpc.Message) bool {
+	err := s.route(line, m)
+	if err == errDropped {
+		return false
+	}
+	if err != nil {
+		s.answerRefused(line, m, err)
+		return false
+	}
+	return true
+}
+
 // route registers a message of the client, or says why it is not forwarded.
 func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	if !m.Method.Present() {
@@ -78,20 +92,6 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	return nil
 }
 
-// request handles one message from the client, which need not wait, and reports whether it is to be
-// forwarded. If not, it has been answered.
-func (s *session) request(line []byte, m *jsonrpc.Message) bool {
-	err := s.route(line, m)
-	if err == errDropped {
-		return false
-	}
-	if err != nil {
-		s.answerRefused(line, m, err)
-		return false
-	}
-	return true
-}
-
 // classify sets what the answer to an unguarded request will be.
 func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method string) {
 	switch method {
@@ -136,6 +136,8 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 	return nil
 }
 
+var cancelFields = jsonrpc.Names("requestId")
+
 // cancelRequest takes a held call out of the queue, or marks a pending one.
 func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 	var at [1]jsonrpc.Span
@@ -162,8 +164,6 @@ func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 	}
 	return nil
 }
-
-var cancelFields = jsonrpc.Names("requestId")
 
 // answerRefused tells the client why a message is not forwarded. Notifications get no answer.
 func (s *session) answerRefused(line []byte, m *jsonrpc.Message, err error) {

@@ -72,6 +72,16 @@ type relay struct {
 // askKind says what the answer to a request is to the guard.
 type askKind byte
 
+const (
+	askOther askKind = iota
+	askList
+	askInitialize
+	askDiscover
+	askCall
+	askTask
+	askGuard
+)
+
 // request is what the guard remembers of a request to the server.
 type request struct {
 	kind      askKind
@@ -83,16 +93,6 @@ type request struct {
 	cancelled bool
 	order     int // relay.sent, with this request
 }
-
-const (
-	askOther askKind = iota
-	askList
-	askInitialize
-	askDiscover
-	askCall
-	askTask
-	askGuard
-)
 
 // maxPending bounds the requests that were sent and wait for an answer, and those that are held.
 const maxPending = 10_000
@@ -113,6 +113,9 @@ type refused struct {
 }
 
 func (e *refused) Error() string { return e.why }
+
+// errID says that a message has an id that no request may have.
+var errID = errors.New("the id is neither a string nor a number, or too long")
 
 // errDropped says that a message is dropped without an answer.
 var errDropped = errors.New("dropped")
@@ -163,6 +166,3 @@ func (r *relay) requestPolicy() string {
 func (r *relay) comparesAny() bool {
 	return slices.ContainsFunc(surface.Kinds(), func(k surface.Kind) bool { return !r.o.Approved.Exclude[k] })
 }
-
-// errID says that a message has an id that no request may have.
-var errID = errors.New("the id is neither a string nor a number, or too long")

@@ -24,13 +24,6 @@ type Command struct {
 	Stderr      *os.File          // the child's standard error; nil is the guard's own
 }
 
-// Subject is an executable, interpreter or tree that a process will run from, with its sha256 fingerprint
-// as it was judged.
-type Subject struct {
-	Name   string
-	Digest digest.Digest
-}
-
 // ErrNotScript is wrapped when an interpreter is given for a file that has no "#!" line, and ErrScript when
 // none is given for a file that has one.
 var (

@@ -3,7 +3,6 @@ package process
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,25 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-)
-
-// FirstStateless is the first protocol version without initialize.
-const FirstStateless = "2026-07-28"
-
-// post is one line of the client on its way to a remote server.
-type post struct {
-	method     string            // of the first message; "" for an answer
-	name       string            // what it names, if headers repeat that
-	version    string            // of the protocol, if the message has it
-	params     map[string]string // further headers
-	unanswered map[string][]byte // of its requests that have no answer yet, as written
-	cancel     context.CancelFunc
-}
-
-var (
-	postFields  = jsonrpc.Names("_meta", "name", "uri", "requestId")
-	metaFields  = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
-	helloFields = jsonrpc.Names("protocolVersion")
 )
 
 // send sends one line. What gets no answer is sent before the next line is read, so that the server gets
@@ -239,83 +219,4 @@ func (b *bridge) refuse(p *post, err error) {
 		delete(p.unanswered, id)
 		b.writeLine(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
 	}
-}
-
-// do sends a request to the server's URL. The body of the answer must be closed.
-func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, b.remote.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	h := req.Header
-	for name, value := range b.remote.Headers {
-		h.Set(name, value)
-	}
-	h.Set("User-Agent", "hallmark")
-	h.Set("Accept-Encoding", "identity")
-	switch method {
-	case http.MethodPost:
-		h.Set("Content-Type", "application/json")
-		h.Set("Accept", "application/json, text/event-stream")
-	case http.MethodGet:
-		h.Set("Accept", "text/event-stream")
-	}
-	b.mu.Lock()
-	if p.version != "" && b.session == "" {
-		b.version = p.version
-	}
-	session, version := b.session, b.version
-	b.mu.Unlock()
-	if p.version != "" {
-		version = p.version
-	}
-	if session != "" && p.method != "initialize" {
-		h.Set("Mcp-Session-Id", session)
-	}
-	if version != "" && p.method != "initialize" {
-		h.Set("Mcp-Protocol-Version", headerValue(version))
-	}
-	if version >= FirstStateless && p.method != "" && p.method != "initialize" {
-		h.Set("Mcp-Method", headerValue(p.method))
-		if p.name != "" {
-			h.Set("Mcp-Name", headerValue(p.name))
-		}
-	}
-	for name, value := range p.params {
-		h.Set(name, value)
-	}
-	resp, err := b.client.Do(req)
-	if err != nil {
-		return nil, withoutURL(err)
-	}
-	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", notes.ShowName(e))
-	}
-	return resp, nil
-}
-
-// withoutURL is an error of the HTTP client without the URL, which is long and known.
-func withoutURL(err error) error {
-	if inner := errors.Unwrap(err); inner != nil {
-		err = inner
-	}
-	return fmt.Errorf("the server cannot be reached; the connection said: %s", notes.Quote(err.Error()))
-}
-
-// headerValue is s as a header can hold it: the text itself, or its base64 between the protocol's marks.
-func headerValue(s string) string {
-	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
-		!(strings.HasPrefix(s, base64Begin) && strings.HasSuffix(s, base64End))
-	if plain {
-		return s
-	}
-	return headerBase64(s)
-}
-
-const base64Begin, base64End = "=?base64?", "?="
-
-// headerBase64 is the base64 of s between the protocol's marks.
-func headerBase64(s string) string {
-	return base64Begin + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
 }

@@ -31,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 )
@@ -165,4 +166,11 @@ func (p *Process) WaitFor(now <-chan struct{}, d time.Duration) bool {
 	case <-t.C:
 	}
 	return false
+}
+
+// Subject is an executable, interpreter or tree that a process will run from, with its sha256 fingerprint
+// as it was judged.
+type Subject struct {
+	Name   string
+	Digest digest.Digest
 }

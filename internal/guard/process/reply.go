@@ -2,13 +2,10 @@ package process
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
@@ -71,23 +68,6 @@ func readBody(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// closeBody ends a response. It reads a short rest, so that the connection can be used again.
-func closeBody(resp *http.Response) {
-	if resp.ContentLength >= 0 && resp.ContentLength < 4<<10 {
-		io.CopyN(io.Discard, resp.Body, 4<<10)
-	}
-	resp.Body.Close()
-}
-
-// mediaType is the type of a response, without parameters.
-func mediaType(resp *http.Response) string {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil {
-		return resp.Header.Get("Content-Type")
-	}
-	return kind
-}
-
 // deliver passes on one message, or one batch, of the server as a line. Line ends within it are white
 // space, because JSON has none inside strings.
 func (b *bridge) deliver(p *post, data []byte) {
@@ -145,14 +125,8 @@ func (b *bridge) noteAnswers(p *post, line []byte) {
 	}
 }
 
-// sleep waits for d, or until ctx is done, and reports whether d passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+var (
+	postFields  = jsonrpc.Names("_meta", "name", "uri", "requestId")
+	metaFields  = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
+	helloFields = jsonrpc.Names("protocolVersion")
+)

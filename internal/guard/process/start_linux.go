@@ -4,9 +4,10 @@ import (
 	"os"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
-	"golang.org/x/sys/unix"
 )
 
 // start runs c as the first process of a family, from its open file.

@@ -195,3 +195,15 @@ func (b *bridge) readEvents(r io.Reader, p *post, at *position) error {
 		}
 	}
 }
+
+// sleep waits for d, or until ctx is done, and reports whether d passed.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -128,3 +129,20 @@ func headerASCII(s string) string {
 	}
 	return headerValue(s)
 }
+
+// headerValue is s as a header can hold it: the text itself, or its base64 between the protocol's marks.
+func headerValue(s string) string {
+	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
+		!(strings.HasPrefix(s, base64Begin) && strings.HasSuffix(s, base64End))
+	if plain {
+		return s
+	}
+	return headerBase64(s)
+}
+
+// headerBase64 is the base64 of s between the protocol's marks.
+func headerBase64(s string) string {
+	return base64Begin + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
+}
+
+const base64Begin, base64End = "=?base64?", "?="
