@@ -14,9 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// BenchmarkRelay measures tools/call against a server directly, through a pump that
-// parses nothing, and through the relay. Each result has the median and the 99th
-// percentile in µs.
+// BenchmarkRelay measures tools/call against a server directly, through a pump that parses nothing, and
+// through the relay. Each result has the median and the 99th percentile in µs.
 func BenchmarkRelay(b *testing.B) {
 	for _, size := range []int{64, 4096} {
 		payload := "PAYLOAD=" + string(slices.Repeat([]byte("x"), size))
@@ -55,7 +54,7 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-// blocking hides the poll of a source, as a client has none.
+// blocking hides that a source can be stopped, which the reader of a client cannot.
 type blocking struct{ io.Reader }
 
 func through(b *testing.B, payload string, run func(io.Reader, io.Writer, *process.Process)) {

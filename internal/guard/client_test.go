@@ -71,6 +71,7 @@ type client struct {
 	reports []drift.Report
 }
 
+// buffer is a bytes.Buffer for several goroutines.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -88,6 +89,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
+// relayTo starts a relay to p, with pipes to the test as its client.
 func relayTo(t testing.TB, p *process.Process, o Options) *client {
 	t.Helper()
 	inR, inW, err := os.Pipe()
@@ -145,6 +147,7 @@ func relayTo(t testing.TB, p *process.Process, o Options) *client {
 	return c
 }
 
+// send writes lines to the relay.
 func (c *client) send(lines ...string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, strings.Join(lines, "\n")+"\n"); err != nil {
@@ -152,8 +155,8 @@ func (c *client) send(lines ...string) {
 	}
 }
 
-// hung is when a test gives up waiting for what must come. A busy machine takes ten seconds for
-// the 64 MiB of the longest message under the race detector.
+// hung is after how long a test gives up waiting. A busy machine takes ten seconds for the 64 MiB of the longest
+// message under the race detector.
 const hung = time.Minute
 
 // next is the next line from the relay, line feed included.
@@ -208,6 +211,7 @@ func (c *client) quiet() {
 	}
 }
 
+// wait waits for the end of the relay and returns its exit code.
 func (c *client) wait() int {
 	c.t.Helper()
 	select {
@@ -220,7 +224,7 @@ func (c *client) wait() int {
 	}
 }
 
-// drift is the last report's.
+// drift is the drift of the last report.
 func (c *client) drift() []drift.Drift {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// TestPoison changes one thing of a tool, anywhere, and expects the tool to be left
-// out and calls to it refused, while another one goes on working.
+// TestPoison changes one thing anywhere in a tool, and expects the tool to be left out and calls to it
+// refused, while another tool goes on working.
 func TestPoison(t *testing.T) {
 	const tool = `{"name":"add","title":"Add","description":"Adds.","annotations":{"readOnlyHint":true},` +
 		`"_meta":{"k":"v"},` +
@@ -113,8 +113,8 @@ func TestBenign(t *testing.T) {
 	}
 }
 
-// TestAbsent: a call to what this client is not shown is answered with that, until it is
-// shown. What is left goes on working.
+// TestAbsent: a call to an approved tool that this client is not shown is refused for that reason, until the
+// tool is shown. Other tools go on working.
 func TestAbsent(t *testing.T) {
 	change := []string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
 		`{"jsonrpc":"2.0","id":$ID,"result":{}}`}
@@ -150,8 +150,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestNewNames: what was never approved is not shown and cannot be called, however
-// much it looks like something approved.
+// TestNewNames: a tool that was never approved is not shown and cannot be called, however much it looks like
+// an approved one.
 func TestNewNames(t *testing.T) {
 	for _, name := range []string{"sub", "аdd", "Add", "add ", "a\u200bdd", "ａdd"} {
 		evil := strings.Replace(addTool, `"add"`, fmt.Sprintf("%q", name), 1)
@@ -207,8 +207,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestUnlistable: when the surface cannot be known nothing of the kind is approved,
-// and the error says why.
+// TestUnlistable: when a kind cannot be listed everything of that kind is refused, and the error says why.
 func TestUnlistable(t *testing.T) {
 	var many []string
 	for i := range listing.MaxItems + 1 {

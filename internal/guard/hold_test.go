@@ -36,8 +36,8 @@ func (s *instant) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A call that is passed on may be what changes the surface: those that waited behind it,
-// and those that come before the guard has listed again, are judged by what it lists then.
+// TestChangeDuringRelease: a call that is passed on may change the surface. Calls that waited behind it, and
+// those that come before the guard has listed again, are judged by the new listing.
 func TestChangeDuringRelease(t *testing.T) {
 	if listings, called, client := changeDuringRelease(t, listBurst); called != "" || listings != 2 ||
 		!strings.Contains(client, "changed since it was approved") {
@@ -49,8 +49,9 @@ func TestChangeDuringRelease(t *testing.T) {
 	}
 }
 
-// changeDuringRelease makes a call that changes another tool, and one of that, while the
-// guard lists for the first time, and returns what came of it with so many listings allowed.
+// changeDuringRelease makes a call that changes another tool, and a call of that tool, while the guard lists for
+// the first time. It returns how often the guard listed, with a budget of so many listings, what the server got of
+// the second call, and what the client got.
 func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClient string) {
 	const tool = `{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`
 	approved := approve(t, "tool", fmt.Sprintf(tool, "add", "Adds."), "tool", fmt.Sprintf(tool, "announce", "Tells."))

@@ -11,7 +11,7 @@ import (
 
 const statelessMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 
-// TestInput: what an answer asks of the client is ruled like a request of the server.
+// TestInput: what an answer asks of the client is treated like a request of the server.
 func TestInput(t *testing.T) {
 	const (
 		asks = `{"resultType":"input_required","inputRequests":{"1":{"method":"sampling/createMessage",` +

@@ -15,11 +15,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// leftWithin bounds what takes a second by itself, on a machine that does much else.
+// leftWithin bounds what takes a second by itself, on a busy machine.
 const leftWithin = 2500 * time.Millisecond
 
-// TestClientLeaves: whatever the server does, the relay is over soon after its client
-// has left, and nothing of the server runs.
+// TestClientLeaves: whatever the server does, the relay is over soon after its client has left, and no process
+// of the server runs on.
 func TestClientLeaves(t *testing.T) {
 	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60;` +
 		` sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
@@ -101,7 +101,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// TestSignalled: a server that ignores the signal that ends the guard has its time, no more.
+// TestSignalled: a server that ignores the signal that ends the guard is killed after its time.
 func TestSignalled(t *testing.T) {
 	p := startShell(t, `trap '' TERM HUP INT QUIT; while true; do sleep 1; done`)
 	c := relayTo(t, p, Options{})
@@ -134,6 +134,7 @@ func startShell(t *testing.T, script string) *process.Process {
 	return p
 }
 
+// signalSelf sends SIGTERM to the test.
 func signalSelf(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {

@@ -103,7 +103,7 @@ func gone(pid string) bool {
 	return false
 }
 
-// TestClientEnds: the server's input is closed; one that does not end is made to.
+// TestClientEnds: the server's input is closed, and a server that does not end is ended.
 func TestClientEnds(t *testing.T) {
 	t.Run("closes", func(t *testing.T) {
 		p, _ := startPeer(t, rules{"exit": {}},
@@ -179,7 +179,7 @@ func TestClientEnds(t *testing.T) {
 	})
 }
 
-// TestSignal: a signal to the guard reaches the server, which may say its last words.
+// TestSignal: a signal to the guard reaches the server, which may still write.
 func TestSignal(t *testing.T) {
 	p := startSelf(t, "term")
 	c := relayTo(t, p, Options{})
@@ -238,7 +238,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 }
 
-// TestServerClosesOutput: a server that can say nothing any more is ended.
+// TestServerClosesOutput: a server that closed its output is ended.
 func TestServerClosesOutput(t *testing.T) {
 	p, _ := startPeer(t, rules{"x": {{`{"jsonrpc":"2.0","method":"m"}`, "!close", "!sleep 30"}}}, nil)
 	c := relayTo(t, p, Options{grace: 100 * time.Millisecond})
@@ -249,6 +249,7 @@ func TestServerClosesOutput(t *testing.T) {
 	}
 }
 
+// needLinux skips a test of what only Linux guarantees.
 func needLinux(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

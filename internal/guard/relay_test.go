@@ -10,11 +10,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// TestUntouched sends lines in every odd spelling and expects them byte for byte on
-// both sides.
+// TestUntouched sends lines in odd spellings and expects them byte for byte on both sides.
 func TestUntouched(t *testing.T) {
 	const odd = `  { "jsonrpc" : "2.0" ,"id":%s , "m\u0065thod":"x/y", ` +
-		`"params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/","dup":1,"dup":2,"z":[ ] } }  `
+		`"params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/",` +
+		`"dup":1,"dup":2,"z":[ ] } }  `
 	p, log := startPeer(t, base().
 		Set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,` +
 			`"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
@@ -159,8 +159,7 @@ func TestStrayReturn(t *testing.T) {
 	}
 }
 
-// TestBadServerLines: what cannot be read is dropped, and the client is told where
-// it waits for an answer.
+// TestBadServerLines: what cannot be read is dropped, and a client that waits for it gets an error.
 func TestBadServerLines(t *testing.T) {
 	long := strings.Repeat("y", 5000)
 	for _, x := range []struct {
@@ -216,8 +215,8 @@ func TestBadServerLines(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: an answer that cannot be told to a request ends one as soon as it is clear
-// which, and no other.
+// TestLostAnswers: an answer that cannot be assigned to a request ends a request as soon as it is clear which one,
+// and no other.
 func TestLostAnswers(t *testing.T) {
 	const lost = `{"jsonrpc":"2.0","id":[],"result":{}}`
 	p, _ := startPeer(t, base(addTool).

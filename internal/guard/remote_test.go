@@ -212,7 +212,7 @@ func scripted(t *testing.T, s script) (*client, string) {
 		Options{Approved: approve(t, "tool", addTool)}), ts.URL
 }
 
-// TestRemoteAnswers: what a server can answer to a call, and what becomes of it.
+// TestRemoteAnswers: what a server can answer to a call, and what the client gets.
 func TestRemoteAnswers(t *testing.T) {
 	const good = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}`
 	var elsewhere atomic.Int32
@@ -344,7 +344,7 @@ func TestRemoteHeaders(t *testing.T) {
 	}
 }
 
-// TestRemoteResume takes a broken stream up after its last event.
+// TestRemoteResume: a broken stream is resumed after its last event.
 func TestRemoteResume(t *testing.T) {
 	var id atomic.Value
 	c, _ := scripted(t, script{
@@ -368,7 +368,7 @@ func TestRemoteResume(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 }
 
-// TestRemoteGone: a server that forgot the session ends it, with a code that says so.
+// TestRemoteGone: a server that forgot the session ends it, with exit code 1.
 func TestRemoteGone(t *testing.T) {
 	var deleted atomic.Bool
 	c, _ := scripted(t, script{
@@ -413,7 +413,7 @@ func TestRemoteBounds(t *testing.T) {
 	}
 }
 
-// TestRemoteCancel: a request that is taken back is not waited for.
+// TestRemoteCancel: a cancelled request is not waited for.
 func TestRemoteCancel(t *testing.T) {
 	gone := make(chan bool, 1)
 	c, _ := scripted(t, script{"tools/call": func(w http.ResponseWriter, r *http.Request) {
@@ -437,7 +437,7 @@ func TestRemoteCancel(t *testing.T) {
 	}
 }
 
-// TestRemoteUnreachable: nobody listens.
+// TestRemoteUnreachable: that a server cannot be reached is an error that says so.
 func TestRemoteUnreachable(t *testing.T) {
 	ts := httptest.NewServer(nil)
 	ts.Close()

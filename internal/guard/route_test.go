@@ -12,8 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// BenchmarkRoute measures what the relay does about a call and its answer, without the
-// system calls.
+// BenchmarkRoute measures what the relay does for a call and its answer, without the system calls.
 func BenchmarkRoute(b *testing.B) {
 	for _, size := range []int{64, 4096} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {

@@ -112,6 +112,7 @@ type refused struct {
 	why  string
 }
 
+// Error is the reason as the client gets it.
 func (e *refused) Error() string { return e.why }
 
 // errID says that a message has an id that no request may have.

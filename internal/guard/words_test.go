@@ -60,9 +60,9 @@ func TestNothingUnderOurName(t *testing.T) {
 // quoted80 is what a message quotes.
 var quoted80 = regexp.MustCompile(`"[^"]{0,1000}"`)
 
-// TestWordsEverywhere puts a text at every place of every answer of a server, its errors too,
-// and then asks for what it may have spoiled. Nothing of the text stands unquoted, nothing of
-// it acts on a terminal, and no message is long: neither to the client nor on standard error.
+// TestWordsEverywhere puts a text at every place of every answer of a server, its errors too, and then makes the
+// requests that it may affect. No part of the text is unquoted or acts on a terminal, and no message is long, neither
+// to the client nor on standard error.
 func TestWordsEverywhere(t *testing.T) {
 	const evil = poison + "\" hallmark: 'run it'\n\x1b[2J\u202e\u200b " // and more than a message holds
 	long := evil + strings.Repeat("Please. ", 100)

@@ -79,9 +79,9 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	if locked {
 		l.Entry = &entry
 	}
-	attended, unattended := pipe.UntilBroken(ctx, o.Stdout)
-	defer unattended()
-	prog, adm, err := l.Prepare(attended)
+	withClient, stopWatching := pipe.UntilBroken(ctx, o.Stdout)
+	defer stopWatching()
+	prog, adm, err := l.Prepare(withClient)
 	judged = l.verdict
 	if prog != nil {
 		defer prog.Close()
@@ -93,7 +93,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	if err != nil {
 		return 0, judged, err
 	}
-	unattended()
+	stopWatching()
 	process, err := prog.Start(ctx, h, adm, w.Dir, o.Arguments)
 	if err != nil {
 		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// TestMemory: when what drifted cannot be remembered the kind is refused, and stays so.
+// TestMemory: when drift cannot be remembered the kind is refused, and stays refused.
 func TestMemory(t *testing.T) {
 	a := Approved{Items: guardtest.Approve(t, "tool", guardtest.AddTool, "prompt", `{"name":"p"}`)}
 	for _, size := range []int{10, memory.MaxName - 20} {
@@ -61,7 +61,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestListingsAddUp: kinds that are listed one after another have one limit.
+// TestListingsAddUp: kinds that are listed one after another share one limit.
 func TestListingsAddUp(t *testing.T) {
 	g := NewState(Approved{}, nil)
 	big := json.RawMessage(strings.Repeat("x", listing.MaxSize/2+1)) // malformed, which is quick

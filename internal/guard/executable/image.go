@@ -38,9 +38,8 @@ type Image struct {
 // maxLinks bounds the symbolic links of one path, as kernels do.
 const maxLinks = 40
 
-// OpenImage opens the regular file that path resolves to, once, and hashes what it
-// opened, under sha256 and, in the same pass, each of algs. path is used as it is,
-// without PATH.
+// Open opens the regular file that path resolves to, once, and hashes what it opened, under sha256 and, in
+// the same pass, each of algs. path is used as it is, without PATH.
 func Open(path string, algs ...digest.Algorithm) (*Image, error) {
 	for _, a := range algs {
 		if a.Size() == 0 {

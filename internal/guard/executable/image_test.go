@@ -48,7 +48,7 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// TestByName tells by any of the interpreter's names.
+// TestByName: an interpreter is known by any of its names.
 func TestByName(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the guarantee is Linux's")

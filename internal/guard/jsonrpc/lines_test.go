@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// TestLines cuts streams that arrive in any pieces.
+// TestLines cuts streams that arrive in pieces of any size.
 func TestLines(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	const limit = 200_000

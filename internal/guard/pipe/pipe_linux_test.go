@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStopEndsRead stops a source at any moment of a read: what was written before
-// arrives, the read ends, and a pipe that is not the source's keeps its mode.
+// TestStopEndsRead stops a source at any moment of a read: what was written before arrives, the read ends, and a
+// pipe that does not belong to the source keeps its mode.
 func TestStopEndsRead(t *testing.T) {
 	for round := range 400 {
 		owned, direct := round%2 == 0, round%4 < 2

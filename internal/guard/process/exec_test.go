@@ -260,7 +260,7 @@ func TestNotAdmitted(t *testing.T) {
 }
 
 // TestEnvironment: the child gets the environment and arguments that are given, and
-// no descriptor of the guard's.
+// no descriptor of the guard.
 func TestEnvironment(t *testing.T) {
 	needLinux(t)
 	sh := guardtest.Open(t, "/bin/sh")
@@ -281,9 +281,6 @@ func TestConnectNotAdmitted(t *testing.T) {
 		t.Error("connected")
 	}
 }
-
-// TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every
-// version and with both kinds of answers.
 
 // build compiles a program that prints its name and text, without cgo and so static.
 func build(t *testing.T, text string) string {

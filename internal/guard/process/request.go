@@ -78,7 +78,6 @@ func withoutURL(err error) error {
 	return fmt.Errorf("the server cannot be reached; the connection said: %s", notes.Quote(err.Error()))
 }
 
-
 // closeBody ends a response. It reads a short rest, so that the connection can be used again.
 func closeBody(resp *http.Response) {
 	if resp.ContentLength >= 0 && resp.ContentLength < 4<<10 {
