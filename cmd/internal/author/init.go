@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/document"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/github"
 )
 
 func InitCommand(a *app.App) *cobra.Command {
@@ -24,7 +24,7 @@ examples to replace for what they do not. A repository at GitHub is asked for it
 number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: auth.GitHubAPI()}
+			api := github.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: github.PublicURL()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {
