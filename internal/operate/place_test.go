@@ -62,7 +62,7 @@ func TestPlacePostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if revoked, err := tokens.Revoke(t.Context(), token.ID); err != nil || revoked.RevokedAt.IsZero() {
+	if revoked, err := tokens.Revoke(t.Context(), token.ID, "list"); err != nil || revoked.RevokedAt.IsZero() {
 		t.Errorf("%+v, %v", revoked, err)
 	}
 	if all, err := tokens.List(t.Context()); err != nil || len(all) != 1 {

@@ -127,7 +127,7 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 		Long: `Take the records of another MCP registry, named by its URL, or of a file: an export
 of this program, a page of a registry's list, or an array of server.json documents.
 Records keep the time of their first publishing and are marked as imported; nothing of
-them is recomputed, which 'hallmark registry reverify' can do later.
+them is recomputed, which 'hallmark-registry reverify' can do later.
 
 An import from a URL that was interrupted goes on where it stopped, and a later one asks
 only for what changed. Records that are here already are never replaced: one that is
@@ -189,7 +189,7 @@ func exportCommand(a *app.App) *cobra.Command {
 		Example: "records.jsonl",
 		Long: `Write every record to standard output, or to a new file: one JSON object a line, as the
 registry answers it, with its evidence and findings. The registry may be serving
-meanwhile. 'hallmark registry import --restore' reads it back.`,
+meanwhile. 'hallmark-registry import --restore' reads it back.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, names []string) (err error) {
 			if err := registryDir(&at.Data); err != nil {

@@ -168,7 +168,7 @@ func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
 			return with(c, func(s *operate.TokenStore) error {
-				t, err := s.Revoke(c.Context(), ids[0])
+				t, err := s.Revoke(c.Context(), ids[0], c.Parent().CommandPath()+" list")
 				if err != nil {
 					return err
 				}
