@@ -68,11 +68,11 @@ func TestHostsOfAProject(t *testing.T) {
 			return answer, nil
 		}
 	}
-	refused(&host.Sending{AskHosts: ask(host.No)})
+	refused(&host.Sending{AskHosts: ask(host.NoConsent)})
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
-	p.host.Sending = &host.Sending{AskHosts: ask(host.Given)}
+	p.host.Sending = &host.Sending{AskHosts: ask(host.InformedConsent)}
 	for range 2 {
 		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)

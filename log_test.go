@@ -228,14 +228,14 @@ func TestFirstUse(t *testing.T) {
 	_, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Refused, "log-key absent", r.Key, "--log-key")
 	asked := ""
-	no := trail.Options{Ask: func(name, key string) (host.Consent, error) { asked = name + " " + key; return host.No, nil }}
+	no := trail.Options{Ask: func(name, key string) (host.Consent, error) { asked = name + " " + key; return host.NoConsent, nil }}
 	if _, err := recordSeen(t, h, rules, "1.0.0", no); evidence.ClassOf(err) != evidence.Refused || asked != rules.Name()+" "+r.Key {
 		t.Fatalf("%v, asked %q", err, asked)
 	}
 	if keptLogs(t, h) != "" {
 		t.Fatal("something was kept of a key that nobody accepted")
 	}
-	yes := trail.Options{Ask: func(string, string) (host.Consent, error) { return host.Given, nil }}
+	yes := trail.Options{Ask: func(string, string) (host.Consent, error) { return host.InformedConsent, nil }}
 	got, err := recordSeen(t, h, rules, "1.0.0", yes)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 				Capture: 400 * time.Millisecond,
 				Confirm: func(*pin.Pinned) (host.Consent, error) {
 					t.Error("consent was asked for")
-					return host.Given, nil
+					return host.InformedConsent, nil
 				},
 			})
 			if took := time.Since(began); took > 20*time.Second {

@@ -148,7 +148,7 @@ func tryScan(w *removalWorld, h *host.Host, _ string) error {
 }
 
 func removalCommands() []removalCommand {
-	consent := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }
+	consent := func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
 	return []removalCommand{
 		{name: "check", run: ofCheck(check.Options{})},
 		{name: "check --offline", run: ofCheck(check.Options{Offline: true})},
@@ -165,7 +165,7 @@ func removalCommands() []removalCommand {
 			return err
 		}},
 		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
-			_, err := launch.Review(w.t.Context(), h, w.dir, server, launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.No, nil }})
+			_, err := launch.Review(w.t.Context(), h, w.dir, server, launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.NoConsent, nil }})
 			return err
 		}},
 		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile}, run: func(w *removalWorld, h *host.Host, _ string) error {

@@ -98,7 +98,7 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		}
 		return ""
 	}
-	yes := func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }
+	yes := func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: yes}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWor
 		t.Fatal(err)
 	}
 	w.environment(append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tryRun(w, w.host, "notes"); err != nil {
@@ -307,11 +307,11 @@ func base64URL(d digest.Digest) string {
 func TestWitnessesWeakened(t *testing.T) {
 	w := newRemovedWitnessed(t)
 	text := w.read(project.ConfigFile)
-	standing, given := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }, func(p *pin.Pinned) (host.Consent, error) {
+	standing, given := func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }, func(p *pin.Pinned) (host.Consent, error) {
 		if len(p.Weaker) == 0 {
 			t.Error("the person is not shown what gets weaker")
 		}
-		return host.Given, nil
+		return host.InformedConsent, nil
 	}
 	yes := pin.Options{Confirm: standing}
 	for name, weaker := range map[string]string{

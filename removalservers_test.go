@@ -122,7 +122,7 @@ command = "docker"
 arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 `, digest.FromBytes(puppet).Hex(), image))
 	w.executable(w.path("script"), []byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
-	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}
+	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +131,10 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose", launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose", launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool", launch.ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool", launch.ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	ref := "oci:127.0.0.1:1/notes@" + image.String()
@@ -196,7 +196,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 // newRemovedDrift has a server that was seen to show something else than was approved.
 func newRemovedDrift(t *testing.T) *removalWorld {
 	w := newServerWorld(t, "[providers.mcp.tool]\ncommand = \"./server\"\narguments = [\"shown.json\"]\n")
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	ws, done, err := workspace.Open(t.Context(), w.host, w.dir, false)
@@ -276,7 +276,7 @@ source = "tasks@1.0.0"
 		t.Fatal(err)
 	}
 	w.environment(append(npm.Environ(authority), "PATH="+w.ownNode("npm"), "HOME="+home), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"notes", "tasks"} {

@@ -83,10 +83,10 @@ func (o PinOptions) flow(h *host.Host) pin.Options {
 		Start: func(p *pin.Pinned) (bool, error) { return start(describe(p)) },
 		Confirm: func(p *pin.Pinned) (host.Consent, error) {
 			if o.Confirm == nil && o.Yes {
-				return host.Standing, nil
+				return host.StandingConsent, nil
 			}
 			if o.Confirm == nil {
-				return host.No, nil
+				return host.NoConsent, nil
 			}
 			return consentOf(o.Confirm(describe(p)))
 		},
@@ -96,9 +96,9 @@ func (o PinOptions) flow(h *host.Host) pin.Options {
 // consentOf is the answer of somebody who was shown everything.
 func consentOf(yes bool, err error) (host.Consent, error) {
 	if yes && err == nil {
-		return host.Given, nil
+		return host.InformedConsent, nil
 	}
-	return host.No, err
+	return host.NoConsent, err
 }
 
 // describeRemote is what is known of a server before anything of it was seen.
@@ -237,7 +237,7 @@ func Review(ctx context.Context, dir, server string, o ReviewOptions) (*Reviewed
 		Approve: o.Approve, Dismiss: o.Dismiss, Arguments: o.Arguments, Unlocked: o.Unlocked, Items: o.Items,
 		Confirm: func(r *launch.Reviewed) (host.Consent, error) {
 			if o.Confirm == nil {
-				return host.No, nil
+				return host.NoConsent, nil
 			}
 			return consentOf(o.Confirm(describeReview(r)))
 		},

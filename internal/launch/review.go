@@ -190,7 +190,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 // consent is evidence of consent to what is shown, given by its digest or by a person.
 func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 	if !o.Approve.IsZero() {
-		claim := pin.ConsentEvidence(out.Name, host.No, out.Consent())
+		claim := pin.ConsentEvidence(out.Name, host.NoConsent, out.Consent())
 		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
 		return evidence.Compare(claim.Claim, claim.Observed), nil
 	}

@@ -2,8 +2,7 @@
 // servers: against the rules of package launcher, and whether Hallmark guards them. Nothing is
 // started or fetched.
 //
-// It also edits hallmark.toml: [MigrateConfig] rewrites deprecated keys, [VerifyServer] fills in a
-// verify block. With Options.Project the files of one checkout may have 64 MiB together.
+// With Options.Project the files of one checkout may have 64 MiB together.
 package scan
 
 import (

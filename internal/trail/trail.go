@@ -142,7 +142,7 @@ func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		if answer == host.Given {
+		if answer == host.InformedConsent {
 			l.keep = true
 			claim.Text, claim.Where = l.Key, "the person at this machine"
 			l.Report = append(l.Report, evidence.Fact(claim, l.Key))

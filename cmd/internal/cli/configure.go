@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/configure"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -28,7 +28,7 @@ func configCommand(a *app.App) *cobra.Command {
 		Long:  "Rewrite each 'checksum' of " + project.ConfigFile + " as the 'verify' block that it stands for. Comments, order and\neverything else stay.",
 		Args:  app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			m, err := scan.MigrateConfig(c.Context(), dir)
+			m, err := configure.MigrateConfig(c.Context(), dir)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ of a launcher covers what it runs.`,
 			if err != nil {
 				return err
 			}
-			f, err := scan.VerifyServer(c.Context(), h, dir, names[0], write)
+			f, err := configure.VerifyServer(c.Context(), h, dir, names[0], write)
 			if err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writ
 		case !f.approved.IsZero():
 			return bound(f.approved, p.Consent()), nil
 		case f.yes:
-			return host.Standing, nil
+			return host.StandingConsent, nil
 		}
 		return a.Ask(ctx, "Lock this?")
 	}
@@ -75,7 +75,7 @@ func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*pin.Pinne
 		showEntry(a.Stderr, p.Entry, p.Runtime)
 		showPreview(a.Stderr, p.Preview)
 		answer, err := a.Ask(ctx, "Start it, to see what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 }
 
@@ -89,7 +89,7 @@ func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) 
 		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
 		showPreview(a.Stderr, pin.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 }
 
@@ -108,7 +108,7 @@ func showPreview(w io.Writer, p pin.Preview) {
 // bound is consent to what has the digest that was approved, and to nothing else.
 func bound(approved, shown digest.Digest) host.Consent {
 	if evidence.Same(approved, shown) {
-		return host.Given
+		return host.InformedConsent
 	}
-	return host.No
+	return host.NoConsent
 }

@@ -62,13 +62,13 @@ func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 			return true, nil
 		}
 		answer, err := a.Ask(c.Context(), "Start it, to see what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 	f.o.Servers.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		showPin(a, a.Stderr, p)
 		if f.yes {
-			return host.Standing, nil
+			return host.StandingConsent, nil
 		}
 		return a.Ask(c.Context(), "Lock this?")
 	}

@@ -65,10 +65,10 @@ those that --item names.`,
 			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
 				switch {
 				case chosen && len(r.Refused) == len(r.Items):
-					return host.No, nil
+					return host.NoConsent, nil
 				case chosen: // each was asked for
 					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
-					return host.Given, nil
+					return host.InformedConsent, nil
 				case !asJSON:
 					showReview(a, a.Stderr, r)
 				}

@@ -57,7 +57,7 @@ is undone, or nothing.`,
 					return true, nil
 				}
 				answer, err := a.Ask(c.Context(), "Restore this?")
-				return answer == host.Given, err
+				return answer == host.InformedConsent, err
 			}
 			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {

@@ -58,7 +58,7 @@ nothing.`,
 				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
 					showUpgrade(a, a.Stderr, p)
-					return host.No, nil
+					return host.NoConsent, nil
 				}
 			}
 			o.Show = func(out *facets.Installation) error {
