@@ -162,7 +162,7 @@ func TestSurfaceFlips(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write(project.LockFile, string(data))
-	file, good := project.SurfacesDir+"/notes.json", shown.Indented()
+	file, good := project.SurfacesDir+"/notes.json", shown.FormatIndented()
 	surfaces := func() evidence.Report {
 		v, err := check.Check(t.Context(), p.host, p.dir, check.Options{Offline: true})
 		if err != nil {

@@ -187,7 +187,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 		w.t.Fatal(err)
 	}
 	w.facetProject.write(project.LockFile, string(lock))
-	w.facetProject.write(project.SurfaceFile(name), string(shown.Indented()))
+	w.facetProject.write(project.SurfaceFile(name), string(shown.FormatIndented()))
 	if err := os.WriteFile(ws.ApprovalsPath(), approvals, 0o600); err != nil {
 		w.t.Fatal(err)
 	}

@@ -337,7 +337,7 @@ func (m *machine) locked(n, heads int) error {
 			Record: &project.RecordLock{Registry: "registry.example.com", Name: record, Version: "1.0.0", Document: document},
 		})
 		shown, proofs = append(shown, s), append(proofs, ledger.Proof{Leaf: leaf, Index: i})
-		if err := os.WriteFile(filepath.Join(m.project, project.SurfacesDir, name+".json"), s.Indented(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(m.project, project.SurfacesDir, name+".json"), s.FormatIndented(), 0o644); err != nil {
 			return err
 		}
 		if int(i+1)%heads != 0 && i+1 != int64(n) {

@@ -260,8 +260,8 @@ func ParseClaim(c Claim, text string) (_ Claim, bad Evidence, ok bool) {
 	return c, Evidence{}, true
 }
 
-// Expected prints what was claimed.
-func (c Claim) Expected() string {
+// FormatExpected prints what was claimed.
+func (c Claim) FormatExpected() string {
 	if len(c.Want) == 0 {
 		return c.Text
 	}

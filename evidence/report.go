@@ -110,7 +110,7 @@ func (e Evidence) Title() string {
 // actual and from what it was computed, and why. Each ends with a newline.
 func (e Evidence) Detail() string {
 	var b strings.Builder
-	if want := e.Expected(); want != "" {
+	if want := e.FormatExpected(); want != "" {
 		fmt.Fprintf(&b, "  expected %s  (claimed by %s)\n", surface.Escape(want), e.claimant())
 	}
 	if got := e.Actual(); got != "" {
@@ -213,7 +213,7 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(evidenceJSON{
 		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
 		Authority: e.Authority, Where: e.Where,
-		Expected: e.Expected(), Actual: e.Actual(),
+		Expected: e.FormatExpected(), Actual: e.Actual(),
 		Size: e.Observed.Size, From: e.Observed.From,
 		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason, Rule: e.Rule, Fix: e.Fix, Owed: e.Owed,
 		File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column,

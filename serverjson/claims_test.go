@@ -62,7 +62,7 @@ func TestClaims(t *testing.T) {
 	claims, cannot := d.Claims("server.json")
 	var got []string
 	for _, c := range claims {
-		got = append(got, fmt.Sprintln(c.Subject, c.Scheme, c.Authority, c.Where, c.Expected()))
+		got = append(got, fmt.Sprintln(c.Subject, c.Scheme, c.Authority, c.Where, c.FormatExpected()))
 	}
 	want := []string{
 		"npm:@acme/notes@1.4.0 file publisher server.json, file_hashes sha256:" + hexA + "\n",

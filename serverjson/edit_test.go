@@ -72,7 +72,7 @@ func TestMoveFileHashes(t *testing.T) {
 	}
 	a, _ := before.Claims("x")
 	b, _ := after.Claims("x")
-	if len(a) != 1 || len(b) != 1 || a[0].Expected() != b[0].Expected() || b[0].Where != "x, _meta file_hashes" {
+	if len(a) != 1 || len(b) != 1 || a[0].FormatExpected() != b[0].FormatExpected() || b[0].Where != "x, _meta file_hashes" {
 		t.Errorf("claims %v became %v", a, b)
 	}
 	if same, err := MoveFileHashes([]byte(doc())); err != nil || string(same) != doc() {

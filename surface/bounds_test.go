@@ -35,7 +35,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if long := kinds[WarnLong]; !strings.Contains(long.Summary, fmt.Sprint(3*n+7)) || !strings.Contains(long.Summary, "1048576") || len(long.Text) > 8*400 {
 		t.Errorf("%q", long.Summary)
 	}
-	if got := Hidden(strings.Repeat("\u200b", 1<<16)); len(got) != MaxHidden || got[MaxHidden-1].Offset != MaxHidden-1 {
+	if got := FindHidden(strings.Repeat("\u200b", 1<<16)); len(got) != MaxHidden || got[MaxHidden-1].Offset != MaxHidden-1 {
 		t.Errorf("Hidden lists %d", len(got))
 	}
 	if got := tallyHidden(strings.Repeat("\U000e0041", 1<<12)).spelt; len(got) != maxSpelt+1 {

@@ -20,7 +20,7 @@ const (
 )
 
 // listed are the kinds that servers list, in the order of Surface.Items.
-var listed = [...]Kind{KindTool, KindPrompt, KindResource, KindTemplate}
+var listedKinds = [...]Kind{KindTool, KindPrompt, KindResource, KindTemplate}
 
 // member is the member of the canonical object that holds the items of a kind.
 func (k Kind) member() string {

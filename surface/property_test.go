@@ -237,7 +237,7 @@ func TestSpellingDoesNotMatter(t *testing.T) {
 		if d := Diff(a, b); len(d) != 0 {
 			t.Fatalf("changes %v", d)
 		}
-		for _, form := range [][]byte{a.Canonical(), a.Indented()} {
+		for _, form := range [][]byte{a.Canonical(), a.FormatIndented()} {
 			again, err := Read(form)
 			if err != nil {
 				t.Fatal(err)
@@ -345,11 +345,11 @@ func TestDiffOfAnyTwo(t *testing.T) {
 			t.Fatalf("%d changes between\n%s\n%s", len(changes), a.Canonical(), b.Canonical())
 		}
 		text := FormatChanges(changes)
-		if h := Hidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
+		if h := FindHidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
 			t.Fatalf("text %q has %v", text, h)
 		}
 		for _, w := range Warnings(b) {
-			if Escape(w.Text) != w.Text && len(Hidden(w.Text)) > 0 {
+			if Escape(w.Text) != w.Text && len(FindHidden(w.Text)) > 0 {
 				t.Fatalf("warning %q", w.Text)
 			}
 		}
@@ -365,7 +365,7 @@ func TestEscapeIsUnambiguous(t *testing.T) {
 		if got := unescape(e); got != s {
 			t.Fatalf("%q is escaped %q, which means %q", s, e, got)
 		}
-		if len(Hidden(e)) > 0 || strings.ContainsAny(e, "\n\r\t") {
+		if len(FindHidden(e)) > 0 || strings.ContainsAny(e, "\n\r\t") {
 			t.Fatalf("%q is escaped %q", s, e)
 		}
 	})

@@ -61,7 +61,7 @@ func TestWordDiff(t *testing.T) {
 }
 
 func TestHidden(t *testing.T) {
-	got := Hidden("é\n\u200bb\xff\u202e\U000e0041\u00a0\u00ad")
+	got := FindHidden("é\n\u200bb\xff\u202e\U000e0041\u00a0\u00ad")
 	want := []HiddenRune{{2, 0x200b, ClassZeroWidth}, {4, 0xfffd, ClassInvalid}, {5, 0x202e, ClassBidi}, {6, 0xe0041, ClassTag}, {8, 0xad, ClassSoft}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("hidden %v, want %v", got, want)
@@ -69,11 +69,11 @@ func TestHidden(t *testing.T) {
 	for class, s := range map[string]string{
 		ClassControl: "\x1b", ClassBidi: "\u202a", ClassVariation: "\ufe0f", ClassSeparator: "\u2028", ClassFormat: "\ufff9", ClassPrivate: "\ue000",
 	} {
-		if got := Hidden(s); len(got) != 1 || got[0].Class != class {
+		if got := FindHidden(s); len(got) != 1 || got[0].Class != class {
 			t.Errorf("%+q is %v, want %s", s, got, class)
 		}
 	}
-	if got := Hidden("Ελλάδα \t 日本語 \ufffd"); got != nil {
+	if got := FindHidden("Ελλάδα \t 日本語 \ufffd"); got != nil {
 		t.Errorf("plain text has %v", got)
 	}
 }

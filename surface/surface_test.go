@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfStoredForm(t *testing.T) {
 	deep := strings.Repeat("[", 120) + strings.Repeat("1,", 500_000) + "1" + strings.Repeat("]", 120)
 	s := mustNew(t, tools(`{"name":"t","x":`+deep+`}`, `{"name":"u","x":[`+strings.Repeat("9007199254740993,", 100_000)+`0]}`))
-	b := s.Indented()
+	b := s.FormatIndented()
 	if len(b) > MaxSize {
 		t.Fatalf("%d bytes indented", len(b))
 	}
@@ -202,7 +202,7 @@ func TestIndented(t *testing.T) {
   ]
 }
 `
-	if got := string(s.Indented()); got != want {
+	if got := string(s.FormatIndented()); got != want {
 		t.Errorf("indented\n%s\nwant\n%s", got, want)
 	}
 }

@@ -92,7 +92,7 @@ func TestDistProperties(t *testing.T) {
 			}
 		}
 		p := rapid.SampledFrom(Profiles()).Draw(t, "profile")
-		hashed := p.Hashed(m.files())
+		hashed := p.SelectFiles(m.files())
 		got, err := Dist(t.Context(), p, m.files(), m.open, 1)
 		if len(hashed) == 0 {
 			if !errors.Is(err, ErrEmpty) {

@@ -179,7 +179,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return out, err
 	}
 	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
-	approval.AcceptedLog = logs.Accepted(entry.Record)
+	approval.AcceptedLog = logs.FindAccepted(entry.Record)
 	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
 		approval.Extra = nil // which were approved with another entry
 	}
@@ -364,7 +364,7 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 			return err
 		}
 		files = append(files,
-			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.Indented(), Perm: 0o644},
+			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.FormatIndented(), Perm: 0o644},
 			durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
 	}
 	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.Host.Now().UTC(), &entry.Launch

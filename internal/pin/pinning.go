@@ -162,7 +162,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)

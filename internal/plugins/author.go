@@ -74,7 +74,7 @@ func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin
 	if !p.Known() {
 		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
 	}
-	files := p.Hashed(s.Bundle.Files)
+	files := p.SelectFiles(s.Bundle.Files)
 	r.Files, r.Bytes = len(files), sumSizes(files)
 	var err error
 	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {

@@ -84,7 +84,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 			return nil, err
 		}
 	}
-	hashed := r.Profile.Hashed(s.Bundle.Files)
+	hashed := r.Profile.SelectFiles(s.Bundle.Files)
 	files, err := s.filesHash(ctx, nil, nil)
 	if err != nil {
 		return nil, NameSubject(from, err)

@@ -146,7 +146,7 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
-	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.Hashed(p.Bundle.Files)}
+	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
 		zip, err := p.packZip()
 		if err != nil {

@@ -202,7 +202,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
-	hashed := r.Profile.Hashed(p.Bundle.Files)
+	hashed := r.Profile.SelectFiles(p.Bundle.Files)
 	lock := project.InstallLock{
 		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
 		Policy: target.Flags, Strict: target.Strict,

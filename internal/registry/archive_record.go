@@ -80,8 +80,8 @@ func (r ArchiveRecord) PageSize() int {
 	return n
 }
 
-// Versioned is what decides which version of a name is the latest.
-func (r ArchiveRecord) Versioned() Record {
+// AsRecord returns what decides which version of a name is the latest.
+func (r ArchiveRecord) AsRecord() Record {
 	return Record{Name: r.Name, Version: r.Version, PublishedAt: r.PublishedAt, Status: r.Status, StatusMessage: r.StatusMessage, IsLatest: r.IsLatest}
 }
 

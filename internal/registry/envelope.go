@@ -150,9 +150,9 @@ func NewPage(records []Record, next string) Page {
 // SortedKeys are the keys of m in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Named are the name and the version that a document of a record has, as it spells its members:
+// ReadName returns the name and the version that a document of a record has, as it spells its members:
 // encoding/json would take "Name" for the one, and whoever publishes the record would not.
-func Named(document json.RawMessage) (name, version string, err error) {
+func ReadName(document json.RawMessage) (name, version string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
 		return "", "", err

@@ -24,7 +24,7 @@ func (r ArchiveRecord) Leaf() (ledger.Leaf, error) {
 
 // StatusLeaf is the entry that says which status r has from now on.
 func (r ArchiveRecord) StatusLeaf(by string, at time.Time) (ledger.Leaf, error) {
-	leaf, err := r.Versioned().statusLeaf(by, at)
+	leaf, err := r.AsRecord().statusLeaf(by, at)
 	leaf.Of = ledger.Kind(r.Kind)
 	return leaf, err
 }

@@ -80,7 +80,7 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, errors.New("does not end with its own digest")
 	}
 	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, string(self))
-	if !ok || claim.Expected() != string(self) { // one spelling only
+	if !ok || claim.FormatExpected() != string(self) { // one spelling only
 		return nil, errors.New("does not end with its own digest")
 	}
 	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(body)}})

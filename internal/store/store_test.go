@@ -482,7 +482,7 @@ func TestSidecarRewritten(t *testing.T) {
 	if got != nil || err != nil || len(report) != 2 || report[0].Outcome != evidence.Mismatch || report[1].Outcome != evidence.Match {
 		t.Fatalf("%v %+v %v", got, report, err)
 	}
-	if report[0].Actual() != evil.Digest.String() || report[0].Expected() != slot.Digest.String() {
+	if report[0].Actual() != evil.Digest.String() || report[0].FormatExpected() != slot.Digest.String() {
 		t.Errorf("%+v", report[0])
 	}
 	checked, err := s.Verify(t.Context())

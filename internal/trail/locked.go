@@ -109,7 +109,7 @@ type lockedHead struct {
 
 // openLocked takes the key of the log of a registry, and what this machine saw of that log.
 func (s *Logs) openLocked(name string) (*lockedLog, error) {
-	known, err := s.Known()
+	known, err := s.ReadKnown()
 	if err != nil {
 		return nil, err
 	}

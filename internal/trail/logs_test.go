@@ -61,10 +61,10 @@ func TestLogsKnown(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := logs.Known(); err == nil {
+	if _, err := logs.ReadKnown(); err == nil {
 		t.Error("it was read again")
 	}
-	if _, err := trail.NewLogs(h, nil, project.Registry{}, trail.Options{}).Known(); err != nil {
+	if _, err := trail.NewLogs(h, nil, project.Registry{}, trail.Options{}).ReadKnown(); err != nil {
 		t.Error(err)
 	}
 }

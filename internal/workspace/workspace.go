@@ -77,7 +77,7 @@ func (w *Workspace) Logs(o trail.Options) *trail.Logs {
 // Books are what says what is owed in this project: its files, and what this machine
 // remembers, of logs too.
 func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
-	known, err := logs.Known()
+	known, err := logs.ReadKnown()
 	books := owed.Open(w.Config, w.Lock, w.Approvals, known)
 	books.LogKey = logs.GivenKey()
 	return books, err

@@ -55,7 +55,7 @@ func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writ
 		show(a.Stderr, p)
 		switch {
 		case !f.approved.IsZero():
-			return bound(f.approved, p.Consent()), nil
+			return consentTo(f.approved, p.Consent()), nil
 		case f.yes:
 			return host.StandingConsent, nil
 		}
@@ -105,8 +105,8 @@ func showPreview(w io.Writer, p pin.Preview) {
 	line("sent", p.Sends)
 }
 
-// bound is consent to what has the digest that was approved, and to nothing else.
-func bound(approved, shown digest.Digest) host.Consent {
+// consentTo returns the consent to what has the digest that was approved, and to nothing else.
+func consentTo(approved, shown digest.Digest) host.Consent {
 	if evidence.Same(approved, shown) {
 		return host.InformedConsent
 	}

@@ -174,7 +174,7 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	if len(p.Scripts) > 0 {
 		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
-	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
+	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
 	}
 	if p.Same {

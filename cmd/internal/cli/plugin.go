@@ -122,8 +122,8 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	return p
 }
 
-// checked prints a checked plugin and returns what ends the program.
-func checked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSON bool, err error) error {
+// reportChecked prints a checked plugin and returns what ends the program.
+func reportChecked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSON bool, err error) error {
 	if err == nil {
 		err = r.Verdict.Err()
 	}
@@ -137,20 +137,20 @@ func checked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSO
 		}
 	}
 	if err != nil {
-		return &typed{err}
+		return &typedError{err}
 	}
 	_, err = fmt.Fprintf(a.Stderr, "%s: %s: ok\n", a.Name, surface.Escape(r.Manifest.Subject()))
 	return err
 }
 
 // typed prints an error with the name that hosts know its class by.
-type typed struct{ error }
+type typedError struct{ error }
 
-func (e *typed) Error() string {
+func (e *typedError) Error() string {
 	return errorTypes[evidence.ClassOf(e.error)] + ": " + e.error.Error()
 }
 
-func (e *typed) Unwrap() error { return e.error }
+func (e *typedError) Unwrap() error { return e.error }
 
 // pluginReport prints what was allowed: warnings in full, checksums as a number.
 func pluginReport(w io.Writer, r *plugin.Result) error {

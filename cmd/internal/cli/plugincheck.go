@@ -39,7 +39,7 @@ from there, and no change of the original matters.`,
 				return err
 			}
 			r, err := plugins.Verify(c.Context(), h, names[0], o)
-			return checked(a, names[0], r, o, asJSON, err)
+			return reportChecked(a, names[0], r, o, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -56,7 +56,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
 		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			demands, err := unvalidated(os.Getenv)
+			demands, err := listUnvalidated(os.Getenv)
 			if err != nil {
 				return app.Usage(c, err)
 			}
@@ -76,7 +76,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 				fmt.Fprintln(a.Stdout, computed)
 			}
 			if err != nil {
-				return &typed{err}
+				return &typedError{err}
 			}
 			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()), r.Profile)
 			if len(demands) > 0 {
@@ -89,8 +89,8 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// unvalidated lists what the environment demands of plugins, none of which validate checks.
-func unvalidated(getenv func(string) string) (demands []string, err error) {
+// listUnvalidated lists what the environment demands of plugins, none of which validate checks.
+func listUnvalidated(getenv func(string) string) (demands []string, err error) {
 	flags, err := plugin.ReadFlags(getenv)
 	for _, d := range []struct {
 		on   bool
@@ -182,7 +182,7 @@ func outcomesOfPlugins(all []plugins.CheckResult, o plugins.Options) ([]pluginOu
 			err = c.Result.Verdict.Err()
 		}
 		if err != nil {
-			failed = append(failed, &typed{err})
+			failed = append(failed, &typedError{err})
 		}
 		outcomes = append(outcomes, outcomeOfPlugin(c.Path, c.Result, o, err))
 	}

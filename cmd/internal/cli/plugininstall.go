@@ -53,7 +53,7 @@ the registry, of which the record and its proof in the registry's log are checke
 			}
 			o.Progress = a.Bars.Fetching
 			in, err := plugins.Install(c.Context(), h, names[0], o)
-			return installed(a, names[0], in, o.Options, asJSON, err)
+			return reportInstalled(a, names[0], in, o.Options, asJSON, err)
 		}),
 	}
 	a.AllowFlags(c)
@@ -103,7 +103,7 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			in, err := plugins.Lock(c.Context(), h, names[0], o)
-			return installed(a, names[0], in, o, asJSON, err)
+			return reportInstalled(a, names[0], in, o, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -111,13 +111,13 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// installed prints an installed or refused plugin.
-func installed(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool, err error) error {
+// reportInstalled prints an installed or refused plugin.
+func reportInstalled(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool, err error) error {
 	if in == nil {
 		in = &plugins.Installation{}
 	}
 	if err != nil || in.Path == "" || !asJSON {
-		if failed := checked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
+		if failed := reportChecked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
 			return failed
 		}
 	}

@@ -48,7 +48,7 @@ project below this one too.`,
 			if asJSON && asSARIF {
 				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
 			}
-			if err := scanned(c, &o, paths); err != nil {
+			if err := setScanned(c, &o, paths); err != nil {
 				return err
 			}
 			h, err := a.Host(o.Dir)
@@ -89,9 +89,9 @@ project below this one too.`,
 	return c
 }
 
-// scanned says what is scanned: paths, or with --project the directory that is its value or
+// setScanned sets what is scanned: paths, or with --project the directory that is its value or
 // follows it.
-func scanned(c *cobra.Command, o *scan.Options, paths []string) error {
+func setScanned(c *cobra.Command, o *scan.Options, paths []string) error {
 	if o.Project = c.Flags().Changed("project"); !o.Project {
 		o.Paths = paths
 		return nil

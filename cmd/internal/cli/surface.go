@@ -71,8 +71,8 @@ func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Su
 	return seen, err
 }
 
-// stored is the surface in a file, or of a locked server if there is no such file.
-func (s *seeing) stored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+// readStored returns the surface in a file, or of a locked server if there is no such file.
+func (s *seeing) readStored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	if isFile(name) {
 		return launch.ReadSurface(name)
 	}
@@ -144,7 +144,7 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 			if s.asJSON {
 				return a.WriteJSON(shownResult(seen), nil)
 			}
-			_, err = a.Stdout.Write(seen.Indented())
+			_, err = a.Stdout.Write(seen.FormatIndented())
 			return err
 		}),
 	}
@@ -202,13 +202,13 @@ server. Changes are classified, the words that changed are marked, and what a te
 would obey or hide is escaped. Exit code 6 if anything differs.`,
 		Args: app.Args(cobra.RangeArgs(1, 2)),
 		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
-			before, err := s.stored(a, c, names[0])
+			before, err := s.readStored(a, c, names[0])
 			if err != nil {
 				return err
 			}
 			var after *surface.Surface
 			if len(names) == 2 {
-				after, err = s.stored(a, c, names[1])
+				after, err = s.readStored(a, c, names[1])
 			} else if isFile(names[0]) {
 				return app.Usage(c, errors.New("name a server, or two files"))
 			} else {
@@ -248,7 +248,7 @@ func surfaceShowCommand(a *app.App) *cobra.Command {
 escaped, and what looks like an instruction to the model is named.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
-			seen, err := s.stored(a, c, names[0])
+			seen, err := s.readStored(a, c, names[0])
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ var exitCodes = map[evidence.Class]int{
 }
 
 // interrupted is the exit code after Ctrl-C, as shells know it.
-const interrupted = 130
+const exitInterrupted = 130
 
 // ExitCode maps an error to the code of its class.
 func ExitCode(err error) int {
@@ -29,7 +29,7 @@ func ExitCode(err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.Is(err, context.Canceled):
-		return interrupted
+		return exitInterrupted
 	}
 	return exitCodes[evidence.ClassOf(err)]
 }

@@ -47,7 +47,7 @@ func TestFacetsPublish(t *testing.T) {
 		}
 		if rec.ContentIntegrity.String() != p.Integrity.String() || rec.ContentHash.String() != digest.FromBytes(data).String() || rec.Size != int64(len(data)) ||
 			rec.Version != "1.0.0" || len(rec.Assets) != 2 || rec.Publisher != "anonymous" || !rec.IsLatest || rec.Status != registry.Active || rec.Build != "1.2.3" {
-			t.Errorf("got %s", registrytest.Said(t, rec))
+			t.Errorf("got %s", registrytest.FormatArchive(t, rec))
 		}
 		for path, want := range p.Digests {
 			if rec.Assets[path].String() != want.String() {
@@ -75,11 +75,11 @@ func TestFacetsPublish(t *testing.T) {
 			t.Errorf("again: %d %s", answer.StatusCode, text)
 		}
 		got, err := f.ArchiveRecord(ctx, string(c.kind), c.name, registry.Latest)
-		if err != nil || registrytest.Said(t, got) != registrytest.Said(t, rec) || !bytes.Equal(got.Proof, rec.Proof) && len(got.Proof) == 0 {
-			t.Errorf("got %s, %v", registrytest.Said(t, got), err)
+		if err != nil || registrytest.FormatArchive(t, got) != registrytest.FormatArchive(t, rec) || !bytes.Equal(got.Proof, rec.Proof) && len(got.Proof) == 0 {
+			t.Errorf("got %s, %v", registrytest.FormatArchive(t, got), err)
 		}
 		all, err := f.ArchiveVersions(ctx, string(c.kind), c.name)
-		if err != nil || len(all) != 1 || registrytest.Said(t, all[0]) != registrytest.Said(t, rec) {
+		if err != nil || len(all) != 1 || registrytest.FormatArchive(t, all[0]) != registrytest.FormatArchive(t, rec) {
 			t.Errorf("versions %v, %v", registrytest.ArchiveSubjects(all), err)
 		}
 		body, size, err := f.OpenArchive(ctx, string(c.kind), c.name, "1.0.0")
@@ -94,7 +94,7 @@ func TestFacetsPublish(t *testing.T) {
 	}
 	other, _ := servertest.NewFacet(t, "@acme/review", "1.0.0", "# Another critic")
 	_, err := servertest.Put(f, ledger.Facet, "@acme/review", other, "")
-	servertest.Refused(t, err, http.StatusConflict, "a version cannot be published twice")
+	servertest.RequireRefused(t, err, http.StatusConflict, "a version cannot be published twice")
 	if n := f.Counters.Published.Load(); n != 2 {
 		t.Errorf("%d were published", n)
 	}
@@ -126,7 +126,7 @@ func TestFacetsLostBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
-	servertest.Refused(t, err, http.StatusInternalServerError)
+	servertest.RequireRefused(t, err, http.StatusInternalServerError)
 	if _, err := servertest.Put(f, ledger.Facet, "notes", data, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestFacetsForged(t *testing.T) {
 			}
 			for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact} {
 				_, err = servertest.Put(f, kind, "acme-review", data, "")
-				p := servertest.Refused(t, err, http.StatusUnprocessableEntity)
+				p := servertest.RequireRefused(t, err, http.StatusUnprocessableEntity)
 				if v.Error != "" && len(p.Errors) == 0 || kind == ledger.Artifact && v.Mismatch != nil {
 					continue
 				}
@@ -209,8 +209,8 @@ func TestFacetsRefused(t *testing.T) {
 	f, _ := servertest.FacetServer(t, nil)
 	good, _ := servertest.NewFacet(t, "notes", "1.0.0", "x")
 	server, _ := servertest.NewServerArchive(t, "notes", "1.0.0")
-	private, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "private": true, "agents": {"a": {"description": "x"}}}`, "agents/a.md": "x"})
-	number, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "agents": {"a": {"description": "x", "adapters": {"n": {"x": 9007199254740993}}}}}`, "agents/a.md": "x"})
+	private, _ := servertest.PackFacet(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "private": true, "agents": {"a": {"description": "x"}}}`, "agents/a.md": "x"})
+	number, _ := servertest.PackFacet(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "agents": {"a": {"description": "x", "adapters": {"n": {"x": 9007199254740993}}}}}`, "agents/a.md": "x"})
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/2] ^= 1
 	for _, c := range []struct {
@@ -234,7 +234,7 @@ func TestFacetsRefused(t *testing.T) {
 	} {
 		_, err := servertest.Put(f, c.kind, c.name, c.data, "")
 		t.Log(c.what, err)
-		servertest.Refused(t, err, c.status, c.want)
+		servertest.RequireRefused(t, err, c.status, c.want)
 	}
 	if n := f.Counters.Published.Load(); n != 0 {
 		t.Errorf("%d were published", n)
@@ -244,7 +244,7 @@ func TestFacetsRefused(t *testing.T) {
 	i := bytes.Index(both, []byte("sha256:")) + len("sha256:") // of build-manifest.json, contents that no header has a checksum of
 	copy(both[i:], strings.Repeat("0", 64))
 	_, err := servertest.Put(f, ledger.Facet, "other", both, "")
-	p := servertest.Refused(t, err, http.StatusUnprocessableEntity, "path.name", "did not match")
+	p := servertest.RequireRefused(t, err, http.StatusUnprocessableEntity, "path.name", "did not match")
 	if len(p.Details) != 1 || p.Failure != registry.HashFailed {
 		t.Errorf("%+v", p)
 	}
@@ -280,8 +280,8 @@ func TestFacetsConcurrently(t *testing.T) {
 		t.Fatalf("%v", statuses)
 	}
 	got, err := f.ArchiveRecord(context.Background(), "facet", "notes", "1.0.0")
-	if err != nil || registrytest.Said(t, got) != registrytest.Said(t, won) {
-		t.Errorf("%s, %v; won %s", registrytest.Said(t, got), err, registrytest.Said(t, won))
+	if err != nil || registrytest.FormatArchive(t, got) != registrytest.FormatArchive(t, won) {
+		t.Errorf("%s, %v; won %s", registrytest.FormatArchive(t, got), err, registrytest.FormatArchive(t, won))
 	}
 	if state, err := f.Config.Records.(*sqlite.DB).LogState(context.Background()); err != nil || state.Size != 1 {
 		t.Errorf("%d entries, %v", state.Size, err)
@@ -294,11 +294,11 @@ func TestFacetsAuthorized(t *testing.T) {
 	token := func(resource string) string { return servertest.NewToken(t, f, resource) }
 	data, _ := servertest.NewFacet(t, "@acme/notes", "1.0.0", "x")
 	_, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, "")
-	servertest.Refused(t, err, http.StatusUnauthorized, "needs a token")
+	servertest.RequireRefused(t, err, http.StatusUnauthorized, "needs a token")
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("@other/*"))
-	servertest.Refused(t, err, http.StatusForbidden, "io.github.acme/*")
+	servertest.RequireRefused(t, err, http.StatusForbidden, "io.github.acme/*")
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("com.acme/*"))
-	servertest.Refused(t, err, http.StatusForbidden)
+	servertest.RequireRefused(t, err, http.StatusForbidden)
 	mine := token("io.github.acme/*")
 	if rec, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, mine); err != nil || !strings.HasPrefix(rec.Publisher, "token:") {
 		t.Errorf("%+v, %v", rec, err)
@@ -309,7 +309,7 @@ func TestFacetsAuthorized(t *testing.T) {
 		}
 	}
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, mine)
-	if p := servertest.Refused(t, err, http.StatusTooManyRequests); p.RetryAfter == 0 {
+	if p := servertest.RequireRefused(t, err, http.StatusTooManyRequests); p.RetryAfter == 0 {
 		t.Error("no Retry-After")
 	}
 	// A page in a browser cannot publish without a token.

@@ -30,14 +30,14 @@ func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 		return Archive{}, err
 	}
 	if rec.Status == registry.Deleted {
-		return Archive{}, s.gone(ctx, rec)
+		return Archive{}, s.goneProblem(ctx, rec)
 	}
 	return Archive{Digest: rec.ContentHash, Name: kinds.Of(kind).FileName(rec.Name, rec.Version)}, nil
 }
 
-// gone is the answer for a version that is deleted, with the proof of the entry that says
+// goneProblem returns the answer for a version that is deleted, with the proof of the entry that says
 // so.
-func (s *Server) gone(ctx context.Context, rec registry.ArchiveRecord) error {
+func (s *Server) goneProblem(ctx context.Context, rec registry.ArchiveRecord) error {
 	p := registry.NewProblem(http.StatusGone, "version %s of %s %s was deleted", rec.Version, rec.Kind, rec.Name)
 	if rec.StatusMessage != "" {
 		p.Detail += ": " + rec.StatusMessage
@@ -144,7 +144,7 @@ func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version str
 		return nil, err
 	}
 	if rec.Status == registry.Deleted && !deleted {
-		return nil, s.gone(r.Context(), rec)
+		return nil, s.goneProblem(r.Context(), rec)
 	}
 	return s.archiveProven(r.Context(), rec, -1)
 }
@@ -175,7 +175,7 @@ func (s *Server) archiveStatus(
 		return nil, err
 	}
 	n, records, err := s.ArchiveRecords.SetArchiveStatus(r.Context(), kind, name, version, c)
-	if err := s.changed(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
+	if err := s.reportChange(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
 		return nil, err
 	}
 	if version != "" {

@@ -57,7 +57,7 @@ func TestFacetsDeleted(t *testing.T) {
 		t.Errorf("%d %s", got, answer)
 	}
 	_, _, err := f.OpenArchive(ctx, "facet", "notes", "1.1.0")
-	p := servertest.Refused(t, err, http.StatusGone, "leaked a key")
+	p := servertest.RequireRefused(t, err, http.StatusGone, "leaked a key")
 	proof, err := ledger.ParseProof([]byte(p.Proof))
 	if err != nil {
 		t.Fatal(err)

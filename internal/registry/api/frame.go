@@ -37,7 +37,7 @@ func (s *Server) frame(next http.Handler) http.Handler {
 					WriteProblem(out, registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
-			s.metrics.answered(routed, out.status, time.Since(began))
+			s.metrics.countAnswer(routed, out.status, time.Since(began))
 			level := slog.LevelInfo
 			if out.status < 400 {
 				level = slog.LevelDebug // thousands a second; a publish has a line of its own
@@ -91,8 +91,8 @@ func hasNUL(u *url.URL) bool {
 	return strings.Contains(u.Path, "\x00") || err == nil && strings.Contains(query, "\x00")
 }
 
-// unrouted answers what no route matches, by trying the other methods on the path.
-func unrouted(mux *http.ServeMux) http.HandlerFunc {
+// answerUnrouted answers what no route matches, by trying the other methods on the path.
+func answerUnrouted(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {

@@ -39,13 +39,13 @@ func (s *Server) proven(
 	ctx context.Context, rec registry.Record, index int64, leaf []byte,
 ) (*huma.StreamResponse, error) {
 	if s.Log == nil {
-		return answered(rec, nil)
+		return answerRecord(rec, nil)
 	}
 	proof, err := s.Log.Prove(ctx, index, leaf)
 	if err != nil {
 		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
 	}
-	return answered(rec, proof)
+	return answerRecord(rec, proof)
 }
 
 // unproven is the answer where the proof of an entry could not be had.

@@ -74,8 +74,8 @@ func newMetrics(config Config, turns *turns) *metrics {
 	return m
 }
 
-// answered counts one request. Its route is the pattern, not the path.
-func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
+// countAnswer counts one request. Its route is the pattern, not the path.
+func (m *metrics) countAnswer(r *http.Request, status int, took time.Duration) {
 	method, route := r.Method, r.Pattern
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -88,4 +88,4 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-func (m *metrics) checked(took time.Duration) { m.checks.Observe(took.Seconds()) }
+func (m *metrics) countCheck(took time.Duration) { m.checks.Observe(took.Seconds()) }

@@ -96,8 +96,8 @@ func describe(api *huma.OpenAPI) (*description, error) {
 	}
 	return &description{
 		api:  api,
-		yaml: fixed("application/yaml", text, ""),
-		page: fixed("text/html; charset=utf-8", page, style.Security),
+		yaml: serveFixed("application/yaml", text, ""),
+		page: serveFixed("text/html; charset=utf-8", page, style.Security),
 	}, nil
 }
 
@@ -115,8 +115,8 @@ func operations(api *huma.OpenAPI) []*huma.Operation {
 	return out
 }
 
-// fixed answers the same bytes always.
-func fixed(media string, text []byte, security string) http.Handler {
+// serveFixed answers the same bytes always.
+func serveFixed(media string, text []byte, security string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", media)

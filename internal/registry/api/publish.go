@@ -81,7 +81,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	rec.PublishedAt, rec.Publisher = s.Now(), actor(grant)
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
-	if verified(doc, report) {
+	if isVerified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
 	}
 	if rec.Evidence, err = json.Marshal(report); err != nil {
@@ -108,9 +108,9 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	return s.proven(ctx, inserted, inserted.Entry, inserted.EntryText)
 }
 
-// answered answers a record that was inserted or found, with a proof if there is one.
-func answered(rec registry.Record, proof []byte) (*huma.StreamResponse, error) {
-	return rendered(func(b []byte) ([]byte, error) {
+// answerRecord answers a record that was inserted or found, with a proof if there is one.
+func answerRecord(rec registry.Record, proof []byte) (*huma.StreamResponse, error) {
+	return answerRendered(func(b []byte) ([]byte, error) {
 		if rec.Answer != nil {
 			b = append(b, rec.Answer...)
 		} else {
@@ -128,7 +128,7 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 	if evidence.Same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
 		if s.Log == nil {
-			return answered(first, nil)
+			return answerRecord(first, nil)
 		}
 		index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, first.Name, first.Version)
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *Server) judge(
 	checking, cancel := context.WithTimeout(ctx, s.Timeout)
 	began := time.Now()
 	report, err := s.Check(checking, doc)
-	s.metrics.checked(time.Since(began))
+	s.metrics.countCheck(time.Since(began))
 	expired := checking.Err() != nil
 	cancel()
 	done()
@@ -208,10 +208,10 @@ func (s *Server) judge(
 	return verdict, report, nil
 }
 
-// verified reports whether for each package of doc a claim of its publisher was
+// isVerified reports whether for each package of doc a claim of its publisher was
 // recomputed and matched, and nothing failed. What the package's own registry says of it
 // makes nothing verified.
-func verified(doc *serverjson.Document, report evidence.Report) bool {
+func isVerified(doc *serverjson.Document, report evidence.Report) bool {
 	var matched []artifact.Ref
 	for _, e := range report {
 		if e.Scheme == evidence.Ownership {

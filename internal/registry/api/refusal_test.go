@@ -18,7 +18,7 @@ func TestRefusals(t *testing.T) {
 	registryClaim := registrytest.Mismatching(registrytest.NpmID)
 	registryClaim.Authority, registryClaim.Where = evidence.Registry, "dist.integrity"
 	registryClaim.Want = []digest.Digest{registrytest.Sum("the registry's")}
-	absent := evidence.Compare(evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher}, registrytest.Observed("bytes"))
+	absent := evidence.Compare(evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher}, registrytest.Observe("bytes"))
 	unclaimed := absent
 	unclaimed.Subject = "pypi:other==1.0.0"
 	stranger := registrytest.Matching(registrytest.NpmID)
@@ -126,7 +126,7 @@ func TestVerified(t *testing.T) {
 	const wheel = "pypi:other-notes==1.0.0/other_notes-1.0-py3-none-any.whl"
 	weak := registrytest.Matching(registrytest.NpmID)
 	weak.Weak = true
-	absent := evidence.Compare(evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher}, registrytest.Observed("x"))
+	absent := evidence.Compare(evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher}, registrytest.Observe("x"))
 	dist := registrytest.Matching(registrytest.NpmID)
 	dist.Authority = evidence.Registry
 	tree := registrytest.Matching(registrytest.NpmID)

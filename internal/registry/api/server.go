@@ -84,7 +84,7 @@ func (s *Server) Failure(ctx context.Context, err error) error {
 
 // Handler is what every request passes before the routes of mux, and after them.
 func (s *Server) Handler(mux *http.ServeMux) http.Handler {
-	mux.HandleFunc("/", unrouted(mux))
+	mux.HandleFunc("/", answerUnrouted(mux))
 	return s.frame(mux)
 }
 

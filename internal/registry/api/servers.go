@@ -73,7 +73,7 @@ func (s *Server) list(ctx context.Context, in *listInput) (*huma.StreamResponse,
 	if err != nil {
 		return nil, err
 	}
-	return rendered(func(b []byte) ([]byte, error) {
+	return answerRendered(func(b []byte) ([]byte, error) {
 		b, count, next, err := s.Records.AppendPage(ctx, append(b, `{"servers":[`...), q)
 		if err != nil {
 			return b, err
@@ -133,7 +133,7 @@ type versionInput struct {
 }
 
 func (s *Server) get(ctx context.Context, in *versionInput) (*huma.StreamResponse, error) {
-	out, err := rendered(func(b []byte) ([]byte, error) {
+	out, err := answerRendered(func(b []byte) ([]byte, error) {
 		return s.Records.AppendRecord(ctx, b, in.Name, in.Version, in.Deleted)
 	})
 	if errors.Is(err, registry.ErrNotFound) {

@@ -53,7 +53,7 @@ func (s *Server) change(
 		return 0, nil, err
 	}
 	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
-	return n, records, s.changed(ctx, "server", name, version, c, grant, n, err)
+	return n, records, s.reportChange(ctx, "server", name, version, c, grant, n, err)
 }
 
 // judgeChange is the change that a request asks for, if its bearer is allowed to make it.
@@ -83,8 +83,8 @@ func (s *Server) judgeChange(
 	return c, grant, nil
 }
 
-// changed counts and logs n records that c changed, or says what the error was.
-func (s *Server) changed(
+// reportChange counts and logs n records that c changed, or says what the error was.
+func (s *Server) reportChange(
 	ctx context.Context, kind, name, version string, c registry.Change, grant auth.Grant, n int, err error,
 ) error {
 	switch {

@@ -116,7 +116,7 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		return registry.ArchiveRecord{}, registry.ErrTooMany
 	}
 	was, _ := registry.LatestOf(all)
-	rec.IsLatest = was < 0 || registry.Supersedes(rec.Versioned(), all[was])
+	rec.IsLatest = was < 0 || registry.Supersedes(rec.AsRecord(), all[was])
 	if len(all) == 0 {
 		if err := s.Noted(ctx, rec.Kind, rec.Name); err != nil {
 			return registry.ArchiveRecord{}, err

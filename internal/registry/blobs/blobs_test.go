@@ -220,7 +220,7 @@ func TestFileBlobsLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := time.Now().Add(-abandoned - time.Hour)
+	before := time.Now().Add(-abandonedAge - time.Hour)
 	if err := os.Chtimes(old, before, before); err != nil {
 		t.Fatal(err)
 	}

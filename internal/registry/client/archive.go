@@ -24,7 +24,7 @@ func archivePath(kind, name string, below ...string) (string, error) {
 	if !ledger.Kind(kind).Publishes() || ledger.Kind(kind) == ledger.Server {
 		return "", fmt.Errorf("%q is no kind of archive", kind)
 	}
-	return escaped(append([]string{registry.Plural(ledger.Kind(kind)), name}, below...)...)
+	return escapePath(append([]string{registry.Plural(ledger.Kind(kind)), name}, below...)...)
 }
 
 // ListArchives returns one page of the records of a kind, without proofs.

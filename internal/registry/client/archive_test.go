@@ -30,7 +30,7 @@ func TestClientArchivesHostile(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	c := &Client{Base: srv.URL}
-	good := registrytest.Archived(ledger.Facet, "notes", "1.0.0", 0)
+	good := registrytest.NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 	good.Status = registry.Active
 	for what, change := range map[string]func(*registry.ArchiveRecord){
 		"another kind":          func(r *registry.ArchiveRecord) { r.Kind = "artifact" },

@@ -63,14 +63,14 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 	if err := c.do(ctx, http.MethodPost, publishPath, nil, raw, token, &env); err != nil {
 		return nil, err
 	}
-	name, version, err := registry.Named(raw)
+	name, version, err := registry.ReadName(raw)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.expect(env, name, version); err != nil {
 		return nil, err
 	}
-	if err := c.stored(ctx, raw, want, env); err != nil {
+	if err := c.checkStored(ctx, raw, want, env); err != nil {
 		return nil, err
 	}
 	return &env, nil
@@ -99,7 +99,7 @@ func (c *Client) GetDeleted(ctx context.Context, name, version string) (*registr
 func withDeleted() url.Values { return url.Values{"include_deleted": {"true"}} }
 
 func (c *Client) get(ctx context.Context, name, version string, query url.Values) (*registry.Envelope, error) {
-	path, err := escaped("servers", name, "versions", version)
+	path, err := escapePath("servers", name, "versions", version)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (c *Client) EachVersion(
 func (c *Client) eachVersion(
 	ctx context.Context, name string, query url.Values, use func(registry.Envelope) (more bool, err error),
 ) error {
-	path, err := escaped("servers", name, "versions")
+	path, err := escapePath("servers", name, "versions")
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c *Client) About(ctx context.Context) (*registry.About, error) {
 
 // expect is an error unless env's document has name and, if that is not empty, version.
 func (c *Client) expect(env registry.Envelope, name, version string) error {
-	is, of, err := registry.Named(env.Server)
+	is, of, err := registry.ReadName(env.Server)
 	if err != nil {
 		return fmt.Errorf("registry %s: the record of %+q has no server", c.Base, name)
 	}
@@ -247,8 +247,8 @@ func (c *Client) expect(env registry.Envelope, name, version string) error {
 	return nil
 }
 
-// escaped joins segments to a path. A dot segment would name another path.
-func escaped(segments ...string) (string, error) {
+// escapePath joins segments to a path. A dot segment would name another path.
+func escapePath(segments ...string) (string, error) {
 	var b strings.Builder
 	for _, s := range segments {
 		if s == "" || s == "." || s == ".." {

@@ -48,7 +48,7 @@ func (c *Client) SetStatus(
 	if version == "" {
 		return nil, errors.New("no version")
 	}
-	path, err := escaped("servers", name, "versions", version, "status")
+	path, err := escapePath("servers", name, "versions", version, "status")
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *Client) SetStatus(
 func (c *Client) SetAllStatuses(
 	ctx context.Context, name string, status registry.Status, message, token string,
 ) (int, error) {
-	path, err := escaped("servers", name, "status")
+	path, err := escapePath("servers", name, "status")
 	if err != nil {
 		return 0, err
 	}

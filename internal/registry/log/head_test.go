@@ -69,7 +69,7 @@ func TestLogHeadFile(t *testing.T) {
 }
 
 // testReplicas lets two logs follow one database.
-func testReplicas(t *testing.T, db registrytest.Logged, heads registry.Heads) {
+func testReplicas(t *testing.T, db registrytest.LogStore, heads registry.Heads) {
 	ctx := context.Background()
 	key := logtest.NewKey(t)
 	var logs []*logtest.Log
@@ -143,7 +143,7 @@ func TestReplicasPostgresS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, err := postgres.Open(t.Context(), database)
-	db := registrytest.Opened(t, opened, err)
+	db := registrytest.RequireOpen(t, opened, err)
 	bucket := openS3Test(t)
 	testReplicas(t, db, bucket.Heads())
 }

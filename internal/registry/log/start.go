@@ -23,7 +23,7 @@ func (l *Log) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		kept, tag, decided, err := l.kept(ctx, state)
+		kept, tag, decided, err := l.readKept(ctx, state)
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ func (l *Log) begin(ctx context.Context) error {
 	}
 }
 
-// kept are the checkpoints that this key signed last, as its places have them, from the
+// readKept returns the checkpoints that this key signed last, as its places have them, from the
 // smallest to the largest: one at least. Tag and decided, its size, are of the one that
 // heads have; without one there decided is -1.
-func (l *Log) kept(
+func (l *Log) readKept(
 	ctx context.Context, state registry.LogState,
 ) (kept []ledger.Signed, tag string, decided int64, err error) {
 	note, tag, err := l.heads.Load(ctx)

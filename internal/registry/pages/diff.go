@@ -205,13 +205,13 @@ func (d *diffData) surfaces(old, new *surface.Surface) {
 		_, text, _ = strings.Cut(text, "\n")
 		text = clip(strings.TrimSpace(strings.ReplaceAll(text, "\n    ", "\n")), room)
 		room -= len(text)
-		d.Changes = append(d.Changes, changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, marked(text)})
+		d.Changes = append(d.Changes, changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, splitMarked(text)})
 	}
 }
 
-// marked splits a text of package surface at [-what went-] and {+what came+}. Marks that
+// splitMarked splits a text of package surface at [-what went-] and {+what came+}. Marks that
 // a server sent have a backslash before them there; one that is not closed is text.
-func marked(text string) (out []diffPiece) {
+func splitMarked(text string) (out []diffPiece) {
 	for text != "" {
 		at, end, sign := -1, "", ""
 		for i := 0; i+1 < len(text); i++ {

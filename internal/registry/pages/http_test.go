@@ -158,7 +158,7 @@ func TestPagesSurface(t *testing.T) {
 	}
 	publish := func(version, api, file string) registry.ArchiveRecord {
 		t.Helper()
-		data, _ := servertest.Packed(t, map[string]string{
+		data, _ := servertest.PackFacet(t, map[string]string{
 			"server.json": fmt.Sprintf(`{"name": "@acme/srv", "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, version, api),
 			"main.js":     "0", pages.SurfaceFile: file,
 		})
@@ -168,7 +168,7 @@ func TestPagesSurface(t *testing.T) {
 		}
 		return rec
 	}
-	publish("1.0.0", registrytest.Sum("other").String(), string(s.Indented()))
+	publish("1.0.0", registrytest.Sum("other").String(), string(s.FormatIndented()))
 	publish("1.0.1", s.APISurface().String(), `{"evil":1}`)
 	publish("1.0.2", s.APISurface().String(), strings.Repeat(" ", pages.MaxSurface+1))
 	awaitSigned(t, f)
@@ -183,7 +183,7 @@ func TestPagesSurface(t *testing.T) {
 		t.Error("a surface was compared with none")
 	}
 	// What is missing or damaged now may be there later, what was read once is kept.
-	rec := publish("1.0.3", s.APISurface().String(), string(s.Indented()))
+	rec := publish("1.0.3", s.APISurface().String(), string(s.FormatIndented()))
 	blob, err := f.Config.Blobs.(*blobs.Files).Path(rec.ContentHash)
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func wholesome(t *testing.T, path, page string) (links []string) {
 	for n := range doc.Descendants() {
 		switch n.Type {
 		case html.TextNode:
-			if hidden := surface.Hidden(n.Data); len(hidden) > 0 {
+			if hidden := surface.FindHidden(n.Data); len(hidden) > 0 {
 				t.Errorf("%s: text with hidden characters: %+.100q", path, n.Data)
 			}
 		case html.CommentNode:
@@ -226,7 +226,7 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 	}
 	for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact, ledger.Plugin} {
 		for i, version := range []string{"1.0.0", "2\"><script>evil()</script>\u202e"} {
-			rec := registrytest.Archived(kind, name, version, 10+i)
+			rec := registrytest.NewArchiveRecord(kind, name, version, 10+i)
 			rec.Manifest, rec.Publisher, rec.Build, rec.StatusMessage = manifest(name, version), evil, evil, evil
 			rec.APISurface = registrytest.Sum("evil")
 			if i == 0 {
@@ -265,9 +265,9 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 // shows publishes a packed server that says what it shows.
 func shows(t *testing.T, f *servertest.Fixture, name, version string, s *surface.Surface) {
 	t.Helper()
-	data, _ := servertest.Packed(t, map[string]string{
+	data, _ := servertest.PackFacet(t, map[string]string{
 		"server.json": fmt.Sprintf(`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, name, version, s.APISurface().String()),
-		"main.js":     "0", pages.SurfaceFile: string(s.Indented()),
+		"main.js":     "0", pages.SurfaceFile: string(s.FormatIndented()),
 	})
 	if _, err := servertest.Put(f, ledger.Artifact, name, data, ""); err != nil {
 		t.Fatal(err)
@@ -362,9 +362,9 @@ func publishPlain(t *testing.T, f *servertest.Fixture, db *sqlite.DB, more int) 
 		}
 		shows(t, f, "@acme/files", fmt.Sprintf("1.0.%d", i), s)
 	}
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Plugin, "redact", "1.0.0", 100))
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Facet, "redact", "1.1.0", 99))
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Plugin, "redact", "1.1.0", 101))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Plugin, "redact", "1.0.0", 100))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Facet, "redact", "1.1.0", 99))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Plugin, "redact", "1.1.0", 101))
 	if _, _, err := db.SetArchiveStatus(ctx, ledger.Plugin, "redact", "1.1.0", registry.Change{Status: registry.Deleted, At: registrytest.Epoch.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ import (
 
 // recordData is what the page of a version shows, of whatever kind.
 type recordData struct {
-	listed
+	listRow
 	Now       statusText
-	Links     []labelled // of the publisher
-	API       string     // path of the same for programs
-	Download  string     // path of the archive; "" if it is none
-	Install   []string   // to be copied, a text each
+	Links     []labelledText // of the publisher
+	API       string         // path of the same for programs
+	Download  string         // path of the archive; "" if it is none
+	Install   []string       // to be copied, a text each
 	Facts     []fact
 	Claims    []claimText
 	MoreRows  int // claims that are not shown
@@ -36,7 +36,7 @@ type recordData struct {
 	AllFiles  int
 	Surface   *surfaceText
 	NoSurface string // why there is none
-	Earlier   []listed
+	Earlier   []listRow
 	Proof     proofText
 	Later     []logEntry // entries about the version, newest first
 	Logged    bool       // there is a log
@@ -49,7 +49,7 @@ type statusText struct {
 }
 
 // labelled is a text with what it is.
-type labelled struct{ Label, Text string }
+type labelledText struct{ Label, Text string }
 
 // fact is a text of the registry's own words or of a publisher, or a digest.
 type fact struct {
@@ -60,7 +60,7 @@ type fact struct {
 // contents is a part of an archive's manifest.
 type contents struct {
 	Title string
-	Items []labelled
+	Items []labelledText
 	More  int
 }
 
@@ -145,7 +145,7 @@ func deletedPage(kind, name, version, message string) error {
 const maxEarlier = 10
 
 // earlier are the versions before one.
-func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listed, error) {
+func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listRow, error) {
 	items, _, err := p.versionsOf(ctx, kind, name, registry.Cursor{Name: name, Version: version}.String(), maxEarlier)
 	if errors.Is(err, registry.ErrNotFound) || errors.Is(err, registry.ErrCursor) {
 		return nil, nil // a name as no cursor has it
@@ -153,8 +153,8 @@ func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version str
 	return items, err
 }
 
-// logged fills in what the log says of a version, and sets that beside the record.
-func (p *pages) logged(ctx context.Context, data *recordData, document, integrity, api digest.Digest) error {
+// addLogged fills in what the log says of a version, and sets that beside the record.
+func (p *pages) addLogged(ctx context.Context, data *recordData, document, integrity, api digest.Digest) error {
 	if p.Log == nil {
 		return nil
 	}

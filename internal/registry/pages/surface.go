@@ -164,9 +164,9 @@ func surfaceTextOf(s *surface.Surface) *surfaceText {
 		loosely(item.JSON, &m)
 		text := itemText{Kind: string(item.Kind), Name: item.Name, Title: m.Title, Description: m.Description}
 		if item.Kind == surface.KindTool {
-			text.Schema = indented(m.InputSchema)
+			text.Schema = indentJSON(m.InputSchema)
 		} else {
-			text.Members = indented(item.JSON)
+			text.Members = indentJSON(item.JSON)
 		}
 		out.Items = append(out.Items, text)
 	}
@@ -178,8 +178,8 @@ func surfaceTextOf(s *surface.Surface) *surfaceText {
 	return out
 }
 
-// indented is JSON for a reader, cut where it is long.
-func indented(v json.RawMessage) string {
+// indentJSON returns JSON for a reader, cut where it is long.
+func indentJSON(v json.RawMessage) string {
 	if len(v) > maxSchema {
 		return clip(string(v), maxSchema)
 	}

@@ -16,16 +16,16 @@ func TestShown(t *testing.T) {
 		"\u200b\u200c\u202d": {{`\u{200b}\u{200c}`, surface.ClassZeroWidth}, {`\u{202d}`, surface.ClassBidi}},
 		"\xffü\x1b":          {{`\xff`, surface.ClassInvalid}, {"ü", ""}, {`\x1b`, surface.ClassControl}},
 	} {
-		if got := shown(text); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := splitShown(text); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+q: %q, want %q", text, got, want)
 		}
 	}
-	many := shown(strings.Repeat("é\u200b", 5*surface.MaxHidden) + "end")
+	many := splitShown(strings.Repeat("é\u200b", 5*surface.MaxHidden) + "end")
 	if len(many) != 10*surface.MaxHidden+1 || many[len(many)-1].Text != "end" {
 		t.Errorf("%d pieces", len(many))
 	}
 	for _, p := range many {
-		if len(surface.Hidden(p.Text)) > 0 {
+		if len(surface.FindHidden(p.Text)) > 0 {
 			t.Fatalf("%+q", p.Text)
 		}
 	}
@@ -65,7 +65,7 @@ func TestMarked(t *testing.T) {
 		`a \[-b\-] {+\[-x-]+}`: {{`a \[-b\-] `, ""}, {`\[-x-]`, "+"}},
 		"[-open":               {{"[-open", ""}},
 	} {
-		if got := marked(text); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := splitMarked(text); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

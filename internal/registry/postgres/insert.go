@@ -31,10 +31,10 @@ const postgresLock = migrations.ApplicationID
 // insertion is one Insert that waits for its transaction.
 type insertion struct {
 	rec  registry.Record
-	done chan inserted // has room for one
+	done chan insertResult // has room for one
 }
 
-type inserted struct {
+type insertResult struct {
 	rec registry.Record
 	err error
 }
@@ -50,7 +50,7 @@ func (p *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	if err := ctx.Err(); err != nil {
 		return registry.Record{}, err
 	}
-	i := &insertion{rec: rec.Normal(), done: make(chan inserted, 1)}
+	i := &insertion{rec: rec.Normal(), done: make(chan insertResult, 1)}
 	select {
 	case p.inserts <- i:
 	case <-ctx.Done():
@@ -109,7 +109,7 @@ func (p *DB) insert(batch []*insertion) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.writeTime)
 	defer cancel()
 	var (
-		results []inserted
+		results []insertResult
 		err     error
 	)
 	for range 3 {
@@ -133,7 +133,7 @@ func (p *DB) insert(batch []*insertion) {
 	}
 	for n, i := range batch {
 		if err != nil {
-			i.done <- inserted{err: unavailable(err)}
+			i.done <- insertResult{err: unavailable(err)}
 			continue
 		}
 		i.done <- results[n]
@@ -142,7 +142,7 @@ func (p *DB) insert(batch []*insertion) {
 
 // transact inserts a batch in one transaction. Sent says that the commit was on its
 // way when the error came, so that nobody knows what became of it.
-func (p *DB) transact(ctx context.Context, batch []*insertion) (results []inserted, sent bool, err error) {
+func (p *DB) transact(ctx context.Context, batch []*insertion) (results []insertResult, sent bool, err error) {
 	tx, err := p.pool.Begin(ctx)
 	if err != nil {
 		return nil, false, err
@@ -233,10 +233,10 @@ type change struct {
 func (c *change) empty() bool { return len(c.added) == 0 }
 
 // decide settles the batch in its order, as if each were alone.
-func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
+func decide(batch []*insertion, was *state) ([]insertResult, *change, error) {
 	now := &change{added: map[int]*registry.Record{}, changed: map[registry.Cursor]registry.Record{}, versions: map[string]int{}, fresh: map[string]bool{}}
 	ours := map[registry.Cursor]*registry.Record{}
-	results := make([]inserted, len(batch))
+	results := make([]insertResult, len(batch))
 	for n, i := range batch {
 		rec := i.rec
 		key := registry.Cursor{Name: rec.Name, Version: rec.Version}
@@ -244,15 +244,15 @@ func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
 			if latest := was.latest[rec.Name]; first.IsLatest && latest.Version != first.Version {
 				first.IsLatest = false // since this batch
 			}
-			results[n] = inserted{first, registry.ErrExists}
+			results[n] = insertResult{first, registry.ErrExists}
 			continue
 		}
 		if first, ok := ours[key]; ok {
-			results[n] = inserted{*first, registry.ErrExists}
+			results[n] = insertResult{*first, registry.ErrExists}
 			continue
 		}
 		if was.versions[rec.Name] >= registry.MaxVersions {
-			results[n] = inserted{err: registry.ErrTooMany}
+			results[n] = insertResult{err: registry.ErrTooMany}
 			continue
 		}
 		latest, known := was.latest[rec.Name]
@@ -327,7 +327,7 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 		}
 		rec.Entry = edge.Size + int64(len(leaves))
 		leaves = append(leaves, entries...)
-		size, whole := embedded(answer, rec.Document)
+		size, whole := measureEmbedded(answer, rec.Document)
 		if !whole {
 			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version, []byte(rec.Document))
 		}
@@ -365,9 +365,9 @@ func nullMicros(t time.Time) *int64 {
 	return new(t.UnixMicro())
 }
 
-// embedded returns the size of the document in an answer, and whether it is there byte
+// measureEmbedded returns the size of the document in an answer, and whether it is there byte
 // by byte as it was published.
-func embedded(answer []byte, document []byte) (size int, whole bool) {
+func measureEmbedded(answer []byte, document []byte) (size int, whole bool) {
 	const head = `{"server":`
 	if bytes.HasPrefix(answer[len(head):], document) && bytes.HasPrefix(answer[len(head)+len(document):], []byte(`,"_meta":`)) {
 		return len(document), true

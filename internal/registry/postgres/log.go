@@ -170,11 +170,11 @@ func (p *DB) LogSettled(ctx context.Context) error {
 			return err
 		}
 		custom := conn.Conn().PgConn().CustomData()
-		delete(custom, warned)
+		delete(custom, warnedKey)
 		if _, err := conn.Exec(ctx, "SELECT pg_logical_emit_message(true, 'hallmark', '')"); err != nil {
 			return err
 		}
-		if custom[warned] != nil { // a wait that somebody else ends is a warning, and no error
+		if custom[warnedKey] != nil { // a wait that somebody else ends is a warning, and no error
 			return fmt.Errorf("%w: the database did not wait for its standby", registry.ErrUnavailable)
 		}
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 func TestPostgresEntries(t *testing.T) {
-	registrytest.TestEntries(t, func(t *testing.T) registrytest.Logged { return openPostgresTest(t) })
+	registrytest.TestEntries(t, func(t *testing.T) registrytest.LogStore { return openPostgresTest(t) })
 }
 
 func TestPostgresFill(t *testing.T) {

@@ -56,13 +56,13 @@ const postgresConns = 8
 func Open(ctx context.Context, rawURL string) (*DB, error) {
 	p, err := open(ctx, rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", redacted(rawURL), err)
+		return nil, fmt.Errorf("database %s: %w", redactURL(rawURL), err)
 	}
 	return p, nil
 }
 
-// redacted is rawURL as it may be shown.
-func redacted(rawURL string) string {
+// redactURL returns rawURL without what is secret in it.
+func redactURL(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return "(malformed URL)"
@@ -100,7 +100,7 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
-			conn.CustomData()[warned] = true
+			conn.CustomData()[warnedKey] = true
 		}
 	}
 	config.AfterConnect = durableCommits
@@ -129,9 +129,9 @@ func durableCommits(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// warned is what a connection has among its custom data since the server warned of
+// warnedKey is what a connection has among its custom data since the server warned of
 // something.
-const warned = "warned"
+const warnedKey = "warned"
 
 // Close lets queued inserts finish and ends the connections.
 func (p *DB) Close() error {

@@ -60,7 +60,7 @@ func openPostgresTest(t testing.TB) *DB {
 func reopenPostgres(t testing.TB, url string) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), url)
-	return registrytest.Opened(t, db, err)
+	return registrytest.RequireOpen(t, db, err)
 }
 
 func TestPostgresRecords(t *testing.T) {
@@ -184,7 +184,7 @@ func TestPostgresOneOfABatch(t *testing.T) {
 	good := registrytest.Record(t, "io.github.o/good", "1.0.0", 0)
 	var batch []*insertion
 	for _, rec := range []registry.Record{bad, good} {
-		batch = append(batch, &insertion{rec: rec.Normal(), done: make(chan inserted, 1)})
+		batch = append(batch, &insertion{rec: rec.Normal(), done: make(chan insertResult, 1)})
 	}
 	db.insert(batch)
 	if got := <-batch[0].done; got.err == nil || errors.Is(got.err, registry.ErrUnavailable) {
@@ -205,7 +205,7 @@ func TestPostgresVersionsHaveALimit(t *testing.T) {
 	}
 	var batch []*insertion
 	for _, version := range []string{"1.0.1", "1.0.2", "1.0.1"} { // in one transaction
-		batch = append(batch, &insertion{rec: registrytest.Record(t, "io.github.o/a", version, 0).Normal(), done: make(chan inserted, 1)})
+		batch = append(batch, &insertion{rec: registrytest.Record(t, "io.github.o/a", version, 0).Normal(), done: make(chan insertResult, 1)})
 	}
 	db.insert(batch)
 	for i, want := range []error{nil, registry.ErrTooMany, registry.ErrExists} {
@@ -360,7 +360,7 @@ func TestPostgresTokens(t *testing.T) {
 }
 
 func TestPostgresKept(t *testing.T) {
-	registrytest.TestKept(t, func(t *testing.T) registrytest.Kept { return openPostgresTest(t) })
+	registrytest.TestKept(t, func(t *testing.T) registrytest.KeptStore { return openPostgresTest(t) })
 }
 
 // A list passes over a run of deleted records without reading their rows.

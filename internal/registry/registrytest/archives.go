@@ -24,8 +24,8 @@ type Shelves interface {
 	registry.Entries
 }
 
-// Archived makes a record that is published at minutes after epoch.
-func Archived(kind ledger.Kind, name, version string, minutes int) registry.ArchiveRecord {
+// NewArchiveRecord makes a record that is published at minutes after epoch.
+func NewArchiveRecord(kind ledger.Kind, name, version string, minutes int) registry.ArchiveRecord {
 	at := Epoch.Add(time.Duration(minutes) * time.Minute)
 	sum := func(what string) digest.Digest { return digest.FromBytes([]byte(what + name + version)) }
 	return registry.ArchiveRecord{
@@ -67,8 +67,8 @@ func Shelve(t testing.TB, db registry.ArchiveRecords, rec registry.ArchiveRecord
 	return got
 }
 
-// Said is a record as it is answered, for comparison.
-func Said(t testing.TB, rec registry.ArchiveRecord) string {
+// FormatArchive returns a record as it is answered, for comparison.
+func FormatArchive(t testing.TB, rec registry.ArchiveRecord) string {
 	t.Helper()
 	text, err := json.Marshal(rec)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("insert and get", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Artifact, "@acme/notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Artifact, "@acme/notes", "1.0.0", 0)
 		rec.APISurface = digest.FromBytes([]byte("surface"))
 		first := Shelve(t, db, rec)
 		if !first.IsLatest || first.Status != registry.Active || first.Entry != 0 {
@@ -100,8 +100,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		}
 		for _, version := range []string{"1.0.0", registry.Latest} {
 			got, err := db.Archive(ctx, ledger.Artifact, "@acme/notes", version)
-			if err != nil || Said(t, got) != Said(t, first) || string(got.Manifest) != string(rec.Manifest) {
-				t.Errorf("%s: got %s, %v; want %s", version, Said(t, got), err, Said(t, first))
+			if err != nil || FormatArchive(t, got) != FormatArchive(t, first) || string(got.Manifest) != string(rec.Manifest) {
+				t.Errorf("%s: got %s, %v; want %s", version, FormatArchive(t, got), err, FormatArchive(t, first))
 			}
 		}
 		// The same name and version of another kind is another record.
@@ -113,12 +113,12 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		if _, err := db.Archive(ctx, ledger.Facet, "@acme/notes", "1.0.0"); !errors.Is(err, registry.ErrNotFound) {
 			t.Errorf("of another kind: %v", err)
 		}
-		Shelve(t, db, Archived(ledger.Facet, "@acme/notes", "1.0.0", 1))
+		Shelve(t, db, NewArchiveRecord(ledger.Facet, "@acme/notes", "1.0.0", 1))
 
-		other := Archived(ledger.Artifact, "@acme/notes", "1.0.0", 5)
+		other := NewArchiveRecord(ledger.Artifact, "@acme/notes", "1.0.0", 5)
 		other.ContentHash = digest.FromBytes([]byte("other"))
-		if got, err := db.InsertArchive(ctx, archiveAdmission(t, other, ""), other); !errors.Is(err, registry.ErrExists) || Said(t, got) != Said(t, first) {
-			t.Errorf("again: %s, %v", Said(t, got), err)
+		if got, err := db.InsertArchive(ctx, archiveAdmission(t, other, ""), other); !errors.Is(err, registry.ErrExists) || FormatArchive(t, got) != FormatArchive(t, first) {
+			t.Errorf("again: %s, %v", FormatArchive(t, got), err)
 		}
 		texts, err := db.LogEntries(ctx, 0, 10)
 		if err != nil || len(texts) != 2 {
@@ -137,7 +137,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("only what was admitted", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Facet, "notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 		for _, omit := range []evidence.Scheme{evidence.Document, evidence.File, evidence.FacetTar} {
 			if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, omit), rec); !errors.Is(err, policy.ErrNotAdmitted) {
 				t.Errorf("without %s: %v", omit, err)
@@ -162,7 +162,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		var mu sync.Mutex
 		won := 0
 		for i := range 64 {
-			rec := Archived(ledger.Facet, "notes", "1.0.0", i)
+			rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", i)
 			rec.ContentHash = digest.FromBytes(fmt.Append(nil, i))
 			a := archiveAdmission(t, rec, "")
 			wg.Go(func() {
@@ -186,7 +186,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("versions and latest", func(t *testing.T) {
 		db := open(t)
 		for i, version := range []string{"1.0.0", "1.10.0", "1.9.0", "0.1.0"} {
-			got := Shelve(t, db, Archived(ledger.Facet, "@acme/notes", version, i))
+			got := Shelve(t, db, NewArchiveRecord(ledger.Facet, "@acme/notes", version, i))
 			if want := version == "1.0.0" || version == "1.10.0"; got.IsLatest != want {
 				t.Errorf("%s: latest %t", version, got.IsLatest)
 			}
@@ -207,7 +207,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 		// Pages of many.
 		for i := range registry.MaxLimit + 5 {
-			Shelve(t, db, Archived(ledger.Facet, "many", fmt.Sprintf("0.0.%d", i), i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, "many", fmt.Sprintf("0.0.%d", i), i))
 		}
 		var got []string
 		for cursor := ""; ; {
@@ -228,10 +228,10 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("list and search", func(t *testing.T) {
 		db := open(t)
 		for i, name := range []string{"@acme/notes", "@acme/review", "notes", "sticky-notes", "a_b", "axb"} {
-			Shelve(t, db, Archived(ledger.Facet, name, "1.0.0", 10*i))
-			Shelve(t, db, Archived(ledger.Facet, name, "1.1.0", 10*i+1))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, name, "1.0.0", 10*i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, name, "1.1.0", 10*i+1))
 		}
-		Shelve(t, db, Archived(ledger.Plugin, "plugin-notes", "1.0.0", 0))
+		Shelve(t, db, NewArchiveRecord(ledger.Plugin, "plugin-notes", "1.0.0", 0))
 		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "1.0.0", registry.Change{Status: registry.Deleted, At: Epoch.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
@@ -275,9 +275,9 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("status", func(t *testing.T) {
 		db := open(t)
 		for i, version := range []string{"1.0.0", "2.0.0"} {
-			Shelve(t, db, Archived(ledger.Facet, "notes", version, i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", version, i))
 		}
-		Shelve(t, db, Archived(ledger.Artifact, "notes", "2.0.0", 3)) // which nothing happens to
+		Shelve(t, db, NewArchiveRecord(ledger.Artifact, "notes", "2.0.0", 3)) // which nothing happens to
 		at := Epoch.Add(time.Hour)
 		n, records, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "2.0.0", registry.Change{Status: registry.Deleted, Message: "leaked a key", At: at, By: "dns:acme"})
 		if err != nil || n != 1 || len(records) != 1 || records[0].Status != registry.Deleted || records[0].StatusMessage != "leaked a key" ||
@@ -335,8 +335,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("findings", func(t *testing.T) {
 		db := open(t)
-		Shelve(t, db, Archived(ledger.Plugin, "notes", "1.0.0", 0)) // another kind of the same name
-		before := Shelve(t, db, Archived(ledger.Facet, "notes", "1.0.0", 0))
+		Shelve(t, db, NewArchiveRecord(ledger.Plugin, "notes", "1.0.0", 0)) // another kind of the same name
+		before := Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0))
 		finding := func(n int) registry.Finding {
 			return registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),
 				Evidence: json.RawMessage(fmt.Sprintf(`[{"n":%d}]`, n))}
@@ -380,8 +380,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 			t.Errorf("%+v, %v", page, err)
 		}
 		after.Findings = nil
-		if got := Said(t, after); got != Said(t, before) {
-			t.Errorf("the record changed:\n%s\n%s", got, Said(t, before))
+		if got := FormatArchive(t, after); got != FormatArchive(t, before) {
+			t.Errorf("the record changed:\n%s\n%s", got, FormatArchive(t, before))
 		}
 		other, err := db.Archive(ctx, ledger.Plugin, "notes", "1.0.0")
 		if err != nil || len(other.Findings) != 0 {
@@ -399,12 +399,12 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("restored with its status", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Facet, "notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 		rec.Status, rec.StatusMessage = registry.Deleted, "gone"
 		if got := Shelve(t, db, rec); *got.StatusEntry != 1 || !got.IsLatest {
 			t.Errorf("%+v", got)
 		}
-		if got := Shelve(t, db, Archived(ledger.Facet, "notes", "0.9.0", 0)); !got.IsLatest {
+		if got := Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", "0.9.0", 0)); !got.IsLatest {
 			t.Error("a deleted version is the latest though there is another")
 		}
 	})

@@ -20,7 +20,7 @@ import (
 )
 
 // Logged is a database with all that appends to its log.
-type Logged interface {
+type LogStore interface {
 	registry.Records
 	registry.Statuses
 	registry.Findings
@@ -70,7 +70,7 @@ func lines(leaves []ledger.Leaf) []string {
 }
 
 // TestEntries is the conformance suite of [registry.Entries].
-func TestEntries(t *testing.T, open func(*testing.T) Logged) {
+func TestEntries(t *testing.T, open func(*testing.T) LogStore) {
 	ctx := context.Background()
 
 	t.Run("what appends", func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 
 // Records of before the log get their entries once, however many there are, and those
 // that have one no other.
-func TestFill(t *testing.T, db Logged, exec func(string) error, fill func() error) {
+func TestFill(t *testing.T, db LogStore, exec func(string) error, fill func() error) {
 	ctx := context.Background()
 	for n := range 5 {
 		for v := range 5 {

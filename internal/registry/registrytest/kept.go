@@ -14,14 +14,14 @@ import (
 )
 
 // Kept is what a database keeps beside the records.
-type Kept interface {
+type KeptStore interface {
 	registry.Records
 	registry.Findings
 	registry.Imports
 }
 
 // TestKept is the conformance suite of [registry.Findings] and [registry.Imports].
-func TestKept(t *testing.T, open func(*testing.T) Kept) {
+func TestKept(t *testing.T, open func(*testing.T) KeptStore) {
 	ctx := context.Background()
 	finding := func(n int) registry.Finding {
 		return registry.Finding{Name: "io.github.o/a", Version: "1.0.0", At: Epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),

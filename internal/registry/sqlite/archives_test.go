@@ -21,7 +21,7 @@ func TestSQLiteFindingsMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec := func(statement string) error { _, err := old.Exec(statement); return err }
-	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.Logged {
+	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.LogStore {
 		for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", migrations.ApplicationID), fmt.Sprintf("PRAGMA user_version = %d", registrytest.OldSchema)} {
 			if err := exec(pragma); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 func openTest(t testing.TB, path string) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), path)
-	return registrytest.Opened(t, db, err)
+	return registrytest.RequireOpen(t, db, err)
 }
 
 func TestSQLiteRecords(t *testing.T) {
