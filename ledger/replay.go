@@ -40,6 +40,7 @@ type Fault struct {
 	Err     error // of an unreadable one: why
 }
 
+// Error says which entry is wrong, and why.
 func (f *Fault) Error() string {
 	if f.What == Unreadable {
 		return fmt.Sprintf("entry %d is no leaf: %v", f.Index, f.Err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ordered is a JSON object that keeps the order of its members.
+// orderedObject is a JSON object that keeps the order of its members.
 type orderedObject struct {
 	names  []string
 	values map[string]json.RawMessage

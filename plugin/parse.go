@@ -21,6 +21,7 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
+// String is the path and the message, escaped.
 func (i Issue) String() string {
 	if i.Path == "" {
 		return surface.Escape(i.Message)
@@ -35,6 +36,7 @@ type Invalid struct {
 	NoHash bool
 }
 
+// Error lists the first ten issues, a line each.
 func (e *Invalid) Error() string {
 	var lines []string
 	for _, i := range e.Issues[:min(len(e.Issues), 10)] {

@@ -19,7 +19,7 @@ const (
 	KindTemplate     Kind = "template"
 )
 
-// listed are the kinds that servers list, in the order of Surface.Items.
+// listedKinds are the kinds that servers list, in the order of Surface.Items.
 var listedKinds = [...]Kind{KindTool, KindPrompt, KindResource, KindTemplate}
 
 // member is the member of the canonical object that holds the items of a kind.

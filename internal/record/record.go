@@ -25,6 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
+// ArchiveStatus is the evidence of what the status of an archive's record says.
 func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
 	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
 	if rec.Status == registry.Deprecated {
@@ -117,6 +118,7 @@ func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref
 	return found, err
 }
 
+// FromEnvelope reads a record as a registry answers it.
 func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
 	doc, err := document.Parse("the registry's record", envelope.Server)
 	if err != nil {

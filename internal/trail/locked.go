@@ -138,7 +138,8 @@ func (l *lockedLog) open(checkpoint []byte) lockedHead {
 			return head
 		}
 		if err := ledger.CheckConsistency(l.kept.Checkpoint, head.Checkpoint, nil); err != nil {
-			head.fork = ForkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
+			head.fork = forkError(l.name, shownNote{"this machine was shown", l.kept.Note},
+				shownNote{project.LockFile + " has", head.Note}, err)
 		}
 		return head
 	}))

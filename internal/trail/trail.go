@@ -188,7 +188,7 @@ func (l *Log) AcceptCheckpoint(ctx context.Context, signed []byte) (ledger.Signe
 			return s, nil
 		}
 		kept, _ = logs.Newest(l.Key)
-		done, err := keepCheckpoint(ctx, l.Host, l.Name, l.Key, kept, s)
+		done, err := l.keepCheckpoint(ctx, kept, s)
 		if done || err != nil {
 			return s, err
 		}
@@ -212,17 +212,21 @@ func (l *Log) checkHistory(ctx context.Context, kept, shown ledger.Signed) error
 	default:
 		return evidence.Errorf(evidence.ClassOf(err), l.Name, "", err)
 	}
-	return ForkError(l.Name, "this machine was shown", kept.Note, "the registry shows", shown.Note, err)
+	return forkError(l.Name, shownNote{"this machine was shown", kept.Note},
+		shownNote{"the registry shows", shown.Note}, err)
 }
 
-// ForkError says that a log contradicts itself, with both checkpoints in full: together
-// they are a proof that others can verify.
-func ForkError(name, first string, one []byte, second string, other []byte, err error) error {
+// shownNote is a checkpoint of a log, and who showed it.
+type shownNote struct {
+	title string
+	note  []byte
+}
+
+// forkError says that the log of a registry contradicts itself, with both checkpoints in full:
+// together they are a proof that others can verify.
+func forkError(name string, first, second shownNote, err error) error {
 	var b strings.Builder
-	for _, c := range []struct {
-		title string
-		note  []byte
-	}{{first, one}, {second, other}} {
+	for _, c := range []shownNote{first, second} {
 		fmt.Fprintf(&b, "  %s:\n", c.title)
 		for line := range strings.Lines(string(c.note)) {
 			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
@@ -363,6 +367,7 @@ func ContentsScheme(kind ledger.Kind) evidence.Scheme {
 	return evidence.FacetTar
 }
 
+// ProofClaim is the claim that the log named origin has an entry for record r.
 func ProofClaim(r project.RecordLock, origin string) evidence.Claim {
 	return evidence.Claim{
 		Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log,
@@ -381,6 +386,7 @@ func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
 	return e
 }
 
+// IsNotFound reports whether a registry answered that it does not have what was asked for.
 func IsNotFound(err error) bool {
 	var p *registry.Problem
 	return errors.As(err, &p) && p.Status == http.StatusNotFound

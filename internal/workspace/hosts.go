@@ -101,10 +101,12 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 	return uses
 }
 
+// NoRegistryError is the error of a subject that needs a registry where none is configured.
 func NoRegistryError(subject string) error {
 	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
 }
 
+// Registry returns the client of the configured registry, or nil if none is configured.
 func (w *Workspace) Registry() *client.Client {
 	if w.Config.Registry.URL == "" {
 		return nil

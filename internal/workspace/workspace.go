@@ -232,20 +232,25 @@ func ReadPlain(path string, limit int64) ([]byte, error) {
 	return host.ReadFile(path, limit)
 }
 
+// Path joins names to the project's directory.
 func (w *Workspace) Path(names ...string) string {
 	return filepath.Join(append([]string{w.Dir}, names...)...)
 }
 
 func (w *Workspace) journal() string { return filepath.Join(w.State, "journal") }
 
+// ApprovalsPath is the file of what was approved on this machine.
 func (w *Workspace) ApprovalsPath() string { return filepath.Join(w.State, "approvals.json") }
 
+// DriftPath is the file on this machine with what server n showed that is not approved.
 func (w *Workspace) DriftPath(n string) string { return filepath.Join(w.State, "drift-"+n+".json") }
 
+// SurfacePath is the file of the project with the approved surface of server n.
 func (w *Workspace) SurfacePath(n string) string {
 	return w.Path(project.SurfacesDir, n+".json")
 }
 
+// ClosurePath is the file of the project with the locked closure of server n.
 func (w *Workspace) ClosurePath(n string) string {
 	return w.Path(project.ClosuresDir, n+".json")
 }
@@ -291,6 +296,7 @@ func (w *Workspace) readLock() error {
 	return err
 }
 
+// ReadApprovals reads what was approved on this machine into w.
 func (w *Workspace) ReadApprovals() error {
 	data, err := host.ReadFile(w.ApprovalsPath(), project.MaxApprovals)
 	if err != nil {

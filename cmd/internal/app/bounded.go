@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// bounded is a flag with a number, which is from least to most: another one is a usage
+// boundedFlag is a flag with a number, which is from least to most: another one is a usage
 // error, and not one that wraps around or is taken for "no limit".
 type boundedFlag[T cmp.Ordered] struct {
 	p           *T
@@ -31,36 +31,41 @@ func (b boundedFlag[T]) Set(text string) error {
 	return nil
 }
 
-func IntVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage string) {
-	*p = value
-	f.Var(boundedFlag[int]{p, least, most, strconv.Atoi, "number"}, name, usage)
+// Bounds are the default of a flag with a number, and the least and most that it takes.
+type Bounds[T cmp.Ordered] struct{ Default, Least, Most T }
+
+// IntVar defines a flag with a whole number.
+func IntVar(f *pflag.FlagSet, p *int, name string, b Bounds[int], usage string) {
+	*p = b.Default
+	f.Var(boundedFlag[int]{p, b.Least, b.Most, strconv.Atoi, "number"}, name, usage)
 }
 
 // maxMiB is more than any of these limits needs, and as bytes far from overflowing.
 const maxMiB = 1 << 30
 
-// MebibytesVar is a flag in MiB, whose value is in bytes.
-func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, value, least Mebibytes, usage string) {
-	*p = value
+// MebibytesVar defines a flag in MiB, by default with maxMiB as the most that it takes.
+func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, b Bounds[Mebibytes], usage string) {
+	*p = b.Default
 	parse := func(s string) (Mebibytes, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		return Mebibytes(n), err
 	}
-	f.Var(boundedFlag[Mebibytes]{p, least, maxMiB, parse, "number"}, name, usage)
+	f.Var(boundedFlag[Mebibytes]{p, b.Least, cmp.Or(b.Most, maxMiB), parse, "number"}, name, usage)
 }
 
 // Mebibytes is a number of 2^20 bytes.
 type Mebibytes int64
 
+// Bytes is the number of bytes.
 func (m Mebibytes) Bytes() int64 { return int64(m) << 20 }
 
-// RateVar is a flag with a number a second; 0 is no limit.
+// RateVar defines a flag with a number a second; 0 is no limit.
 func RateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
 	*p = value
 	f.Var(boundedFlag[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "number"}, name, usage)
 }
 
-func durationVar(f *pflag.FlagSet, p *time.Duration, name string, value, least, most time.Duration, usage string) {
-	*p = value
-	f.Var(boundedFlag[time.Duration]{p, least, most, time.ParseDuration, "duration"}, name, usage)
+func durationVar(f *pflag.FlagSet, p *time.Duration, name string, b Bounds[time.Duration], usage string) {
+	*p = b.Default
+	f.Var(boundedFlag[time.Duration]{p, b.Least, b.Most, time.ParseDuration, "duration"}, name, usage)
 }

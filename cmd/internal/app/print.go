@@ -26,6 +26,7 @@ type Outcome struct {
 	Findings []policy.Finding `json:"findings,omitempty"`
 }
 
+// OutcomeOf is the outcome of a flow that ended with a verdict and an error.
 func OutcomeOf(v policy.Verdict, err error) Outcome {
 	o := Outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
 	if err == nil {

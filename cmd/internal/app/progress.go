@@ -33,6 +33,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
+// NewBars shows progress on out, if it is a terminal that can.
 func NewBars(out *os.File) *bars {
 	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {

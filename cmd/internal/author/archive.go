@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -19,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// PackCommand is the command pack.
 func PackCommand(a *app.App) *cobra.Command {
 	var o pack.Options
 	var asJSON bool
@@ -79,12 +79,6 @@ names that some system could not extract are refused, and nothing is written the
 	c.Flags().StringVarP(&o.File, "output", "o", "", "`file` to write (default: named after the facet, in this directory)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
-}
-
-// publishArchive publishes a .facet.
-func publishArchive(a *app.App, c *cobra.Command, h *host.Host, name string, o publish.Options, asJSON bool) error {
-	p, err := publish.Archive(c.Context(), h, name, o)
-	return ReportPublishedArchive(a, p, asJSON, err)
 }
 
 // starter is the program that publishes archives with servers for one that starts nothing.

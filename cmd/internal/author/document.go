@@ -30,6 +30,7 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	return document.ReadFile(name, open)
 }
 
+// HashGenCommand is the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, asJSON bool
 	var limits app.FetchFlags
@@ -95,6 +96,7 @@ it: it shows integrity, not authenticity.`,
 	return c
 }
 
+// VerifyCommand is the command verify.
 func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
@@ -139,6 +141,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	return c
 }
 
+// ValidateCommand is the command validate.
 func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -238,7 +241,8 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				if err := a.LogOptions(c, &o.Log); err != nil {
 					return err
 				}
-				return publishArchive(a, c, h, names[0], o, asJSON)
+				p, err := publish.Archive(c.Context(), h, names[0], o)
+				return ReportPublishedArchive(a, p, asJSON, err)
 			}
 			name, data, err := readDocument(names)
 			if err != nil {

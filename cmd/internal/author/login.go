@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// LoginCommand is the command login.
 func LoginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login METHOD",
@@ -156,6 +157,7 @@ func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, er
 // maxKeyFile is how much of a private key's file is read, in bytes.
 const maxKeyFile = 4 << 10
 
+// LogoutCommand is the command logout.
 func LogoutCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",

@@ -22,6 +22,7 @@ import (
 // verdictless is for commands that judge nothing.
 var verdictless = policy.Verdict{}
 
+// StatusCommand is the command status.
 func StatusCommand(a *app.App) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool

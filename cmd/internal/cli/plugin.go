@@ -143,7 +143,7 @@ func reportChecked(a *app.App, path string, r *plugin.Result, o plugins.Options,
 	return err
 }
 
-// typed prints an error with the name that hosts know its class by.
+// typedError prints an error with the name that hosts know its class by.
 type typedError struct{ error }
 
 func (e *typedError) Error() string {

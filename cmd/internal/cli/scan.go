@@ -23,7 +23,7 @@ func scanCommand(a *app.App) *cobra.Command {
 	var (
 		o               scan.Options
 		asJSON, asSARIF bool
-		summary         string
+		summaryFile     string
 	)
 	c := &cobra.Command{
 		Use:     "scan [PATH...]",
@@ -64,7 +64,7 @@ project below this one too.`,
 				return err
 			}
 			err = found.Verdict.Err()
-			if unwritten := summarize(a, o.Dir, summary, "scan", found.Verdict); unwritten != nil {
+			if unwritten := (summary{o.Dir, summaryFile}).write(a, "scan", found.Verdict); unwritten != nil {
 				return errors.Join(err, unwritten)
 			}
 			switch {
@@ -85,7 +85,7 @@ project below this one too.`,
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")
-	summaryFlag(c, &summary)
+	summaryFlag(c, &summaryFile)
 	return c
 }
 

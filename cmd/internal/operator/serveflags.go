@@ -97,10 +97,10 @@ func (l *limitFlags) register(f *pflag.FlagSet) {
 	app.RateVar(f, &l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
 	app.RateVar(f, &l.logins, "rate-logins", 1, "logins a second from one address; 0 is no limit")
 	app.RateVar(f, &l.writes, "rate-writes", 5, "publishes and changes of status a second with one token; 0 is no limit")
-	app.IntVar(f, &l.checks, "max-checks", 16, 0, maxChecks, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
-	app.IntVar(f, &l.eachChecks, "max-checks-each", 4, 0, maxChecks, "of these, publishes with one token, or without one from one address; 0 is no limit")
-	app.MebibytesVar(f, &l.bytes, "max-body-bytes", 128, 0, "`MiB` of request bodies in memory at once; 0 is no limit")
-	app.MebibytesVar(f, &l.eachBytes, "max-body-bytes-each", 32, 0, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
+	app.IntVar(f, &l.checks, "max-checks", app.Bounds[int]{Default: 16, Most: maxChecks}, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
+	app.IntVar(f, &l.eachChecks, "max-checks-each", app.Bounds[int]{Default: 4, Most: maxChecks}, "of these, publishes with one token, or without one from one address; 0 is no limit")
+	app.MebibytesVar(f, &l.bytes, "max-body-bytes", app.Bounds[app.Mebibytes]{Default: 128}, "`MiB` of request bodies in memory at once; 0 is no limit")
+	app.MebibytesVar(f, &l.eachBytes, "max-body-bytes-each", app.Bounds[app.Mebibytes]{Default: 32}, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
 

@@ -29,8 +29,8 @@ func (s *sourceFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.github, "github-url", "", "base `URL` of the GitHub that releases come from (default: the public one)")
 	f.StringVar(&s.credentials, "credentials", "", "TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
 	s.limits.Register(f)
-	app.MebibytesVar(f, &s.together, "max-fetch-bytes", 4096, 0, "`MiB` that the packages of one document may have together; 0 is no limit")
-	app.MebibytesVar(f, &s.held, "max-held-bytes", 16384, 0, "`MiB` of packages in temporary files at once; 0 is no limit")
+	app.MebibytesVar(f, &s.together, "max-fetch-bytes", app.Bounds[app.Mebibytes]{Default: 4096}, "`MiB` that the packages of one document may have together; 0 is no limit")
+	app.MebibytesVar(f, &s.held, "max-held-bytes", app.Bounds[app.Mebibytes]{Default: 16384}, "`MiB` of packages in temporary files at once; 0 is no limit")
 }
 
 // set makes c fetch from there.

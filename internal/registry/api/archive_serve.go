@@ -175,7 +175,7 @@ func (s *Server) archiveStatus(
 		return nil, err
 	}
 	n, records, err := s.ArchiveRecords.SetArchiveStatus(r.Context(), kind, name, version, c)
-	if err := s.reportChange(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
+	if err := s.reportChange(r.Context(), statusChange{string(kind), name, version, c, grant}, n, err); err != nil {
 		return nil, err
 	}
 	if version != "" {

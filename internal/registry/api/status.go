@@ -53,7 +53,7 @@ func (s *Server) change(
 		return 0, nil, err
 	}
 	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
-	return n, records, s.reportChange(ctx, "server", name, version, c, grant, n, err)
+	return n, records, s.reportChange(ctx, statusChange{"server", name, version, c, grant}, n, err)
 }
 
 // judgeChange is the change that a request asks for, if its bearer is allowed to make it.
@@ -83,27 +83,34 @@ func (s *Server) judgeChange(
 	return c, grant, nil
 }
 
-// reportChange counts and logs n records that c changed, or says what the error was.
-func (s *Server) reportChange(
-	ctx context.Context, kind, name, version string, c registry.Change, grant auth.Grant, n int, err error,
-) error {
+// statusChange is a change of the status of one version, or with version "" of all.
+type statusChange struct {
+	kind, name, version string
+	registry.Change
+	grant auth.Grant // of who asked for it
+}
+
+// reportChange counts and logs the n records that c changed, or says what the error was.
+func (s *Server) reportChange(ctx context.Context, c statusChange, n int, err error) error {
 	switch {
-	case errors.Is(err, registry.ErrNotFound) && version == "":
-		return registry.NewProblem(http.StatusNotFound, "%s %+.200q not found", kind, name)
+	case errors.Is(err, registry.ErrNotFound) && c.version == "":
+		return registry.NewProblem(http.StatusNotFound, "%s %+.200q not found", c.kind, c.name)
 	case errors.Is(err, registry.ErrNotFound):
-		return registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+		return registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found",
+			c.version, c.kind, c.name)
 	case errors.Is(err, registry.ErrUnchanged):
 		return registry.NewProblem(http.StatusBadRequest, "nothing to change: %s", err)
 	case err != nil:
 		return err
 	}
 	s.Counters.StatusChanges.Add(int64(n))
-	Logger(ctx).Info("status", "kind", kind, "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
+	Logger(ctx).Info("status", "kind", c.kind, "name", c.name, "version", c.version, "status", c.Status,
+		"records", n, "by", c.grant.Method, "subject", c.grant.Subject)
 	// Whoever asks after this answer finds the change in the log: a record and a log that
 	// differ are refused by those who verify both.
 	if s.Log != nil {
 		if err := s.Log.CatchUp(ctx); err != nil { // the status stands all the same
-			Logger(ctx).Error("not signed yet", "kind", kind, "name", name, "version", version, "error", err)
+			Logger(ctx).Error("not signed yet", "kind", c.kind, "name", c.name, "version", c.version, "error", err)
 		}
 	}
 	return nil

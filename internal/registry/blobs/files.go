@@ -27,7 +27,7 @@ import (
 // with all of its bytes.
 type Files struct{ dir string }
 
-// abandoned is how old a file under incoming is that nobody writes to any more.
+// abandonedAge is how old a file under incoming is that nobody writes to any more.
 const abandonedAge = 24 * time.Hour
 
 // OpenFiles keeps blobs in dir, which it makes if it is missing, and removes what

@@ -34,7 +34,7 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 		return nil, err
 	}
 	var p registry.ArchivePage
-	if err := c.do(ctx, http.MethodGet, strings.TrimSuffix(path, "/x"), queryValues(q), nil, "", &p); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)}, &p); err != nil {
 		return nil, err
 	}
 	for _, rec := range p.Archives {
@@ -68,7 +68,7 @@ func (c *Client) archiveVersions(
 	wait, room := c.wait(path), MaxVersionBytes
 	for {
 		began := time.Now()
-		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
+		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (c *Client) ArchiveRecord(ctx context.Context, kind, name, version string) 
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	text, err := c.ask(ctx, c.wait(path), http.MethodGet, path, withDeleted(), nil, "")
+	text, err := c.ask(ctx, c.wait(path), request{method: http.MethodGet, path: path, query: withDeleted()})
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}

@@ -42,7 +42,8 @@ func (c *Client) Proof(ctx context.Context, name, version string) ([]byte, error
 }
 
 func (c *Client) log(ctx context.Context, path, prefix string, limit int) ([]byte, error) {
-	text, _, err := c.send(ctx, c.wait(path), http.MethodGet, path, prefix, nil, http.Header{}, nil, limit)
+	text, _, err := c.send(ctx, request{method: http.MethodGet, path: path},
+		sending{c.wait(path), prefix, http.Header{}, limit})
 	return text, err
 }
 
@@ -54,7 +55,7 @@ func (c *Client) LogOf(ctx context.Context, kind ledger.Kind, name, version stri
 		return nil, err
 	}
 	var e registry.RecordEntries
-	if err := c.do(ctx, http.MethodGet, path, nil, nil, "", &e); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: path}, &e); err != nil {
 		return nil, err
 	}
 	if len(e.Later) > registry.MaxLater {

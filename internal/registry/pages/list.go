@@ -24,7 +24,7 @@ const (
 	newestSeen = 200 // entries of the log, among which the newest are looked for
 )
 
-// listed is a line of a list.
+// listRow is a line of a list.
 type listRow struct {
 	Kind          ledger.Kind
 	Name, Version string
@@ -40,7 +40,7 @@ type listRow struct {
 	Versions      string // page of the name
 }
 
-// found is a part of a list.
+// listPart is a part of a list.
 type listPart struct {
 	Kind  ledger.Kind
 	Title string

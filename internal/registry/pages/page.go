@@ -87,7 +87,7 @@ func (p *pages) render(v *view) ([]byte, error) {
 
 var errPageFull = errors.New("the page is full")
 
-// bounded is a buffer with an end.
+// boundedBuffer is a buffer with an end.
 type boundedBuffer struct {
 	bytes.Buffer
 	room int

@@ -48,7 +48,7 @@ type statusText struct {
 	At      time.Time
 }
 
-// labelled is a text with what it is.
+// labelledText is a text with what it is.
 type labelledText struct{ Label, Text string }
 
 // fact is a text of the registry's own words or of a publisher, or a digest.

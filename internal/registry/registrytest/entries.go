@@ -19,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Logged is a database with all that appends to its log.
+// LogStore is a database with all that appends to its log.
 type LogStore interface {
 	registry.Records
 	registry.Statuses

@@ -25,6 +25,7 @@ func Document(name, version string) []byte {
 }
 
 const (
+	// NpmID is the identifier of the package that the evidence is about.
 	NpmID = "npm:@example/server@1.0.0"
 	where = "server.json, file_hashes"
 )

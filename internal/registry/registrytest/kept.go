@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// Kept is what a database keeps beside the records.
+// KeptStore is what a database keeps beside the records.
 type KeptStore interface {
 	registry.Records
 	registry.Findings
