@@ -1,55 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
-	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
-	registrypostgres "github.com/hallmark-mcp/hallmark/internal/registry/postgres"
-	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/serverjson"
 )
-
-// The official registry, and how it is set up: as its own benchmarks found it to be
-// fastest. Neither side checks packages.
-const officialModule = "github.com/modelcontextprotocol/registry/cmd/registry@v1.8.7"
-
-var officialSettings = []string{
-	"MCP_REGISTRY_PREPARED_LISTING_JSON=true",
-	"MCP_REGISTRY_DATABASE_MAX_CONNECTIONS=8",
-	"MCP_REGISTRY_DATABASE_MIN_CONNECTIONS=4",
-	"MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false",
-	"MCP_REGISTRY_ENABLE_ANONYMOUS_AUTH=true",
-	"MCP_REGISTRY_JWT_PRIVATE_KEY=" + strings.Repeat("b0", 32),
-}
-
-// collector gives both sides the same garbage collector.
-const collector = "GOGC=400"
-
-// clusterSettings are those of a database in use, with all rows in memory.
-var clusterSettings = []string{"shared_buffers=1GB", "effective_cache_size=12GB", "random_page_cost=1.1",
-	"max_wal_size=8GB", "max_connections=200"}
 
 // field is where registries are measured.
 type field struct {
@@ -93,121 +58,6 @@ func benchRegistry(ctx context.Context, o options, t *table) (err error) {
 		return f.scale(ctx, t)
 	}
 	return nil
-}
-
-// build makes the programs that are measured.
-func build(ctx context.Context, bin string) error {
-	for _, argv := range [][]string{
-		{"go", "build", "-o", bin + "/", "./cmd/hallmark-registry"},
-		{"go", "install", officialModule},
-	} {
-		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		c.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
-		c.Stderr = os.Stderr
-		if err := c.Run(); err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-		}
-	}
-	return nil
-}
-
-// ours starts our registry on a database.
-func (f *field) ours(ctx context.Context, name, database string, more ...string) (*process, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	argv := append([]string{f.bin + "/hallmark-registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
-		"--db", database, "--validation", "off", "--allow-anonymous"}, more...)
-	return launch(ctx, f.dir, name, addr, "/v0/servers?limit=1", []string{collector}, argv...)
-}
-
-// official starts the official registry on a database.
-func (f *field) official(ctx context.Context, database string) (*process, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database}, officialSettings...)
-	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, f.bin+"/registry")
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// published is when the first row was published; each is a second later.
-var published = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// fillOurs inserts rows as publishes do.
-func fillOurs(ctx context.Context, database string, rows []row) error {
-	db, err := registrypostgres.Open(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	group, filling := errgroup.WithContext(ctx)
-	group.SetLimit(256)
-	for i, r := range rows {
-		group.Go(func() error {
-			canonical, err := serverjson.Canonical(r.document)
-			if err != nil {
-				return err
-			}
-			at := published.Add(time.Duration(i) * time.Second)
-			rec := registry.Record{Name: r.name, Version: r.version, Document: r.document, Digest: digest.FromBytes(canonical),
-				Build: "bench", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
-			admitted := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{evidence.Compare(
-				evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
-				evidence.Observed{Digests: []digest.Digest{rec.Digest}})}).Admitted()
-			_, err = db.Insert(filling, admitted, rec)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return analyze(ctx, database)
-}
-
-// fillOfficial copies rows into the official registry's table, whose migrations have
-// run, with the prepared form of each that its own backfill would make.
-func fillOfficial(ctx context.Context, database string, rows []row) error {
-	conn, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	columns := []string{"server_name", "version", "status", "status_changed_at", "published_at", "updated_at", "is_latest", "value", "listing_value", "listing_codec"}
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"servers"}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-		at := published.Add(time.Duration(i) * time.Second)
-		r := rows[i]
-		return []any{r.name, r.version, "active", at, at, at, r.latest, string(r.document), r.document, int32(1)}, nil
-	}))
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, "ALTER TABLE servers ALTER COLUMN updated_at SET STATISTICS 1000"); err != nil {
-		return err
-	}
-	return analyze(ctx, database)
-}
-
-func analyze(ctx context.Context, database string) error {
-	conn, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "CHECKPOINT")
-	return err
 }
 
 // reads is one kind of request, in the form of each side.
@@ -385,70 +235,6 @@ func (f *field) cpuProfile(what string, d time.Duration) func() error {
 		done <- err
 	}()
 	return func() error { return <-done }
-}
-
-// anonymousToken logs in as nobody.
-func anonymousToken(addr string) (string, error) {
-	answer, err := http.Post("http://"+addr+"/v0/auth/none", "application/json", bytes.NewReader([]byte("{}")))
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	var body struct {
-		Token string `json:"registry_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
-		return "", err
-	}
-	if answer.StatusCode != http.StatusOK || body.Token == "" {
-		return "", fmt.Errorf("login: status %d", answer.StatusCode)
-	}
-	return body.Token, nil
-}
-
-// batch tells the names of one process' publishes from those of others.
-var batch atomic.Int64
-
-// publishes are requests to publish, three versions of each name.
-func publishes(token string) (source, error) {
-	var authorization string
-	if token != "" {
-		authorization = "Authorization: Bearer " + token + "\r\n"
-	}
-	mine, counter := batch.Add(1), new(atomic.Int64)
-	// One document, in which names and versions are replaced: making each would take
-	// processor time from what is measured.
-	body, err := document(rand.New(rand.NewPCG(1, 1)), "io.modelcontextprotocol.anonymous/NAME", "VERSION")
-	if err != nil {
-		return nil, err
-	}
-	parts := strings.Split(strings.ReplaceAll(string(body), "VERSION", "\x00v\x00"), "\x00")
-	var pieces []string // NAME and VERSION stand between others
-	for _, p := range parts {
-		for i, piece := range strings.Split(p, "NAME") {
-			if i > 0 {
-				pieces = append(pieces, "n")
-			}
-			pieces = append(pieces, piece)
-		}
-	}
-	return func(c, _ int) []byte {
-		n := counter.Add(1)
-		name, version := fmt.Sprintf("bench-%d-%x", mine, n/3), "1.0."+strconv.FormatInt(n%3, 10)
-		var b []byte
-		for _, piece := range pieces {
-			switch piece {
-			case "n":
-				b = append(b, name...)
-			case "v":
-				b = append(b, version...)
-			default:
-				b = append(b, piece...)
-			}
-		}
-		return fmt.Appendf(nil, "POST /v0/publish HTTP/1.1\r\nHost: registry\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
-			authorization, len(b), b)
-	}, nil
 }
 
 // scale runs P8: our registry with many records beside our registry with few.
