@@ -34,7 +34,9 @@ func TestHostsOfAProject(t *testing.T) {
 		}
 	}()
 	address := l.Addr().String()
-	p := newFacetProject(t, "[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+address+"/kit.git\", tag = \"v1\" }\n")
+	p := newFacetProject(t,
+		"[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+
+			address+"/kit.git\", tag = \"v1\" }\n")
 	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
 	flows := map[string]func() error{
 		"outdated": func() error { _, err := facets.Outdated(t.Context(), p.host, p.dir); return err },
@@ -85,7 +87,8 @@ func TestHostsOfAProject(t *testing.T) {
 	if err := host.ForgetHost(p.host, address); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {
+	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil ||
+		consent.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}
 }

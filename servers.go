@@ -112,7 +112,8 @@ func describeRemote(h *host.Host, s project.Server) *Pinned {
 
 func describe(p *pin.Pinned) *Pinned {
 	out := &Pinned{
-		Name: p.Name, Entry: p.Entry, Before: p.Before, Verdict: p.Verdict, Surface: p.Surface, Changes: p.Changes, Alarm: p.Same,
+		Name: p.Name, Entry: p.Entry, Before: p.Before, Verdict: p.Verdict, Surface: p.Surface, Changes: p.Changes,
+		Alarm:       p.Same,
 		Environment: p.Preview.Environment, Hosts: p.Preview.Hosts, Sends: p.Preview.Sends, Written: p.Written,
 	}
 	if p.Surface != nil {
@@ -191,7 +192,8 @@ func Check(ctx context.Context, dir string, o CheckOptions) (Checked, error) {
 		return Checked{}, err
 	}
 	r, err := check.Check(ctx, h, dir, check.Options{
-		Offline: o.Offline, Log: trail.Options{Key: o.LogKey}, Surface: o.Surface, TrustLock: o.TrustLock, Strict: o.Strict, Capture: o.Capture,
+		Offline: o.Offline, Log: trail.Options{Key: o.LogKey}, Surface: o.Surface, TrustLock: o.TrustLock,
+		Strict: o.Strict, Capture: o.Capture,
 	})
 	out := Checked{r.Verdict, r.Entries, r.Sound, r.Waived, r.Unseen}
 	if err != nil {
@@ -250,7 +252,8 @@ func Review(ctx context.Context, dir, server string, o ReviewOptions) (*Reviewed
 
 func describeReview(r *launch.Reviewed) *Reviewed {
 	out := &Reviewed{
-		Name: r.Name, Entry: r.Entry, Verdict: r.Verdict, Surface: r.Surface, Changes: r.Changes, Items: r.Items, Refused: r.Refused, Clean: r.Clean,
+		Name: r.Name, Entry: r.Entry, Verdict: r.Verdict, Surface: r.Surface, Changes: r.Changes, Items: r.Items,
+		Refused: r.Refused, Clean: r.Clean,
 	}
 	if r.Surface != nil || r.Unlocked != nil {
 		out.Consent = r.Consent()

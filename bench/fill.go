@@ -33,8 +33,9 @@ func fillOurs(ctx context.Context, database string, rows []row) error {
 				return err
 			}
 			at := published.Add(time.Duration(i) * time.Second)
-			rec := registry.Record{Name: r.name, Version: r.version, Document: r.document, Digest: digest.FromBytes(canonical),
-				Build: "bench", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
+			rec := registry.Record{Name: r.name, Version: r.version, Document: r.document,
+				Digest: digest.FromBytes(canonical),
+				Build:  "bench", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
 			admitted := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{evidence.Compare(
 				evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
 				evidence.Observed{Digests: []digest.Digest{rec.Digest}})}).Admitted()
@@ -56,12 +57,15 @@ func fillOfficial(ctx context.Context, database string, rows []row) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	columns := []string{"server_name", "version", "status", "status_changed_at", "published_at", "updated_at", "is_latest", "value", "listing_value", "listing_codec"}
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"servers"}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-		at := published.Add(time.Duration(i) * time.Second)
-		r := rows[i]
-		return []any{r.name, r.version, "active", at, at, at, r.latest, string(r.document), r.document, int32(1)}, nil
-	}))
+	columns := []string{"server_name", "version", "status", "status_changed_at", "published_at", "updated_at",
+		"is_latest", "value", "listing_value", "listing_codec"}
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"servers"}, columns,
+		pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
+			at := published.Add(time.Duration(i) * time.Second)
+			r := rows[i]
+			return []any{r.name, r.version, "active", at, at, at, r.latest, string(r.document), r.document, int32(1)},
+				nil
+		}))
 	if err != nil {
 		return err
 	}

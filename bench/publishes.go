@@ -51,7 +51,9 @@ func publishes(token string) (source, error) {
 				b = append(b, piece...)
 			}
 		}
-		return fmt.Appendf(nil, "POST /v0/publish HTTP/1.1\r\nHost: registry\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+		return fmt.Appendf(nil,
+			"POST /v0/publish HTTP/1.1\r\nHost: registry\r\nContent-Type: application/json\r\n"+
+				"%sContent-Length: %d\r\n\r\n%s",
 			authorization, len(b), b)
 	}, nil
 }

@@ -87,20 +87,24 @@ func (f *field) workloads(rows []row) []reads {
 	deep := reads{name: "list of 100, anywhere", target: 3}
 	for range 1000 {
 		r := rows[f.random.IntN(len(rows))]
-		deep.ours = append(deep.ours, get("/v0/servers?limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(r.name+"\x00"+r.version))))
-		deep.reference = append(deep.reference, get("/v0/servers?limit=100&cursor="+url.QueryEscape(r.name+":"+r.version)))
+		deep.ours = append(deep.ours,
+			get("/v0/servers?limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(r.name+"\x00"+r.version))))
+		deep.reference = append(deep.reference,
+			get("/v0/servers?limit=100&cursor="+url.QueryEscape(r.name+":"+r.version)))
 	}
 	rare := same("search, rare", 1.5, some(1000, func(r row) string {
 		_, short, _ := strings.Cut(r.name, "/")
 		return "/v0/servers?search=" + short[max(0, len(short)-9):]
 	}))
-	common := same("search, common", 0, []string{"/v0/servers?search=server", "/v0/servers?search=weather", "/v0/servers?search=tools"})
+	common := same("search, common", 0,
+		[]string{"/v0/servers?search=server", "/v0/servers?search=weather", "/v0/servers?search=tools"})
 	return []reads{
 		same("list of 30", 3, []string{"/v0/servers"}),
 		same("list of 100", 3, []string{"/v0/servers?limit=100"}),
 		same("latest, 100", 3, []string{"/v0/servers?version=latest&limit=100"}),
 		deep,
-		same("get latest", 1.5, some(5000, func(r row) string { return "/v0/servers/" + url.PathEscape(r.name) + "/versions/latest" })),
+		same("get latest", 1.5,
+			some(5000, func(r row) string { return "/v0/servers/" + url.PathEscape(r.name) + "/versions/latest" })),
 		same("get exact", 1.5, some(5000, func(r row) string {
 			return "/v0/servers/" + url.PathEscape(r.name) + "/versions/" + url.PathEscape(r.version)
 		})),
@@ -147,7 +151,8 @@ func (f *field) compare(ctx context.Context, t *table, rows []row) error {
 			if w.target > 0 {
 				target = fmt.Sprintf("≥ %g×, lower p99", w.target)
 			}
-			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err != nil {
+			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err !=
+				nil {
 				return err
 			}
 		}
@@ -205,7 +210,8 @@ func (f *field) alternate(t *table, what, target string, ours, reference *proces
 		}
 	}
 	r0, r1, l0, l1 := median(rates[0]), median(rates[1]), median(p99s[0]), median(p99s[1])
-	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000), fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
+	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000),
+		fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
 		fmt.Sprintf("%s, p99 %s", ratio(r0, r1), ratio(l0, l1)), target)
 	return nil
 }
@@ -221,7 +227,8 @@ func ratio(a, b float64) string {
 func (f *field) cpuProfile(what string, d time.Duration) func() error {
 	done := make(chan error, 1)
 	go func() {
-		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:6060/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
+		answer, err := http.Get(
+			fmt.Sprintf("http://127.0.0.1:6060/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
 		if err != nil {
 			done <- err
 			return
@@ -266,7 +273,8 @@ func (f *field) scale(ctx context.Context, t *table) error {
 			continue
 		}
 		what := fmt.Sprintf("P8 %s, %d against 10000", w.name, f.million)
-		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err != nil {
+		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err !=
+			nil {
 			return err
 		}
 	}

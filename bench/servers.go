@@ -63,7 +63,8 @@ func (f *field) official(ctx context.Context, database string) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database}, officialSettings...)
+	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database},
+		officialSettings...)
 	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, f.bin+"/registry")
 }
 

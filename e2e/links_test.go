@@ -114,7 +114,8 @@ var heavy = []struct {
 // without the module's path.
 func linked(t *testing.T, goos string) map[string][]string {
 	t.Helper()
-	list := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, "./cmd/...")
+	list := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`,
+		"./cmd/...")
 	list.Dir, list.Stderr = "..", new(bytes.Buffer)
 	list.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	out, err := list.Output()

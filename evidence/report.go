@@ -51,7 +51,8 @@ func (r Report) Count(o Outcome) int {
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range r {
-		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.fingerprintName(), e.claimant())
+		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.fingerprintName(),
+			e.claimant())
 		if e.Outcome != Match {
 			b.WriteString(e.Detail())
 		}
@@ -101,7 +102,8 @@ func (e Evidence) Title() string {
 	case Mismatch:
 		return subject + ": " + e.fingerprintName() + " mismatch"
 	case Unverifiable:
-		return subject + ": " + e.fingerprintName() + " cannot be verified: " + strings.ReplaceAll(string(e.Cause), "_", " ")
+		return subject + ": " + e.fingerprintName() + " cannot be verified: " +
+			strings.ReplaceAll(string(e.Cause), "_", " ")
 	}
 	return subject + ": " + e.fingerprintName() + " " + string(e.Outcome)
 }

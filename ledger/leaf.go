@@ -174,7 +174,8 @@ func (l Leaf) check() error {
 	}{{"name", l.Name, MaxName}, {"version", l.Version, MaxVersion}, {"publisher", l.Publisher, MaxPublisher}} {
 		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) ||
 			strings.ContainsFunc(t.text, unicode.IsControl) {
-			return malformedError("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text, t.most)
+			return malformedError("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text,
+				t.most)
 		}
 	}
 	return nil

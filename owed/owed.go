@@ -54,7 +54,9 @@ func (l List) Settle(report evidence.Report) evidence.Report {
 		if x.isAnswered(report) || slices.ContainsFunc(l[:i], named) {
 			continue
 		}
-		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool { return e.Outcome == evidence.Absent && x.isAbout(e) })
+		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool {
+			return e.Outcome == evidence.Absent && x.isAbout(e)
+		})
 		miss := evidence.Miss(x.Claim, x.By, x.Why, x.Fix)
 		for _, o := range l[i+1:] {
 			if !o.sameClaim(x) || o.isAnswered(report) {

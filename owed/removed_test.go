@@ -27,12 +27,14 @@ func TestRemovedOwesEverything(t *testing.T) {
 	var got []string
 	for _, e := range report {
 		if e.Outcome != evidence.Missing || !slices.Equal(e.Owed, []evidence.Authority{evidence.Machine}) ||
-			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"'") || !strings.Contains(e.Reason, "2026-11-01 00:00:00Z") {
+			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"'") ||
+			!strings.Contains(e.Reason, "2026-11-01 00:00:00Z") {
 			t.Errorf("%+v", e)
 		}
 		got = append(got, e.Subject+" "+string(e.Scheme))
 		for _, flow := range []policy.Flow{policy.Scan, policy.Check} {
-			if class := policy.Judge(flow, policy.Settings{}, evidence.Report{e}).Findings[0].Class; class != evidence.Refused {
+			if class := policy.Judge(flow, policy.Settings{}, evidence.Report{e}).Findings[0].Class; class !=
+				evidence.Refused {
 				t.Errorf("%s: %s is %s", flow, e.Subject, class)
 			}
 		}

@@ -112,7 +112,8 @@ func (c *check) explainLineEnds(ctx context.Context, claim evidence.Claim, profi
 			d, err := tree.Dist(ctx, p, files, open, 1)
 			if err == nil && evidence.Compare(claim,
 				evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
-				return fmt.Sprintf("it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
+				return fmt.Sprintf(
+					"it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
 			}
 		}
 	}

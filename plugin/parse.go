@@ -111,7 +111,8 @@ func checkGeneration(doc map[string]any) error {
 		return nil // the form has the word
 	}
 	return &Invalid{Issues: []Issue{{"/manifestVersion",
-		`this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, "From version 1")`}}}
+		`this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, ` +
+			`"From version 1")`}}}
 }
 
 // decode fills m from a manifest that has its form, but for dist.hash, and checks what

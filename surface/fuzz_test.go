@@ -117,9 +117,14 @@ func FuzzDiff(f *testing.F) {
 func benchmarkTool() []byte {
 	var p []string
 	for i := range 10 {
-		p = append(p, fmt.Sprintf(`"parameter%d":{"type":"string","description":"%s","maxLength":%d}`, i, strings.Repeat("What it is for. ", 8), i*100))
+		p = append(p,
+			fmt.Sprintf(`"parameter%d":{"type":"string","description":"%s","maxLength":%d}`, i,
+				strings.Repeat("What it is for. ", 8), i*100))
 	}
-	return []byte(`{"name":"tool","description":"` + strings.Repeat("What the tool does. ", 10) + `","inputSchema":{"type":"object","properties":{` + strings.Join(p, ",") + `},"required":["parameter1","parameter0"]}}`)
+	return []byte(
+		`{"name":"tool","description":"` + strings.Repeat("What the tool does. ", 10) +
+			`","inputSchema":{"type":"object","properties":{` + strings.Join(p, ",") +
+			`},"required":["parameter1","parameter0"]}}`)
 }
 
 func BenchmarkNewItem(b *testing.B) {

@@ -182,7 +182,8 @@ func TestNewItemVectors(t *testing.T) {
 			for _, raw := range l.kind(k) {
 				item, err := NewItem(k, raw)
 				if err == nil && c.Error == "" && item.Digest.String() != c.Items[item.Key()] {
-					t.Errorf("%s: NewItem gives %s the digest %s, want %s", c.Name, item.Key(), item.Digest, c.Items[item.Key()])
+					t.Errorf("%s: NewItem gives %s the digest %s, want %s", c.Name, item.Key(), item.Digest,
+						c.Items[item.Key()])
 				}
 				if c.Error == "" && err != nil {
 					t.Errorf("%s: %v", c.Name, err)

@@ -126,7 +126,8 @@ func TestDistProperties(t *testing.T) {
 
 func TestDistRefuses(t *testing.T) {
 	m := memory{"a": {content: []byte("a")}}
-	if _, err := Dist(t.Context(), "other", m.files(), m.open, 1); err == nil || Profile("other").Known() || !OD.Known() {
+	if _, err := Dist(t.Context(), "other", m.files(), m.open, 1); err == nil || Profile("other").Known() ||
+		!OD.Known() {
 		t.Error("an unknown profile is known")
 	}
 	twice := append(m.files(), m.files()...)

@@ -55,7 +55,8 @@ func run(bin string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(d.dir)) }()
-	d.env = append(os.Environ(), "HALLMARK_HOME="+filepath.Join(d.dir, "home"), keyVariable+"=patDummy.0000", "NO_COLOR=1")
+	d.env = append(os.Environ(), "HALLMARK_HOME="+filepath.Join(d.dir, "home"), keyVariable+"=patDummy.0000",
+		"NO_COLOR=1")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 

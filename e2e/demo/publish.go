@@ -92,7 +92,8 @@ func (d *demo) forged(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if err := expect(errs, "1 of 1 file hash did not match", "mismatch", "expected sha256:", "actual   sha256:"); err != nil {
+	if err := expect(errs, "1 of 1 file hash did not match", "mismatch", "expected sha256:", "actual   sha256:"); err !=
+		nil {
 		return err
 	}
 	fmt.Println("\nThe author's own side would not even have sent it:")

@@ -18,7 +18,8 @@ import (
 func (d *demo) registry(ctx context.Context) (url string, stop func(), err error) {
 	d.title("A registry of our own")
 	fmt.Println("$ hallmark registry serve --addr 127.0.0.1:0 --data registry --allow-anonymous &")
-	cmd := exec.Command(filepath.Join(d.bin, "hallmark"), "registry", "serve", "--addr", "127.0.0.1:0", "--data", "registry", "--allow-anonymous")
+	cmd := exec.Command(filepath.Join(d.bin, "hallmark"), "registry", "serve", "--addr", "127.0.0.1:0", "--data",
+		"registry", "--allow-anonymous")
 	cmd.Dir, cmd.Env = d.dir, d.env
 	pipe, err := cmd.StderrPipe()
 	if err != nil {

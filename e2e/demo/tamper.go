@@ -17,7 +17,8 @@ func (d *demo) flip(ctx context.Context, _ string) error {
 	d.title("One byte of the installed package is flipped in the store: it does not start")
 	var file string
 	err := filepath.WalkDir(filepath.Join(d.dir, "home"), func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Name() == "index.js" && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "content/node_modules/"+packageName+"/dist") {
+		if err == nil && e.Name() == "index.js" &&
+			strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "content/node_modules/"+packageName+"/dist") {
 			file = path
 		}
 		return err
@@ -61,7 +62,10 @@ func (d *demo) drift(ctx context.Context, url string) error {
 		return err
 	}
 	starts := filepath.Join(d.dir, "starts")
-	if err := d.config(d.toml(url) + fmt.Sprintf("[providers.mcp.drifter]\ncommand = \"./drifter\"\narguments = [%q, \"12\"]\n", starts)); err != nil {
+	if err := d.config(
+		d.toml(url) +
+			fmt.Sprintf("[providers.mcp.drifter]\ncommand = \"./drifter\"\narguments = [%q, \"12\"]\n", starts)); err !=
+		nil {
 		return err
 	}
 	if _, _, err := d.hallmark(ctx, 0, "pin", "drifter", "--yes"); err != nil {

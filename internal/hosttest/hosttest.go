@@ -17,7 +17,8 @@ func AnyHost() *host.Sending {
 // New returns a host for a test, with a state directory of its own and no environment.
 func New(t *testing.T) *host.Host {
 	return &host.Host{
-		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler),
+		Now:     time.Now,
 		Getenv:  func(string) string { return "" },
 		Sending: AnyHost(), // hosts_test.go has hosts that nobody agreed to
 	}

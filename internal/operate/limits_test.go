@@ -25,7 +25,8 @@ func release(n int) (pages, hashes map[string]string) {
 		files = append(files, fmt.Sprintf(`{"filename":%q,"url":"BASE/files/%s","digests":{"sha256":"%s"}}`, name, name,
 			hexSum("w")))
 	}
-	pages["/pypi/notes/1.0/json"] = `{"info":{"name":"notes","version":"1.0","description":"mcp-name: io.github.o/notes"},"urls":[` + strings.Join(files, ",") + `]}`
+	pages["/pypi/notes/1.0/json"] = `{"info":{"name":"notes","version":"1.0","description":"mcp-name: ` +
+		`io.github.o/notes"},"urls":[` + strings.Join(files, ",") + `]}`
 	return pages, hashes
 }
 

@@ -29,8 +29,10 @@ func TestPlacePostgres(t *testing.T) {
 	}
 	at := Place{Data: filepath.Join(t.TempDir(), "none"), Database: url}
 	dump := filepath.Join(t.TempDir(), "dump.json")
-	line := `{"server":{"name":"io.github.o/notes","description":"d","version":"1.0.0"},"_meta":{"io.modelcontextprotocol.registry/official":` +
-		`{"status":"deleted","statusChangedAt":"2026-01-31T12:00:00Z","publishedAt":"2026-01-31T12:00:00Z","updatedAt":"2026-01-31T12:00:00Z","isLatest":true}}}`
+	line := `{"server":{"name":"io.github.o/notes","description":"d","version":"1.0.0"},` +
+		`"_meta":{"io.modelcontextprotocol.registry/official":` +
+		`{"status":"deleted","statusChangedAt":"2026-01-31T12:00:00Z","publishedAt":"2026-01-31T12:00:00Z",` +
+		`"updatedAt":"2026-01-31T12:00:00Z","isLatest":true}}}`
 	if err := os.WriteFile(dump, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -180,9 +180,11 @@ func memoryEvidence(path string, l *project.InstallLock, install *project.Instal
 		return e, nil
 	case known:
 		return evidence.Miss(claim, evidence.Machine, "this machine installed the plugins beside it, and not this one",
-			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with 'hallmark plugin lock'"), nil
+			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with "+
+				"'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-			Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"},
+			Reason: "this machine did not install it: what the lock says of its source and date is compared with " +
+				"nothing"},
 		nil
 }

@@ -148,7 +148,9 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 		return nil
 	})
 	if host.IsUnwritable(err) {
-		h.Logger.Warn("the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that was written", "plugin", l.Subject(), "error", err)
+		h.Logger.Warn(
+			"the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that "+
+				"was written", "plugin", l.Subject(), "error", err)
 		return nil
 	}
 	return err

@@ -45,6 +45,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 	}
 	return publish.SendArchive(ctx, h, publish.Outgoing{
 		Kind: ledger.Plugin, Name: m.Name, Version: m.Version, Document: digest.FromBytes(canonical),
-		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)), Body: bytes.NewReader(s.Packed),
+		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)),
+		Body: bytes.NewReader(s.Packed),
 	}, report, o)
 }

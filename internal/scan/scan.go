@@ -119,7 +119,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		data, err := clients.Read(f)
 		if total += len(data); o.Project && total > maxScanned {
 			report = append(report, unreadableEvidence(shown,
-				fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+				fmt.Errorf("is not read, nor is any file after it: the "+
+					"clients' files of this checkout are larger than %d bytes", maxScanned)))
 			break
 		}
 		var servers []clients.Server

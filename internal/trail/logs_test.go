@@ -55,7 +55,8 @@ func TestLogsKnown(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := logs.KnowsKey("registry.example.com"); err == nil || known || !strings.Contains(err.Error(), "logs.json") {
+	if known, err := logs.KnowsKey("registry.example.com"); err == nil || known ||
+		!strings.Contains(err.Error(), "logs.json") {
 		t.Fatalf("known %v, error %v", known, err)
 	}
 	if err := os.Remove(file); err != nil {

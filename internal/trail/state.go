@@ -78,7 +78,8 @@ func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done b
 		return true
 	})
 	if host.IsUnwritable(err) {
-		l.Host.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed", "error", err)
+		l.Host.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed",
+			"error", err)
 		return true, nil
 	}
 	return done, err
@@ -98,7 +99,9 @@ func Forget(ctx context.Context, h *host.Host, base string) (key string, err err
 		return key != ""
 	})
 	if err == nil && key == "" {
-		err = evidence.Errorf(evidence.Validation, name, host.ForgetHint(known, func(url string) string { return "hallmark log forget " + url }), errors.New("this machine knows no log of that registry"))
+		err = evidence.Errorf(evidence.Validation, name,
+			host.ForgetHint(known, func(url string) string { return "hallmark log forget " + url }),
+			errors.New("this machine knows no log of that registry"))
 	}
 	return key, err
 }

@@ -61,7 +61,8 @@ func Read(ctx context.Context, h *host.Host, client *client.Client, rules projec
 			return nil, nil
 		}
 		return nil, &evidence.Error{
-			Subject: l.Name, Kind: evidence.Integrity, Err: errors.New("SECURITY ERROR: the registry shows no log, and it has one"),
+			Subject: l.Name, Kind: evidence.Integrity,
+			Err:    errors.New("SECURITY ERROR: the registry shows no log, and it has one"),
 			Detail: fmt.Sprintf("  expected a checkpoint under the key %s\n", l.Key),
 			Hint:   "do not use the registry until its operator has explained this",
 		}
@@ -105,7 +106,8 @@ func (l *Log) ChooseKey(logs *project.Logs, o Options) bool {
 			l.Key, claim.Text, claim.Where = from.key, from.key, from.where
 		case from.key != l.Key:
 			e := evidence.Fact(evidence.Claim{
-				Subject: claim.Subject, Scheme: evidence.LogKey, Authority: evidence.Machine, Text: from.key, Where: from.where,
+				Subject: claim.Subject, Scheme: evidence.LogKey, Authority: evidence.Machine, Text: from.key,
+				Where: from.where,
 			}, l.Key)
 			e.Observed.From = claim.Where
 			l.Report = append(l.Report, e)
@@ -134,7 +136,8 @@ func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 		return nil
 	}
 	if _, err := ledger.ParseVerifier(about.LogKey); err != nil {
-		return evidence.Errorf(evidence.Validation, l.Name, "", fmt.Errorf("the key that the registry announces: %w", err))
+		return evidence.Errorf(evidence.Validation, l.Name, "",
+			fmt.Errorf("the key that the registry announces: %w", err))
 	}
 	l.Key, l.keep = about.LogKey, false
 	if o.Ask != nil {
@@ -232,11 +235,13 @@ func forkError(name string, first, second shownNote, err error) error {
 			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
-	b.WriteString("  A log only grows. Either the registry was set back to an older state, or somebody who has its key\n" +
-		"  shows different histories to different people. Nothing was changed on this machine.\n")
+	b.WriteString(
+		"  A log only grows. Either the registry was set back to an older state, or somebody who has its key\n" +
+			"  shows different histories to different people. Nothing was changed on this machine.\n")
 	return &evidence.Error{
 		Subject: name, Kind: evidence.Integrity, Err: fmt.Errorf("SECURITY ERROR: %w", err), Detail: b.String(),
-		Hint: "keep this text; both checkpoints are signed, and prove it. Install nothing from the registry, tell its operator and others who use it, and see docs/ledger.md, Incident",
+		Hint: "keep this text; both checkpoints are signed, and prove it. Install nothing from the registry, tell " +
+			"its operator and others who use it, and see docs/ledger.md, Incident",
 	}
 }
 
@@ -250,7 +255,8 @@ func (l *Log) judgeHead() {
 			found = of(n)
 		}
 		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
-			Subject: subject, Scheme: evidence.Cosignature, Authority: evidence.Log, Text: of(l.Rules.Quorum), Where: project.ConfigFile + ", witness_quorum",
+			Subject: subject, Scheme: evidence.Cosignature, Authority: evidence.Log, Text: of(l.Rules.Quorum),
+			Where: project.ConfigFile + ", witness_quorum",
 		}, found))
 	}
 	if l.Rules.MaxAge > 0 {
@@ -265,7 +271,8 @@ func (l *Log) judgeHead() {
 			found = "cosigned in the future, at " + at.Format(time.RFC3339)
 		}
 		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
-			Subject: subject, Scheme: evidence.Checkpoint, Authority: evidence.Log, Text: want, Where: project.ConfigFile + ", max_age",
+			Subject: subject, Scheme: evidence.Checkpoint, Authority: evidence.Log, Text: want,
+			Where: project.ConfigFile + ", max_age",
 		}, found))
 	}
 }
@@ -284,7 +291,9 @@ func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.R
 	}
 	text, err := l.Client.Proof(ctx, r.Name, r.Version)
 	if IsNotFound(err) {
-		return evidence.Report{evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound, "the registry has a log, and no proof that the record is in it")}, nil
+		return evidence.Report{
+			evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound,
+				"the registry has a log, and no proof that the record is in it")}, nil
 	}
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)
@@ -341,18 +350,21 @@ func ProofEvidence(origin string, open func([]byte) (ledger.Signed, error), r pr
 		return evidence.Report{badProofEvidence(r, origin, err)}
 	}
 	entry := fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)
-	in := evidence.Fact(ProofClaim(r, proven.Origin), string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
+	in := evidence.Fact(ProofClaim(r, proven.Origin),
+		string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
 	in.Observed.Digests, in.Observed.From = []digest.Digest{r.ProofDigest()}, entry
 	report := evidence.Report{in}
 	if !r.Document.IsZero() { // of an archive it is known only while its record is at hand
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
+			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log,
+				Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
 			evidence.Observed{Digests: []digest.Digest{r.Document}, From: "the record's document"},
 		))
 	}
 	if !r.Integrity.IsZero() {
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: r.Subject(), Scheme: ContentsScheme(r.Kind), Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
+			evidence.Claim{Subject: r.Subject(), Scheme: ContentsScheme(r.Kind), Authority: evidence.Log,
+				Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
 			evidence.Observed{Digests: []digest.Digest{r.Integrity}, From: "the record's content_integrity"},
 		))
 	}
@@ -381,7 +393,8 @@ func badProofEvidence(r project.RecordLock, origin string, err error) evidence.E
 
 // NoProofEvidence is evidence that nobody claims of the record that it is in a log.
 func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
-	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log}, evidence.Observed{})
+	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log},
+		evidence.Observed{})
 	e.Reason = why
 	return e
 }

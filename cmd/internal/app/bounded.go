@@ -62,7 +62,8 @@ func (m Mebibytes) Bytes() int64 { return int64(m) << 20 }
 // RateVar defines a flag with a number a second; 0 is no limit.
 func RateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
 	*p = value
-	f.Var(boundedFlag[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "number"}, name, usage)
+	f.Var(boundedFlag[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) },
+		"number"}, name, usage)
 }
 
 func durationVar(f *pflag.FlagSet, p *time.Duration, name string, b Bounds[time.Duration], usage string) {

@@ -48,7 +48,9 @@ number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name, file, a.Name, a.Name)
+			fmt.Fprintf(a.Stderr,
+				"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
+				file, a.Name, a.Name)
 			for _, issue := range issues.Errors() {
 				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
 			}

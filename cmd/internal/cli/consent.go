@@ -27,10 +27,17 @@ type consentFlags struct {
 }
 
 func (f *consentFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes, and not to ask hosts that files of the checkout name (--allow-host)")
-	c.Flags().BoolVar(&f.start, "start", false, "start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock that is asked")
-	c.Flags().StringVar(&f.approve, "approve", "", "consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it shows, --start consents")
-	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
+	c.Flags().BoolVar(&f.yes, "yes", false,
+		"consent without being asked; not to another surface of the same bytes, and not to ask hosts that files of "+
+			"the checkout name (--allow-host)")
+	c.Flags().BoolVar(&f.start, "start", false,
+		"start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock "+
+			"that is asked")
+	c.Flags().StringVar(&f.approve, "approve", "",
+		"consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it "+
+			"shows, --start consents")
+	c.Flags().StringVar(&f.missing, "missing-hashes", "",
+		"what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
 
 // options checks the flags and sets what of o they are about.
@@ -49,7 +56,8 @@ func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 }
 
 // asking shows what would be locked and gets the answer.
-func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
+func (f *consentFlags) asking(ctx context.Context, a *app.App,
+	show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
 	return func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		show(a.Stderr, p)
@@ -86,7 +94,8 @@ func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) 
 			return true, nil
 		}
 		a.Bars.Stop()
-		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
+		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name),
+			surface.Escape(s.URL))
 		showPreview(a.Stderr, pin.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
 		return answer == host.InformedConsent, err

@@ -68,8 +68,9 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 			if asJSON {
 				return a.WriteJSON(struct {
 					pluginOutcome
-					Computed  string   `json:"computed,omitempty"`
-					Unchecked []string `json:"not_checked,omitempty"` // what the environment demands, and 'plugin verify' checks
+					Computed string `json:"computed,omitempty"`
+					// what the environment demands, and 'plugin verify' checks
+					Unchecked []string `json:"not_checked,omitempty"`
 				}{outcomeOfPlugin(names[0], r, plugins.Options{}, err), computed, demands}, err)
 			}
 			if computed != "" {
@@ -78,9 +79,11 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return &typedError{err}
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()), r.Profile)
+			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()),
+				r.Profile)
 			if len(demands) > 0 {
-				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name, strings.Join(demands, ", "))
+				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name,
+					strings.Join(demands, ", "))
 			}
 			return nil
 		}),
@@ -148,8 +151,9 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "order DIR|ZIP...",
 		Short: "Print the order in which plugins are to be loaded",
-		Long:  "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing else of them is checked.",
-		Args:  app.Args(cobra.MinimumNArgs(1)),
+		Long: "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing " +
+			"else of them is checked.",
+		Args: app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			order, err := plugins.Order(c.Context(), names)
 			if err != nil {

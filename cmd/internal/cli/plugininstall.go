@@ -60,7 +60,9 @@ the registry, of which the record and its proof in the registry's log are checke
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last login)")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last "+
+			"login)")
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
@@ -112,7 +114,8 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 }
 
 // reportInstalled prints an installed or refused plugin.
-func reportInstalled(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool, err error) error {
+func reportInstalled(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool,
+	err error) error {
 	if in == nil {
 		in = &plugins.Installation{}
 	}
@@ -169,7 +172,8 @@ lies among the plugins, or in the directory of one, is refused.`,
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if len(outcomes) == 0 && !asJSON {
-				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name, surface.Escape(filepath.ToSlash(dir)))
+				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name,
+					surface.Escape(filepath.ToSlash(dir)))
 			}
 			return printPlugins(a, outcomes, asJSON, err)
 		}),

@@ -65,7 +65,8 @@ func markdown(what string, v policy.Verdict, unseen []string) string {
 		if e.Place.File != "" {
 			at = e.Place.Show()
 		}
-		byWord[word] = append(byWord[word], fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
+		byWord[word] = append(byWord[word],
+			fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
 	}
 	var b strings.Builder
 	mark, verdict := "✅", "nothing is refused"

@@ -47,7 +47,8 @@ func (s *seeing) register(c *cobra.Command, a *app.App) {
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
-	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false,
+		"accept the lock of this checkout without this machine's approval")
 	s.o.Judged = func(v policy.Verdict) {
 		a.Bars.Stop()
 		for _, f := range v.Warnings() {
@@ -112,7 +113,8 @@ type shownJSON struct {
 }
 
 func shownResult(s *surface.Surface) shownJSON {
-	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(), append([]surface.Warning{}, surface.Warnings(s)...)}
+	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(),
+		append([]surface.Warning{}, surface.Warnings(s)...)}
 }
 
 func surfaceCaptureCommand(a *app.App) *cobra.Command {
@@ -149,7 +151,8 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 		}),
 	}
 	s.register(c, a)
-	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil, "`name` of a variable that the command gets from the environment")
+	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil,
+		"`name` of a variable that the command gets from the environment")
 	return c
 }
 
@@ -179,7 +182,8 @@ func surfaceHashCommand(a *app.App) *cobra.Command {
 				}{app.OutcomeOf(policy.Verdict{}, nil), all}, nil)
 			}
 			for _, f := range all {
-				if _, err := fmt.Fprintf(a.Stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface, surface.Escape(f.File), f.APISurface); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface,
+					surface.Escape(f.File), f.APISurface); err != nil {
 					return err
 				}
 			}
@@ -219,7 +223,8 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			}
 			changes := append([]surface.Change{}, surface.Diff(before, after)...)
 			if len(changes) > 0 {
-				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "", fmt.Errorf("%s", evidence.Count(len(changes), "change")))
+				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "",
+					fmt.Errorf("%s", evidence.Count(len(changes), "change")))
 			}
 			if s.asJSON {
 				return a.WriteJSON(struct {

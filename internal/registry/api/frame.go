@@ -19,7 +19,8 @@ func (s *Server) frame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
 		from := s.Limits.client(r)
-		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id}), addressKey{}, from)
+		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id}), addressKey{},
+			from)
 		routed := r.WithContext(ctx) // the mux notes in it which route it took
 		out := &response{ResponseWriter: w}
 		began := time.Now()
@@ -34,7 +35,8 @@ func (s *Server) frame(next http.Handler) http.Handler {
 				}
 				Logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
-					WriteProblem(out, registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
+					WriteProblem(out,
+						registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
 			s.metrics.countAnswer(routed, out.status, time.Since(began))
@@ -43,7 +45,8 @@ func (s *Server) frame(next http.Handler) http.Handler {
 				level = slog.LevelDebug // thousands a second; a publish has a line of its own
 			}
 			if s.Logger.Enabled(ctx, level) {
-				Logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
+				Logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status",
+					out.status,
 					"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
 			}
 		}()
@@ -95,7 +98,8 @@ func hasNUL(u *url.URL) bool {
 func answerUnrouted(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string
-		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete} {
 			other := r.Clone(r.Context())
 			other.Method = m
 			if _, pattern := mux.Handler(other); pattern != "/" {

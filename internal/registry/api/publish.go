@@ -56,7 +56,8 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	rules := s.Policy()
 	if rules.blocks(doc.Name) {
 		s.Counters.Unauthorized.Add(1)
-		return nil, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q", doc.Name)
+		return nil, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q",
+			doc.Name)
 	}
 	canonical, err := serverjson.Canonical(raw)
 	if err != nil {
@@ -65,7 +66,8 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
 		return nil, p
 	}
-	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Build: s.Version}.WithDigest(digest.FromBytes(canonical))
+	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw,
+		Build: s.Version}.WithDigest(digest.FromBytes(canonical))
 
 	if rules.Validation != registry.Off { // else there is nothing to be spared, and Insert tells
 		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
@@ -104,7 +106,8 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if grant != nil {
 		by, subject = grant.Method, grant.Subject
 	}
-	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
+	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by,
+		"subject", subject)
 	return s.proven(ctx, inserted, inserted.Entry, inserted.EntryText)
 }
 
@@ -138,8 +141,10 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 	}
 	s.Counters.Conflicts.Add(1)
 	Logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)
-	p := registry.NewProblem(http.StatusConflict, "version %s of %s is published already, with another document", rec.Version, rec.Name)
-	p.Errors = []registry.ProblemError{{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
+	p := registry.NewProblem(http.StatusConflict, "version %s of %s is published already, with another document",
+		rec.Version, rec.Name)
+	p.Errors = []registry.ProblemError{
+		{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
 	return nil, p
 }
 
@@ -187,7 +192,8 @@ func (s *Server) judge(
 	for _, id := range registry.SortedKeys(failed) {
 		s.Counters.fail(failed[id].Status)
 		Logger(ctx).Warn("hash failed", "name", rec.Name, "version", rec.Version, "identifier", id,
-			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation", rules.Validation)
+			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation",
+			rules.Validation)
 	}
 	if rules.Validation == registry.Observe && len(failed) > 0 {
 		tolerated := evidence.Report{document}

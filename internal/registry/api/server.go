@@ -54,7 +54,8 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config:   c,
-		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins), writes: newLimiter(c.Limits.Writes),
+		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins),
+		writes: newLimiter(c.Limits.Writes),
 	}
 	s.bodies = newRoom(c.Limits)
 	s.turns = newTurns(c.Limits)

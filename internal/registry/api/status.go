@@ -27,7 +27,8 @@ type updatedOutput struct{ Body registry.Updated }
 
 func (s *Server) setStatus(ctx context.Context, in *statusInput) (*envelopeOutput, error) {
 	if in.Version == registry.Latest {
-		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+		return nil, registry.NewProblem(http.StatusNotFound,
+			"name a version: which one is the latest may change meanwhile")
 	}
 	_, records, err := s.change(ctx, in.Authorization, in.Name, in.Version, in.Body)
 	if err != nil {
@@ -47,7 +48,9 @@ func (s *Server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 func (s *Server) change(
 	ctx context.Context, authorization, name, version string, body registry.StatusBody,
 ) (int, []registry.Record, error) {
-	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool { return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name) },
+	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool {
+		return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name)
+	},
 		func(g auth.Grant) *registry.Problem { return forbidden(g, name) }, body)
 	if err != nil {
 		return 0, nil, err
@@ -58,7 +61,8 @@ func (s *Server) change(
 
 // judgeChange is the change that a request asks for, if its bearer is allowed to make it.
 func (s *Server) judgeChange(
-	ctx context.Context, authorization string, allowed func(auth.Grant) bool, refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
+	ctx context.Context, authorization string, allowed func(auth.Grant) bool,
+	refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
 ) (registry.Change, auth.Grant, error) {
 	if err := s.writable(); err != nil {
 		return registry.Change{}, auth.Grant{}, err
@@ -74,10 +78,12 @@ func (s *Server) judgeChange(
 	c := registry.Change{Status: body.Status, At: s.Now(), By: actor(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == registry.Active {
-			return registry.Change{}, auth.Grant{}, registry.NewProblem(http.StatusBadRequest, "a message does not go with the status active")
+			return registry.Change{}, auth.Grant{},
+				registry.NewProblem(http.StatusBadRequest, "a message does not go with the status active")
 		}
 		if strings.Contains(c.Message, "\x00") { // no database has to keep it
-			return registry.Change{}, auth.Grant{}, registry.NewProblem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
+			return registry.Change{}, auth.Grant{},
+				registry.NewProblem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
 		}
 	}
 	return c, grant, nil

@@ -48,9 +48,11 @@ func TestAllows(t *testing.T) {
 
 func TestCheckResource(t *testing.T) {
 	for resource, ok := range map[string]bool{
-		"*": true, "com.example/*": true, "com.example.*": true, "com.example/notes": true, "com.example/no*": true, "@acme/*": true, "@acme/notes": true, "@acme/no*": true,
+		"*": true, "com.example/*": true, "com.example.*": true, "com.example/notes": true, "com.example/no*": true,
+		"@acme/*": true, "@acme/notes": true, "@acme/no*": true,
 		"": false, "**": false, "com.example": false, "com.example*": false, "com.*.example/x": false, "a b/c": false,
-		"a/b/c": false, "@acme": false, "@acme*": false, "@*": false, "@": false, "@@acme/x": false, "a@b/c": false, "é/x": false, "/*" + strings.Repeat("x", 300): false,
+		"a/b/c": false, "@acme": false, "@acme*": false, "@*": false, "@": false, "@@acme/x": false, "a@b/c": false,
+		"é/x": false, "/*" + strings.Repeat("x", 300): false,
 	} {
 		if err := CheckResource(resource); (err == nil) != ok {
 			t.Errorf("%q: %v", resource, err)
@@ -113,7 +115,8 @@ func TestPrivateKey(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for mode, private := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o700: true, 0o640: false, 0o620: false, 0o604: false, 0o601: false, 0o644: false} {
+	for mode, private := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o700: true, 0o640: false, 0o620: false,
+		0o604: false, 0o601: false, 0o644: false} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +124,9 @@ func TestPrivateKey(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			private = true
 		}
-		if (err == nil) != private || err != nil && (evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "chmod 600 "+path)) {
+		if (err == nil) != private ||
+			err != nil && (evidence.ClassOf(err) != evidence.Validation ||
+				!strings.Contains(err.Error(), "chmod 600 "+path)) {
 			t.Errorf("mode %04o: %v", mode, err)
 		}
 	}
@@ -148,7 +153,8 @@ func TestParseProofKey(t *testing.T) {
 			t.Errorf("%s: %v", algorithm, err)
 		}
 		for _, other := range []string{"", text[:len(text)-2], text + "00", "zz" + text[2:]} {
-			if _, err := ParseProofKey(algorithm, other); err == nil || other != "" && strings.Contains(err.Error(), other[2:10]) {
+			if _, err := ParseProofKey(algorithm, other); err == nil ||
+				other != "" && strings.Contains(err.Error(), other[2:10]) {
 				t.Errorf("%s %q: %v", algorithm, other, err)
 			}
 		}

@@ -60,7 +60,8 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
 	}
 	var env registry.Envelope
-	if err := c.do(ctx, request{method: http.MethodPost, path: publishPath, body: raw, token: token}, &env); err != nil {
+	if err := c.do(ctx, request{method: http.MethodPost, path: publishPath, body: raw, token: token}, &env); err !=
+		nil {
 		return nil, err
 	}
 	name, version, err := registry.ReadName(raw)

@@ -37,7 +37,8 @@ func (c *Client) checkStored(ctx context.Context, raw []byte, want digest.Digest
 		return c.differs(sent.Detail(), errors.New("it stored another document than was sent"))
 	}
 	if i := env.Meta.Integrity; i != nil && !i.Document.IsZero() {
-		if said := c.compare("the registry's record, hallmark/integrity", evidence.Record, i.Document, got); said.Outcome != evidence.Match {
+		if said := c.compare("the registry's record, hallmark/integrity", evidence.Record, i.Document,
+			got); said.Outcome != evidence.Match {
 			return c.differs(said.Detail(), errors.New("the record's digest is not that of its document"))
 		}
 	}
@@ -77,7 +78,8 @@ func (c *Client) compareRead(sent, stored []byte) (evidence.Evidence, error) {
 		}
 		digests[i] = digest.FromBytes(text)
 	}
-	return c.compare("the document that was sent, as far as it is read", evidence.Publisher, digests[0], digests[1]), nil
+	return c.compare("the document that was sent, as far as it is read", evidence.Publisher, digests[0], digests[1]),
+		nil
 }
 
 // orNil makes an empty list the same as none.

@@ -160,7 +160,8 @@ func ReadArchive(
 	}
 	got := rec
 	got.Name, got.Version, got.Size, got.DocumentDigest = content.Name, content.Version, r.Size(), digest.Digest{}
-	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash, content.Assets, content.APISurface
+	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash,
+		content.Assets, content.APISurface
 	got.Manifest = content.Manifest
 	document, err := got.Document()
 	if err != nil {

@@ -59,8 +59,9 @@ func (o *Outside) LoginDNS(ctx context.Context, p auth.Proof, now time.Time) (au
 	}
 	if !slices.ContainsFunc(texts, record.MatchString) {
 		if at := o.findMisplaced(ctx, domain); at != "" {
-			return auth.Grant{}, refuse("there is no record v=MCPv1 at %s, but one at %s: it belongs to the domain itself",
-				domain, at)
+			return auth.Grant{},
+				refuse("there is no record v=MCPv1 at %s, but one at %s: it belongs to the domain itself",
+					domain, at)
 		}
 	}
 	if err := verifyProof(p, texts, signature, "in DNS"); err != nil {
@@ -110,7 +111,8 @@ func (o *Outside) LoginHTTP(ctx context.Context, p auth.Proof, now time.Time) (a
 	case status != http.StatusOK:
 		return auth.Grant{}, refuse("https://%s%s answers %d", domain, path, status)
 	}
-	if err := verifyProof(p, []string{strings.TrimSpace(string(text))}, signature, "at https://"+domain+path); err != nil {
+	if err := verifyProof(p, []string{strings.TrimSpace(string(text))}, signature, "at https://"+domain+path); err !=
+		nil {
 		return auth.Grant{}, err
 	}
 	names := []auth.Permission{{Action: auth.Publish, Resource: namespace(domain) + "/*"}}

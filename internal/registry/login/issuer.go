@@ -33,7 +33,8 @@ func NewIssuer(seed []byte) (*Issuer, error) {
 		return nil, fmt.Errorf("token key: has %d bytes, not %d", len(seed), ed25519.SeedSize)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, new(jose.SignerOptions).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key},
+		new(jose.SignerOptions).WithType("JWT"))
 	if err != nil {
 		return nil, fmt.Errorf("token key: %w", err)
 	}

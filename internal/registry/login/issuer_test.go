@@ -55,8 +55,9 @@ func TestTokenForm(t *testing.T) {
 	now := float64(epoch.Unix())
 	want := [2]map[string]any{
 		{"alg": "EdDSA", "typ": "JWT"},
-		{"iss": "mcp-registry", "iat": now, "nbf": now, "exp": now + 300, "auth_method": "dns", "auth_method_sub": "example.com",
-			"permissions": []any{map[string]any{"action": "publish", "resource": "com.example/*"}}},
+		{"iss": "mcp-registry", "iat": now, "nbf": now, "exp": now + 300, "auth_method": "dns",
+			"auth_method_sub": "example.com",
+			"permissions":     []any{map[string]any{"action": "publish", "resource": "com.example/*"}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("token %v, want %v", got, want)
@@ -65,7 +66,9 @@ func TestTokenForm(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	issuer := newIssuer(t, 'k')
-	g := auth.Grant{Method: auth.GitHubAT, Subject: "someone", Permissions: []auth.Permission{{Action: auth.Publish, Resource: "io.github.someone/*"}, {Action: auth.Edit, Resource: "x"}}}
+	g := auth.Grant{Method: auth.GitHubAT, Subject: "someone",
+		Permissions: []auth.Permission{{Action: auth.Publish, Resource: "io.github.someone/*"},
+			{Action: auth.Edit, Resource: "x"}}}
 	text, _, err := issuer.Issue(g, epoch)
 	if err != nil {
 		t.Fatal(err)
@@ -97,14 +100,15 @@ func TestVerify(t *testing.T) {
 	exp := epoch.Add(time.Minute).Unix()
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
 	for name, forged := range map[string]string{
-		"empty":           "",
-		"not a token":     "x",
-		"long":            strings.Repeat("x", maxToken+1),
-		"other key":       func() string { s, _, _ := newIssuer(t, 'l').Issue(g, epoch); return s }(),
-		"no algorithm":    none + "." + body + ".",
-		"no signature":    head + "." + body + ".",
-		"other claims":    head + "." + body[:len(body)-4] + "AAAA." + signature,
-		"secret key":      sign(jose.HS256, []byte(key.Public().(ed25519.PublicKey)), map[string]any{"iss": issuerName, "exp": exp}),
+		"empty":        "",
+		"not a token":  "x",
+		"long":         strings.Repeat("x", maxToken+1),
+		"other key":    func() string { s, _, _ := newIssuer(t, 'l').Issue(g, epoch); return s }(),
+		"no algorithm": none + "." + body + ".",
+		"no signature": head + "." + body + ".",
+		"other claims": head + "." + body[:len(body)-4] + "AAAA." + signature,
+		"secret key": sign(jose.HS256, []byte(key.Public().(ed25519.PublicKey)),
+			map[string]any{"iss": issuerName, "exp": exp}),
 		"another issuer":  sign(jose.EdDSA, key, map[string]any{"iss": "other", "exp": exp}),
 		"without expiry":  sign(jose.EdDSA, key, map[string]any{"iss": issuerName}),
 		"nested as parts": text + "." + text,

@@ -75,7 +75,8 @@ func TestLoginDNS(t *testing.T) {
 		k := proofKey(t, algorithm, text)
 		dns.TXT("example.com", "v=spf1 -all", strings.Repeat("long ", 100), k.Record())
 		g, err := out.LoginDNS(ctx, prove(t, k, "Example.com"), epoch)
-		want := auth.Grant{Method: auth.DNS, Subject: "example.com", Permissions: toPublish("com.example/*", "com.example.*")}
+		want := auth.Grant{Method: auth.DNS, Subject: "example.com",
+			Permissions: toPublish("com.example/*", "com.example.*")}
 		if err != nil || !reflect.DeepEqual(g, want) {
 			t.Errorf("%s: %+v, %v", algorithm, g, err)
 		}
@@ -123,8 +124,10 @@ func TestLoginDNS(t *testing.T) {
 			_, err := out.LoginDNS(ctx, changed, epoch)
 			wantRefused(t, name, err)
 		}
-		for _, domain := range []string{"", "localhost", "127.0.0.1", "::1", "[::1]", "example.com:8080", "example.com/x", "user@example.com",
-			"-a.example.com", "a..example.com", "example.com.", strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 127) + "com",
+		for _, domain := range []string{"", "localhost", "127.0.0.1", "::1", "[::1]", "example.com:8080",
+			"example.com/x", "user@example.com",
+			"-a.example.com", "a..example.com", "example.com.", strings.Repeat("a", 64) + ".com",
+			strings.Repeat("a.", 127) + "com",
 			"github.io", "someone.github.io", "Someone.GitHub.IO", "exa mple.com", "exämple.com", "1.2.3.4"} {
 			before := dns.CountAsked(domain)
 			_, err := out.LoginDNS(ctx, prove(t, k, domain), epoch)
@@ -280,7 +283,8 @@ func TestLoginGitHub(t *testing.T) {
 	g.memberships = func(w http.ResponseWriter, page string) {
 		var all []map[string]any
 		add := func(state, role, login string) {
-			all = append(all, map[string]any{"state": state, "role": role, "organization": map[string]any{"login": login}})
+			all = append(all,
+				map[string]any{"state": state, "role": role, "organization": map[string]any{"login": login}})
 		}
 		if page == "1" {
 			add("active", "admin", "owned")
@@ -295,7 +299,8 @@ func TestLoginGitHub(t *testing.T) {
 		json.NewEncoder(w).Encode(all)
 	}
 	got, err := out.LoginGitHub(ctx, "good")
-	want := auth.Grant{Method: auth.GitHubAT, Subject: "Some-One", Permissions: toPublish("io.github.Some-One/*", "io.github.owned/*", "io.github.owned-too/*")}
+	want := auth.Grant{Method: auth.GitHubAT, Subject: "Some-One",
+		Permissions: toPublish("io.github.Some-One/*", "io.github.owned/*", "io.github.owned-too/*")}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -359,10 +364,14 @@ func startIDP(t *testing.T) *idp {
 	p := &idp{key: key, t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+		json.NewEncoder(w).Encode(
+			map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys",
+				"id_token_signing_alg_values_supported": []string{"RS256"}})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+		json.NewEncoder(w).Encode(
+			jose.JSONWebKeySet{
+				Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
@@ -373,11 +382,13 @@ func startIDP(t *testing.T) *idp {
 // token signs claims, in which those given replace the usual ones.
 func (p *idp) token(key any, claims map[string]any) string {
 	p.t.Helper()
-	all := map[string]any{"iss": p.URL, "aud": "hallmark", "sub": "subject", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix()}
+	all := map[string]any{"iss": p.URL, "aud": "hallmark", "sub": "subject", "exp": time.Now().Add(time.Minute).Unix(),
+		"iat": time.Now().Unix()}
 	for k, v := range claims {
 		all[k] = v
 	}
-	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, new(jose.SignerOptions).WithHeader("kid", "1"))
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key},
+		new(jose.SignerOptions).WithHeader("kid", "1"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -409,7 +420,9 @@ func TestLoginOIDC(t *testing.T) {
 		return m
 	}
 	g, err := p.Login(ctx, issuer.token(issuer.key, good))
-	if err != nil || !reflect.DeepEqual(g, auth.Grant{Method: auth.OIDC, Subject: "subject", Permissions: toPublish("com.example/*")}) {
+	if err != nil ||
+		!reflect.DeepEqual(g,
+			auth.Grant{Method: auth.OIDC, Subject: "subject", Permissions: toPublish("com.example/*")}) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := p.Login(ctx, issuer.token(issuer.key, with("groups", "publishers"))); err != nil {
@@ -490,13 +503,15 @@ func TestLoginSilentIssuer(t *testing.T) {
 func TestLoginIssuerComesBack(t *testing.T) {
 	issuer := startIDP(t)
 	var up atomic.Bool
-	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
-		if !up.Load() {
-			return nil, errors.New("away")
-		}
-		return http.DefaultTransport.RoundTrip(req)
-	})}}
-	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err == nil || errors.Is(err, ErrRefused) {
+	p := &Provider{Issuer: issuer.URL, Audience: "hallmark",
+		HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+			if !up.Load() {
+				return nil, errors.New("away")
+			}
+			return http.DefaultTransport.RoundTrip(req)
+		})}}
+	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err == nil ||
+		errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
 	}
 	up.Store(true)
@@ -508,17 +523,21 @@ func TestLoginIssuerComesBack(t *testing.T) {
 func TestLoginGitHubActions(t *testing.T) {
 	ctx := context.Background()
 	issuer := startIDP(t)
-	out := &Outside{HTTP: http.DefaultClient, GitHubOIDC: issuer.URL, GitHubOIDCAudience: "https://registry.example.com"}
+	out := &Outside{HTTP: http.DefaultClient, GitHubOIDC: issuer.URL,
+		GitHubOIDCAudience: "https://registry.example.com"}
 	p := out.GitHubActions()
 	token := func(aud, owner string) string {
-		return issuer.token(issuer.key, map[string]any{"aud": aud, "repository_owner": owner, "sub": "repo:octo/app:ref:refs/heads/main"})
+		return issuer.token(issuer.key,
+			map[string]any{"aud": aud, "repository_owner": owner, "sub": "repo:octo/app:ref:refs/heads/main"})
 	}
 	g, err := out.LoginGitHubActions(ctx, p, token("https://registry.example.com", "octo"))
-	want := auth.Grant{Method: auth.GitHubOIDC, Subject: "repo:octo/app:ref:refs/heads/main", Permissions: toPublish("io.github.octo/*")}
+	want := auth.Grant{Method: auth.GitHubOIDC, Subject: "repo:octo/app:ref:refs/heads/main",
+		Permissions: toPublish("io.github.octo/*")}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("%+v, %v", g, err)
 	}
-	for _, c := range [][2]string{{"https://other.example.com", "octo"}, {"https://registry.example.com", ""}, {"https://registry.example.com", "a/*"}} {
+	for _, c := range [][2]string{{"https://other.example.com", "octo"}, {"https://registry.example.com", ""},
+		{"https://registry.example.com", "a/*"}} {
 		_, err := out.LoginGitHubActions(ctx, p, token(c[0], c[1]))
 		wantRefused(t, fmt.Sprint(c), err)
 	}

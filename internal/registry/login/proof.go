@@ -46,12 +46,14 @@ func parseRecord(algorithm, text string) (publicKey, error) {
 	switch k.algorithm {
 	case auth.Ed25519:
 		if len(raw) != ed25519.PublicKeySize {
-			return publicKey{}, refuse("the ed25519 key of the record has %d bytes, not %d", len(raw), ed25519.PublicKeySize)
+			return publicKey{},
+				refuse("the ed25519 key of the record has %d bytes, not %d", len(raw), ed25519.PublicKeySize)
 		}
 		return k, nil
 	case auth.ECDSAP384:
 		if len(raw) != 1+scalar || raw[0] != 2 && raw[0] != 3 {
-			return publicKey{}, refuse("the ecdsap384 key of the record is not the %d bytes of a compressed point", 1+scalar)
+			return publicKey{},
+				refuse("the ecdsap384 key of the record is not the %d bytes of a compressed point", 1+scalar)
 		}
 		x, y := elliptic.UnmarshalCompressed(elliptic.P384(), raw)
 		if x == nil {
@@ -66,7 +68,8 @@ func parseRecord(algorithm, text string) (publicKey, error) {
 		}
 		return k, nil
 	}
-	return publicKey{}, refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, auth.Ed25519, auth.ECDSAP384)
+	return publicKey{},
+		refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, auth.Ed25519, auth.ECDSAP384)
 }
 
 // verifies reports whether signature is k's of message.
@@ -102,7 +105,9 @@ func checkProof(p auth.Proof, now time.Time) (domain string, signature []byte, e
 		return "", nil, refuse("the timestamp is not an RFC 3339 time")
 	}
 	if off := now.Sub(at); off > auth.Skew || off < -auth.Skew {
-		return "", nil, refuse("the timestamp is %s off, and at most %s are allowed; is the clock right?", off.Abs().Round(time.Second), auth.Skew)
+		return "", nil,
+			refuse("the timestamp is %s off, and at most %s are allowed; is the clock right?",
+				off.Abs().Round(time.Second), auth.Skew)
 	}
 	if signature, err = hex.DecodeString(p.Signature); err != nil {
 		return "", nil, refuse("the signature is not hexadecimal")
@@ -155,7 +160,8 @@ func verifyProof(p auth.Proof, texts []string, signature []byte, where string) e
 	for _, k := range keys {
 		names = append(names, k.name())
 	}
-	return refuse("the signature is by none of the keys %s: %s; is the record an old one?", where, strings.Join(names, ", "))
+	return refuse("the signature is by none of the keys %s: %s; is the record an old one?", where,
+		strings.Join(names, ", "))
 }
 
 // namespace returns the namespace of a domain: com.example of example.com.

@@ -48,7 +48,8 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 	var m manifestText
 	loosely(rec.Manifest, &m)
 	data := &recordData{
-		listRow: listedArchives([]registry.ArchiveRecord{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
+		listRow:  listedArchives([]registry.ArchiveRecord{rec})[0],
+		Now:      statusText{rec.StatusMessage, rec.StatusChangedAt},
 		Findings: findingsText(rec.Findings), Contents: m.contents(),
 		Download: apiPath(kind, rec.Name, rec.Version, "archive"),
 	}
@@ -94,14 +95,17 @@ func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec regist
 	if err != nil {
 		return err
 	}
-	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Publisher, Where: "api_surface"}
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Publisher,
+		Where: "api_surface"}
 	if !rec.APISurface.IsZero() {
 		claim.Want = []digest.Digest{rec.APISurface}
 	}
 	if shown == nil {
 		data.NoSurface = reason
 		if !rec.APISurface.IsZero() {
-			data.Claims = append(data.Claims, claimOf(evidence.CannotVerify(claim, evidence.Computed, "the registry runs no code of others; it is the publisher's word")))
+			data.Claims = append(data.Claims,
+				claimOf(evidence.CannotVerify(claim, evidence.Computed,
+					"the registry runs no code of others; it is the publisher's word")))
 		}
 		return nil
 	}

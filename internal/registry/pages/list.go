@@ -121,7 +121,8 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 }
 
 // page is a page of a list.
-func (p *pages) page(ctx context.Context, kind ledger.Kind, q registry.Query) (items []listRow, next string, err error) {
+func (p *pages) page(ctx context.Context, kind ledger.Kind, q registry.Query) (items []listRow, next string,
+	err error) {
 	if kind == ledger.Server {
 		records, next, err := p.Records.List(ctx, q)
 		return listedServers(records), next, err
@@ -135,9 +136,11 @@ func listedServers(records []registry.Record) (items []listRow) {
 		var doc serverText
 		loosely(rec.Document, &doc)
 		items = append(items, listRow{
-			Kind: ledger.Server, Name: rec.Name, Version: rec.Version, Title: doc.Title, Description: doc.Description, At: rec.PublishedAt,
-			Status: rec.Status, Latest: rec.IsLatest, Verified: !rec.VerifiedAt.IsZero(), Failing: failing(rec.Findings),
-			Page: versionPath(ledger.Server, rec.Name, rec.Version), Versions: pagePath(ledger.Server, rec.Name),
+			Kind: ledger.Server, Name: rec.Name, Version: rec.Version, Title: doc.Title, Description: doc.Description,
+			At:     rec.PublishedAt,
+			Status: rec.Status, Latest: rec.IsLatest, Verified: !rec.VerifiedAt.IsZero(),
+			Failing: failing(rec.Findings),
+			Page:    versionPath(ledger.Server, rec.Name, rec.Version), Versions: pagePath(ledger.Server, rec.Name),
 		})
 	}
 	return items
@@ -149,7 +152,8 @@ func listedArchives(records []registry.ArchiveRecord) (items []listRow) {
 		var m manifestText
 		loosely(rec.Manifest, &m)
 		items = append(items, listRow{
-			Kind: kind, Name: rec.Name, Version: rec.Version, Description: m.Description, Publisher: rec.Publisher, At: rec.PublishedAt,
+			Kind: kind, Name: rec.Name, Version: rec.Version, Description: m.Description, Publisher: rec.Publisher,
+			At:     rec.PublishedAt,
 			Status: rec.Status, Latest: rec.IsLatest, Failing: failing(rec.Findings),
 			Page: versionPath(kind, rec.Name, rec.Version), Versions: pagePath(kind, rec.Name),
 		})
@@ -239,8 +243,10 @@ func (p *pages) newest(ctx context.Context) (items []listRow, err error) {
 			if now == registry.Deleted {
 				continue
 			}
-			items = append(items, listRow{Kind: leaf.Kind, Name: leaf.Name, Version: leaf.Version, Publisher: leaf.Publisher, At: leaf.At, Status: now,
-				Page: versionPath(leaf.Kind, leaf.Name, leaf.Version), Versions: pagePath(leaf.Kind, leaf.Name)})
+			items = append(items,
+				listRow{Kind: leaf.Kind, Name: leaf.Name, Version: leaf.Version, Publisher: leaf.Publisher, At: leaf.At,
+					Status: now,
+					Page:   versionPath(leaf.Kind, leaf.Name, leaf.Version), Versions: pagePath(leaf.Kind, leaf.Name)})
 		}
 	}
 	return items, nil

@@ -80,7 +80,8 @@ func (p *pages) render(v *view) ([]byte, error) {
 	b := boundedBuffer{room: maxPage}
 	err := p.templates.ExecuteTemplate(&b, v.Template, v)
 	if errors.Is(err, errPageFull) {
-		err = registry.NewProblem(http.StatusInternalServerError, "the page would have more than %d MiB; programs get all of it from the API", maxPage>>20)
+		err = registry.NewProblem(http.StatusInternalServerError,
+			"the page would have more than %d MiB; programs get all of it from the API", maxPage>>20)
 	}
 	return b.Bytes(), err
 }

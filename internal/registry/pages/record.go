@@ -102,7 +102,8 @@ func claimsOf(kept json.RawMessage) (claims []claimText) {
 func claimOf(e evidence.Evidence) (c claimText) {
 	text, err := e.MarshalJSON()
 	if err != nil {
-		return claimText{Subject: e.Subject, Scheme: string(e.Scheme), Outcome: string(evidence.Unverifiable), Reason: err.Error()}
+		return claimText{Subject: e.Subject, Scheme: string(e.Scheme), Outcome: string(evidence.Unverifiable),
+			Reason: err.Error()}
 	}
 	loosely(text, &c)
 	return c
@@ -119,7 +120,8 @@ func (p *pages) oneVersion(r *http.Request, kind ledger.Kind, name, version stri
 		data, err = p.archiveVersion(ctx, kind, name, version)
 	}
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry", version, kind, name)
+		return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry",
+			version, kind, name)
 	}
 	if err != nil {
 		return nil, err
@@ -187,11 +189,13 @@ func (p *pages) addLogged(ctx context.Context, data *recordData, document, integ
 		if c.want.IsZero() && c.got.IsZero() {
 			continue
 		}
-		claim := evidence.Claim{Subject: data.Name + "@" + data.Version, Scheme: c.scheme, Authority: evidence.Log, Where: "entry " + evidence.Group(index)}
+		claim := evidence.Claim{Subject: data.Name + "@" + data.Version, Scheme: c.scheme, Authority: evidence.Log,
+			Where: "entry " + evidence.Group(index)}
 		if !c.want.IsZero() {
 			claim.Want = []digest.Digest{c.want}
 		}
-		data.Claims = append(data.Claims, claimOf(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.got}, From: c.from})))
+		data.Claims = append(data.Claims,
+			claimOf(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.got}, From: c.from})))
 	}
 	return p.later(ctx, data)
 }
@@ -265,7 +269,8 @@ func installTexts(kind ledger.Kind, name, version string) []string {
 // fits where that does not.
 func localName(name string) string {
 	short := name[strings.LastIndex(name, "/")+1:]
-	if short == "" || strings.Trim(short, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || short[0] == '-' {
+	if short == "" || strings.Trim(short, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" ||
+		short[0] == '-' {
 		return "server"
 	}
 	return short

@@ -32,9 +32,14 @@ type serverText struct {
 func (d serverText) listUnchecked(checked []claimText) (out []claimText) {
 	for _, hashes := range []map[string]string{d.FileHashes, d.Meta.Publisher.FileHashes} {
 		for _, key := range registry.SortedKeys(hashes) {
-			if !slices.ContainsFunc(checked, func(c claimText) bool { return c.Subject == key && c.Scheme == string(evidence.File) }) {
-				out = append(out, claimText{Subject: key, Scheme: string(evidence.File), Authority: string(evidence.Publisher), Where: "server.json, file_hashes",
-					Expected: hashes[key], Outcome: string(evidence.Unverifiable), Reason: "this registry did not recompute it"})
+			if !slices.ContainsFunc(checked, func(c claimText) bool {
+				return c.Subject == key && c.Scheme == string(evidence.File)
+			}) {
+				out = append(out,
+					claimText{Subject: key, Scheme: string(evidence.File), Authority: string(evidence.Publisher),
+						Where:    "server.json, file_hashes",
+						Expected: hashes[key], Outcome: string(evidence.Unverifiable),
+						Reason: "this registry did not recompute it"})
 			}
 		}
 	}
@@ -86,7 +91,8 @@ func (p *pages) serverVersion(ctx context.Context, name, version string) (*recor
 		listRow: listedServers([]registry.Record{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
 		Claims: claimsOf(rec.Evidence), Findings: findingsText(rec.Findings),
 		Packages: doc.Packages[:min(len(doc.Packages), maxRows)], Remotes: doc.Remotes[:min(len(doc.Remotes), maxRows)],
-		NoSurface: "A document says nothing of a server's tools, and the registry runs no code of others. What the server shows is captured, and locked, when it is pinned.",
+		NoSurface: "A document says nothing of a server's tools, and the registry runs no code of others. " +
+			"What the server shows is captured, and locked, when it is pinned.",
 	}
 	if doc.WebsiteURL != "" {
 		data.Links = append(data.Links, labelledText{"Website", doc.WebsiteURL})

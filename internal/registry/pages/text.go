@@ -72,7 +72,8 @@ func outLink(text string) string {
 		return ""
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
+		u.Opaque != "" {
 		return ""
 	}
 	return u.String()

@@ -35,12 +35,14 @@ func Sum(text string) digest.Digest { return digest.FromBytes([]byte(text)) }
 
 // claim says that subject has the digest of text.
 func claim(subject, text string) evidence.Claim {
-	return evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Publisher, Where: where, Want: []digest.Digest{Sum(text)}}
+	return evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Publisher, Where: where,
+		Want: []digest.Digest{Sum(text)}}
 }
 
 // Observe returns what text was found to be.
 func Observe(text string) evidence.Observed {
-	return evidence.Observed{Digests: []digest.Digest{Sum(text)}, Size: int64(len(text)), From: "https://npm.example.com/server-1.0.0.tgz?a=1&b=2"}
+	return evidence.Observed{Digests: []digest.Digest{Sum(text)}, Size: int64(len(text)),
+		From: "https://npm.example.com/server-1.0.0.tgz?a=1&b=2"}
 }
 
 // Matching is evidence of a claim that holds.

@@ -40,7 +40,8 @@ func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(stri
 	if err != nil || kept.Size != 4096 || kept.Publisher != "me" || kept.Findings != nil {
 		t.Fatalf("%+v, %v", kept, err)
 	}
-	f := registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch, Build: "v9", Evidence: json.RawMessage(`[{"n":1}]`)}
+	f := registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch, Build: "v9",
+		Evidence: json.RawMessage(`[{"n":1}]`)}
 	if err := archives.AddArchiveFinding(ctx, f); err != nil {
 		t.Fatal(err)
 	}

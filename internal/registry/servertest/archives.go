@@ -43,7 +43,8 @@ func PackFacet(t testing.TB, files map[string]string) ([]byte, *facet.Packed) {
 // NewFacet packs a facet with one agent.
 func NewFacet(t testing.TB, name, version, text string) ([]byte, *facet.Packed) {
 	return PackFacet(t, map[string]string{
-		"facet.json":       fmt.Sprintf(`{"name": %q, "version": %q, "agents": {"critic": {"description": "Criticises"}}}`, name, version),
+		"facet.json": fmt.Sprintf(
+			`{"name": %q, "version": %q, "agents": {"critic": {"description": "Criticises"}}}`, name, version),
 		"agents/critic.md": text,
 	})
 }
@@ -51,8 +52,10 @@ func NewFacet(t testing.TB, name, version, text string) ([]byte, *facet.Packed) 
 // NewServerArchive packs a server from source.
 func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed) {
 	return PackFacet(t, map[string]string{
-		"server.json": fmt.Sprintf(`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": "sha256:%s"}`, name, version, strings.Repeat("ab", 32)),
-		"main.js":     "0",
+		"server.json": fmt.Sprintf(
+			`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": "sha256:%s"}`, name,
+			version, strings.Repeat("ab", 32)),
+		"main.js": "0",
 	})
 }
 
@@ -117,7 +120,8 @@ func NewShelf(t *testing.T, blobs registry.Blobs) *shelf {
 				return 0, nil, registry.NewProblem(http.StatusConflict, "published already")
 			}
 			s.Kept[key] = api.Archive{Digest: u.Digest, Name: "acme \"notes\".facet"}
-			return http.StatusCreated, map[string]any{"content_hash": u.Digest, "size_bytes": u.Size, "name": u.Name}, nil
+			return http.StatusCreated, map[string]any{"content_hash": u.Digest, "size_bytes": u.Size, "name": u.Name},
+				nil
 		},
 		Find: func(_ context.Context, name, version string) (api.Archive, error) {
 			s.mu.Lock()
