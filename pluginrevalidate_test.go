@@ -24,6 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
 
@@ -467,11 +468,11 @@ func TestPluginsOfOthers(t *testing.T) {
 	}
 	r.expect(r.host, "ours again", evidence.OK)
 	// A record that was changed decides nothing in favour.
-	real, err := plugins.RealPlugins(r.dir)
-	if err != nil {
-		t.Fatal(err)
+	records, err := filepath.Glob(filepath.Join(r.host.Places.State, "plugins", "*.json"))
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
 	}
-	path := plugins.InstallsFile(r.host, real)
+	path := records[0]
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -713,7 +714,11 @@ func TestInstalledModules(t *testing.T) {
 	}
 	// An older lock covers none of it.
 	path := filepath.Join(dir, plugin.LockFile)
-	l, err := plugins.ReadInstallLock(dir)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := project.ParseInstallLock(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,20 +145,30 @@ func TestReverifyArchives(t *testing.T) {
 			}
 			// A record that says something else than its archive is one too.
 			db := hosttest.OpenRecords(t, r.dir)
-			lying, err := db.Archive(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
-			if err != nil {
-				t.Fatal(err)
+			lie := func(integrity digest.Digest) {
+				t.Helper()
+				raw, err := sql.Open("sqlite", r.db())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer raw.Close()
+				if _, err := raw.ExecContext(t.Context(), "UPDATE archives SET content_integrity = ?",
+					integrity.String()); err != nil {
+					t.Fatal(err)
+				}
 			}
-			blobs, err := operate.OpenBlobs(t.Context(), r.dir, "")
-			if err != nil {
-				t.Fatal(err)
+			lie(digest.FromBytes([]byte("right")))
+			again := operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"}
+			out, err := operate.Reverify(t.Context(), again)
+			if evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 1 || len(out.Found[0].Evidence) != 1 ||
+				out.Found[0].Evidence[0].Scheme != kind.scheme {
+				t.Errorf("%+v, %v", out, err)
 			}
-			lying.ContentIntegrity = digest.FromBytes([]byte("right"))
-			report, err := operate.CheckArchive(t.Context(), blobs, lying, kind.subject)
-			if bad, class, _ := operate.FailingOf(report); err != nil || class != evidence.Integrity || len(bad) != 1 ||
-				bad[0].Scheme != kind.scheme {
-				t.Errorf("%v, %v", report, err)
+			lie(rec.ContentIntegrity)
+			if out, err := operate.Reverify(t.Context(), again); err != nil || len(out.Found) != 1 {
+				t.Errorf("%+v, %v", out, err)
 			}
+			findings += 2
 			// Deleted versions, and those of before, are not looked at.
 			if out, err := operate.Reverify(t.Context(),
 				operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err !=

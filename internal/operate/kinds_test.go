@@ -183,7 +183,7 @@ func TestReleaseFiles(t *testing.T) {
 	}
 	// What is claimed of one file says nothing of the other.
 	doc := pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel")})
-	report, err := CheckClaims(t.Context(), client, doc, nil)
+	report, err := checkClaims(t.Context(), client, doc, nil)
 	if err != nil || count(report, wheelRef, evidence.Match) != 1 || count(report, sdistRef, evidence.Absent) != 1 ||
 		count(report, "pypi:notes==1.0", evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
@@ -195,7 +195,7 @@ func TestReleaseFiles(t *testing.T) {
 	}
 	doc = pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" +
 		hexSum("other")})
-	report, err = CheckClaims(t.Context(), client, doc, nil)
+	report, err = checkClaims(t.Context(), client, doc, nil)
 	if err != nil || count(report, sdistRef, evidence.Mismatch) != 1 || count(report, sdistRef, evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
 	}
@@ -224,7 +224,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	pages := kindPages()
 	pages["/pypi/notes/1.0/json"] = strings.Replace(pages["/pypi/notes/1.0/json"], "leaks", long, 1)
 	client, host := kindClient(t, pages)
-	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{
+	report, err := checkClaims(t.Context(), client, pypiDocument(t, map[string]string{
 		wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" + hexSum("sdist")}), nil)
 	if err != nil || !strings.Contains(fmt.Sprint(report), "withdrawn by its publisher: xxx") {
 		t.Fatalf("%.300s, %v", fmt.Sprint(report), err)
@@ -272,7 +272,7 @@ func TestReleaseWithoutFiles(t *testing.T) {
 	before, _, _ := strings.Cut(pages["/pypi/notes/1.0/json"], `"urls":[`)
 	pages["/pypi/notes/1.0/json"] = before + `"urls":[]}`
 	client, _ := kindClient(t, pages)
-	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
+	report, err := checkClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
 	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable ||
 		report[1].Outcome != evidence.Match {
 		t.Fatalf("%+v, %v", report, err)

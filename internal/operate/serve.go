@@ -89,7 +89,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
-	blobs, err := OpenBlobs(ctx, o.Data, o.Blobs)
+	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -121,7 +121,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	handler, err := server.New(api.Config{
 		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
-			return CheckClaims(ctx, client, doc, o.BundleHosts)
+			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
 		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,

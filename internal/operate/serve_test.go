@@ -69,7 +69,7 @@ func TestBundleElsewhere(t *testing.T) {
 		{[]string{"127.0.0.1"}, 1, evidence.Match, evidence.Match},
 	} {
 		asked = 0
-		report, err := CheckClaims(t.Context(), client, doc, c.hosts)
+		report, err := checkClaims(t.Context(), client, doc, c.hosts)
 		if err != nil {
 			t.Fatal(err)
 		}

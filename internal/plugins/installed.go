@@ -54,7 +54,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	defer done()
 	b, err := plugin.ReadBundle(ctx, lists.Files, lists.Refused, open)
 	if err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	p := &installedPlugin{Source: &Source{Bundle: b}, inventory: lists}
 	m, err := p.Parse(path)
@@ -68,7 +68,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 		}
 	}
 	if p.files, err = p.filesHash(ctx, modules, open); err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	return p, nil
 }
@@ -150,7 +150,7 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 	if l.SHA256 != "" && !sure {
 		zip, err := p.packZip()
 		if err != nil {
-			return nil, NameSubject(path, err)
+			return nil, nameSubject(path, err)
 		}
 		found.Packed = digest.FromBytes(zip)
 	}

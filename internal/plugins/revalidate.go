@@ -20,8 +20,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// ReadInstallLock reads the install.lock.json of the plugin in dir, which must exist.
-func ReadInstallLock(dir string) (*project.InstallLock, error) {
+// readInstallLock reads the install.lock.json of the plugin in dir, which must exist.
+func readInstallLock(dir string) (*project.InstallLock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
 	data, err := host.ReadFile(path, project.MaxInstallLock)
 	if err == nil && data == nil {
@@ -72,7 +72,7 @@ func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Che
 			continue
 		}
 		there[name] = true
-		l, err := ReadInstallLock(v.Path)
+		l, err := readInstallLock(v.Path)
 		if err == nil && name != l.Subject() && name != l.Name {
 			err = evidence.Errorf(evidence.Integrity, v.Path,
 				"a plugin lies in a directory of its name and version, or of its name",
