@@ -130,17 +130,25 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	return p
 }
 
+// pluginReporter is how a command prints what became of a plugin.
+type pluginReporter struct {
+	app     *app.App
+	options plugins.Options
+	asJSON  bool
+}
+
 // reportChecked prints a checked plugin and returns what ends the program.
-func reportChecked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSON bool, err error) error {
+func (p pluginReporter) reportChecked(path string, r *plugin.Result, err error) error {
+	a := p.app
 	if err == nil {
 		err = r.Verdict.Err()
 	}
 	a.Bars.Stop()
-	if asJSON {
-		return a.WriteJSON(outcomeOfPlugin(path, r, o, err), err)
+	if p.asJSON {
+		return a.WriteJSON(outcomeOfPlugin(path, r, p.options, err), err)
 	}
 	if r != nil {
-		if failed := pluginReport(a.Stdout, r); failed != nil {
+		if failed := writePluginText(a.Stdout, r); failed != nil {
 			return failed
 		}
 	}
@@ -160,8 +168,8 @@ func (e *typedError) Error() string {
 
 func (e *typedError) Unwrap() error { return e.error }
 
-// pluginReport prints what was allowed: warnings in full, checksums as a number.
-func pluginReport(w io.Writer, r *plugin.Result) error {
+// writePluginText prints what was allowed: warnings in full, checksums as a number.
+func writePluginText(w io.Writer, r *plugin.Result) error {
 	var shown evidence.Report
 	files := 0
 	for _, f := range r.Verdict.Findings {

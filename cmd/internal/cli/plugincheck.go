@@ -39,7 +39,7 @@ from there, and no change of the original matters.`,
 				return err
 			}
 			r, err := plugins.Verify(c.Context(), h, names[0], o)
-			return reportChecked(a, names[0], r, o, asJSON, err)
+			return pluginReporter{a, o, asJSON}.reportChecked(names[0], r, err)
 		}),
 	}
 	f = newPluginFlags(c)

@@ -53,7 +53,7 @@ the registry, of which the record and its proof in the registry's log are checke
 			}
 			o.Progress = a.Bars.Fetching
 			in, err := plugins.Install(c.Context(), h, names[0], o)
-			return reportInstalled(a, names[0], in, o.Options, asJSON, err)
+			return pluginReporter{a, o.Options, asJSON}.reportInstalled(names[0], in, err)
 		}),
 	}
 	a.AllowFlags(c)
@@ -105,7 +105,7 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			in, err := plugins.Lock(c.Context(), h, names[0], o)
-			return reportInstalled(a, names[0], in, o, asJSON, err)
+			return pluginReporter{a, o, asJSON}.reportInstalled(names[0], in, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -114,22 +114,22 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 }
 
 // reportInstalled prints an installed or refused plugin.
-func reportInstalled(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool,
-	err error) error {
+func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, err error) error {
+	a := p.app
 	if in == nil {
 		in = &plugins.Installation{}
 	}
-	if err != nil || in.Path == "" || !asJSON {
-		if failed := reportChecked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
+	if err != nil || in.Path == "" || !p.asJSON {
+		if failed := p.reportChecked(from, in.Result, err); failed != nil || err != nil {
 			return failed
 		}
 	}
-	if asJSON {
+	if p.asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
 			Installed string               `json:"installed"`
 			Lock      *project.InstallLock `json:"lock"`
-		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
+		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
 	if in.Already {
