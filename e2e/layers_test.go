@@ -66,7 +66,8 @@ var readFloors = sync.OnceValues(func() (map[string]place, error) {
 		if at < 0 || err != nil {
 			continue
 		}
-		for _, rel := range strings.Fields(strings.NewReplacer("the root package", "``", "` `", "`\n`").Replace(cells[3])) {
+		for _, rel := range strings.Fields(
+			strings.NewReplacer("the root package", "``", "` `", "`\n`").Replace(cells[3])) {
 			rel = strings.Trim(rel, "`")
 			if _, twice := places[rel]; twice {
 				return nil, fmt.Errorf("%s stands twice in the table", name(rel))
@@ -179,7 +180,8 @@ func breach(rel string, from place, imp string) string {
 		return "it would link all flows"
 	case from.layer == tests:
 		return ""
-	case isEdge(from) && isEdge(target) && target.edge != from.edge && (target.layer != edges || target.floor > baseFloor):
+	case isEdge(from) && isEdge(target) && target.edge != from.edge &&
+		(target.layer != edges || target.floor > baseFloor):
 		return "edges do not import each other"
 	case target.layer < from.layer:
 		return ""
@@ -190,7 +192,9 @@ func breach(rel string, from place, imp string) string {
 	case from.layer < commands && target.floor >= from.floor:
 		return "not on a lower floor of " + from.layer.String()
 	case from.layer == commands:
-		if slices.Contains(small, rel) && slices.Contains([]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
+		if slices.Contains(small, rel) &&
+			slices.Contains(
+				[]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
 			return "it would link all flows"
 		}
 		if !strings.HasPrefix(to, "cmd/internal/") {
@@ -355,16 +359,19 @@ func TestLayerRule(t *testing.T) {
 // TestStarters looks for the other way to start a process: os.StartProcess and the system's
 // own calls need no import that TestLayers sees.
 func TestStarters(t *testing.T) {
-	starts := regexp.MustCompile(`\b(os\.StartProcess|(syscall|unix|windows)\.(StartProcess|ForkExec|Exec|Execve\w*|CreateProcess\w*|PosixSpawn))\b`)
+	starts := regexp.MustCompile(
+		`\b(os\.StartProcess|(syscall|unix|windows)\.(StartProcess|ForkExec|Exec|Execve\w*|CreateProcess\w*|PosixSpawn))\b`)
 	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		rel := filepath.ToSlash(strings.TrimPrefix(filepath.ToSlash(path), "../"))
 		switch {
-		case e.IsDir() && (rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+		case e.IsDir() &&
+			(rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".."):
 			return fs.SkipDir
-		case e.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") || slices.Contains(starters, filepath.ToSlash(filepath.Dir(rel))):
+		case e.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") ||
+			slices.Contains(starters, filepath.ToSlash(filepath.Dir(rel))):
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -409,7 +416,8 @@ func TestFinders(t *testing.T) {
 			for line := range strings.Lines(string(text)) {
 				code, _, _ := strings.Cut(line, "//")
 				if found := look.FindString(code); found != "" && !strings.HasPrefix(rel, where) {
-					t.Errorf("%s: %s: that is for %s alone; what is started before anybody agreed is found by foreign.Checkout", rel, found, where)
+					t.Errorf("%s: %s: that is for %s alone; what is started before anybody agreed is found by "+
+						"foreign.Checkout", rel, found, where)
 				} else if found != "" {
 					seen[pattern] = true
 				}

@@ -179,7 +179,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return out, err
 	}
 	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
-	approval.AcceptedLog = logs.Accepted(entry.Record)
+	approval.AcceptedLog = logs.FindAccepted(entry.Record)
 	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
 		approval.Extra = nil // which were approved with another entry
 	}
@@ -190,7 +190,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 // consent is evidence of consent to what is shown, given by its digest or by a person.
 func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 	if !o.Approve.IsZero() {
-		claim := pin.ConsentEvidence(out.Name, host.No, out.Consent())
+		claim := pin.ConsentEvidence(out.Name, host.NoConsent, out.Consent())
 		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
 		return evidence.Compare(claim.Claim, claim.Observed), nil
 	}
@@ -364,7 +364,7 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 			return err
 		}
 		files = append(files,
-			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.Indented(), Perm: 0o644},
+			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.FormatIndented(), Perm: 0o644},
 			durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
 	}
 	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.Host.Now().UTC(), &entry.Launch

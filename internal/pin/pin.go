@@ -158,9 +158,9 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 func ConsentEvidence(name string, answer host.Consent, shown digest.Digest) evidence.Evidence {
 	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
 	switch answer {
-	case host.Standing:
+	case host.StandingConsent:
 		c.Want, c.Where = []digest.Digest{shown}, "--yes"
-	case host.Given:
+	case host.InformedConsent:
 		c.Want, c.Where = []digest.Digest{shown}, "the person at this machine"
 	}
 	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{shown}, From: "what is to be approved"})

@@ -117,7 +117,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	more := evidence.Report{ConsentEvidence(name, answer, p.Result.Consent())}
-	if answer == host.Standing {
+	if answer == host.StandingConsent {
 		gone, err := p.goneEvidence()
 		if err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		claim.Authority = evidence.Machine
 		alarm := evidence.Compare(claim, observed)
 		alarm.Reason = alarming
-		if answer == host.Given {
+		if answer == host.InformedConsent {
 			alarm = evidence.Waive(claim, observed, alarming+", which was accepted")
 		}
 		more = append(more, alarm)
@@ -162,7 +162,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)

@@ -80,7 +80,7 @@ func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host
 		return e
 	}
 	const why = "it shows other tools here than its publisher says"
-	if answer == host.Given {
+	if answer == host.InformedConsent {
 		return evidence.Waive(c, o, why+", which was accepted")
 	}
 	e.Reason = why

@@ -1,4 +1,4 @@
-package auth
+package login
 
 import (
 	"crypto/ed25519"
@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 const (
-	// Lifetime is how long a login's token is valid.
-	Lifetime = 5 * time.Minute
 	// leeway is how far the clocks of replicas may be apart.
 	leeway = 30 * time.Second
 	// issuerName is the issuer of the official registry's tokens, which clients know.
@@ -33,7 +33,8 @@ func NewIssuer(seed []byte) (*Issuer, error) {
 		return nil, fmt.Errorf("token key: has %d bytes, not %d", len(seed), ed25519.SeedSize)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, new(jose.SignerOptions).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key},
+		new(jose.SignerOptions).WithType("JWT"))
 	if err != nil {
 		return nil, fmt.Errorf("token key: %w", err)
 	}
@@ -42,14 +43,14 @@ func NewIssuer(seed []byte) (*Issuer, error) {
 
 // claims are the members of a token besides the registered ones.
 type claims struct {
-	Method      Method       `json:"auth_method"`
-	Subject     string       `json:"auth_method_sub"`
-	Permissions []Permission `json:"permissions"`
+	Method      auth.Method       `json:"auth_method"`
+	Subject     string            `json:"auth_method_sub"`
+	Permissions []auth.Permission `json:"permissions"`
 }
 
 // Issue returns a token for g and when it expires.
-func (i *Issuer) Issue(g Grant, now time.Time) (token string, expires time.Time, err error) {
-	expires = now.Add(Lifetime).Truncate(time.Second)
+func (i *Issuer) Issue(g auth.Grant, now time.Time) (token string, expires time.Time, err error) {
+	expires = now.Add(auth.Lifetime).Truncate(time.Second)
 	registered := jwt.Claims{
 		Issuer:    issuerName,
 		IssuedAt:  jwt.NewNumericDate(now),
@@ -58,35 +59,35 @@ func (i *Issuer) Issue(g Grant, now time.Time) (token string, expires time.Time,
 	}
 	own := claims(g)
 	if own.Permissions == nil {
-		own.Permissions = []Permission{}
+		own.Permissions = []auth.Permission{}
 	}
 	token, err = jwt.Signed(i.signer).Claims(registered).Claims(own).Serialize()
 	return token, expires, err
 }
 
 // Verify reads a token. The error wraps ErrToken.
-func (i *Issuer) Verify(token string, now time.Time) (Grant, error) {
+func (i *Issuer) Verify(token string, now time.Time) (auth.Grant, error) {
 	if len(token) > maxToken {
-		return Grant{}, fmt.Errorf("%w: longer than %d bytes", ErrToken, maxToken)
+		return auth.Grant{}, fmt.Errorf("%w: longer than %d bytes", auth.ErrToken, maxToken)
 	}
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
-		return Grant{}, fmt.Errorf("%w: not one that this registry issues", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: not one that this registry issues", auth.ErrToken)
 	}
 	var registered jwt.Claims
 	var own claims
 	if err := parsed.Claims(i.public, &registered, &own); err != nil {
-		return Grant{}, fmt.Errorf("%w: not signed by this registry", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: not signed by this registry", auth.ErrToken)
 	}
 	switch {
 	case registered.Issuer != issuerName:
-		return Grant{}, fmt.Errorf("%w: of another issuer", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: of another issuer", auth.ErrToken)
 	case registered.Expiry == nil:
-		return Grant{}, fmt.Errorf("%w: without an expiry", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: without an expiry", auth.ErrToken)
 	case !now.Before(registered.Expiry.Time()):
-		return Grant{}, fmt.Errorf("%w: expired, log in again", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: expired, log in again", auth.ErrToken)
 	case registered.NotBefore != nil && now.Add(leeway).Before(registered.NotBefore.Time()):
-		return Grant{}, fmt.Errorf("%w: not valid yet", ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: not valid yet", auth.ErrToken)
 	}
-	return Grant(own), nil
+	return auth.Grant(own), nil
 }

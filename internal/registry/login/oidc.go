@@ -1,4 +1,4 @@
-package auth
+package login
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // oidcTime is for discovery and keys, which are cached.
@@ -25,7 +27,7 @@ type Provider struct {
 
 	// What a valid token allows, if it has the claims: each with one of the values.
 	Claims      map[string][]string
-	Permissions []Permission
+	Permissions []auth.Permission
 
 	mu    sync.Mutex // held for no longer than it takes to look
 	found *discovery // nil until somebody asked; one that failed is replaced
@@ -40,18 +42,18 @@ type discovery struct {
 }
 
 // Login exchanges a token of the issuer.
-func (p *Provider) Login(ctx context.Context, token string) (Grant, error) {
+func (p *Provider) Login(ctx context.Context, token string) (auth.Grant, error) {
 	var claims map[string]any
 	subject, err := p.verify(ctx, token, &claims)
 	if err != nil {
-		return Grant{}, err
+		return auth.Grant{}, err
 	}
 	for name, allowed := range p.Claims {
 		if !slices.ContainsFunc(allowed, func(want string) bool { return has(claims[name], want) }) {
-			return Grant{}, refuse("the token's claim %+q is none that this registry takes", name)
+			return auth.Grant{}, refuse("the token's claim %+q is none that this registry takes", name)
 		}
 	}
-	return Grant{Method: OIDC, Subject: subject, Permissions: p.Permissions}, nil
+	return auth.Grant{Method: auth.OIDC, Subject: subject, Permissions: p.Permissions}, nil
 }
 
 // has reports whether a claim is want, or a list that holds it.
@@ -119,7 +121,7 @@ func (p *Provider) read(ctx context.Context, d *discovery) {
 	defer close(d.done)
 	ctx, cancel := context.WithTimeout(ctx, oidcTime)
 	defer cancel()
-	client := still(p.HTTP)
+	client := withoutRedirects(p.HTTP)
 	client.Transport = shortAnswers{client.Transport}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), p.Issuer)
 	if err != nil {

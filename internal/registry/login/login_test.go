@@ -1,4 +1,4 @@
-package auth
+package login
 
 import (
 	"bytes"
@@ -22,19 +22,29 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 )
 
-func proofKey(t *testing.T, algorithm Algorithm, text string) *ProofKey {
+// toPublish are permissions to publish under names.
+func toPublish(names ...string) []auth.Permission {
+	var all []auth.Permission
+	for _, name := range names {
+		all = append(all, auth.Permission{Action: auth.Publish, Resource: name})
+	}
+	return all
+}
+
+func proofKey(t *testing.T, algorithm auth.Algorithm, text string) *auth.ProofKey {
 	t.Helper()
-	k, err := ParseProofKey(algorithm, text)
+	k, err := auth.ParseProofKey(algorithm, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-func prove(t *testing.T, k *ProofKey, domain string) Proof {
+func prove(t *testing.T, k *auth.ProofKey, domain string) auth.Proof {
 	t.Helper()
 	p, err := k.Prove(domain, epoch)
 	if err != nil {
@@ -65,7 +75,8 @@ func TestLoginDNS(t *testing.T) {
 		k := proofKey(t, algorithm, text)
 		dns.TXT("example.com", "v=spf1 -all", strings.Repeat("long ", 100), k.Record())
 		g, err := out.LoginDNS(ctx, prove(t, k, "Example.com"), epoch)
-		want := Grant{DNS, "example.com", []Permission{{Publish, "com.example/*"}, {Publish, "com.example.*"}}}
+		want := auth.Grant{Method: auth.DNS, Subject: "example.com",
+			Permissions: toPublish("com.example/*", "com.example.*")}
 		if err != nil || !reflect.DeepEqual(g, want) {
 			t.Errorf("%s: %+v, %v", algorithm, g, err)
 		}
@@ -82,7 +93,7 @@ func TestLoginDNS(t *testing.T) {
 			_, err := out.LoginDNS(ctx, prove(t, k, "example.com"), epoch.Add(off+off/15))
 			wantRefused(t, "too late or early", err, "16s off")
 		}
-		stranger := proofKey(t, Ed25519, strings.Repeat("08", 32))
+		stranger := proofKey(t, auth.Ed25519, strings.Repeat("08", 32))
 		_, err = out.LoginDNS(ctx, prove(t, stranger, "example.com"), epoch)
 		wantRefused(t, "another key", err, "none of the keys", string(algorithm)+":")
 
@@ -98,28 +109,30 @@ func TestLoginDNS(t *testing.T) {
 
 		p := prove(t, k, "example.com")
 		dns.TXT("example.com", k.Record())
-		for name, change := range map[string]func(*Proof){
-			"signature cut":      func(p *Proof) { p.Signature = p.Signature[2:] },
-			"signature longer":   func(p *Proof) { p.Signature += "00" },
-			"signature changed":  func(p *Proof) { p.Signature = flip(p.Signature) },
-			"signature empty":    func(p *Proof) { p.Signature = "" },
-			"signature is text":  func(p *Proof) { p.Signature = "x" },
-			"timestamp changed":  func(p *Proof) { p.Timestamp = "2026-01-31T12:00:01Z" },
-			"timestamp respelt":  func(p *Proof) { p.Timestamp = "2026-01-31T12:00:00+00:00" },
-			"timestamp is words": func(p *Proof) { p.Timestamp = "now" },
+		for name, change := range map[string]func(*auth.Proof){
+			"signature cut":      func(p *auth.Proof) { p.Signature = p.Signature[2:] },
+			"signature longer":   func(p *auth.Proof) { p.Signature += "00" },
+			"signature changed":  func(p *auth.Proof) { p.Signature = flip(p.Signature) },
+			"signature empty":    func(p *auth.Proof) { p.Signature = "" },
+			"signature is text":  func(p *auth.Proof) { p.Signature = "x" },
+			"timestamp changed":  func(p *auth.Proof) { p.Timestamp = "2026-01-31T12:00:01Z" },
+			"timestamp respelt":  func(p *auth.Proof) { p.Timestamp = "2026-01-31T12:00:00+00:00" },
+			"timestamp is words": func(p *auth.Proof) { p.Timestamp = "now" },
 		} {
 			changed := p
 			change(&changed)
 			_, err := out.LoginDNS(ctx, changed, epoch)
 			wantRefused(t, name, err)
 		}
-		for _, domain := range []string{"", "localhost", "127.0.0.1", "::1", "[::1]", "example.com:8080", "example.com/x", "user@example.com",
-			"-a.example.com", "a..example.com", "example.com.", strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 127) + "com",
+		for _, domain := range []string{"", "localhost", "127.0.0.1", "::1", "[::1]", "example.com:8080",
+			"example.com/x", "user@example.com",
+			"-a.example.com", "a..example.com", "example.com.", strings.Repeat("a", 64) + ".com",
+			strings.Repeat("a.", 127) + "com",
 			"github.io", "someone.github.io", "Someone.GitHub.IO", "exa mple.com", "exämple.com", "1.2.3.4"} {
-			before := dns.Asked(domain)
+			before := dns.CountAsked(domain)
 			_, err := out.LoginDNS(ctx, prove(t, k, domain), epoch)
 			wantRefused(t, domain, err)
-			if dns.Asked(domain) != before {
+			if dns.CountAsked(domain) != before {
 				t.Errorf("%q was looked up", domain)
 			}
 		}
@@ -127,7 +140,7 @@ func TestLoginDNS(t *testing.T) {
 	down := &Outside{LookupTXT: func(context.Context, string) ([]string, error) {
 		return nil, &net.DNSError{Err: "server 10.1.2.3 misbehaving"}
 	}}
-	_, err := down.LoginDNS(ctx, prove(t, proofKey(t, Ed25519, strings.Repeat("07", 32)), "example.com"), epoch)
+	_, err := down.LoginDNS(ctx, prove(t, proofKey(t, auth.Ed25519, strings.Repeat("07", 32)), "example.com"), epoch)
 	wantRefused(t, "no DNS", err, "cannot be read now")
 	if strings.Contains(err.Error(), "10.1.2.3") {
 		t.Errorf("the message tells of the inside: %v", err)
@@ -158,7 +171,7 @@ func TestMalformedRecords(t *testing.T) {
 		"k=ed25519; p=AAAA":                                      "no record",
 		"":                                                       "no record",
 	} {
-		err := Proof{Domain: "example.com"}.verify([]string{text}, nil, "here")
+		err := verifyProof(auth.Proof{Domain: "example.com"}, []string{text}, nil, "here")
 		wantRefused(t, text, err, part)
 	}
 }
@@ -181,7 +194,7 @@ func web(t *testing.T, handle http.HandlerFunc) *Outside {
 
 func TestLoginHTTP(t *testing.T) {
 	ctx := context.Background()
-	k := proofKey(t, Ed25519, strings.Repeat("07", 32))
+	k := proofKey(t, auth.Ed25519, strings.Repeat("07", 32))
 	var asked []string
 	answer := func(status int, body string) *Outside {
 		return web(t, func(w http.ResponseWriter, r *http.Request) {
@@ -194,7 +207,7 @@ func TestLoginHTTP(t *testing.T) {
 		})
 	}
 	g, err := answer(200, k.Record()+"\n").LoginHTTP(ctx, prove(t, k, "example.com"), epoch)
-	want := Grant{HTTP, "example.com", []Permission{{Publish, "com.example/*"}}}
+	want := auth.Grant{Method: auth.HTTP, Subject: "example.com", Permissions: toPublish("com.example/*")}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -210,7 +223,7 @@ func TestLoginHTTP(t *testing.T) {
 		"moved":       {302, "https://example.com/elsewhere", "answers 302"},
 		"empty":       {200, "", "no record"},
 		"too long":    {200, k.Record() + strings.Repeat(" ", maxWellKnown), "cannot be read"},
-		"another key": {200, proofKey(t, Ed25519, strings.Repeat("08", 32)).Record(), "none of the keys"},
+		"another key": {200, proofKey(t, auth.Ed25519, strings.Repeat("08", 32)).Record(), "none of the keys"},
 	} {
 		asked = nil
 		_, err := answer(c.status, c.body).LoginHTTP(ctx, prove(t, k, "example.com"), epoch)
@@ -234,16 +247,16 @@ func TestLoginHTTP(t *testing.T) {
 	}
 }
 
-// github is an API with one user.
-type github struct {
+// gitHub is an API with one user.
+type gitHub struct {
 	*http.ServeMux
 	memberships func(w http.ResponseWriter, page string)
 	authorized  []string
 }
 
-func startGitHub(t *testing.T) (*github, *Outside) {
+func startGitHub(t *testing.T) (*gitHub, *Outside) {
 	t.Helper()
-	g := &github{ServeMux: http.NewServeMux()}
+	g := &gitHub{ServeMux: http.NewServeMux()}
 	g.HandleFunc("GET /user", func(w http.ResponseWriter, r *http.Request) {
 		g.authorized = append(g.authorized, r.Header.Get("Authorization"))
 		if r.Header.Get("Authorization") != "Bearer good" {
@@ -259,7 +272,6 @@ func startGitHub(t *testing.T) (*github, *Outside) {
 		}
 		g.memberships(w, r.URL.Query().Get("page"))
 	})
-	g.HandleFunc("GET /repos/o/r", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"id":12345678901}`) })
 	srv := httptest.NewServer(g)
 	t.Cleanup(srv.Close)
 	return g, &Outside{HTTP: srv.Client(), GitHubAPI: srv.URL}
@@ -271,7 +283,8 @@ func TestLoginGitHub(t *testing.T) {
 	g.memberships = func(w http.ResponseWriter, page string) {
 		var all []map[string]any
 		add := func(state, role, login string) {
-			all = append(all, map[string]any{"state": state, "role": role, "organization": map[string]any{"login": login}})
+			all = append(all,
+				map[string]any{"state": state, "role": role, "organization": map[string]any{"login": login}})
 		}
 		if page == "1" {
 			add("active", "admin", "owned")
@@ -286,7 +299,8 @@ func TestLoginGitHub(t *testing.T) {
 		json.NewEncoder(w).Encode(all)
 	}
 	got, err := out.LoginGitHub(ctx, "good")
-	want := Grant{GitHubAT, "Some-One", []Permission{{Publish, "io.github.Some-One/*"}, {Publish, "io.github.owned/*"}, {Publish, "io.github.owned-too/*"}}}
+	want := auth.Grant{Method: auth.GitHubAT, Subject: "Some-One",
+		Permissions: toPublish("io.github.Some-One/*", "io.github.owned/*", "io.github.owned-too/*")}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -332,14 +346,6 @@ func TestLoginGitHub(t *testing.T) {
 			}
 		}
 	}
-	if id, err := out.RepositoryID(ctx, "o", "r", ""); id != "12345678901" {
-		t.Errorf("id %q, %v", id, err)
-	}
-	for _, name := range []string{"", "..", "a/b", "x"} {
-		if id, err := out.RepositoryID(ctx, "o", name, ""); err == nil {
-			t.Errorf("repository %q has id %q", name, id)
-		}
-	}
 }
 
 // idp is an OpenID Connect issuer.
@@ -358,10 +364,14 @@ func startIDP(t *testing.T) *idp {
 	p := &idp{key: key, t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+		json.NewEncoder(w).Encode(
+			map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys",
+				"id_token_signing_alg_values_supported": []string{"RS256"}})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+		json.NewEncoder(w).Encode(
+			jose.JSONWebKeySet{
+				Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
@@ -372,11 +382,13 @@ func startIDP(t *testing.T) *idp {
 // token signs claims, in which those given replace the usual ones.
 func (p *idp) token(key any, claims map[string]any) string {
 	p.t.Helper()
-	all := map[string]any{"iss": p.URL, "aud": "hallmark", "sub": "subject", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix()}
+	all := map[string]any{"iss": p.URL, "aud": "hallmark", "sub": "subject", "exp": time.Now().Add(time.Minute).Unix(),
+		"iat": time.Now().Unix()}
 	for k, v := range claims {
 		all[k] = v
 	}
-	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, new(jose.SignerOptions).WithHeader("kid", "1"))
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key},
+		new(jose.SignerOptions).WithHeader("kid", "1"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -396,7 +408,7 @@ func TestLoginOIDC(t *testing.T) {
 	}
 	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", HTTP: http.DefaultClient,
 		Claims:      map[string][]string{"groups": {"publishers", "owners"}, "email_verified": {"true"}},
-		Permissions: []Permission{{Publish, "com.example/*"}}}
+		Permissions: toPublish("com.example/*")}
 	good := map[string]any{"groups": []string{"staff", "owners"}, "email_verified": true}
 	with := func(key string, value any) map[string]any {
 		m := map[string]any{key: value}
@@ -408,7 +420,9 @@ func TestLoginOIDC(t *testing.T) {
 		return m
 	}
 	g, err := p.Login(ctx, issuer.token(issuer.key, good))
-	if err != nil || !reflect.DeepEqual(g, Grant{OIDC, "subject", []Permission{{Publish, "com.example/*"}}}) {
+	if err != nil ||
+		!reflect.DeepEqual(g,
+			auth.Grant{Method: auth.OIDC, Subject: "subject", Permissions: toPublish("com.example/*")}) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := p.Login(ctx, issuer.token(issuer.key, with("groups", "publishers"))); err != nil {
@@ -443,7 +457,7 @@ func TestLoginSilentIssuer(t *testing.T) {
 	issuer := startIDP(t)
 	var asked atomic.Int32
 	answers := make(chan struct{})
-	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", Permissions: []Permission{{Publish, "com.example/*"}},
+	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", Permissions: toPublish("com.example/*"),
 		HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(req.URL.Path, "/openid-configuration") {
 				asked.Add(1)
@@ -489,13 +503,15 @@ func TestLoginSilentIssuer(t *testing.T) {
 func TestLoginIssuerComesBack(t *testing.T) {
 	issuer := startIDP(t)
 	var up atomic.Bool
-	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
-		if !up.Load() {
-			return nil, errors.New("away")
-		}
-		return http.DefaultTransport.RoundTrip(req)
-	})}}
-	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err == nil || errors.Is(err, ErrRefused) {
+	p := &Provider{Issuer: issuer.URL, Audience: "hallmark",
+		HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+			if !up.Load() {
+				return nil, errors.New("away")
+			}
+			return http.DefaultTransport.RoundTrip(req)
+		})}}
+	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err == nil ||
+		errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
 	}
 	up.Store(true)
@@ -507,17 +523,21 @@ func TestLoginIssuerComesBack(t *testing.T) {
 func TestLoginGitHubActions(t *testing.T) {
 	ctx := context.Background()
 	issuer := startIDP(t)
-	out := &Outside{HTTP: http.DefaultClient, GitHubOIDC: issuer.URL, GitHubOIDCAudience: "https://registry.example.com"}
+	out := &Outside{HTTP: http.DefaultClient, GitHubOIDC: issuer.URL,
+		GitHubOIDCAudience: "https://registry.example.com"}
 	p := out.GitHubActions()
 	token := func(aud, owner string) string {
-		return issuer.token(issuer.key, map[string]any{"aud": aud, "repository_owner": owner, "sub": "repo:octo/app:ref:refs/heads/main"})
+		return issuer.token(issuer.key,
+			map[string]any{"aud": aud, "repository_owner": owner, "sub": "repo:octo/app:ref:refs/heads/main"})
 	}
 	g, err := out.LoginGitHubActions(ctx, p, token("https://registry.example.com", "octo"))
-	want := Grant{GitHubOIDC, "repo:octo/app:ref:refs/heads/main", []Permission{{Publish, "io.github.octo/*"}}}
+	want := auth.Grant{Method: auth.GitHubOIDC, Subject: "repo:octo/app:ref:refs/heads/main",
+		Permissions: toPublish("io.github.octo/*")}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("%+v, %v", g, err)
 	}
-	for _, c := range [][2]string{{"https://other.example.com", "octo"}, {"https://registry.example.com", ""}, {"https://registry.example.com", "a/*"}} {
+	for _, c := range [][2]string{{"https://other.example.com", "octo"}, {"https://registry.example.com", ""},
+		{"https://registry.example.com", "a/*"}} {
 		_, err := out.LoginGitHubActions(ctx, p, token(c[0], c[1]))
 		wantRefused(t, fmt.Sprint(c), err)
 	}

@@ -1,4 +1,4 @@
-package scan
+package configure
 
 import (
 	"context"
@@ -17,45 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Migration is the result of [MigrateConfig].
-type Migration struct {
-	Servers []string `json:"servers"` // whose checksum became a verify block
-	Kept    []string `json:"kept"`    // whose checksum is ignored, for a person to remove
-}
-
-// MigrateConfig rewrites the deprecated keys of hallmark.toml in dir, and keeps everything else. It
-// does not write a file that has none.
-func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
-	m := &Migration{Servers: []string{}, Kept: []string{}}
-	name := filepath.Join(dir, project.ConfigFile)
-	data, err := readConfig(name)
-	if err != nil {
-		return nil, err
-	}
-	_, migrated, kept, err := project.MigrateConfig(data)
-	if err != nil {
-		return nil, err
-	}
-	m.Servers, m.Kept = append(m.Servers, migrated...), append(m.Kept, kept...)
-	if len(migrated) == 0 {
-		return m, nil
-	}
-	return m, clients.Replace(name, func(data []byte) ([]byte, error) {
-		out, _, _, err := project.MigrateConfig(data)
-		return out, err
-	})
-}
-
-// readConfig reads a hallmark.toml, which must exist.
-func readConfig(name string) ([]byte, error) {
-	data, err := workspace.ReadPlain(name, project.MaxConfig)
-	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project",
-			errors.New("there is no such file"))
-	}
-	return data, err
-}
-
 // VerifyResult is the result of [VerifyServer].
 type VerifyResult struct {
 	Type    project.VerifyType
@@ -73,7 +34,6 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if err != nil {
 		return nil, err
 	}
-	w := &workspace.Workspace{Host: h, Dir: abs}
 	config := filepath.Join(dir, project.ConfigFile)
 	data, err := readConfig(config)
 	if err != nil {
@@ -99,35 +59,13 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	filled := project.Verify{Type: block.Type}
 	var report evidence.Report
 	for _, c := range block.Claims {
-		var file, chain string
-		if c.Path != "" {
-			file, chain = program.ResolveVerifyPath(w, c.Path)
-		} else {
-			found, err := w.FindCommand(s.Command, h.Getenv("PATH"))
-			if err != nil {
-				return nil, err
-			}
-			file, chain = program.ResolveVerifyPath(w, found)
-		}
-		o, err := program.HashFile(file, c.Want.Algorithm())
+		found, err := hashClaimed(&workspace.Workspace{Host: h, Dir: abs}, s, c)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Operation, name, "", err)
+			return nil, err
 		}
-		for _, d := range o.Digests {
-			if d.Algorithm() == c.Want.Algorithm() {
-				filled.Claims = append(filled.Claims, project.FileClaim{Path: c.Path, Want: d})
-			}
-		}
-		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify,
-			Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
-		if s.Verify != nil {
-			claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
-			claim.Want = []digest.Digest{c.Want}
-		}
-		e := evidence.Compare(claim, o)
-		e.Reason = chain
-		report = append(report, e)
-		out.Files, out.Chains = append(out.Files, o), append(out.Chains, chain)
+		filled.Claims = append(filled.Claims, found.claims...)
+		report = append(report, found.evidence)
+		out.Files, out.Chains = append(out.Files, found.file), append(out.Chains, found.chain)
 	}
 	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, report)
 	if !write {
@@ -139,6 +77,47 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	err = clients.Replace(config, func(data []byte) ([]byte, error) { return project.SetVerify(data, name, filled) })
 	out.Written = err == nil
 	return out, err
+}
+
+// claimedFile is the file that a claim of a verify block is about.
+type claimedFile struct {
+	file     evidence.Observed
+	chain    string              // the links that lead to it, "" if there are none
+	claims   []project.FileClaim // the claim with the file's digest
+	evidence evidence.Evidence   // the file against the claim, which no block makes yet if it is proposed
+}
+
+// hashClaimed hashes the file that claim c of the block of server s names, the command of s if it
+// names none.
+func hashClaimed(w *workspace.Workspace, s project.Server, c project.FileClaim) (claimedFile, error) {
+	path := c.Path
+	if path == "" {
+		command, err := w.FindCommand(s.Command, w.Host.Getenv("PATH"))
+		if err != nil {
+			return claimedFile{}, err
+		}
+		path = command
+	}
+	file, chain := program.ResolveVerifyPath(w, path)
+	o, err := program.HashFile(file, c.Want.Algorithm())
+	if err != nil {
+		return claimedFile{}, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	out := claimedFile{file: o, chain: chain}
+	for _, d := range o.Digests {
+		if d.Algorithm() == c.Want.Algorithm() {
+			out.claims = append(out.claims, project.FileClaim{Path: c.Path, Want: d})
+		}
+	}
+	claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify,
+		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
+	if s.Verify != nil {
+		claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
+		claim.Want = []digest.Digest{c.Want}
+	}
+	out.evidence = evidence.Compare(claim, o)
+	out.evidence.Reason = chain
+	return out, nil
 }
 
 // proposeBlock returns a verify block with zero digests for a server without one. It fails if no

@@ -1,9 +1,11 @@
-package auth
+package login
 
 import (
 	"bytes"
 	"encoding/base64"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // What a domain's owner writes into DNS is a key of a known form or refused.
@@ -13,7 +15,9 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, m := range record.FindAllStringSubmatch(text, maxRecords) {
 			k, err := parseRecord(m[1], m[2])
-			if err == nil && (k.algorithm != Ed25519 && k.algorithm != ECDSAP384 || k.algorithm == ECDSAP384 && k.p384 == nil) {
+			if err == nil &&
+				(k.algorithm != auth.Ed25519 && k.algorithm != auth.ECDSAP384 ||
+					k.algorithm == auth.ECDSAP384 && k.p384 == nil) {
 				t.Errorf("%q is a key of %q", text, k.algorithm)
 			}
 		}
