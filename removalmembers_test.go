@@ -163,7 +163,7 @@ var unreadTypes = []unread{
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/tool.PythonAnswer internal/tool.PythonPackage internal/publish.authorizeDevice() " +
-		"internal/facets.render() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
+		"internal/installed.render() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
 		"internal/registry/auth.*",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"internal/check.lockedTrees() project.decodeLock() internal/store.parseSidecar()",
@@ -175,7 +175,8 @@ var unreadTypes = []unread{
 		"which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
 	{"internal/fetch.* internal/fetch/userconfig.*",
 		"the user's own configuration of other programs: hosts and credentials"},
-	{"internal/guard.* internal/hashfile.*",
+	{"internal/guard.* internal/guard/capture.* internal/guard/guardtest.* internal/guard/notes.* " +
+		"internal/guard/process.* internal/hashfile.* internal/hashfile/refusal.* internal/hashfile/roots.*",
 		"messages of a client or server, each judged by itself, and lines of an audit that are only written"},
 	{"internal/registry.ArchiveAnswer internal/registry.UpdatedArchives internal/registry/client.SetArchiveStatus() " +
 		"internal/registry/client.GitHubClient() internal/registry/client.SetAllStatuses() " +

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/local"
@@ -26,7 +26,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -347,14 +346,14 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 		}
 		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
 		switch item.Reason {
-		case guard.NotShown:
+		case drift.NotShown:
 			report = append(report, launch.NotShownEvidence(c, o))
 			continue
-		case guard.Gone:
+		case drift.Gone:
 			report = append(report, evidence.CannotVerify(c, evidence.NotFound, item.Reason))
 			continue
 		}
-		if item.Got.IsZero() || item.Reason == guard.Duplicate {
+		if item.Got.IsZero() || item.Reason == drift.Duplicate {
 			report = append(report, evidence.CannotVerify(c, evidence.Malformed, item.Reason))
 			continue
 		}
@@ -401,11 +400,11 @@ func checkSource(ctx context.Context, w *workspace.Workspace, name string, entry
 	case err != nil:
 		return nil, err
 	case slot != nil:
-		x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: entry.Record.Name}, Entry: project.FacetLock{Version: entry.Record.Version}, Slot: slot}
-		if err := x.ReadSource(); err != nil {
+		source, err := obtain.ReadSource(slot, entry.Record.Name, entry.Record.Version)
+		if err != nil {
 			return nil, err
 		}
-		if err := x.CheckStart(entry); err != nil {
+		if err := obtain.CheckStart(source, entry); err != nil {
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -140,9 +140,9 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 			return nil, err
 		}
 		if out.Note != nil {
-			out.Absent = out.Note.Keys(guard.NotShown)
+			out.Absent = out.Note.Keys(drift.NotShown)
 		}
-		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
+		if out.Note == nil || out.Note.OnlyNotice(drift.NotShown) && !o.Dismiss {
 			out.Clean = true
 			return out, nil
 		}
@@ -293,7 +293,7 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
-	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone),
+	if gone := slices.DeleteFunc(out.Note.Keys(drift.Gone),
 		func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
 		var left []string
 		for _, i := range out.Surface.Items() {
