@@ -2,13 +2,25 @@ package project
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // kindGo is a module of Go; its entry is the package of it that is built.
 var kindGo = serverKind{
-	name: KindGo, title: "a module of Go", engines: []string{EngineGo},
+	name: KindGo, title: "a module of Go", engines: []string{EngineGo}, built: true,
+	// Options of go run change what is built, and are in no closure: it runs one package, and has none.
+	declared: func(s Server, t launcher.Target) bool {
+		return t.Opaque == "" && t.Wrapper == "" && t.Launcher == "go run" && len(t.Packages) == 1 &&
+			t.Packages[0].Ecosystem == launcher.Go && len(s.Arguments) > 1 && s.Arguments[1] == t.Packages[0].Text
+	},
+	whyOther: func(named launcher.Package, s ServerLock) string { // which names a package of the module that is the ref
+		ref, err := artifact.Parse(s.Ref)
+		own, declared := strings.TrimSuffix(ref.Version(), "+incompatible"), strings.TrimSuffix(named.Spec, "+incompatible")
+		return whyUnnamed(err == nil && s.Entry == named.Name && (named.Pin != launcher.Version || own == declared), named, s)
+	},
 	checkRef: func(s ServerLock) error {
 		ref, err := artifact.Parse(s.Ref)
 		if err != nil || ref.Kind() != artifact.Go {

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -91,13 +90,14 @@ func (c command) begin() (p *program.Program, r *readSet, err error) {
 	w, s, path, approved := c.workspace, c.declared, c.approval.Path, c.approval.Runtime
 	target := parseTarget(w, s, path)
 	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
+	declared := s.KindOf(target)
 	switch {
 	case target.Opaque != "":
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case lockentry.Downloads(target, s.Arguments):
+	case declared.HasClosure():
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
-	case lockentry.RunsImage(target):
+	case declared.Pulled():
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case target.Wrapper != "":
