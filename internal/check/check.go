@@ -2,14 +2,12 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -17,16 +15,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
-	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/obtain"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -271,65 +265,15 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	}
 	report = append(report, proof...)
 	approval := w.Approvals.Servers[name]
-	if entry.Source == "image" || entry.Closure != nil {
-		report = append(report, program.VerifyEvidence(w, declared, cmp.Or(approval.Path, w.Host.Getenv("PATH")), "", nil)...)
-	}
-	var more evidence.Report
-	switch {
-	case entry.Source == "http":
-		more = evidence.Report{pin.RemoteEvidence(entry)}
-	case entry.Source == "image":
-		if !o.Offline {
-			more, err = pin.CheckImageTag(ctx, w, entry)
-		}
-		more = append(pin.CheckEngine(w, declared, entry, approval), more...)
-	case entry.Source == project.KindArtifact:
-		more, err = checkSource(ctx, w, name, entry, approval)
-	case entry.Closure != nil:
-		more, err = checkPackage(ctx, w, name, entry, approval)
-	default:
-		more, err = local.CheckEntry(ctx, w, declared, entry, approval)
-	}
+	more, err := kind.Of(entry.Source).Check(ctx, kind.Locked{
+		Workspace: w, Logs: logs, Server: declared, Entry: entry, Approval: approval, Closure: stored.Closure,
+		TrustLock: o.TrustLock, Offline: o.Offline,
+	})
 	if err != nil {
 		return nil, err
 	}
 	drift, err := driftEvidence(w, name, entry)
 	return slices.Concat(report, more, drift), err
-}
-
-// checkPackage audits every tree of this kind of machine that is in the store.
-func checkPackage(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
-	st, err := w.Host.Store()
-	if err != nil {
-		return nil, err
-	}
-	var report evidence.Report
-	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
-		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
-			continue
-		}
-		want := entry.Closure.Trees[key]
-		in, err := program.AuditSlot(ctx, st, name, key, want)
-		if err != nil {
-			return nil, err
-		}
-		if in == nil {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
-				Want: []digest.Digest{want}, Where: project.LockFile,
-			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
-			continue
-		}
-		report = append(report, in.Report...)
-		if made := approval.Trees[key]; in.Slot != nil && !made.IsZero() {
-			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
-			report = append(report, program.OwnTreeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
-		}
-	}
-	if entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
-		return report, nil
-	}
-	return append(report, program.RuntimeEvidence(name, approval)...), nil
 }
 
 // driftEvidence is what a guard noted about name.
@@ -383,31 +327,4 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 		l.WriteNote(items, seen.Canonical())
 	}
 	return report, nil
-}
-
-// checkSource audits the contents of a server in the store, and its interpreter.
-func checkSource(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
-	st, err := w.Host.Store()
-	if err != nil {
-		return nil, err
-	}
-	want := entry.Artifacts[entry.Ref]
-	slot, report, err := st.WithScheme(evidence.FacetTar).Audit(ctx, entry.Ref, want)
-	switch {
-	case errors.Is(err, store.ErrNotStored):
-		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
-			Subject: entry.Ref, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
-		}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it")}
-	case err != nil:
-		return nil, err
-	case slot != nil:
-		x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: entry.Record.Name}, Entry: project.FacetLock{Version: entry.Record.Version}, Slot: slot}
-		if err := x.ReadSource(); err != nil {
-			return nil, err
-		}
-		if err := x.CheckStart(entry); err != nil {
-			return nil, err
-		}
-	}
-	return append(report, program.RuntimeEvidence(name, approval)...), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -116,14 +117,7 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 		}
 		for _, name := range lock.Servers() {
 			entry, _ := lock.Server(name)
-			switch {
-			case entry.Source == project.KindArtifact:
-				kept = append(kept, entry.Artifacts[entry.Ref])
-			case entry.Closure != nil:
-				for _, d := range entry.Closure.Trees {
-					kept = append(kept, d)
-				}
-			}
+			kept = append(kept, kind.Of(entry.Source).Slots(entry)...)
 		}
 	}
 	return kept, nil

@@ -55,3 +55,12 @@ func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerL
 	}
 	return e
 }
+
+// IsApprovedAs reports whether this machine approved the lock entry of s, and s is declared as
+// it was then.
+func IsApprovedAs(w *workspace.Workspace, s project.Server) bool {
+	entry, locked := w.Lock.Server(s.Name)
+	approval, ok := w.Approvals.Servers[s.Name]
+	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) &&
+		evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
+}

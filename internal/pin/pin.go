@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -66,7 +67,7 @@ type Pinned struct {
 	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
 	Same     bool                // the same bytes as Before show another surface
 	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
-	Preview  Preview             // what it gets, and where it comes from
+	Preview  kind.Preview        // what it gets, and where it comes from
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
 }

@@ -9,16 +9,14 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -33,8 +31,8 @@ type Pinning struct {
 	Path      string
 	Result    Pinned
 	report    evidence.Report
-	closure   []byte // to be stored, for a package
-	Upgrade   bool   // another version than the locked one, which nobody named
+	found     kind.Resolved // what it was resolved to
+	Upgrade   bool          // another version than the locked one, which nobody named
 }
 
 // removedItems are the keys of the locked items of kinds that are not excluded that no client is shown
@@ -69,7 +67,8 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	entry := &p.Result.Entry
 	entry.Launch = p.Declared.Launch()
-	prog, err := p.prepare(ctx)
+	err = p.resolve(ctx)
+	prog := p.found.Program
 	if prog != nil {
 		defer prog.Close()
 	}
@@ -78,9 +77,10 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	prog.Values = p.Declared.Environment
 	p.report = append(p.report, prog.Report...)
-	entry.Artifacts, entry.Ref = prog.Artifacts, prog.OwnKey
-	p.Result.Preview = PreviewOf(p.Workspace.Host, p.Declared)
-	p.Result.Preview.Hosts = entryHosts(p.Workspace.Host, *entry, p.Declared)
+	p.Result.Preview = kind.PreviewOf(p.Workspace.Host, p.Declared)
+	if len(p.Result.Preview.Hosts) == 0 {
+		p.Result.Preview.Hosts = kind.Of(entry.Source).Hosts(p.Workspace.Host, *entry)
+	}
 	if p.Declared.Record == "" {
 		p.addRollback()
 	}
@@ -104,7 +104,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if b := p.Result.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
 		p.Result.Changes = SurfaceChanges(p.Workspace, name, shown)
-		p.Result.Same = entry.Source != "http" && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
+		p.Result.Same = !entry.Source.Remote() && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
 	}
 	p.report = append(p.report, evidence.Compare(claim, observed))
 	p.Result.Runtime = prog.Runtime
@@ -125,7 +125,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		more = append(more, gone...)
 		more = append(more, p.weakenedEvidence()...)
 	}
-	if entry.Source == project.KindArtifact {
+	if p.found.Claimed != nil {
 		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, entry.APISurface, answer))
 	}
 	alarming := ""
@@ -151,31 +151,26 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
 		return nil, err
 	}
-	var trees map[string]digest.Digest
-	if entry.Closure != nil {
-		key := closure.PlatformKey(entry.Closure.Engine, prog.Runtime)
-		trees = map[string]digest.Digest{key: entry.Closure.Trees[key]}
-	}
 	var extra [][]string // approved with this launch line, and no other
 	if b := p.Result.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
 		extra = p.Workspace.Approvals.Servers[name].Extra
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
-		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
+		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
 		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)
-	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.closure), nil
+	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
 // requireConsentToStart is an error if nobody consented that the server is started, to see what it shows.
 // That a person ran a command in a checkout is no consent to what the checkout names.
 func (p *Pinning) requireConsentToStart(prog *program.Program) error {
-	if p.Options.Start == nil || prog.Remote != nil {
-		return nil // prepareRemote asked before
+	if p.Options.Start == nil || p.Declared.Remote() {
+		return nil // it was asked before anything was sent
 	}
-	if b := p.Result.Before; b != nil && isApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*b, p.Result.Entry) {
+	if b := p.Result.Before; b != nil && lockentry.IsApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*b, p.Result.Entry) {
 		return nil
 	}
 	p.Result.Runtime = prog.Runtime
@@ -196,73 +191,51 @@ func sameArtifacts(a, b project.ServerLock) bool {
 	return a.Closure == nil || evidence.Same(a.Closure.Lock, b.Closure.Lock)
 }
 
-// prepare makes the server startable from verified bytes.
-func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
-	s := p.Declared
-	if s.Type == "http" {
-		return p.prepareRemote() // it asks for consent before anything is sent
+// resolve resolves what is declared, and makes it startable from verified bytes.
+func (p *Pinning) resolve(ctx context.Context) error {
+	d := kind.Declaration{
+		Workspace: p.Workspace, Logs: p.Logs, Server: p.Declared, Path: p.Path, Before: p.Result.Before,
+		AllowScripts: p.Options.AllowScripts, Begin: p.Options.Begin, Judge: p.judge,
 	}
-	if s.Record != "" {
-		r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, s.Record)
-		if err != nil {
-			return nil, err
+	source := p.Declared.Kind()
+	if source == "" {
+		var err error
+		if d.Record, err = p.readRecord(ctx); err != nil {
+			return err
 		}
-		ref, args, variables, err := r.StartablePackage()
-		if err != nil {
-			return nil, err
-		}
-		p.Result.Entry.Record = &r.Lock
-		p.report = append(p.report, r.Report...)
-		p.addRollback()
-		if _, err := p.judge(nil); err != nil {
-			return nil, err // judge before fetching: a refused record must not cause a request
-		}
-		for _, v := range variables {
-			if !slices.Contains(s.Variables, v) {
-				p.Result.Wanted = append(p.Result.Wanted, v) // which of the user's secrets it gets is the user's choice
-			}
-		}
-		return p.preparePackage(ctx, r, Request{
-			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(),
-			requirements: []string{ref.Name() + "==" + ref.Version()},
-			args:         append(args, s.Arguments...),
-		})
+		source = project.ServerKind(d.Record.Ref.Kind())
 	}
-	if s.Source != "" {
-		return p.prepareSource(ctx)
+	found, err := kind.Of(source).Resolve(ctx, d)
+	p.found, p.report = found, append(p.report, found.Report...)
+	out, launch := &p.Result, p.Result.Entry.Launch
+	out.Entry, out.Entry.Launch = found.Entry, launch
+	out.Packages, out.Verified, out.Moved, out.Scripts = found.Packages, found.Verified, found.Moved, found.Scripts
+	if found.Claimed != nil {
+		out.Claimed = *found.Claimed
 	}
-	t := launcher.Parse(s.Command, s.Arguments)
-	if lockentry.RunsImage(t) || lockentry.Downloads(t, s.Arguments) {
-		p.report = append(p.report, program.VerifyEvidence(p.Workspace, s, p.Path, "", nil)...)
-		if _, err := p.judge(nil); err != nil {
-			return nil, err
+	return err
+}
+
+// readRecord reads the record that the declaration names, and which package of it is to be started.
+func (p *Pinning) readRecord(ctx context.Context) (*kind.RecordPackage, error) {
+	r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, p.Declared.Record)
+	if err != nil {
+		return nil, err
+	}
+	ref, args, variables, err := r.StartablePackage()
+	if err != nil {
+		return nil, err
+	}
+	p.Result.Entry.Record = &r.Lock
+	p.report = append(p.report, r.Report...)
+	p.addRollback()
+	if _, err := p.judge(nil); err != nil {
+		return nil, err // judge before fetching: a refused record must not cause a request
+	}
+	for _, v := range variables {
+		if !slices.Contains(p.Declared.Variables, v) {
+			p.Result.Wanted = append(p.Result.Wanted, v) // which of the user's secrets it gets is the user's choice
 		}
 	}
-	if lockentry.RunsImage(t) {
-		return p.prepareImage(ctx, t)
-	}
-	if !lockentry.Downloads(t, s.Arguments) {
-		p.Result.Entry.Source = "command"
-		p.Result.Entry.Arguments, p.Result.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
-		return local.OpenLocked(ctx, p.Workspace, s, nil, project.Approval{Path: p.Path})
-	}
-	// npx or uvx itself is never run, so it is not verified.
-	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin,
-		args: t.Args}
-	for _, named := range t.Packages {
-		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text,
-			Where: project.ConfigFile}
-		found := ""
-		if named.Pinned() {
-			found = named.Text
-		}
-		e := evidence.Fact(pinned, found)
-		if found == "" {
-			e.Reason = "the version is the newest that " + of.RegistryName() + " finds now; write it into " +
-				project.ConfigFile
-		}
-		p.report = append(p.report, e)
-		of.requirements = append(of.requirements, named.Requirement())
-	}
-	return p.preparePackage(ctx, nil, of)
+	return &kind.RecordPackage{Record: r, Ref: ref, Arguments: append(args, p.Declared.Arguments...)}, nil
 }
