@@ -18,8 +18,9 @@ var kindGo = serverKind{
 	},
 	whyOther: func(named launcher.Package, s ServerLock) string { // which names a package of the module that is the ref
 		ref, err := artifact.Parse(s.Ref)
-		own, declared := strings.TrimSuffix(ref.Version(), "+incompatible"), strings.TrimSuffix(named.Spec, "+incompatible")
-		return whyUnnamed(err == nil && s.Entry == named.Name && (named.Pin != launcher.Version || own == declared), named, s)
+		sameVersion := named.Pin != launcher.Version ||
+			strings.TrimSuffix(ref.Version(), "+incompatible") == strings.TrimSuffix(named.Spec, "+incompatible")
+		return whyUnnamed(err == nil && s.Entry == named.Name && sameVersion, named, s)
 	},
 	checkRef: func(s ServerLock) error {
 		ref, err := artifact.Parse(s.Ref)

@@ -39,7 +39,7 @@ type Options struct {
 type Result struct {
 	policy.Verdict
 	Entries int      // servers and facets that are declared or locked
-	Sound   int      // those of which nothing is refused, and that are neither left unlocked nor facets whose contents are not here
+	Sound   int      // those of which nothing is refused, neither left unlocked nor facets whose contents are not here
 	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
 	Unseen  []string // what was not looked at, and why
 }
@@ -87,8 +87,11 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	report = slices.Grow(report, rows)
 	for i, name := range names {
-		if _, locked := w.Lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
-			sound = append(sound, name)
+		if _, locked := w.Lock.Server(name); locked && o.Surface {
+			rest := slices.DeleteFunc(slices.Clone(servers[i]), isDrift)
+			if policy.Judge(policy.Check, settings, rest).Allowed() {
+				sound = append(sound, name)
+			}
 		}
 		report = append(report, placeAt(servers[i], declaredAt(w, name))...)
 	}
@@ -132,8 +135,8 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 // warnOfAge says what a lock of an older version lacks, and what renews it.
 func warnOfAge(w *workspace.Workspace) {
 	if v := w.Lock.Version(); v < project.LockVersion {
-		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; 'hallmark install' writes version %d",
-			project.LockFile, v, project.LockVersion))
+		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; "+
+			"'hallmark install' writes version %d", project.LockFile, v, project.LockVersion))
 	}
 }
 
@@ -212,7 +215,8 @@ func dropRepeated(report evidence.Report) evidence.Report {
 		outcome   evidence.Outcome
 	}
 	of := func(e *evidence.Evidence) (r row, repeats bool) {
-		return row{e.Subject, e.Scheme, e.Authority, e.Outcome}, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+		return row{e.Subject, e.Scheme, e.Authority, e.Outcome},
+			e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
 	}
 	last := map[row]int{}
 	for i := range report {
@@ -230,7 +234,9 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	return report[:n]
 }
 
-func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
+// checkServer compares a server that is declared or locked with its entry and its files, and starts nothing.
+func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
+	o Options) (evidence.Report, error) {
 	declared, ok := w.LockedServer(name)
 	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
 		declared, ok = mine, true // which is not locked
@@ -251,9 +257,12 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		if declared.Unlocked {
 			e = lockentry.WaiveUnlocked(e)
 		}
-		return append(append(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared)...), program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)...), nil
+		return slices.Concat(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared),
+			program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)), nil
 	}
-	report := append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock)}, lockentry.AnyArgumentsEvidence(declared)...)
+	report := append(evidence.Report{
+		lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock),
+	}, lockentry.AnyArgumentsEvidence(declared)...)
 	stored, err := lockentry.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
@@ -285,7 +294,8 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 	var report evidence.Report
 	for _, key := range slices.Sorted(maps.Keys(note.Items)) {
 		item := note.Items[key]
-		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile + ", surface_items"}
 		if !item.Want.IsZero() {
 			c.Want = []digest.Digest{item.Want}
 		}
@@ -312,11 +322,13 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 
 // recapture starts a locked server from the verified bytes, as run does, and compares what
 // it shows now with the lock. Drift is noted, for review.
-func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
+func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
+	o Options) (evidence.Report, error) {
 	declared, _ := w.LockedServer(name)
 	entry, _ := w.Lock.Server(name)
 	l := &launch.Launch{
-		Workspace: w, Logs: logs, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, Declared: declared, Entry: &entry,
+		Workspace: w, Logs: logs, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key},
+		Declared: declared, Entry: &entry,
 	}
 	seen, err := l.Capture(ctx, o.Capture, nil)
 	if err != nil {

@@ -73,7 +73,9 @@ func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.
 func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 	var kept []digest.Digest
 	dirs := map[string]bool{}
-	for _, pattern := range []string{filepath.Join("projects", "*", "approvals.json"), filepath.Join("receipts", "*.json")} {
+	for _, pattern := range []string{
+		filepath.Join("projects", "*", "approvals.json"), filepath.Join("receipts", "*.json"),
+	} {
 		found, err := filepath.Glob(filepath.Join(h.Places.State, pattern))
 		if err != nil {
 			return nil, err

@@ -117,8 +117,8 @@ func (image) OpenRuntime(_ context.Context, l Locked) (*program.Program, error) 
 
 // Check compares the engine with the one that was approved, and the tag, if there is one, with where it led.
 func (image) Check(ctx context.Context, l Locked) (report evidence.Report, err error) {
-	report = program.VerifyEvidence(l.Workspace, l.Server, cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH")), "",
-		nil)
+	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
+	report = program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
 	report = append(report, checkEngine(l)...)
 	if l.Offline {
 		return report, nil

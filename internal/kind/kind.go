@@ -86,7 +86,7 @@ type Locked struct {
 	Logs      *trail.Logs
 	Server    project.Server // as it is declared
 	Entry     project.ServerLock
-	Approval  project.Approval // of this machine: the path that is searched, and the runtime and trees that were approved
+	Approval  project.Approval // of this machine: the PATH that is searched, and the approved runtime and trees
 	Closure   *project.Closure // that lies beside the lock; nil if there is none
 	TrustLock bool             // take the lock's word for what this machine has not approved
 	Offline   bool             // ask nobody

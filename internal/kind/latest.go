@@ -8,15 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// choice says which versions of a package a resolver may choose from.
-type choice int
-
-const (
-	asDeclared      choice = iota // what is declared
-	declaredOrNewer               // what is declared exactly, or a newer version
-	anyVersion                    // any version
-)
-
 // Latest asks the ecosystem's own resolver. An exact version in the declaration is moved; a range or a tag stays, and
 // is resolved anew.
 func (k ecosystem) Latest(ctx context.Context, q Query) (Latest, error) {

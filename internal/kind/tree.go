@@ -27,7 +27,8 @@ type tree struct {
 }
 
 // Open finds or makes the installed tree. The tree of a lock is used from the store only if this machine made it from
-// the closure itself, or the lock is trusted: that a tree follows from the closure is something that a lock merely says.
+// the closure itself, or the lock is trusted: that a tree follows from the closure is something that a lock merely
+// says.
 func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
 	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
@@ -131,8 +132,8 @@ func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program,
 // Check audits every tree of this kind of machine that is in the store, and the runtime that was approved.
 func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	name, entry := l.Server.Name, l.Entry
-	report := program.VerifyEvidence(l.Workspace, l.Server, cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH")), "",
-		nil)
+	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
+	report := program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
 	st, err := l.Workspace.Host.Store()
 	if err != nil {
 		return nil, err

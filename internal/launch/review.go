@@ -322,7 +322,8 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock,
 	a project.Approval) (*project.Runtime, bool, error) {
 	p, err := kind.Of(entry.Source).OpenRuntime(ctx, kind.Locked{
-		Workspace: w, Server: s, Entry: *entry, Approval: project.Approval{Path: a.Path}, // whatever was approved before
+		Workspace: w, Server: s, Entry: *entry,
+		Approval: project.Approval{Path: a.Path}, // whichever runtime was approved before
 	})
 	if p != nil {
 		defer p.Close()

@@ -15,7 +15,8 @@ func LacksOnlyApproval(v policy.Verdict) bool {
 	refused := v.Refused()
 	for _, f := range refused {
 		e := f.Evidence
-		if e.Authority != evidence.Machine || e.Outcome != evidence.Absent || e.Scheme != evidence.Approval && e.Scheme != evidence.Launch {
+		if e.Authority != evidence.Machine || e.Outcome != evidence.Absent ||
+			e.Scheme != evidence.Approval && e.Scheme != evidence.Launch {
 			return false
 		}
 	}
@@ -29,7 +30,8 @@ func LaunchEvidence(w *workspace.Workspace, s project.Server, locked *project.Se
 		c.Want = []digest.Digest{locked.Launch.Digest()}
 	}
 	if s.Line == 0 && s.Facet == "" {
-		return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: "the command line"})
+		return evidence.Compare(c,
+			evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: "the command line"})
 	}
 	from := fmt.Sprintf("%s line %d", project.ConfigFile, s.Line)
 	if s.Line == 0 {
@@ -44,7 +46,8 @@ func LaunchEvidence(w *workspace.Workspace, s project.Server, locked *project.Se
 
 // ApprovalEvidence says whether this machine approved the entry.
 func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerLock, trustLock bool) evidence.Evidence {
-	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine,
+		Where: "what was approved on this machine"}
 	o := evidence.Observed{Digests: []digest.Digest{entry.Approvable()}, From: "the entry of " + project.LockFile}
 	if a, ok := w.Approvals.Servers[name]; ok {
 		c.Want = []digest.Digest{a.Entry}
