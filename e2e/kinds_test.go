@@ -58,17 +58,17 @@ func TestKindsNamedInTables(t *testing.T) {
 func TestKindsRule(t *testing.T) {
 	load := newTypeLoader(t)
 	for code, want := range map[string]string{
-		`if e.Source == "npm" {}`:                              "npm",
-		`if "image" != e.Source {}`:                            "image",
-		`if e.Source == project.KindHTTP {}`:                   "http",
-		`switch e.Source { case project.KindGo: }`:             "go",
-		`_ = []project.ServerKind{"pypi"}`:                     "pypi",
+		`if e.Source == "npm" {}`:                               "npm",
+		`if "image" != e.Source {}`:                             "image",
+		`if e.Source == project.KindHTTP {}`:                    "http",
+		`switch e.Source { case project.KindGo: }`:              "go",
+		`_ = []project.ServerKind{"pypi"}`:                      "pypi",
 		`_ = slices.Contains(project.ServerKinds(), "command")`: "command",
-		`_ = e.Source == project.ServerKind("artifact")`:       "artifact",
-		`if e.Closure.Engine == project.EngineGo {}`:           "Engine",
-		`if c.Engine != "uv" {}`:                               "Engine",
-		`switch s.Type { case "http": }`:                       "Type",
-		`if e.Runtime == "python" {}`:                          "Runtime",
+		`_ = e.Source == project.ServerKind("artifact")`:        "artifact",
+		`if e.Closure.Engine == project.EngineGo {}`:            "Engine",
+		`if c.Engine != "uv" {}`:                                "Engine",
+		`switch s.Type { case "http": }`:                        "Type",
+		`if e.Runtime == "python" {}`:                           "Runtime",
 
 		`if e.Source == "" {}`:               "",
 		`if e.Source == other.Source {}`:     "",
@@ -178,7 +178,8 @@ func namedKinds(t *testing.T, load *typeLoader, p typedPackage) (found []string)
 			case *ast.SwitchStmt:
 				what := kindField(info, p.rel, n.Tag)
 				for _, s := range n.Body.List {
-					if what != "" && slices.ContainsFunc(s.(*ast.CaseClause).List, func(e ast.Expr) bool { return isText(info, e) }) {
+					texts := slices.ContainsFunc(s.(*ast.CaseClause).List, func(e ast.Expr) bool { return isText(info, e) })
+					if what != "" && texts {
 						at(what)
 					}
 				}

@@ -16,7 +16,8 @@ var kindGo = serverKind{
 		return t.Opaque == "" && t.Wrapper == "" && t.Launcher == "go run" && len(t.Packages) == 1 &&
 			t.Packages[0].Ecosystem == launcher.Go && len(s.Arguments) > 1 && s.Arguments[1] == t.Packages[0].Text
 	},
-	whyOther: func(named launcher.Package, s ServerLock) string { // which names a package of the module that is the ref
+	whyOther: func(_ Server, t launcher.Target, s ServerLock) string { // it names a package of the module of the ref
+		named := t.Packages[0]
 		ref, err := artifact.Parse(s.Ref)
 		sameVersion := named.Pin != launcher.Version ||
 			strings.TrimSuffix(ref.Version(), "+incompatible") == strings.TrimSuffix(named.Spec, "+incompatible")

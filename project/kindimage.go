@@ -38,7 +38,8 @@ var kindImage = serverKind{
 
 // whyOtherImage compares the repository and the digest. Of an image that is declared by its tag the entry must say so:
 // without it nobody would be told where the tag leads now.
-func whyOtherImage(named launcher.Package, s ServerLock) string {
+func whyOtherImage(_ Server, t launcher.Target, s ServerLock) string {
+	named := t.Packages[0]
 	ref, err := artifact.Parse(s.Ref)
 	if err != nil || ref.Name() != named.Repository() ||
 		named.Pinned() && !evidence.Same(ref.Digest(), named.Ref.Digest()) {

@@ -25,7 +25,15 @@ const (
 
 // serverKinds is the table of all kinds. A kind is a value of this package, in a file of its own, and a line here:
 // reading, writing and checking a lock, and what its entries owe, ask the table.
-var serverKinds = []serverKind{kindCommand, kindHTTP, kindNPM, kindPyPI, kindGo, kindArtifact, kindImage}
+var serverKinds = []serverKind{
+	kindCommand,
+	kindHTTP,
+	kindNPM,
+	kindPyPI,
+	kindGo,
+	kindArtifact,
+	kindImage,
+}
 
 // serverKind says what the lock entries of one kind look like, and what they owe. A function that is nil has nothing
 // to refuse or to fill in.
@@ -42,7 +50,7 @@ type serverKind struct {
 	// kind of what no other one takes.
 	declared func(Server, launcher.Target) bool
 	// whyOther says why an entry of the kind is not of what a declaration of the kind names, or ""; nil is never.
-	whyOther func(launcher.Package, ServerLock) string
+	whyOther func(Server, launcher.Target, ServerLock) string
 
 	checkRef    func(ServerLock) error // refuses a ref that is not of this kind
 	checkEntry  func(ServerLock) error // refuses an entry that does not lead into what ref names; never nil
@@ -132,10 +140,10 @@ func (s Server) KindOf(t launcher.Target) ServerKind {
 func (s ServerLock) WhyOther(declared Server) string {
 	t := launcher.Parse(declared.Command, declared.Arguments)
 	kind, _ := s.Source.kind()
-	if kind.whyOther == nil || len(t.Packages) == 0 {
+	if kind.whyOther == nil || declared.KindOf(t) != s.Source {
 		return ""
 	}
-	return kind.whyOther(t.Packages[0], s)
+	return kind.whyOther(declared, t, s)
 }
 
 // downloads reports whether t is one of the launchers, and does nothing but download packages and run one of them.
@@ -153,7 +161,8 @@ func whyUnnamed(fits bool, named launcher.Package, s ServerLock) string {
 }
 
 // whyOtherPackage is for kinds whose packages have versions: of a range or a tag any version will do.
-func whyOtherPackage(named launcher.Package, s ServerLock) string {
+func whyOtherPackage(_ Server, t launcher.Target, s ServerLock) string {
+	named := t.Packages[0]
 	ref, err := artifact.Parse(s.Ref)
 	if err != nil {
 		return whyUnnamed(false, named, s)
