@@ -36,6 +36,7 @@ func (s ServerStatus) Rollback() bool {
 	return s.Outdated() && artifact.IsOlder(s.order, s.Wanted, s.Current)
 }
 
+// serverStatus is the status of a server as far as the project tells it.
 func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 	out := ServerStatus{Name: s.Name,
 		Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...),
@@ -50,9 +51,9 @@ func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 	return out
 }
 
-// findLatest asks the source of a server what it has now, or takes version where that is not
-// empty. An exact version in the declaration is moved: next is how the server is declared
-// then. A range or a tag stays, and is resolved anew.
+// findLatest asks the source of a server what it has now, or takes version if that is not empty.
+// An exact version in the declaration is replaced: next is the server with its new declaration. A
+// range or a tag stays, and is resolved anew.
 func findLatest(ctx context.Context, w *workspace.Workspace,
 	s project.Server, version string) (status ServerStatus, next project.Server, err error) {
 	status, next = serverStatus(w, s), s
@@ -69,9 +70,10 @@ func findLatest(ctx context.Context, w *workspace.Workspace,
 	return status, found.Next, err
 }
 
+// latestRecord is the newest version of a record, or version if that is not empty.
 func latestRecord(ctx context.Context, w *workspace.Workspace, name, version string) (string, error) {
 	if version != "" {
-		return version, nil // which the pin finds, or not
+		return version, nil // pinning finds out whether there is such a version
 	}
 	client := w.Registry()
 	if client == nil {

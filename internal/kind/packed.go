@@ -27,17 +27,15 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 	if err != nil {
 		return r, evidence.Errorf(evidence.Validation, d.Server.Name, "", err)
 	}
-	a, err := obtain.Open(d.Workspace, d.Logs, obtain.Options{}, nil)
+	a, err := obtain.Open(d.Workspace, d.Logs, obtain.Options{})
 	if err != nil {
 		return r, err
 	}
-	x := &obtain.Archive{Kind: ledger.Artifact, Floor: floor, Want: project.Facet{Name: name}}
-	err = a.ObtainFromRegistry(ctx, x, nil)
-	r.Report = append(r.Report, x.Report...)
+	x, report, err := a.Obtain(ctx, obtain.Request{
+		Kind: ledger.Artifact, Want: project.Facet{Name: name}, Floor: floor,
+	})
+	r.Report = append(r.Report, report...)
 	if err != nil {
-		return r, err
-	}
-	if err := x.ReadSource(); err != nil {
 		return r, err
 	}
 	document, err := x.Record.Document()
@@ -52,7 +50,7 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 		Document: document, Integrity: x.Entry.Integrity, Proof: x.Entry.Proof,
 	}
 	r.Claimed = &x.Record.APISurface
-	shown, err := x.DocumentEvidence(document)
+	shown, err := obtain.DocumentEvidence(x.Source, document)
 	if err != nil {
 		return r, err
 	}
@@ -78,7 +76,7 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 
 // Open gets the locked archive into the store, if it is not there.
 func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
-	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{}, nil)
+	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{})
 	if err != nil {
 		return o, err
 	}
@@ -87,16 +85,14 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry},
 		Integrity: l.Entry.Artifacts[l.Entry.Ref],
 	}
-	x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Entry: *locked}
-	err = a.ObtainFromRegistry(ctx, x, locked)
-	o.Report = append(o.Report, x.Report...)
+	x, report, err := a.Obtain(ctx, obtain.Request{
+		Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Locked: locked,
+	})
+	o.Report = append(o.Report, report...)
 	if err != nil {
 		return o, err
 	}
-	if err := x.ReadSource(); err != nil {
-		return o, err
-	}
-	if err := x.CheckStart(l.Entry); err != nil {
+	if err := obtain.CheckStart(x.Source, l.Entry); err != nil {
 		return o, err
 	}
 	o.Program, err = program.OpenSource(ctx, l.Workspace,
@@ -129,12 +125,11 @@ func (packed) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	case err != nil:
 		return nil, err
 	case slot != nil:
-		x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: entry.Record.Name},
-			Entry: project.FacetLock{Version: entry.Record.Version}, Slot: slot}
-		if err := x.ReadSource(); err != nil {
+		source, err := obtain.ReadSource(slot, entry.Record.Name, entry.Record.Version)
+		if err != nil {
 			return nil, err
 		}
-		if err := x.CheckStart(entry); err != nil {
+		if err := obtain.CheckStart(source, entry); err != nil {
 			return nil, err
 		}
 	}
