@@ -3,7 +3,6 @@ package archive
 import (
 	"compress/gzip"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -38,34 +37,4 @@ func WriteTarGzip(
 		return digest.Digest{}, 0, err
 	}
 	return h.Digest(digest.SHA256), size, nil
-}
-
-// WriteFacet writes the outer layer of a .facet: the build manifest and size bytes of
-// a compressed canonical tar.
-func WriteFacet(w io.Writer, buildManifest []byte, tarGzip io.Reader, size int64) error {
-	head, err := tree.TarHeader(BuildManifest, int64(len(buildManifest)))
-	if err != nil {
-		return err
-	}
-	head = append(head, buildManifest...)
-	head = append(head, make([]byte, tree.TarPadding(int64(len(buildManifest))))...)
-	second, err := tree.TarHeader(FacetTarGzip, size)
-	if err != nil {
-		return err
-	}
-	head = append(head, second...)
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	n, err := io.Copy(w, io.LimitReader(tarGzip, size))
-	if err != nil {
-		return err
-	}
-	if n != size {
-		return fmt.Errorf("%s has %d bytes, and had %d", FacetTarGzip, n, size)
-	}
-	padding := tree.TarPadding(size)
-	total := int64(len(head)) + size + padding
-	_, err = w.Write(make([]byte, padding+tree.TarEnd(total)))
-	return err
 }

@@ -1,4 +1,4 @@
-package fetch
+package packagefile
 
 import (
 	"archive/zip"
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The list of files of a zip is read into memory: it is bounded, whatever the zip
-// announces: in bytes and in 64-bit numbers as well.
+// TestOpenZip: the list of files of a zip, which is held in memory, is bounded in bytes and in
+// entries, whatever the zip announces and also in numbers of 64 bits.
 func TestOpenZip(t *testing.T) {
 	entries := func(n, nameLen int) string {
 		var b bytes.Buffer
@@ -93,7 +93,7 @@ func TestOpenZip(t *testing.T) {
 	}
 }
 
-// A file inside may be larger than the list may be.
+// TestZipLargeFile: a file in a zip may be larger than its list may be.
 func TestZipLargeFile(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -1,20 +1,17 @@
-package fetch
+package packagefile
 
 import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/archive"
 )
 
 // Wheel is what a wheel says of itself.
 type Wheel struct {
-	Scripts map[string]string // console scripts: what is called, "module:function", by name
+	Scripts map[string]string // console scripts: "module:function", by the name of the command
 	MCPName string            // the MCP server that its description says it is for; "" if none
 }
 
@@ -58,7 +55,7 @@ func ReadWheel(name string) (*Wheel, error) {
 			}
 			continue
 		}
-		if err := w.entryPoints(string(text)); err != nil {
+		if err := w.readEntryPoints(string(text)); err != nil {
 			return nil, err
 		}
 	}
@@ -68,32 +65,8 @@ func ReadWheel(name string) (*Wheel, error) {
 	return w, nil
 }
 
-// CheckWheel refuses a wheel that programs would unpack differently, or whose list of files
-// is too long.
-func CheckWheel(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = openZip(f, maxWheelList)
-	return err
-}
-
-// CheckTarball refuses a tarball of npm that programs would unpack differently.
-func CheckTarball(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	limits := archive.Limits{Packed: 1 << 40, Unpacked: 16 << 30, Ratio: 1 << 40, Entries: 1 << 20}
-	_, err = archive.Walk(f, archive.Package, limits, func(archive.Entry, io.Reader) error { return nil })
-	return err
-}
-
-// entryPoints reads the section of console scripts of an ini file.
-func (w *Wheel) entryPoints(text string) error {
+// readEntryPoints reads the section of console scripts of entry_points.txt, an ini file.
+func (w *Wheel) readEntryPoints(text string) error {
 	console := false
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
