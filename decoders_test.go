@@ -25,7 +25,8 @@ var plainDecoders = map[string]struct {
 	"capability.go in plugin":                       {5, "maps, lists and texts"},
 	"client.go in internal/registry/client":         {1, "the words of an error, which decide nothing"},
 	"clientroots.go in internal/hashfile":           {1, "a map"},
-	"closure.go in project":                         {1, "a member that was found by its exact name: texts, lists and truths"},
+	"closurefile.go in project":                     {2, "a map and a text"},
+	"closurenpm.go in project":                      {1, "a member that was found by its exact name: texts, lists and truths"},
 	"docker.go in internal/fetch/userconfig":        {2, "the user's own file, and the answer of the user's own program"},
 	"document.go in cmd/internal/author":            {1, "shown only"},
 	"dump.go in internal/registry/dump":             {2, "maps, and a stream of values that are not looked into"},
@@ -44,7 +45,7 @@ var plainDecoders = map[string]struct {
 	"leaf.go in ledger":                             {1, "encoded again and compared byte by byte"},
 	"list.go in internal/registry/pages":            {1, "shown only"},
 	"literals.go in internal/local":                 {1, "a text"},
-	"lock.go in project":                            {2, "beside surface.CheckMembers, which reads it at the same time; the version alone"},
+	"lockfile.go in project":                        {2, "beside surface.CheckMembers, which reads it at the same time; the version alone"},
 	"login.go in internal/publish":                  {1, "answers to a login, which nobody else reads"},
 	"members.go in surface":                         {4, "surface.Decode and DecodeKnown"},
 	"modules.go in internal/local":                  {2, "a map and a text"},
@@ -65,7 +66,7 @@ var plainDecoders = map[string]struct {
 	"toolschema.go in plugin":                       {2, "a map; and whether references of a schema lead somewhere"},
 	"validate.go in serverjson":                     {1, "a map"},
 	"values.go in internal/registry/registrytest":   {1, "fixtures of tests"},
-	"wheels.go in project":                          {3, "a map and a text; what pip prints"},
+	"wheels.go in project":                          {1, "what pip prints"},
 }
 
 // TestDecoders: whoever reads JSON into a struct reads exact names, or says why not.

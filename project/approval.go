@@ -34,15 +34,6 @@ type AcceptedFacet struct {
 	At time.Time `json:"at"`
 }
 
-// AcceptedLog is the log that proved what was accepted, and what was demanded of it then.
-type AcceptedLog struct {
-	LogKey    string        `json:"log_key,omitempty"`        // "" without a log
-	LogSize   int64         `json:"log_size,omitempty"`       // of the newest checkpoint that this machine had seen
-	Quorum    int           `json:"witness_quorum,omitempty"` // of witnesses
-	Witnesses []string      `json:"witnesses,omitempty"`      // their verifier keys; none in what an older build wrote
-	MaxAge    time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
-}
-
 // Approval is what was approved of one server.
 type Approval struct {
 	Entry   digest.Digest `json:"entry"`             // see [ServerLock.Approvable]

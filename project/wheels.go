@@ -18,15 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// The engines that resolve closures: npm for node's packages; uv for Python's, for every
-// platform at once, or pip, for the one that it ran on; go for modules of Go.
-const (
-	EngineNPM = "npm"
-	EngineUV  = "uv"
-	EnginePip = "pip"
-	EngineGo  = "go" // resolves and builds
-)
-
 // wheelsWire is the stored form of a closure of Python packages. No address is in it.
 type wheelsWire struct {
 	Engine   string       `json:"engine"`
@@ -40,16 +31,6 @@ type wheelsPack struct {
 	Version string                   `json:"version"`
 	Marker  string                   `json:"marker,omitempty"` // PEP 508: where it is installed; "" everywhere
 	Wheels  map[string]digest.Digest `json:"wheels"`           // by file name
-}
-
-// engineOf tells the stored forms apart; npm's, which npm could read, has none.
-func engineOf(data []byte) string {
-	var members map[string]json.RawMessage // a struct's would be read in any case
-	var engine string
-	if json.Unmarshal(data, &members) != nil || json.Unmarshal(members["engine"], &engine) != nil {
-		return ""
-	}
-	return engine
 }
 
 // parseWheels reads the stored form.

@@ -1,0 +1,61 @@
+package project
+
+import "slices"
+
+// serverKinds is the table of all kinds. A kind is a value of this package, in a file of its own, and a line here:
+// reading, writing and checking a lock, and what its entries owe, ask the table.
+var serverKinds = []serverKind{kindCommand, kindHTTP, kindNPM, kindPyPI, kindGo, kindArtifact, kindImage}
+
+// ServerKinds are all kinds.
+func ServerKinds() []ServerKind {
+	var names []ServerKind
+	for _, k := range serverKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// kind is the value of k in the table.
+func (k ServerKind) kind() (serverKind, bool) {
+	i := slices.IndexFunc(serverKinds, func(known serverKind) bool { return known.name == k })
+	if i < 0 {
+		return serverKind{}, false
+	}
+	return serverKinds[i], true
+}
+
+// Known reports whether this build knows the kind.
+func (k ServerKind) Known() bool {
+	_, ok := k.kind()
+	return ok
+}
+
+// Remote reports whether servers of the kind are reached by a URL: no bytes of them are locked.
+func (k ServerKind) Remote() bool {
+	kind, _ := k.kind()
+	return kind.remote
+}
+
+// Engines are the resolvers that can have made the closure of an entry; nil if the kind has no closure.
+func (k ServerKind) Engines() []string {
+	kind, _ := k.kind()
+	return slices.Clone(kind.engines)
+}
+
+// HasClosure reports whether each entry of the kind has a closure.
+func (k ServerKind) HasClosure() bool { return len(k.Engines()) > 0 }
+
+// LockedFile is a file beside hallmark.lock of which an entry holds the digest.
+type LockedFile struct {
+	Name   string // relative to the project
+	Member string // of the entry, with the digest: "surface" or "closure"
+}
+
+// Files are those beside the lock that the entry of a server owes.
+func (k ServerKind) Files(server string) []LockedFile {
+	files := []LockedFile{{SurfaceFile(server), "surface"}}
+	if k.HasClosure() {
+		files = append(files, LockedFile{ClosureSubject(server), "closure"})
+	}
+	return files
+}
