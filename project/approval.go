@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -90,7 +91,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		if !read.isVersion1() {
 			return nil, errors.New("has members that approvals_version 1 does not have")
 		}
-	} else if err := checkSelf(data, read.Self); err != nil {
+	} else if err := sealed.Check(data, read.Self); err != nil {
 		return nil, err
 	}
 	for name, approved := range read.Servers {
@@ -201,7 +202,7 @@ func ExtraDigest(extra []string) digest.Digest {
 // Encode is the file's JSON.
 func (a *Approvals) Encode() ([]byte, error) {
 	a.Version = approvalsVersion
-	return seal(a, &a.Self)
+	return sealed.Encode(a, &a.Self)
 }
 
 // Approvable is the digest of all that a person approves with an entry: everything but
@@ -218,14 +219,7 @@ func (s ServerLock) Approvable() digest.Digest {
 		r.Proof = ""
 		shown.Record = &r
 	}
-	plain, err := marshal(shown)
-	if err == nil {
-		plain, err = surface.Canonical(plain, ownLimits)
-	}
-	if err != nil {
-		panic(err) // strings and digests only
-	}
-	return digest.FromBytes(plain)
+	return sealed.CanonicalDigest(shown)
 }
 
 // ConsentUnlocked is the digest that the approval of a server without a lock entry is bound

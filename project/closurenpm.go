@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -157,7 +158,7 @@ func (c *Closure) ForInstall(tarballs map[artifact.Ref]string) (lock, manifest [
 	if lock, err = c.encode(tarballs); err != nil {
 		return nil, nil, err
 	}
-	manifest, err = marshal(c.root())
+	manifest, err = sealed.Marshal(c.root())
 	return lock, manifest, err
 }
 
@@ -175,7 +176,7 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 	for _, p := range c.Packages {
 		entry := maps.Clone(c.raw[p.Path])
 		if file, ok := tarballs[p.Ref]; ok && !p.Ref.IsZero() {
-			resolved, err := marshal("file:" + file)
+			resolved, err := sealed.Marshal("file:" + file)
 			if err != nil {
 				return nil, err
 			}
@@ -183,7 +184,7 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 		}
 		packages[p.Path] = entry
 	}
-	return marshalIndented(map[string]any{
+	return sealed.MarshalIndented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
 }

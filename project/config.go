@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -49,16 +48,16 @@ func ParseConfig(data []byte) (*Config, error) {
 	decoder := toml.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&raw); err != nil {
-		return nil, invalid(ConfigFile, explainTOML(err))
+		return nil, invalid(ConfigFile, tomltext.Explain(err))
 	}
 	var read map[string]any
 	if err := toml.Unmarshal(data, &read); err != nil {
-		return nil, invalid(ConfigFile, explainTOML(err))
+		return nil, invalid(ConfigFile, tomltext.Explain(err))
 	}
 	if err := surface.CheckNames(read, reflect.TypeFor[configTOML](), "toml"); err != nil { // go-toml takes any case
 		return nil, invalid(ConfigFile, err)
 	}
-	lines, err := tableLines(data)
+	lines, err := tomltext.Lines(data)
 	if err != nil {
 		return nil, invalid(ConfigFile, err)
 	}
@@ -110,33 +109,4 @@ func (c *Config) addServer(name string, raw serverTOML, lines map[string]int) er
 	}
 	c.Servers[name] = s
 	return nil
-}
-
-// wrongType is what go-toml says of a value of another type than a key has.
-var wrongType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
-})
-
-// explainTOML puts line and column before go-toml's messages.
-func explainTOML(err error) error {
-	key := func(key toml.Key) string { return surface.Escape(strings.Join(key, ".")) }
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
-		var all []error
-		for _, e := range strict.Errors {
-			line, column := e.Position()
-			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, key(e.Key())))
-		}
-		return errors.Join(all...)
-	}
-	var decode *toml.DecodeError
-	if !errors.As(err, &decode) {
-		return err
-	}
-	line, column := decode.Position()
-	if m := wrongType().FindStringSubmatch(decode.Error()); m != nil { // the rest is about types of Go
-		return fmt.Errorf("line %d, column %d: %s cannot be a value of type %s", line, column, key(decode.Key()), m[1])
-	}
-	message := strings.TrimPrefix(decode.Error(), "toml: ")
-	return fmt.Errorf("line %d, column %d: %s", line, column, surface.Escape(message))
 }

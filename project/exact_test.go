@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // TestExactConfig: a key of hallmark.toml has one spelling, at every depth; go-toml takes any
@@ -45,7 +47,7 @@ func TestExactLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := selfOf(text)
+	self, err := sealed.DigestOf(text)
 	if err != nil {
 		t.Fatal(err)
 	}

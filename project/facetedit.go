@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2/unstable"
-
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -33,14 +32,14 @@ func SetFacet(data []byte, f Facet) ([]byte, error) {
 		return nil, err
 	}
 	value := f.toml()
-	line := quoteTOML(f.Name) + " = " + value
-	var e edit
+	line := tomltext.QuotePlain(f.Name) + " = " + value
+	var e tomltext.Edit
 	old, at := findFacet(all, f.Name)
 	switch {
 	case old == foreign:
 		return nil, cannotEdit(f.Name)
 	case old == single:
-		e = edit{all[at].value[0], all[at].value[1], value}
+		e = tomltext.Replace(all[at].Value, value)
 	default:
 		e = newFacet(data, all, line)
 	}
@@ -62,27 +61,27 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 		return nil, cannotEdit(name)
 	}
 	p := all[at]
-	e := edit{start: bytes.LastIndexByte(data[:p.first], '\n') + 1, end: lineAfter(data, p.value[1])}
-	if p.inline {
-		e = edit{start: p.first, end: p.value[1]}
+	cut := tomltext.Span{Start: tomltext.LineStart(data, p.First), End: tomltext.LineAfter(data, p.Value.End)}
+	if p.Inline {
+		cut = tomltext.Span{Start: p.First, End: p.Value.End}
 		// With it goes one comma: the one behind, or in front of the last entry.
-		rest := bytes.TrimLeft(data[e.end:], " \t")
+		rest := bytes.TrimLeft(data[cut.End:], " \t")
 		if bytes.HasPrefix(rest, []byte(",")) {
-			e.end = len(data) - len(bytes.TrimLeft(rest[1:], " \t"))
+			cut.End = len(data) - len(bytes.TrimLeft(rest[1:], " \t"))
 		} else {
-			e.start = len(bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:e.start], " \t"), []byte(",")), " \t"))
+			cut.Start = len(bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:cut.Start], " \t"), []byte(",")), " \t"))
 		}
 	}
-	return applyChange(data, e, before, func(c *Config) { delete(c.Facets, name) })
+	return applyChange(data, tomltext.Replace(cut, ""), before, func(c *Config) { delete(c.Facets, name) })
 }
 
 // parseParts is the file as it is read, and its keys as they are written.
-func parseParts(data []byte) (*Config, []part, error) {
+func parseParts(data []byte) (*Config, []tomltext.Key, error) {
 	c, err := ParseConfig(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := parts(data)
+	all, err := tomltext.Keys(data)
 	if err != nil {
 		return nil, nil, invalid(ConfigFile, err)
 	}
@@ -103,12 +102,12 @@ const (
 )
 
 // findFacet finds the entry of a facet.
-func findFacet(all []part, name string) (spelling, int) {
+func findFacet(all []tomltext.Key, name string) (spelling, int) {
 	for i, p := range all {
-		if len(p.path) < 2 || p.path[0] != facetsTable || p.path[1] != name {
+		if len(p.Path) < 2 || p.Path[0] != facetsTable || p.Path[1] != name {
 			continue
 		}
-		if len(p.path) == 2 && p.last && !p.header {
+		if len(p.Path) == 2 && p.Last && !p.Header {
 			return single, i
 		}
 		return foreign, i
@@ -117,68 +116,52 @@ func findFacet(all []part, name string) (spelling, int) {
 }
 
 // newFacet is the edit that adds a line to [facets], and the table if there is none.
-func newFacet(data []byte, all []part, line string) edit {
-	end := lineEnd(data)
+func newFacet(data []byte, all []tomltext.Key, line string) tomltext.Edit {
+	end := tomltext.LineEnd(data)
 	for i, p := range all {
-		if len(p.path) != 1 || p.path[0] != facetsTable || !p.last {
+		if len(p.Path) != 1 || p.Path[0] != facetsTable || !p.Last {
 			continue
 		}
-		if !p.header && p.kind == unstable.InlineTable {
-			at := p.value[1] - 1
-			inside := bytes.TrimSpace(data[p.value[0]+1 : at])
+		if !p.Header && p.Table {
+			at := p.Value.End - 1
+			inside := bytes.TrimSpace(data[p.Value.Start+1 : at])
 			if len(inside) == 0 {
-				return edit{p.value[0] + 1, at, " " + line + " "}
+				return tomltext.Replace(tomltext.Span{Start: p.Value.Start + 1, End: at}, " "+line+" ")
 			}
 			at = len(bytes.TrimRight(data[:at], " \t"))
-			return edit{at, at, ", " + line}
+			return tomltext.Insert(at, ", "+line)
 		}
-		if !p.header {
+		if !p.Header {
 			continue
 		}
 		// Behind the last entry of the table, or its header.
-		after := lineAfter(data, p.end)
+		after := tomltext.LineAfter(data, p.Name.End)
 		for _, q := range all[i+1:] {
-			if q.header {
+			if q.Header {
 				break
 			}
-			if q.last && !q.inline {
-				after = lineAfter(data, q.value[1])
+			if q.Last && !q.Inline {
+				after = tomltext.LineAfter(data, q.Value.End)
 			}
 		}
-		return edit{after, after, newlineBefore(data, after) + line + end}
+		return tomltext.Insert(after, tomltext.NewlineBefore(data, after)+line+end)
 	}
 	text := "[" + facetsTable + "]" + end + line + end
 	// Dotted keys at the top of the file define the table already.
-	dotted := func(p part) bool { return p.path[0] == facetsTable && !p.header && !p.inline }
+	dotted := func(p tomltext.Key) bool { return p.Path[0] == facetsTable && !p.Header && !p.Inline }
 	if i := slices.IndexFunc(all, dotted); i >= 0 {
-		at := bytes.LastIndexByte(data[:all[i].first], '\n') + 1
-		return edit{at, at, facetsTable + "." + line + end}
+		at := tomltext.LineStart(data, all[i].First)
+		return tomltext.Insert(at, facetsTable+"."+line+end)
 	}
 	if len(data) > 0 {
-		text = newlineBefore(data, len(data)) + end + text
+		text = tomltext.NewlineBefore(data, len(data)) + end + text
 	}
-	return edit{len(data), len(data), text}
-}
-
-// newlineBefore ends a line that the file does not end.
-func newlineBefore(data []byte, at int) string {
-	if at > 0 && data[at-1] != '\n' {
-		return lineEnd(data)
-	}
-	return ""
-}
-
-// lineAfter is the offset behind the line that at is on.
-func lineAfter(data []byte, at int) int {
-	if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
-		return at + i + 1
-	}
-	return len(data)
+	return tomltext.Insert(len(data), text)
 }
 
 // applyChange applies an edit and makes sure that it did what it should and nothing else.
-func applyChange(data []byte, e edit, want *Config, change func(*Config)) ([]byte, error) {
-	out := apply(data, []edit{e})
+func applyChange(data []byte, e tomltext.Edit, want *Config, change func(*Config)) ([]byte, error) {
+	out := tomltext.Apply(data, e)
 	got, err := ParseConfig(out)
 	if err != nil {
 		return nil, invalid(ConfigFile, fmt.Errorf("is written in a way that cannot be edited: %w", err))
@@ -205,36 +188,18 @@ func withoutLines(c *Config) Config {
 	return out
 }
 
-// withoutLines is s without line numbers.
-func (s Server) withoutLines() Server {
-	s.Line = 0
-	if s.Verify != nil {
-		block := *s.Verify
-		block.Line, s.Verify = 0, &block
-	}
-	return s
-}
-
 // toml is the value of the entry of f.
 func (f Facet) toml() string {
 	if f.Kind() == FromRegistry {
-		return quoteTOML(f.Requirement.String())
+		return tomltext.QuotePlain(f.Requirement.String())
 	}
 	var fields []string
 	for _, field := range []struct{ key, value string }{
 		{"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit}, {"sub", f.Sub}, {"path", f.Path},
 	} {
 		if field.value != "" {
-			fields = append(fields, field.key+" = "+quoteTOML(field.value))
+			fields = append(fields, field.key+" = "+tomltext.QuotePlain(field.value))
 		}
 	}
 	return "{ " + strings.Join(fields, ", ") + " }"
-}
-
-// quoteTOML is s as a string of TOML, in the form that people write where it has one.
-func quoteTOML(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return tomlString(s)
-	}
-	return `"` + s + `"`
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // Installs is what this machine installed, or accepted, in one directory of plugins. It lies
@@ -57,7 +58,7 @@ func ParseInstalls(data []byte, dir string) (*Installs, error) {
 	case in.Dir != dir:
 		return nil, ErrOtherProject
 	}
-	if err := checkSelf(data, in.Self); err != nil {
+	if err := sealed.Check(data, in.Self); err != nil {
 		return nil, err
 	}
 	if in.Plugins == nil {
@@ -86,5 +87,5 @@ func (in *Installs) Encode() ([]byte, error) {
 			in.Version = 1
 		}
 	}
-	return seal(in, &in.Self)
+	return sealed.Encode(in, &in.Self)
 }

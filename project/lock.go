@@ -3,6 +3,8 @@ package project
 import (
 	"maps"
 	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // LockVersion is the lockfile_version that this build writes. It also reads version 1, which
@@ -11,7 +13,7 @@ import (
 const LockVersion = 2
 
 // MaxLock bounds hallmark.lock, in bytes.
-const MaxLock = 64 << 20
+const MaxLock = sealed.MaxSize
 
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
 // [Lock.Add] and [Lock.AddFacet] only.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
-	"golang.org/x/sync/errgroup"
 )
 
 // lockWire is the file.
@@ -29,7 +31,7 @@ func (l *Lock) Encode() ([]byte, error) {
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
-	return seal(&w, &w.Self)
+	return sealed.Encode(&w, &w.Self)
 }
 
 // ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
@@ -69,7 +71,7 @@ func decodeLock(data []byte) (w lockWire, err error) {
 		group         errgroup.Group
 	)
 	group.Go(func() (err error) { // takes as long as decoding
-		self, err = selfOf(data)
+		self, err = sealed.DigestOf(data)
 		return err
 	})
 	group.Go(func() error {
@@ -107,7 +109,7 @@ func decodeLock(data []byte) (w lockWire, err error) {
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return w, v.Err()
 	}
-	if err := checkSpelling(data, self); err != nil {
+	if err := sealed.CheckSpelling(data, self); err != nil {
 		return w, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	if exact != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -154,4 +155,4 @@ func openCheckpoint(key, note string) (ledger.Signed, error) {
 }
 
 // Encode is the file's JSON.
-func (l *Logs) Encode() ([]byte, error) { return marshalIndented(l) }
+func (l *Logs) Encode() ([]byte, error) { return sealed.MarshalIndented(l) }

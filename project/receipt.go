@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -92,7 +93,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 	case r.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := checkSelf(data, r.Self); err != nil {
+	if err := sealed.Check(data, r.Self); err != nil {
 		return nil, err
 	}
 	if r.Facets == nil {
@@ -135,7 +136,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	case m.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := checkSelf(data, m.Self); err != nil {
+	if err := sealed.Check(data, m.Self); err != nil {
 		return nil, err
 	}
 	if m.Files == nil {
@@ -169,10 +170,10 @@ func decodeState(data []byte, to any) error {
 }
 
 // Encode is the file's JSON.
-func (r *Receipt) Encode() ([]byte, error) { return seal(r, &r.Self) }
+func (r *Receipt) Encode() ([]byte, error) { return sealed.Encode(r, &r.Self) }
 
 // Encode is the file's JSON.
-func (m *Materialized) Encode() ([]byte, error) { return seal(m, &m.Self) }
+func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Self) }
 
 // Same reports whether r and o say the same.
 func (r *Receipt) Same(o *Receipt) bool {

@@ -94,3 +94,13 @@ var nameRE = sync.OnceValue(func() *regexp.Regexp {
 })
 
 var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// withoutLines is s without line numbers.
+func (s Server) withoutLines() Server {
+	s.Line = 0
+	if s.Verify != nil {
+		block := *s.Verify
+		block.Line, s.Verify = 0, &block
+	}
+	return s
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // A file of the state directory without one of its members is refused, even with its own
@@ -53,7 +54,7 @@ func TestStateMembers(t *testing.T) {
 			if _, ok := tree["self"]; ok && member != "self" {
 				delete(left, "self")
 				plain, _ := json.Marshal(left)
-				self, err := selfOf(plain)
+				self, err := sealed.DigestOf(plain)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -178,4 +179,4 @@ func (v *Variables) RemoveHost(host string) bool {
 }
 
 // Encode is the file's JSON.
-func (v *Variables) Encode() ([]byte, error) { return marshalIndented(v) }
+func (v *Variables) Encode() ([]byte, error) { return sealed.MarshalIndented(v) }

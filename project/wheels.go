@@ -15,6 +15,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -94,7 +96,7 @@ func (c *Closure) encodeWheels() ([]byte, error) {
 		}
 		w.Packages = append(w.Packages, wheelsPack{p.Ref.Name(), p.Ref.Version(), p.Marker, wheels})
 	}
-	plain, err := marshal(w)
+	plain, err := sealed.Marshal(w)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func ParsePylock(data []byte, root string) (*Closure, error) {
 		} `toml:"packages"`
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {
-		return nil, explainTOML(err)
+		return nil, tomltext.Explain(err)
 	}
 	if file.Version != "1.0" {
 		return nil, fmt.Errorf("lock-version is %+q; this build reads 1.0", file.Version)
