@@ -71,8 +71,8 @@ func TestExactFiles(t *testing.T) {
 		"variables":    func(d []byte) error { _, err := ParseVariables(d); return err },
 		"modules":      func(d []byte) error { _, err := parseModules(d); return err },
 		"wheels":       func(d []byte) error { _, err := parseWheels(d); return err },
-		"receipt":      func(d []byte) error { return decodeState(d, new(Receipt)) },
-		"materialized": func(d []byte) error { return decodeState(d, new(Materialized)) },
+		"receipt":      func(d []byte) error { return sealed.Decode(d, new(Receipt)) },
+		"materialized": func(d []byte) error { return sealed.Decode(d, new(Materialized)) },
 	} {
 		member := map[string]string{"approvals": "Project", "logs": "Logs_version", "drift": "Drift_version", "variables": "Variables_version",
 			"modules": "Engine", "wheels": "Engine", "receipt": "Self", "materialized": "Self"}[name]

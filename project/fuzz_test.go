@@ -3,8 +3,6 @@ package project
 import (
 	"bytes"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // again demands that what was read is written, and read from that as the same.
@@ -47,35 +45,6 @@ func FuzzApprovals(f *testing.F) {
 		parse := func(data []byte) (*Approvals, error) { return ParseApprovals(data, "/p") }
 		a, err := parse(data)
 		again(t, a, err, parse)
-	})
-}
-
-func FuzzInstallLock(f *testing.F) {
-	f.Add([]byte(`{"name":"a","version":"1.0.0","installedAt":"2026-01-31T12:00:00Z","fileCount":1,"totalBytes":2,"policy":{}}`))
-	f.Add([]byte(`{"installLockVersion":2,"name":"a","version":"1.0.0","from":"zip","sourceUrl":"https://example.com/a.zip","sha256":"` + fuzzDigest[len("sha256:"):] + `","distHash":"` + fuzzDigest +
-		`","treeHash":"` + fuzzDigest + `","manifestHash":"` + fuzzDigest + `","filesHash":"` + fuzzDigest + `","installedAt":"2026-01-31T12:00:00Z","signature":"AAAA","signerKeyId":"k","fileCount":1,"totalBytes":2,` +
-		`"policy":{"PLUGIN_ALLOW_RUNTIME_DEPS":false,"PLUGIN_ALLOW_NATIVE":false,"REQUIRE_SIGNATURES":true,"STRICT_CAPABILITIES":false,"STRICT_TOOLS":false,"STRICT_INTEGRITY":false,"SANDBOX_AVAILABLE":false}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := ParseInstallLock(data)
-		again(t, l, err, ParseInstallLock)
-	})
-}
-
-func FuzzInstalls(f *testing.F) {
-	in, err := ParseInstalls(nil, "/p")
-	if err != nil {
-		f.Fatal(err)
-	}
-	in.Plugins["a@1.0.0"] = Install{Name: "a", Version: "1.0.0", Lock: digest.FromBytes(nil), Tree: digest.FromBytes(nil)}
-	data, err := in.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		installs := func(data []byte) (*Installs, error) { return ParseInstalls(data, "/p") }
-		in, err := installs(data)
-		again(t, in, err, installs)
 	})
 }
 

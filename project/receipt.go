@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/sealed"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Receipt says what was installed into one project on this machine. It lies in the state
@@ -56,7 +55,7 @@ const (
 )
 
 // MaxReceipt bounds either file, in bytes.
-const MaxReceipt = 64 << 20
+const MaxReceipt = sealed.MaxSize
 
 // ErrOtherProject says that a file of the state directory was written for another
 // project, and so witnesses nothing of this one.
@@ -84,7 +83,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		return NewReceipt(project), nil
 	}
 	r := &Receipt{} // a member that is not there has no value, and not that of a new one
-	if err := decodeState(data, r); err != nil {
+	if err := sealed.Decode(data, r); err != nil {
 		return nil, err
 	}
 	switch {
@@ -127,7 +126,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 		return NewMaterialized(project), nil
 	}
 	m := &Materialized{}
-	if err := decodeState(data, m); err != nil {
+	if err := sealed.Decode(data, m); err != nil {
 		return nil, err
 	}
 	switch {
@@ -160,13 +159,6 @@ func checkInstalled(file string) error {
 		return fmt.Errorf("%+q is not a path below the project", file)
 	}
 	return nil
-}
-
-func decodeState(data []byte, to any) error {
-	if err := surface.CheckJSON(data, surface.Limits{Size: MaxReceipt, Depth: 8}); err != nil {
-		return err
-	}
-	return surface.Decode(data, to)
 }
 
 // Encode is the file's JSON.

@@ -29,9 +29,7 @@ func TestStateMembers(t *testing.T) {
 	}{
 		"receipt":      {receipt.Encode, func(b []byte) error { _, err := ParseReceipt(b, "/p"); return err }, nil},
 		"materialized": {sums.Encode, func(b []byte) error { _, err := ParseMaterialized(b, "/p"); return err }, nil},
-		"installs": {(&Installs{Version: installsVersion, Dir: "/p", Plugins: map[string]Install{"net": {Name: "net", Version: "1.0.0", Lock: d, Tree: d, Manifest: d, At: now}}}).Encode,
-			func(b []byte) error { _, err := ParseInstalls(b, "/p"); return err }, nil},
-		"drift": {note.Encode, func(b []byte) error { _, err := ParseDrift(b); return err }, []string{"surface"}},
+		"drift":        {note.Encode, func(b []byte) error { _, err := ParseDrift(b); return err }, []string{"surface"}},
 	} {
 		data, err := of.encode()
 		if err != nil {

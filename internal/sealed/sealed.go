@@ -32,6 +32,15 @@ func Encode(v any, self *digest.Digest) ([]byte, error) {
 	return MarshalIndented(v)
 }
 
+// Decode reads a sealed file into to, and refuses members that to does not have. Whether it is as it was sealed
+// says [Check].
+func Decode(data []byte, to any) error {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxSize, Depth: 8}); err != nil {
+		return err
+	}
+	return surface.Decode(data, to)
+}
+
 // Check refuses data that was changed after it was sealed. Only white space between
 // the tokens of JSON is not covered, which means nothing.
 func Check(data []byte, self digest.Digest) error {

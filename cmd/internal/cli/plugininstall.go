@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -124,8 +125,8 @@ func installed(a *app.App, from string, in *plugins.Installation, o plugins.Opti
 	if asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
-			Installed string               `json:"installed"`
-			Lock      *project.InstallLock `json:"lock"`
+			Installed string            `json:"installed"`
+			Lock      *installlock.Lock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
