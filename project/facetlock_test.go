@@ -202,7 +202,11 @@ func TestCovers(t *testing.T) {
 	if l.Covers(f, Registry{URL: "https://other.example.com"}) {
 		t.Error("of another registry")
 	}
-	if l.Covers(Facet{Name: "kit", Requirement: requirement("2.*")}, registry) || l.Covers(Facet{Name: "kit", Path: "x"}, registry) {
+	two, err := facet.ParseRequirement("2.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Covers(Facet{Name: "kit", Requirement: two}, registry) || l.Covers(Facet{Name: "kit", Path: "x"}, registry) {
 		t.Error("covered")
 	}
 	git := Facet{Name: "kit", Git: "https://git.example.com/k", Tag: "v1"}

@@ -121,7 +121,7 @@ func decodeLock(data []byte) (w lockWire, err error) {
 // checkEntries completes the entries and refuses one that Hallmark would not have written.
 func (l *Lock) checkEntries() error {
 	for _, name := range l.Servers() {
-		if !nameRE().MatchString(name) {
+		if CheckServerName(name) != nil {
 			return fmt.Errorf("%+q cannot be the name of a server", name)
 		}
 		l.servers[name] = l.servers[name].complete()

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -93,14 +94,12 @@ var nameRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 })
 
-var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// withoutLines is s without line numbers.
-func (s Server) withoutLines() Server {
-	s.Line = 0
-	if s.Verify != nil {
-		block := *s.Verify
-		block.Line, s.Verify = 0, &block
+// CheckServerName says why a server cannot have a name; nil if it can.
+func CheckServerName(name string) error {
+	if !nameRE().MatchString(name) {
+		return errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
 	}
-	return s
+	return nil
 }
+
+var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -51,14 +51,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	return s, warnings, err
 }
 
-func checkName(s Server) error {
-	if !nameRE().MatchString(s.Name) {
-		return errName
-	}
-	return nil
-}
-
-var errName = errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
+func checkName(s Server) error { return CheckServerName(s.Name) }
 
 // checkType refuses keys of another type.
 func (raw serverTOML) checkType(s Server) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -32,7 +33,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, migrated, kept, err := project.MigrateConfig(data)
+	_, migrated, kept, err := configedit.Migrate(data)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 		return m, nil
 	}
 	return m, clients.Replace(name, func(data []byte) ([]byte, error) {
-		out, _, _, err := project.MigrateConfig(data)
+		out, _, _, err := configedit.Migrate(data)
 		return out, err
 	})
 }
@@ -79,7 +80,7 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if err != nil {
 		return nil, err
 	}
-	s, err := project.Unfilled(data, name)
+	s, err := configedit.Unfilled(data, name)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +134,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if !write {
 		return out, nil
 	}
-	if _, err := project.SetVerify(data, name, filled); err != nil {
+	if _, err := configedit.SetVerify(data, name, filled); err != nil {
 		return nil, err
 	}
-	err = clients.Replace(config, func(data []byte) ([]byte, error) { return project.SetVerify(data, name, filled) })
+	err = clients.Replace(config, func(data []byte) ([]byte, error) { return configedit.SetVerify(data, name, filled) })
 	out.Written = err == nil
 	return out, err
 }

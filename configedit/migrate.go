@@ -1,4 +1,4 @@
-package project
+package configedit
 
 import (
 	"fmt"
@@ -6,20 +6,21 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// MigrateConfig rewrites each deprecated checksum as the verify block that it stands for,
+// Migrate rewrites each deprecated checksum as the verify block that it stands for,
 // and keeps comments, order and everything else. migrated names the servers; kept those
 // whose checksum is ignored because there is a verify block too, for a person to remove.
-func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error) {
-	before, err := ParseConfig(data)
+func Migrate(data []byte) (out []byte, migrated, kept []string, err error) {
+	before, err := project.ParseConfig(data)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	all, err := tomltext.Keys(data)
 	if err != nil {
-		return nil, nil, nil, invalid(ConfigFile, err)
+		return nil, nil, nil, invalid(project.ConfigFile, err)
 	}
 	both := map[string]bool{}
 	for _, p := range all {
@@ -46,13 +47,13 @@ func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error)
 		}
 	}
 	out = tomltext.Apply(data, edits...)
-	after, err := ParseConfig(out)
+	after, err := project.ParseConfig(out)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("the checksum is written in a way that cannot be rewritten: %w", err)
 	}
 	for name, s := range before.Servers {
-		if !reflect.DeepEqual(s.withoutLines(), after.Servers[name].withoutLines()) {
-			return nil, nil, nil, invalid(ConfigFile,
+		if !reflect.DeepEqual(withoutLine(s), withoutLine(after.Servers[name])) {
+			return nil, nil, nil, invalid(project.ConfigFile,
 				fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten", surface.Escape(name)))
 		}
 	}

@@ -1,4 +1,4 @@
-package project
+package configedit
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -22,22 +23,22 @@ func isServerKey(path []string, key string) bool {
 
 // Unfilled is the server called name, in a file whose verify blocks may have empty values:
 // those are read as digests of zeros, for [SetVerify] to fill in.
-func Unfilled(data []byte, name string) (Server, error) {
+func Unfilled(data []byte, name string) (project.Server, error) {
 	c, err := parseUnfilled(data)
 	if err != nil {
-		return Server{}, err
+		return project.Server{}, err
 	}
 	s, ok := c.Servers[name]
 	if !ok {
-		return s, NoSuch("server", ConfigFile, name, slices.Collect(maps.Keys(c.Servers)))
+		return s, project.NoSuch("server", project.ConfigFile, name, slices.Collect(maps.Keys(c.Servers)))
 	}
 	return s, nil
 }
 
-func parseUnfilled(data []byte) (*Config, error) {
+func parseUnfilled(data []byte) (*project.Config, error) {
 	all, err := tomltext.Keys(data)
 	if err != nil {
-		return nil, invalid(ConfigFile, tomltext.Explain(err))
+		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
 	}
 	text := func(p tomltext.Key) string { return strings.Trim(string(data[p.Value.Start:p.Value.End]), `"'`) }
 	digits := map[string]int{} // of a digest, by server
@@ -55,16 +56,16 @@ func parseUnfilled(data []byte) (*Config, error) {
 			edits = append(edits, tomltext.Replace(p.Value, `"`+zeros+`"`))
 		}
 	}
-	return ParseConfig(tomltext.Apply(data, edits...))
+	return project.ParseConfig(tomltext.Apply(data, edits...))
 }
 
 // SetVerify returns data with the values of the verify block of the server name set to
 // those of v, in its order; without a block one is added behind the command. Everything
 // else stays. A deprecated checksum has to be migrated first.
-func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
+func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 	all, err := tomltext.Keys(data)
 	if err != nil {
-		return nil, invalid(ConfigFile, tomltext.Explain(err))
+		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
 	}
 	values := map[int]tomltext.Key{} // by the index in files, or 0
 	var command *tomltext.Key
@@ -72,7 +73,7 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	for i, p := range all {
 		switch {
 		case isServerKey(p.Path, "checksum") && p.Path[2] == name:
-			return nil, invalid(ConfigFile,
+			return nil, invalid(project.ConfigFile,
 				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first", surface.Escape(name)))
 		case isServerKey(p.Path, "command") && p.Path[2] == name && p.Last:
 			command = &all[i]
@@ -93,10 +94,10 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 			edits = append(edits, tomltext.Replace(p.Value, strconv.Quote(v.Claims[n].Want.Hex())))
 		}
 	case block:
-		return nil, invalid(ConfigFile,
+		return nil, invalid(project.ConfigFile,
 			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`, surface.Escape(name)))
 	case command == nil || len(v.Claims) != 1:
-		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
+		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
 	default:
 		c := v.Claims[0]
 		text := fmt.Sprintf("verify = { type = %q, ", v.Type)
@@ -121,10 +122,10 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := c.Servers[name].Verify; got == nil || !slices.EqualFunc(got.Claims, v.Claims, func(a, b FileClaim) bool {
+	if got := c.Servers[name].Verify; got == nil || !slices.EqualFunc(got.Claims, v.Claims, func(a, b project.FileClaim) bool {
 		return a.Path == b.Path && evidence.Same(a.Want, b.Want)
 	}) {
-		return nil, invalid(ConfigFile,
+		return nil, invalid(project.ConfigFile,
 			fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in", surface.Escape(name)))
 	}
 	return out, nil
@@ -132,14 +133,14 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 
 // SetLaunch returns data with the arguments and the record of a declared server set to those
 // of s, each string at its place. Everything else stays.
-func SetLaunch(data []byte, s Server) ([]byte, error) {
-	before, err := ParseConfig(data)
+func SetLaunch(data []byte, s project.Server) ([]byte, error) {
+	before, err := project.ParseConfig(data)
 	if err != nil {
 		return nil, err
 	}
 	all, err := tomltext.Keys(data)
 	if err != nil {
-		return nil, invalid(ConfigFile, tomltext.Explain(err))
+		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
 	}
 	old := before.Servers[s.Name]
 	var edits []tomltext.Edit
@@ -160,13 +161,13 @@ func SetLaunch(data []byte, s Server) ([]byte, error) {
 		}
 	}
 	out := tomltext.Apply(data, edits...)
-	after, err := ParseConfig(out)
+	after, err := project.ParseConfig(out)
 	if err != nil {
 		return nil, err
 	}
 	if got := after.Servers[s.Name]; got.Record != s.Record || !slices.Equal(got.Arguments, s.Arguments) {
 		line := strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")
-		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
+		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
 			surface.Escape(s.Name), surface.Escape(line)))
 	}
 	return out, nil
@@ -174,18 +175,18 @@ func SetLaunch(data []byte, s Server) ([]byte, error) {
 
 // AddServers returns data, or a new file where that is nil, with a table for each server
 // behind all else: its command, arguments and variables, or its URL.
-func AddServers(data []byte, servers []Server) ([]byte, error) {
+func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 	out := slices.Clone(data)
 	if data == nil {
-		out = []byte(EmptyConfig)
+		out = []byte(project.EmptyConfig)
 	}
 	end := tomltext.LineEnd(out)
 	if len(out) > 0 && out[len(out)-1] != '\n' {
 		out = append(out, end...)
 	}
 	for _, s := range servers {
-		if !nameRE().MatchString(s.Name) {
-			return nil, invalid(fmt.Sprintf("%+q", s.Name), errName)
+		if err := project.CheckServerName(s.Name); err != nil {
+			return nil, invalid(fmt.Sprintf("%+q", s.Name), err)
 		}
 		key := s.Name
 		if strings.Contains(key, ".") {
@@ -211,7 +212,7 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 		}
 		out = append(out, strings.Join(lines, end)+end...)
 	}
-	c, err := ParseConfig(out)
+	c, err := project.ParseConfig(out)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +220,7 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 		got := c.Servers[s.Name]
 		if got.Command != s.Command || got.URL != s.URL ||
 			!slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
-			return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
+			return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
 		}
 	}
 	return out, nil

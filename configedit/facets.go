@@ -1,15 +1,14 @@
-package project
+package configedit
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -18,20 +17,20 @@ const facetsTable = "facets"
 
 // SetFacet returns data, a hallmark.toml, with the entry of f in [facets], and everything
 // else as it was, comments included. Empty data becomes a new file.
-func SetFacet(data []byte, f Facet) ([]byte, error) {
-	if f.Kind() != FromRegistry {
-		if err := f.checkSource(); err != nil {
+func SetFacet(data []byte, f project.Facet) ([]byte, error) {
+	if f.Kind() != project.FromRegistry {
+		if err := f.Check(); err != nil {
 			return nil, invalid(fmt.Sprintf("%+q", f.Name), err)
 		}
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		data = []byte(EmptyConfig)
+		data = []byte(project.EmptyConfig)
 	}
 	before, all, err := parseParts(data)
 	if err != nil {
 		return nil, err
 	}
-	value := f.toml()
+	value := writeFacet(f)
 	line := tomltext.QuotePlain(f.Name) + " = " + value
 	var e tomltext.Edit
 	old, at := findFacet(all, f.Name)
@@ -43,7 +42,7 @@ func SetFacet(data []byte, f Facet) ([]byte, error) {
 	default:
 		e = newFacet(data, all, line)
 	}
-	return applyChange(data, e, before, func(c *Config) { c.Facets[f.Name] = f })
+	return applyChange(data, e, before, func(c *project.Config) { c.Facets[f.Name] = f })
 }
 
 // UnsetFacet returns data without the entry of the facet called name, and everything else
@@ -54,7 +53,7 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 		return nil, err
 	}
 	if _, ok := before.Facets[name]; !ok {
-		return nil, NoSuch("facet", ConfigFile, name, slices.Collect(maps.Keys(before.Facets)))
+		return nil, project.NoSuch("facet", project.ConfigFile, name, slices.Collect(maps.Keys(before.Facets)))
 	}
 	old, at := findFacet(all, name)
 	if old != single {
@@ -72,24 +71,24 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 			cut.Start = len(bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:cut.Start], " \t"), []byte(",")), " \t"))
 		}
 	}
-	return applyChange(data, tomltext.Replace(cut, ""), before, func(c *Config) { delete(c.Facets, name) })
+	return applyChange(data, tomltext.Replace(cut, ""), before, func(c *project.Config) { delete(c.Facets, name) })
 }
 
 // parseParts is the file as it is read, and its keys as they are written.
-func parseParts(data []byte) (*Config, []tomltext.Key, error) {
-	c, err := ParseConfig(data)
+func parseParts(data []byte) (*project.Config, []tomltext.Key, error) {
+	c, err := project.ParseConfig(data)
 	if err != nil {
 		return nil, nil, err
 	}
 	all, err := tomltext.Keys(data)
 	if err != nil {
-		return nil, nil, invalid(ConfigFile, err)
+		return nil, nil, invalid(project.ConfigFile, err)
 	}
 	return c, all, nil
 }
 
 func cannotEdit(name string) error {
-	return invalid(ConfigFile, fmt.Errorf("facets.%s is spread over several lines; edit it by hand", surface.Escape(name)))
+	return invalid(project.ConfigFile, fmt.Errorf("facets.%s is spread over several lines; edit it by hand", surface.Escape(name)))
 }
 
 // spelling is how an entry of [facets] is written.
@@ -159,38 +158,9 @@ func newFacet(data []byte, all []tomltext.Key, line string) tomltext.Edit {
 	return tomltext.Insert(len(data), text)
 }
 
-// applyChange applies an edit and makes sure that it did what it should and nothing else.
-func applyChange(data []byte, e tomltext.Edit, want *Config, change func(*Config)) ([]byte, error) {
-	out := tomltext.Apply(data, e)
-	got, err := ParseConfig(out)
-	if err != nil {
-		return nil, invalid(ConfigFile, fmt.Errorf("is written in a way that cannot be edited: %w", err))
-	}
-	change(want)
-	if !reflect.DeepEqual(withoutLines(want), withoutLines(got)) {
-		return nil, invalid(ConfigFile, errors.New("is written in a way that cannot be edited; edit it by hand"))
-	}
-	return out, nil
-}
-
-// withoutLines is c without line numbers and the warnings that hold them.
-func withoutLines(c *Config) Config {
-	out := *c
-	out.Warnings = nil
-	out.Facets, out.Servers = maps.Clone(c.Facets), maps.Clone(c.Servers)
-	for name, f := range out.Facets {
-		f.Line = 0
-		out.Facets[name] = f
-	}
-	for name, s := range out.Servers {
-		out.Servers[name] = s.withoutLines()
-	}
-	return out
-}
-
-// toml is the value of the entry of f.
-func (f Facet) toml() string {
-	if f.Kind() == FromRegistry {
+// writeFacet is the value of the entry of f.
+func writeFacet(f project.Facet) string {
+	if f.Kind() == project.FromRegistry {
 		return tomltext.QuotePlain(f.Requirement.String())
 	}
 	var fields []string
