@@ -26,41 +26,12 @@ func again[T interface{ Encode() ([]byte, error) }](t *testing.T, read T, err er
 
 const fuzzDigest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
-func FuzzReceipt(f *testing.F) {
-	f.Add([]byte(`{"receipt_version":1,"project":"/p","facets":{"a":{"version":"1.0.0","assets":[{"scope":"project","target":"dir:x","type":"skill","name":"n","files":["x/y"]}]}}}`))
-	f.Add([]byte(`{"materialized_version":1,"project":"/p","files":{"x/y":"` + fuzzDigest + `"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		receipt := func(data []byte) (*Receipt, error) { return ParseReceipt(data, "/p") }
-		r, err := receipt(data)
-		again(t, r, err, receipt)
-		files := func(data []byte) (*Materialized, error) { return ParseMaterialized(data, "/p") }
-		m, err := files(data)
-		again(t, m, err, files)
-	})
-}
-
 func FuzzApprovals(f *testing.F) {
 	f.Add([]byte(`{"approvals_version":1,"project":"/p","servers":{"a":{"entry":"` + fuzzDigest + `","path":"/bin","at":"2026-01-31T12:00:00Z"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parse := func(data []byte) (*Approvals, error) { return ParseApprovals(data, "/p") }
 		a, err := parse(data)
 		again(t, a, err, parse)
-	})
-}
-
-func FuzzLogs(f *testing.F) {
-	f.Add([]byte(`{"logs_version":1,"registries":{"r.example.com":{"key":"k","since":"2026-01-31T12:00:00Z"}},"checkpoints":{"k":"note"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := ParseLogs(data)
-		again(t, l, err, ParseLogs)
-	})
-}
-
-func FuzzDrift(f *testing.F) {
-	f.Add([]byte(`{"drift_version":1,"server":"a","at":"2026-01-31T12:00:00Z","items":{"tool/a":{"reason":"new","want":"","got":"` + fuzzDigest + `"}},"surface":{}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		n, err := ParseDrift(data)
-		again(t, n, err, ParseDrift)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -19,7 +20,7 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([
 	w, files := a.Workspace, p.files
 	empty := len(a.Pieces) == 0 // then files that do not exist are not created
 	add := func(path string, data []byte, perm os.FileMode) error {
-		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
+		old, err := host.ReadFile(path, max(project.MaxLock, machine.MaxReceipt))
 		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
 			files = append(files, durable.File{Path: path, Data: data, Perm: perm})
 		}

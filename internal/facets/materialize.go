@@ -22,16 +22,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // placement is what is to be written into a project and deleted from it.
 type placement struct {
 	before  *InstalledFiles
 	files   []durable.File
-	receipt *project.Receipt
-	sums    *project.Materialized
+	receipt *machine.Receipt
+	sums    *machine.Materialized
 	report  evidence.Report // of files that a user edited
 
 	written, deleted, kept, extra []string // relative to the project
@@ -61,8 +61,8 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []part) (*placement, err
 	if err != nil {
 		return nil, err
 	}
-	p := &placement{before: before, report: slices.Clone(before.Report), receipt: project.NewReceipt(a.Workspace.Dir),
-		sums: project.NewMaterialized(a.Workspace.Dir)}
+	p := &placement{before: before, report: slices.Clone(before.Report), receipt: machine.NewReceipt(a.Workspace.Dir),
+		sums: machine.NewMaterialized(a.Workspace.Dir)}
 	ours := receipt.Files()
 	var foreign []string
 	present, err := AllInstalled(a.Workspace,
@@ -235,7 +235,7 @@ func (a *Assembly) recordReceipt(p *placement, parts []part) {
 			for _, file := range part.Paths {
 				files = append(files, targetPath(target, part.Deliverable, file))
 			}
-			f.Assets = append(f.Assets, project.NewAsset(target, part.Kind, part.Name, files))
+			f.Assets = append(f.Assets, machine.NewAsset(target, part.Kind, part.Name, files))
 		}
 		p.receipt.Facets[name] = f
 	}
@@ -317,8 +317,8 @@ func materializedPath(w *workspace.Workspace) string {
 
 // InstalledFiles is what this machine knows of what was installed into a project.
 type InstalledFiles struct {
-	Receipt *project.Receipt
-	Sums    *project.Materialized
+	Receipt *machine.Receipt
+	Sums    *machine.Materialized
 	Report  evidence.Report // of files that are not used
 }
 
@@ -328,19 +328,19 @@ type InstalledFiles struct {
 func ReadReceipt(w *workspace.Workspace) (*InstalledFiles, error) {
 	var (
 		out         = &InstalledFiles{}
-		receipt     *project.Receipt
-		sums        *project.Materialized
+		receipt     *machine.Receipt
+		sums        *machine.Materialized
 		bad, badSum error
 	)
 	err := host.ForEach(2, 2, func(i int) error { // which takes half as long as one after the other
-		data, err := host.ReadFile([]string{receiptPath(w), materializedPath(w)}[i], project.MaxReceipt)
+		data, err := host.ReadFile([]string{receiptPath(w), materializedPath(w)}[i], machine.MaxReceipt)
 		switch {
 		case err != nil:
 			return err
 		case i == 0:
-			receipt, bad = project.ParseReceipt(data, w.Dir)
+			receipt, bad = machine.ParseReceipt(data, w.Dir)
 		default:
-			sums, badSum = project.ParseMaterialized(data, w.Dir)
+			sums, badSum = machine.ParseMaterialized(data, w.Dir)
 		}
 		return nil
 	})
@@ -354,11 +354,11 @@ func ReadReceipt(w *workspace.Workspace) (*InstalledFiles, error) {
 	}
 	if out.Receipt = receipt; bad != nil {
 		unusable(receiptPath(w), "what it names stays where it is", bad)
-		out.Receipt = project.NewReceipt(w.Dir)
+		out.Receipt = machine.NewReceipt(w.Dir)
 	}
 	if out.Sums = sums; badSum != nil {
 		unusable(materializedPath(w), "each installed file counts as edited", badSum)
-		out.Sums = project.NewMaterialized(w.Dir)
+		out.Sums = machine.NewMaterialized(w.Dir)
 	}
 	return out, nil
 }

@@ -1,4 +1,11 @@
-package project
+// Package machine holds files of the user's state directory, in which this machine remembers what a
+// checkout must not say: which files were installed into a project ([Receipt]) and their digests
+// ([Materialized]), what the logs of registries showed ([Logs]), which variables may be sent to which hosts
+// ([Variables]), and what a guard saw that differs from the lock ([DriftNote]).
+//
+// What was approved of a project's entries is read by project, whose entries it is about. The package does
+// no I/O.
+package machine
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package project
+package machine
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 // project another history than another is found out.
 type Logs struct {
 	Version int `json:"logs_version"`
-	// Registries are those that have been seen with a log, by [Registry.Name].
+	// Registries are those that have been seen with a log, by the name that locks have for them.
 	Registries map[string]LogKey `json:"registries"`
 	// Checkpoints are the newest that were seen, as signed notes, by the log's key. There is
 	// one of each key of a registry and of each that was forgotten, and no other.
