@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -133,7 +134,7 @@ func TestStoreChangesAfterAudit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := facets.NewAssembly(w, facets.Options{}, func(string) bool { return false })
+		a, err := facets.NewAssembly(w, facets.Options{}, facets.Anew{})
 		if err == nil {
 			err = a.Gather(t.Context())
 		}
@@ -151,11 +152,13 @@ func TestStoreChangesAfterAudit(t *testing.T) {
 		p.overwrite(p.slotFile("content/"+c.file), flipped)
 		_, err = a.PlanFiles(adm, parts)
 		p.refused(evidence.Integrity, err, "kit@1.0.0/"+c.file, "changed in the store after the audit")
-		if err := a.Pieces["kit"].ReadManifest(); err != nil {
+		slot := a.Pieces["kit"].Slot
+		if _, err := obtain.ReadManifest(slot, "kit", "1.0.0"); err != nil {
 			t.Error(err)
 		}
 		p.overwrite(p.slotFile("content/facet.json"), flipped)
-		p.refused(evidence.Integrity, a.Pieces["kit"].ReadManifest(), "kit@1.0.0", "facet.json changed after the audit")
+		_, err = obtain.ReadManifest(slot, "kit", "1.0.0")
+		p.refused(evidence.Integrity, err, "kit@1.0.0", "facet.json changed after the audit")
 		done()
 	}
 }

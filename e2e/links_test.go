@@ -59,6 +59,7 @@ var heavy = []struct {
 	{"internal/facets", []string{full}},
 	{"internal/git", []string{full}},
 	{"internal/guard", []string{full}},
+	{"internal/installed", []string{full}},
 	{"internal/jsscan", []string{full}},
 	{"internal/launch", []string{full}},
 	{"internal/local", []string{full}},

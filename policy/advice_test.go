@@ -130,7 +130,8 @@ func TestAdvice(t *testing.T) {
 					for _, a := range advice {
 						of := a.flows == "" && !slices.Contains([]Flow{Scan, Validate, Plugin}, flow) ||
 							slices.Contains(strings.Fields(a.flows), string(flow))
-						if of && a.of.has(scheme, authority) && slices.Contains(strings.Fields(a.outcomes), string(outcome)) {
+						if of && a.of.has(scheme, authority) &&
+							slices.Contains(strings.Fields(a.outcomes), string(outcome)) {
 							want = a.text
 						}
 					}
@@ -147,7 +148,8 @@ func TestAdvice(t *testing.T) {
 // What is decided, and what is said next, where more than flow, scheme, authority and outcome counts: the place of
 // the claim, what was observed, why nothing could be compared, and the settings.
 func TestCases(t *testing.T) {
-	of := func(scheme evidence.Scheme, authority evidence.Authority, outcome evidence.Outcome) func() evidence.Evidence {
+	of := func(scheme evidence.Scheme, authority evidence.Authority,
+		outcome evidence.Outcome) func() evidence.Evidence {
 		return func() evidence.Evidence { return made(scheme, authority, outcome) }
 	}
 	with := func(e func() evidence.Evidence, change func(*evidence.Evidence)) func() evidence.Evidence {
@@ -192,7 +194,8 @@ func TestCases(t *testing.T) {
 			with(file, because(evidence.Malformed)), "validation", malformed},
 		"a file that is too large": {Launch, Settings{}, with(file, because(evidence.TooLarge)), "operation", ""},
 		"a surface that was not read": {Check, Settings{},
-			with(of(evidence.Surface, evidence.Lock, evidence.Unverifiable), because(evidence.Unreachable)), "drift", unreached},
+			with(of(evidence.Surface, evidence.Lock, evidence.Unverifiable), because(evidence.Unreachable)), "drift",
+			unreached},
 		"a log that was not reached": {Install, Settings{},
 			with(of(evidence.Proof, evidence.Log, evidence.Unverifiable), because(evidence.Unreachable)),
 			"integrity", "SECURITY ERROR"},
@@ -201,7 +204,8 @@ func TestCases(t *testing.T) {
 			"operation", "too few of the witnesses"},
 		"scan says what to write": {Scan, Settings{}, of(evidence.Launch, evidence.Lock, evidence.Absent),
 			"policy", ""},
-		"hashes are required": {Send, Settings{RequireHashes: true}, of(evidence.File, evidence.Publisher, evidence.Absent),
+		"hashes are required": {Send, Settings{RequireHashes: true},
+			of(evidence.File, evidence.Publisher, evidence.Absent),
 			"policy", "run 'hallmark hash-gen --write"},
 		"a sha1 alone": {Check, Settings{}, with(of(evidence.File, evidence.Lock, evidence.Match), weak),
 			"policy", ""},
@@ -209,14 +213,17 @@ func TestCases(t *testing.T) {
 			"warn", ""},
 		"an opt-out": {Check, Settings{}, of(evidence.Launch, evidence.Lock, evidence.Waived),
 			"warn", ""},
-		"an opt-out, strictly": {Check, Settings{RefuseWaived: true}, of(evidence.Launch, evidence.Lock, evidence.Waived),
+		"an opt-out, strictly": {Check, Settings{RefuseWaived: true},
+			of(evidence.Launch, evidence.Lock, evidence.Waived),
 			"policy", "run 'hallmark pin' for this server, and take"},
 		"not approved here": {Check, Settings{}, approval, "warn", ""},
 		"not approved, and to be run": {Check, Settings{RequireApproval: true}, approval,
 			"policy", "run 'hallmark review' for this server, or give"},
-		"a plugin's computed import": {Plugin, Settings{}, of(evidence.Import, evidence.Manifest, evidence.Unverifiable),
+		"a plugin's computed import": {Plugin, Settings{},
+			of(evidence.Import, evidence.Manifest, evidence.Unverifiable),
 			"warn", ""},
-		"the same, strictly": {Plugin, Settings{Strict: true}, of(evidence.Import, evidence.Manifest, evidence.Unverifiable),
+		"the same, strictly": {Plugin, Settings{Strict: true},
+			of(evidence.Import, evidence.Manifest, evidence.Unverifiable),
 			"policy", ""},
 		"an unsigned manifest": {Plugin, Settings{}, of(evidence.Statement, evidence.Machine, evidence.Absent),
 			"-", ""},

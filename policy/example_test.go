@@ -48,7 +48,8 @@ func ExampleSettings() {
 func ExampleAdmitted_Permits() {
 	approved := digest.FromBytes([]byte("console.log('notes')"))
 	match := evidence.Compare(
-		evidence.Claim{Subject: "notes.js", Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{approved}},
+		evidence.Claim{Subject: "notes.js", Scheme: evidence.File, Authority: evidence.Lock,
+			Want: []digest.Digest{approved}},
 		evidence.Observed{Digests: []digest.Digest{approved}},
 	)
 	admitted := policy.Judge(policy.Launch, policy.Settings{}, evidence.Report{match}).Admitted()

@@ -26,7 +26,8 @@ type row struct {
 	cells     []string // match, mismatch, absent, waived, unverifiable, missing
 }
 
-var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived, evidence.Unverifiable, evidence.Missing}
+var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived,
+	evidence.Unverifiable, evidence.Missing}
 
 // commentTable reads the table from the package comment.
 func commentTable(t *testing.T) []row {
@@ -65,7 +66,8 @@ func (d decision) String() string {
 func TestCommentTable(t *testing.T) {
 	inComment := map[Flow][]string{}
 	for _, r := range commentTable(t) {
-		inComment[r.flow] = append(inComment[r.flow], strings.Join(append([]string{string(r.scheme), string(r.authority)}, r.cells...), " "))
+		inComment[r.flow] = append(inComment[r.flow],
+			strings.Join(append([]string{string(r.scheme), string(r.authority)}, r.cells...), " "))
 	}
 	if len(inComment) != len(table) {
 		t.Errorf("%d flows in the comment, %d in the code", len(inComment), len(table))
@@ -74,13 +76,15 @@ func TestCommentTable(t *testing.T) {
 		var inCode []string
 		for _, r := range rules {
 			cells := []string{string(r.scheme), string(r.authority)}
-			for _, d := range []decision{r.does.match, r.does.mismatch, r.does.absent, r.does.waived, r.does.unverifiable, r.does.missing} {
+			for _, d := range []decision{r.does.match, r.does.mismatch, r.does.absent, r.does.waived,
+				r.does.unverifiable, r.does.missing} {
 				cells = append(cells, d.String())
 			}
 			inCode = append(inCode, strings.Join(cells, " "))
 		}
 		if !slices.Equal(inCode, inComment[flow]) {
-			t.Errorf("%s: code\n\t%s\ncomment\n\t%s", flow, strings.Join(inCode, "\n\t"), strings.Join(inComment[flow], "\n\t"))
+			t.Errorf("%s: code\n\t%s\ncomment\n\t%s", flow, strings.Join(inCode, "\n\t"),
+				strings.Join(inComment[flow], "\n\t"))
 		}
 	}
 }
@@ -117,7 +121,8 @@ func TestEveryCell(t *testing.T) {
 				class = want
 			}
 			name := strings.Join([]string{string(r.flow), string(r.scheme), string(r.authority), string(o)}, " ")
-			if v.Class().String() != class || v.Allowed() != (class == "ok") || (v.Err() == nil) != v.Allowed() || (len(v.Warnings()) == 1) != (want == "warn") {
+			if v.Class().String() != class || v.Allowed() != (class == "ok") || (v.Err() == nil) != v.Allowed() ||
+				(len(v.Warnings()) == 1) != (want == "warn") {
 				t.Errorf("%s: class %v, warnings %d; want %s", name, v.Class(), len(v.Warnings()), want)
 			}
 			if !v.Allowed() {
@@ -128,7 +133,8 @@ func TestEveryCell(t *testing.T) {
 					t.Errorf("%s: a refusal admits", name)
 				}
 				// One refusal outweighs any number of matches.
-				if Judge(r.flow, Settings{}, evidence.Report{made(rows[0].scheme, rows[0].authority, evidence.Match), e, e}).Allowed() {
+				if Judge(r.flow, Settings{}, evidence.Report{made(rows[0].scheme, rows[0].authority, evidence.Match),
+					e, e}).Allowed() {
 					t.Errorf("%s: allowed beside a match", name)
 				}
 			}
@@ -158,13 +164,17 @@ func TestEveryCell(t *testing.T) {
 
 // All schemes and authorities, and words that are none.
 var (
-	schemes = []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
+	schemes = []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar,
+		evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
 		evidence.Transport, evidence.Secret, evidence.Access,
-		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed,
+		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source,
+		evidence.Tag, evidence.Installed,
 		evidence.Extent, evidence.Coverage,
-		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
-	authorities = []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
+		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed,
+		evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
+	authorities = []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log,
+		evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
 )
 
@@ -174,7 +184,8 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, r := range commentTable(t) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
-	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin, "other", ""}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin,
+		"other", ""}
 	seen := 0
 	for _, f := range flows {
 		for _, s := range schemes {
@@ -184,7 +195,8 @@ func TestUnknownIsRefused(t *testing.T) {
 					continue
 				}
 				for _, o := range outcomes {
-					if v := Judge(f, Settings{MissingHashes: MissingAllow}, evidence.Report{made(s, a, o)}); v.Allowed() {
+					if v := Judge(f, Settings{MissingHashes: MissingAllow},
+						evidence.Report{made(s, a, o)}); v.Allowed() {
 						t.Errorf("%s %s %s %s is allowed", f, s, a, o)
 					}
 				}
@@ -210,35 +222,60 @@ func TestSettings(t *testing.T) {
 		outcome   evidence.Outcome
 		want      string
 	}{
-		"require hashes":             {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Absent, "policy"},
-		"require hashes, match":      {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Match, "-"},
-		"require hashes, send":       {Send, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Absent, "policy"},
-		"require hashes, registry":   {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Registry, evidence.Absent, "-"},
-		"missing hashes, default":    {Pin, Settings{}, evidence.File, evidence.Record, evidence.Absent, "warn"},
-		"missing hashes, allow":      {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "-"},
-		"missing hashes, warn":       {Pin, Settings{MissingHashes: MissingWarn}, evidence.File, evidence.Record, evidence.Absent, "warn"},
-		"missing hashes, refuse":     {Pin, Settings{MissingHashes: MissingRefuse}, evidence.File, evidence.Record, evidence.Absent, "policy"},
-		"missing hashes, unknown":    {Pin, Settings{MissingHashes: "alow"}, evidence.File, evidence.Record, evidence.Absent, "policy"},
-		"missing hashes, mismatch":   {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Mismatch, "integrity"},
-		"missing hashes, other flow": {Check, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "policy"},
-		"require lock":               {Bare, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
-		"require lock, locked":       {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
-		"require approval":           {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Absent, "policy"},
-		"require approval, another":  {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Mismatch, "policy"},
-		"require approval, approved": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Match, "-"},
-		"require approval, trusted":  {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
-		"approval not required":      {Check, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "warn"},
-		"approval, launch":           {Launch, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "policy"},
-		"a match is no waiver":       {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
-		"waived, strict":             {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Waived, "policy"},
-		"waived, by the caller":      {Check, Settings{RefuseWaived: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
-		"deprecated, strict":         {Check, Settings{RefuseWaived: true}, evidence.Status, evidence.Log, evidence.Waived, "warn"},
-		"waived, strict scan":        {Scan, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Waived, "policy"},
-		"disabled, strict scan":      {Scan, Settings{RefuseWaived: true}, evidence.Pin, evidence.Caller, evidence.Waived, "-"},
-		"waived, scan":               {Scan, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
-		"waived, other flow":         {Launch, Settings{RefuseWaived: true}, evidence.File, evidence.Verify, evidence.Waived, "-"},
-		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"}, // a lock is owed, whoever asks for it
-		"lock waived":                {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
+		"require hashes": {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher,
+			evidence.Absent, "policy"},
+		"require hashes, match": {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher,
+			evidence.Match, "-"},
+		"require hashes, send": {Send, Settings{RequireHashes: true}, evidence.File, evidence.Publisher,
+			evidence.Absent, "policy"},
+		"require hashes, registry": {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Registry,
+			evidence.Absent, "-"},
+		"missing hashes, default": {Pin, Settings{}, evidence.File, evidence.Record, evidence.Absent, "warn"},
+		"missing hashes, allow": {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record,
+			evidence.Absent, "-"},
+		"missing hashes, warn": {Pin, Settings{MissingHashes: MissingWarn}, evidence.File, evidence.Record,
+			evidence.Absent, "warn"},
+		"missing hashes, refuse": {Pin, Settings{MissingHashes: MissingRefuse}, evidence.File, evidence.Record,
+			evidence.Absent, "policy"},
+		"missing hashes, unknown": {Pin, Settings{MissingHashes: "alow"}, evidence.File, evidence.Record,
+			evidence.Absent, "policy"},
+		"missing hashes, mismatch": {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record,
+			evidence.Mismatch, "integrity"},
+		"missing hashes, other flow": {Check, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record,
+			evidence.Absent, "policy"},
+		"require lock": {Bare, Settings{RequireLock: true}, evidence.Launch, evidence.Lock,
+			evidence.Absent, "policy"},
+		"require lock, locked": {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock,
+			evidence.Match, "-"},
+		"require approval": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine,
+			evidence.Absent, "policy"},
+		"require approval, another": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine,
+			evidence.Mismatch, "policy"},
+		"require approval, approved": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine,
+			evidence.Match, "-"},
+		"require approval, trusted": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine,
+			evidence.Waived, "-"},
+		"approval not required": {Check, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "warn"},
+		"approval, launch": {Launch, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent,
+			"policy"},
+		"a match is no waiver": {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock,
+			evidence.Match, "-"},
+		"waived, strict": {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock,
+			evidence.Waived, "policy"},
+		"waived, by the caller": {Check, Settings{RefuseWaived: true}, evidence.Approval, evidence.Machine,
+			evidence.Waived, "-"},
+		"deprecated, strict": {Check, Settings{RefuseWaived: true}, evidence.Status, evidence.Log,
+			evidence.Waived, "warn"},
+		"waived, strict scan": {Scan, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock,
+			evidence.Waived, "policy"},
+		"disabled, strict scan": {Scan, Settings{RefuseWaived: true}, evidence.Pin, evidence.Caller,
+			evidence.Waived, "-"},
+		"waived, scan": {Scan, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
+		"waived, other flow": {Launch, Settings{RefuseWaived: true}, evidence.File, evidence.Verify,
+			evidence.Waived, "-"},
+		"lock not required": {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
+		// a lock is owed, whoever asks for it
+		"lock waived": {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
 	} {
 		f := Judge(c.flow, c.settings, evidence.Report{made(c.scheme, c.authority, c.outcome)}).Findings[0]
 		if got := (decision{f.Class, f.Warning}).String(); got != c.want {
@@ -309,8 +346,10 @@ func TestPluginSettings(t *testing.T) {
 
 func TestAdmitted(t *testing.T) {
 	report := evidence.Report{
-		evidence.Compare(evidence.Claim{Subject: "a", Scheme: evidence.Tree, Authority: evidence.Lock, Want: []digest.Digest{some}}, evidence.Observed{Digests: []digest.Digest{some}}),
-		evidence.Compare(evidence.Claim{Subject: "b", Scheme: evidence.File, Authority: evidence.Registry}, evidence.Observed{Digests: []digest.Digest{other}}),
+		evidence.Compare(evidence.Claim{Subject: "a", Scheme: evidence.Tree, Authority: evidence.Lock,
+			Want: []digest.Digest{some}}, evidence.Observed{Digests: []digest.Digest{some}}),
+		evidence.Compare(evidence.Claim{Subject: "b", Scheme: evidence.File, Authority: evidence.Registry},
+			evidence.Observed{Digests: []digest.Digest{other}}),
 	}
 	adm := Judge(Pin, Settings{}, report).Admitted()
 	for _, ok := range []struct {
@@ -369,8 +408,10 @@ func TestMissingHashHint(t *testing.T) {
 		"":                        "hint: there is no record of it; name a registry",
 		"the record of a/b@1.0.0": "hint: the record has no file_hashes; ",
 	} {
-		e := evidence.Compare(evidence.Claim{Subject: "npm:a@1", Scheme: evidence.File, Authority: evidence.Record, Where: where}, evidence.Observed{})
-		if err := Judge(Pin, Settings{MissingHashes: MissingRefuse}, evidence.Report{e}).Err(); err == nil || !strings.Contains(err.Error(), want) {
+		e := evidence.Compare(evidence.Claim{Subject: "npm:a@1", Scheme: evidence.File, Authority: evidence.Record,
+			Where: where}, evidence.Observed{})
+		if err := Judge(Pin, Settings{MissingHashes: MissingRefuse}, evidence.Report{e}).Err(); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", where, err)
 		}
 	}
@@ -378,9 +419,12 @@ func TestMissingHashHint(t *testing.T) {
 
 func TestRefusalPrints(t *testing.T) {
 	e := evidence.Compare(
-		evidence.Claim{Subject: "npm:@acme/notes@1.4.0", Scheme: evidence.File, Want: []digest.Digest{some}, Authority: evidence.Publisher, Where: "server.json, file_hashes"},
-		evidence.Observed{Digests: []digest.Digest{other}, Size: 23114, From: "https://npm.example.com/@acme/notes/-/notes-1.4.0.tgz"})
-	tampered := evidence.Fact(evidence.Claim{Subject: "npm:a@1: lib/x.js", Scheme: evidence.File, Authority: evidence.Sidecar}, "missing")
+		evidence.Claim{Subject: "npm:@acme/notes@1.4.0", Scheme: evidence.File, Want: []digest.Digest{some},
+			Authority: evidence.Publisher, Where: "server.json, file_hashes"},
+		evidence.Observed{Digests: []digest.Digest{other}, Size: 23114,
+			From: "https://npm.example.com/@acme/notes/-/notes-1.4.0.tgz"})
+	tampered := evidence.Fact(evidence.Claim{Subject: "npm:a@1: lib/x.js", Scheme: evidence.File,
+		Authority: evidence.Sidecar}, "missing")
 	want := "npm:@acme/notes@1.4.0: sha256 mismatch\n" +
 		"  expected " + some.String() + "  (claimed by server.json, file_hashes)\n" +
 		"  actual   " + other.String() + "  (23,114 bytes of https://npm.example.com/@acme/notes/-/notes-1.4.0.tgz)\n" +
@@ -402,7 +446,8 @@ func TestMissingIsRefused(t *testing.T) {
 	for flow, rules := range table {
 		for _, r := range rules {
 			for _, s := range lax {
-				e := evidence.Miss(evidence.Claim{Subject: "s", Scheme: r.scheme, Authority: r.authority}, evidence.Project, "why", "what to do")
+				e := evidence.Miss(evidence.Claim{Subject: "s", Scheme: r.scheme, Authority: r.authority},
+					evidence.Project, "why", "what to do")
 				v := Judge(flow, s, evidence.Report{e, made(r.scheme, r.authority, evidence.Match)})
 				if c := v.Findings[0].Class; c != evidence.Refused && c != evidence.Integrity || v.Findings[0].Warning {
 					t.Errorf("%s %s %s with %+v: missing is %s", flow, r.scheme, r.authority, s, v.Findings[0].Class)
@@ -417,10 +462,12 @@ func TestMissingIsRefused(t *testing.T) {
 		}
 	}
 	for flow, rows := range map[Flow][][2]string{
-		Launch: {{"document", "lock"}, {"file", "sidecar"}}, Check: {{"document", "lock"}}, Install: {{"facet-tar", "sidecar"}}, Plugin: {{"tree", "lock"}},
+		Launch: {{"document", "lock"}, {"file", "sidecar"}}, Check: {{"document", "lock"}},
+		Install: {{"facet-tar", "sidecar"}}, Plugin: {{"tree", "lock"}},
 	} {
 		for _, r := range rows {
-			v := Judge(flow, Settings{}, evidence.Report{evidence.Miss(evidence.Claim{Scheme: evidence.Scheme(r[0]), Authority: evidence.Authority(r[1])}, evidence.Lock, "", "")})
+			v := Judge(flow, Settings{}, evidence.Report{evidence.Miss(evidence.Claim{Scheme: evidence.Scheme(r[0]),
+				Authority: evidence.Authority(r[1])}, evidence.Lock, "", "")})
 			if v.Class() != evidence.Integrity {
 				t.Errorf("%s %v: %s, want integrity", flow, r, v.Class())
 			}

@@ -160,8 +160,8 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Launch, Install, Check}, scheme: evidence.Unhashed, authority: evidence.Lock,
 		does: cells{allow, refused, refused, refused, refused, refused},
-		hint: first(undecided, always("move it out of the directory, or publish it with the facet: a client reads what it "+
-			"finds there")),
+		hint: first(undecided, always("move it out of the directory, or publish it with the facet: a client reads "+
+			"what it finds there")),
 	},
 	{
 		flows: []Flow{Pin, Check}, scheme: evidence.Import, authority: evidence.Lock,

@@ -19,7 +19,8 @@ var logRows = []rule{
 		does: cells{allow, integrity, integrity, refused, integrity, integrity},
 	},
 	{
-		flows: []Flow{Send, Pin, Launch, Install, Check, Scan, Plugin}, scheme: evidence.Document, authority: evidence.Log,
+		flows:  []Flow{Send, Pin, Launch, Install, Check, Scan, Plugin},
+		scheme: evidence.Document, authority: evidence.Log,
 		does: cells{allow, integrity, refused, refused, integrity, refused},
 		hint: logHint,
 	},
@@ -92,8 +93,8 @@ var logRows = []rule{
 // What to do next about logs.
 var (
 	logKeyHint = first(
-		on(evidence.Absent, "ask the registry's operator for the key of its log, and give it with --log-key or as log_key "+
-			"under [registry] in hallmark.toml"),
+		on(evidence.Absent, "ask the registry's operator for the key of its log, and give it with --log-key or as "+
+			"log_key under [registry] in hallmark.toml"),
 		always("SECURITY ERROR: if the operator announced another key, run 'hallmark log forget' for the registry and "+
 			"accept it anew; else do not use the registry"))
 	cosignatureHint = always("too few of the witnesses in hallmark.toml vouch that others see the same log; " +

@@ -76,8 +76,8 @@ var machineRows = []rule{
 	{
 		flows: []Flow{Pin}, scheme: evidence.Approval, authority: evidence.Machine,
 		does: cells{allow, refused, refused, refused, refused, refused},
-		hint: first(undecided, always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that is "+
-			"shown as consent")),
+		hint: first(undecided, always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that "+
+			"is shown as consent")),
 	},
 	{
 		flows: []Flow{Launch, Bare}, scheme: evidence.Approval, authority: evidence.Machine,

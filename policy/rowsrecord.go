@@ -59,20 +59,17 @@ var recordRows = []rule{
 	{
 		flows: []Flow{Send, Accept}, scheme: evidence.FacetTar, authority: evidence.Record,
 		does: cells{allow, integrity, refused, refused, integrity, refused},
-		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
-			"same operation; try again when it can be reached"), recordHint),
+		hint: confirmationHint,
 	},
 	{
 		flows: []Flow{Pin, Install}, scheme: evidence.FacetTar, authority: evidence.Record,
 		does: cells{allow, integrity, refused, refused, refused, refused},
-		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
-			"same operation; try again when it can be reached"), recordHint),
+		hint: confirmationHint,
 	},
 	{
 		flows: []Flow{Launch}, scheme: evidence.FacetTar, authority: evidence.Record,
 		does: cells{allow, integrity, refused, refused, operation, refused},
-		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
-			"same operation; try again when it can be reached"), recordHint),
+		hint: confirmationHint,
 	},
 	{
 		flows: []Flow{Send}, scheme: evidence.APISurface, authority: evidence.Record,
@@ -115,8 +112,10 @@ var (
 	recordHint = first(
 		on(evidence.Mismatch, "these are not the bytes that were published; do not run them"),
 		when(func(e evidence.Evidence) bool { return e.Where == "" },
-			on(evidence.Absent, "there is no record of it; name a registry that has one in hallmark.toml, [registry] url, "+
-				"or accept that with '--missing-hashes warn'")),
+			on(evidence.Absent, "there is no record of it; name a registry that has one in hallmark.toml, [registry] "+
+				"url, or accept that with '--missing-hashes warn'")),
 		on(evidence.Absent, "the record has no file_hashes; '--missing-hashes warn' accepts that"))
+	confirmationHint = first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
+		"confirms it in the same operation; try again when it can be reached"), recordHint)
 	statusHint = first(undecided, always("its publisher took it back; pin another version"))
 )

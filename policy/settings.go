@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
 
 // Missing says what an absent claim does.
 type Missing string
@@ -13,7 +17,7 @@ const (
 	MissingRefuse  Missing = "refuse"
 )
 
-// decision is what m makes of what the table says otherwise. A value that is none of m's refuses.
+// decision returns what an absent claim does under m, where the table says otherwise. An unknown m refuses.
 func (m Missing) decision(otherwise decision) decision {
 	switch m {
 	case MissingDefault:
@@ -43,13 +47,13 @@ type Settings struct {
 	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool
 }
 
-// IsWaiver reports whether e is an opt-out that somebody wrote down. An approval is waived by
-// the caller itself, and a record that is deprecated by its publisher.
+// IsWaiver reports whether e is an opt-out that somebody wrote down. It is not for an approval, which
+// the caller itself waives, nor for a status, which its publisher waives when it deprecates a record.
 func IsWaiver(e evidence.Evidence) bool {
 	return e.Outcome == evidence.Waived && e.Scheme != evidence.Approval && e.Scheme != evidence.Status
 }
 
-// decide applies the rule for e under s.
+// decide applies the row for e, as s changes it. Evidence without a row is refused.
 func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 	r, known := findRule(flow, e)
 	if !known {
@@ -84,7 +88,7 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 	return d
 }
 
-// decideAbsent is what the settings make of d, which the table says of an absent claim.
+// decideAbsent returns what an absent claim does under s; d is what the table says.
 func (s Settings) decideAbsent(e evidence.Evidence, d decision) decision {
 	switch {
 	case e.Scheme == evidence.File && e.Authority == evidence.Publisher && s.RequireHashes:
@@ -97,46 +101,66 @@ func (s Settings) decideAbsent(e evidence.Evidence, d decision) decision {
 	return d
 }
 
-// decidePlugin is what the settings of flow plugin make of d, which the table says of e.
+// decidePlugin returns what e does in flow plugin under s; d is what the table says.
 func (s Settings) decidePlugin(e evidence.Evidence, outcome evidence.Outcome, d decision) decision {
-	absent, cannot := outcome == evidence.Absent, outcome == evidence.Unverifiable
-	switch e.Scheme {
-	case evidence.Coverage:
-		if absent && (s.Strict || s.StrictIntegrity) {
-			return integrity
-		}
-	case evidence.Extent:
-		if e.Authority == evidence.Manifest && absent && s.StrictIntegrity {
-			return integrity
-		}
-	case evidence.File:
-		if e.Authority == evidence.Publisher && (absent || cannot) && s.StrictIntegrity {
-			return integrity
-		}
-	case evidence.Unhashed:
-		if d == warn && s.Strict {
-			return integrity
-		}
-	case evidence.Import:
-		if cannot && (s.Strict || e.Cause == evidence.Unreadable) {
-			return refused
-		}
-	case evidence.Signed:
-		if e.Authority == evidence.Machine && absent && s.RequireSignatures {
-			return signature
-		}
-	case evidence.Statement:
-		if e.Authority == evidence.Machine && absent && s.Strict {
-			return signature
-		}
-	case evidence.Capability:
-		if d == warn && s.StrictCapabilities {
-			return refused
-		}
-	case evidence.Tool:
-		if d == warn && s.StrictTools {
-			return invalid
+	if e.Scheme == evidence.Import && outcome == evidence.Unverifiable && e.Cause == evidence.Unreadable {
+		return refused // code that cannot be parsed may import anything
+	}
+	for _, r := range stricterRows {
+		if r.scheme == e.Scheme && (r.authority == "" || r.authority == e.Authority) && r.set(s) &&
+			(slices.Contains(r.outcomes, outcome) || r.outcomes == nil && d == warn) {
+			return r.does
 		}
 	}
 	return d
+}
+
+// stricterRow is a cell of the table that a setting of flow plugin makes stricter.
+type stricterRow struct {
+	scheme    evidence.Scheme
+	authority evidence.Authority // "" for any
+	outcomes  []evidence.Outcome // nil for those of which the table warns
+	set       func(Settings) bool
+	does      decision
+}
+
+// stricterRows are the settings of flow plugin, as the package comment lists them.
+var stricterRows = []stricterRow{
+	{
+		scheme: evidence.Coverage, outcomes: []evidence.Outcome{evidence.Absent},
+		set: func(s Settings) bool { return s.Strict || s.StrictIntegrity }, does: integrity,
+	},
+	{
+		scheme: evidence.Extent, authority: evidence.Manifest, outcomes: []evidence.Outcome{evidence.Absent},
+		set: func(s Settings) bool { return s.StrictIntegrity }, does: integrity,
+	},
+	{
+		scheme: evidence.File, authority: evidence.Publisher,
+		outcomes: []evidence.Outcome{evidence.Absent, evidence.Unverifiable},
+		set:      func(s Settings) bool { return s.StrictIntegrity }, does: integrity,
+	},
+	{
+		scheme: evidence.Unhashed,
+		set:    func(s Settings) bool { return s.Strict }, does: integrity,
+	},
+	{
+		scheme: evidence.Import, outcomes: []evidence.Outcome{evidence.Unverifiable},
+		set: func(s Settings) bool { return s.Strict }, does: refused,
+	},
+	{
+		scheme: evidence.Signed, authority: evidence.Machine, outcomes: []evidence.Outcome{evidence.Absent},
+		set: func(s Settings) bool { return s.RequireSignatures }, does: signature,
+	},
+	{
+		scheme: evidence.Statement, authority: evidence.Machine, outcomes: []evidence.Outcome{evidence.Absent},
+		set: func(s Settings) bool { return s.Strict }, does: signature,
+	},
+	{
+		scheme: evidence.Capability,
+		set:    func(s Settings) bool { return s.StrictCapabilities }, does: refused,
+	},
+	{
+		scheme: evidence.Tool,
+		set:    func(s Settings) bool { return s.StrictTools }, does: invalid,
+	},
 }

@@ -16,7 +16,8 @@ func TestOnlyJudgeAdmits(t *testing.T) {
 	made, inJudge := 0, 0
 	for i, f := range pkgs {
 		for _, imp := range f.Imports {
-			if path := strings.Trim(imp.Path.Value, `"`); path == "unsafe" || path == "reflect" || path == "encoding/gob" {
+			if path := strings.Trim(imp.Path.Value, `"`); path == "unsafe" || path == "reflect" ||
+				path == "encoding/gob" {
 				t.Errorf("%s imports %s", names[i], path)
 			}
 		}
@@ -33,12 +34,15 @@ func TestOnlyJudgeAdmits(t *testing.T) {
 					}
 				case *ast.AssignStmt:
 					for _, left := range n.Lhs {
-						if sel, ok := left.(*ast.SelectorExpr); ok && (sel.Sel.Name == "grants" || sel.Sel.Name == "admitted" || sel.Sel.Name == "flow") && !judge {
+						if sel, ok := left.(*ast.SelectorExpr); ok &&
+							(sel.Sel.Name == "grants" || sel.Sel.Name == "admitted" || sel.Sel.Name == "flow") &&
+							!judge {
 							t.Errorf("%s: %s is assigned outside Judge", names[i], sel.Sel.Name)
 						}
 					}
 				case *ast.UnaryExpr:
-					if sel, ok := n.X.(*ast.SelectorExpr); ok && n.Op == token.AND && (sel.Sel.Name == "grants" || sel.Sel.Name == "admitted") {
+					if sel, ok := n.X.(*ast.SelectorExpr); ok && n.Op == token.AND &&
+						(sel.Sel.Name == "grants" || sel.Sel.Name == "admitted") {
 						t.Errorf("%s: the address of %s is taken", names[i], sel.Sel.Name)
 					}
 				}

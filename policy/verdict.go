@@ -100,3 +100,23 @@ func (r *Refusal) Error() string {
 	}
 	return strings.Join(parts, "\n")
 }
+
+// advise returns what to do next about a finding that r refuses: the advice of the evidence itself,
+// else the hint of the row, else the hint for its outcome or class under any scheme.
+func (r rule) advise(flow Flow, f Finding) string {
+	e := f.Evidence
+	if next := e.Next(); next != "" {
+		return next
+	}
+	switch flow {
+	case Scan:
+		return "" // its evidence says what to write
+	case Plugin, Validate:
+		return first(r.plugin)(flow, e)
+	}
+	text := first(r.hint, undecided)(flow, e)
+	if text == "" && f.Class == evidence.Drift {
+		text = "run 'hallmark review' for this server"
+	}
+	return text
+}

@@ -26,7 +26,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -401,11 +400,11 @@ func checkSource(ctx context.Context, w *workspace.Workspace, name string, entry
 	case err != nil:
 		return nil, err
 	case slot != nil:
-		x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: entry.Record.Name}, Entry: project.FacetLock{Version: entry.Record.Version}, Slot: slot}
-		if err := x.ReadSource(); err != nil {
+		source, err := obtain.ReadSource(slot, entry.Record.Name, entry.Record.Version)
+		if err != nil {
 			return nil, err
 		}
-		if err := x.CheckStart(entry); err != nil {
+		if err := obtain.CheckStart(source, entry); err != nil {
 			return nil, err
 		}
 	}

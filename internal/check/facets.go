@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -31,7 +32,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		return nil, nil, nil, err
 	}
 	audit := facetAudit{w, logs, st.WithScheme(evidence.FacetTar)}
-	placed := &facets.PlacedFacets{Workspace: w}
+	placed := &installed.LockedFacets{Workspace: w}
 	servers := map[string][]string{} // by facet, those that are locked as servers of it
 	for _, server := range w.Lock.Servers() {
 		if locked, _ := w.Lock.Server(server); locked.Launch.Facet != "" {
@@ -59,12 +60,12 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		report = books.Facet(name).Settle(report)
 		each, all = append(each, report), append(all, report...)
 	}
-	installed, err := placed.Check()
+	there, absent, err := placed.Check()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	witnessed, err := checkInstalled(w, installed)
-	return each, slices.Concat(all, installed, witnessed), placed.Absent, err
+	witnessed, err := checkInstalled(w, there)
+	return each, slices.Concat(all, there, witnessed), absent, err
 }
 
 // facetAudit is what the facets of a project are checked with.
@@ -134,12 +135,12 @@ func checkInstalled(w *workspace.Workspace, judged evidence.Report) (evidence.Re
 
 // witnessedFiles compares the files that this machine installed with what it wrote.
 func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
-	known, err := facets.ReadReceipt(w)
+	known, err := installed.ReadReceipt(w)
 	if err != nil {
 		return nil, err
 	}
 	report, ours := known.Report, known.Receipt.Files()
-	present, err := facets.AllInstalled(w, slices.Collect(maps.Keys(ours)))
+	present, err := installed.Digests(w, slices.Collect(maps.Keys(ours)))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
 				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
 			}, evidence.NotFound, "is missing; 'hallmark install' puts it back"))
 		default:
-			report = append(report, facets.EditedEvidence(path, before, now, false))
+			report = append(report, installed.EditedEvidence(path, before, now, false))
 		}
 	}
 	return report, nil

@@ -17,25 +17,25 @@ const (
 	MaxFiles   = 10_000  // files of clients
 )
 
-// Unread is something in a project that a client may read, and that [FindBelow] does not.
+// Unread is something in a project that a client may read, and that [FindBelow] does not read.
 type Unread struct {
 	Path  string
 	Why   string
-	Empty bool // nothing of a client is where it leads, as far as was looked
+	Empty bool // no file of a client was found there, or where it leads
 }
 
-// FindBelow finds the project files of the clients called ids, or of all, in dir and in every
-// directory below it, since a client may be opened in any of them. Names are compared as some file
-// systems do: without case, invisible characters, and dots at their end. Links are followed as far as
-// they stay in dir. What was not looked at is in unread, never left out in silence. Hallmark's own
-// files are not among them. The error is that of ctx, or says that dir cannot be found.
+// FindBelow finds the project files of the clients called ids, or of all clients, in dir and in every
+// directory below it, since a client may be opened in any of them. It does not find Hallmark's own files.
+// Names are compared as some file systems do: without case, invisible characters, and dots at their end.
+// Links are followed if they stay in dir. All that was not looked at is in unread. The error is that of
+// ctx, or says that dir cannot be found.
 func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
 	w := projectWalk{ids: ids, dir: dir, seen: map[string]bool{}}
 	if w.root, err = resolveLinks(dir); err != nil {
 		return nil, nil, err
 	}
 	w.indexPlaces()
-	// dir may be a link itself, which WalkDir does not follow.
+	// Walk w.root: dir may be a link itself, which WalkDir does not follow.
 	err = filepath.WalkDir(w.root, func(real string, d fs.DirEntry, err error) error {
 		name := w.displayName(real)
 		if w.count++; w.count > MaxEntries {
@@ -71,15 +71,6 @@ func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, un
 	return w.files, w.unread, err
 }
 
-// resolveLinks is the absolute path of name without links, those of the working directory included.
-func resolveLinks(name string) (string, error) {
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
-}
-
 // projectWalk is a walk through a project.
 type projectWalk struct {
 	ids    []string
@@ -88,23 +79,23 @@ type projectWalk struct {
 	count  int
 	files  []File
 	unread []Unread
-	seen   map[string]bool // the names of files
-	linked int             // directories that were come by through links
+	seen   map[string]bool // names of files that were reported
+	linked int             // directories that were reached through links
 
-	names    map[string][]place // by the last element in lower case
-	patterns []place            // those whose last element is a pattern
+	names    map[string][]place // places by their last element, in lower case
+	patterns []place            // places whose last element is a pattern
 	programs []projectProgram
 }
 
-// projectProgram is a program of a client, as it is looked for and reported.
+// projectProgram is a program of a client, as the walk finds and reports it.
 type projectProgram struct {
 	parts []string // of its path
 	why   string
-	adds  bool // servers
+	adds  bool // it may add servers
 }
 
-// displayName returns the path of a file below the root, as it is reported: below dir as the caller named
-// that.
+// displayName returns the path under which a file below the root is reported: below dir, as the caller
+// named that.
 func (w *projectWalk) displayName(real string) string {
 	rel, err := filepath.Rel(w.root, real)
 	if err != nil {
@@ -120,14 +111,15 @@ type place struct {
 	parts []string
 }
 
+// indexPlaces fills names, patterns and programs from the table.
 func (w *projectWalk) indexPlaces() {
 	w.names = map[string][]place{}
 	for _, c := range table {
-		if c.own || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
+		if c.isHallmark || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
 			continue
 		}
 		for _, p := range c.programs {
-			w.programs = append(w.programs, projectProgram{strings.Split(p.path, "/"), p.why(c), p.adds})
+			w.programs = append(w.programs, projectProgram{strings.Split(p.path, "/"), p.describe(c), p.adds})
 		}
 		for _, l := range c.locations() {
 			if l.base != project {
@@ -144,8 +136,8 @@ func (w *projectWalk) indexPlaces() {
 	}
 }
 
-// places returns the places that a file called name matches, the most exact first: .warp/.mcp.json
-// before the .mcp.json of any directory.
+// places returns the places that match a file called name, those of the most elements first:
+// .warp/.mcp.json before .mcp.json.
 func (w *projectWalk) places(name string) (out []place) {
 	elements := spellElements(name)
 	for _, p := range w.names[elements[len(elements)-1]] {
@@ -162,9 +154,10 @@ func (w *projectWalk) places(name string) (out []place) {
 	return out
 }
 
+// visitFile adds a file that clients read, and reports one that they run.
 func (w *projectWalk) visitFile(name string) {
 	if w.seen[name] {
-		return // through a link
+		return // it was reached through a link
 	}
 	elements := spellElements(name)
 	for _, p := range w.programs {
@@ -182,8 +175,9 @@ func (w *projectWalk) visitFile(name string) {
 		} else if !yes {
 			continue
 		}
-		root, _ := places[0].rootOf(name) // of .vscode/mcp.json, which is no mcp.json of a plugin in .vscode
-		f := p.location.file(p.client, name)
+		// The first place is the most exact: .vscode/mcp.json is not the mcp.json of a plugin in .vscode.
+		root, _ := places[0].rootOf(name)
+		f := p.newFile(p.client, name)
 		f.Root, f.limit = root, MaxShared
 		files = mergeFile(files, f)
 	}
@@ -193,7 +187,7 @@ func (w *projectWalk) visitFile(name string) {
 	}
 }
 
-// reportUnmarked reports a file whose name may be any program's and whose content could not be read.
+// reportUnmarked reports a file that may be any program's by its name and whose content could not be read.
 func (w *projectWalk) reportUnmarked(name string) {
 	w.unread = append(w.unread, Unread{name,
 		fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known",
@@ -207,15 +201,16 @@ func (w *projectWalk) visitDirectory(name string) {
 	}
 }
 
+// addUnread reports a file or directory below which files of clients may be.
 func (w *projectWalk) addUnread(name, why string) {
 	w.unread = append(w.unread, Unread{Path: name, Why: why})
 }
 
-// reportLinkOut reports a link that leads to a directory outside of the project. What lies there is
-// not read; only names of clients' files are looked up in it.
+// reportLinkOut reports a link to a directory outside of the project. Files there are not read; only
+// the names of clients' files are looked up.
 func (w *projectWalk) reportLinkOut(name, real string) {
 	if st, err := os.Stat(real); err != nil || !st.IsDir() {
-		return // a file under this name is read by no client
+		return // no client reads a file of this name
 	}
 	held := ""
 	for _, p := range w.allPlaces() {
@@ -239,13 +234,13 @@ func (w *projectWalk) allPlaces() []place {
 	return all
 }
 
-// visitLink reads a link that has the name of a client's file, or of a directory in which a client has
-// files, and reports one that leads out of the project.
+// visitLink follows a link that has the name of a client's file, or of a directory in which a client has
+// files. It reports a link that leads out of the project.
 func (w *projectWalk) visitLink(name string) {
 	ways := w.pathsThrough(name)
 	real, err := resolveLinks(name)
 	if len(w.places(name)) == 0 && len(ways) == 0 {
-		// A directory in the project is visited by its own name.
+		// The walk visits a directory of the project under its own name.
 		if err == nil && !w.inProject(real) {
 			w.reportLinkOut(name, real)
 		}
@@ -286,15 +281,15 @@ func (w *projectWalk) inProject(real string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// pathsThrough returns what follows the directory called name in each client's path that leads through
-// it, as patterns.
+// pathsThrough returns, of each place that leads through the directory called name, the elements that
+// follow it.
 func (w *projectWalk) pathsThrough(name string) (rests [][]string) {
 	elements := spellElements(name)
 	for _, p := range w.allPlaces() {
 		for n := 1; n < len(p.parts); n++ {
 			if matches(p.parts[:n], elements) {
 				from := n
-				if p.parts[n-1] == anyDirs { // any of them may follow
+				if p.parts[n-1] == anyDirs { // more directories may follow
 					from--
 				}
 				rests = append(rests, p.parts[from:])
@@ -305,15 +300,15 @@ func (w *projectWalk) pathsThrough(name string) (rests [][]string) {
 	return slices.CompactFunc(rests, slices.Equal)
 }
 
-// holdsFile reports whether a directory outside of the project has a file that patterns match. It is
-// true as well if there are too many directories to tell.
+// holdsFile reports whether a directory outside of the project has a file that patterns match. It also
+// does if there are too many directories to tell.
 func (w *projectWalk) holdsFile(real string, patterns []string) bool {
 	found, err := findSpelled(real, patterns, nil)
 	return err != nil || len(found) > 0
 }
 
-// skipsDirectory reports whether a directory that was reached through a link is left out: it lies
-// outside of the project, or more than maxDeep were reached so.
+// skipsDirectory reports whether to leave out a directory that was reached through a link, because it lies
+// outside of the project or more than maxDeep were reached so.
 func (w *projectWalk) skipsDirectory(real, name string) bool {
 	if w.linked++; w.linked > maxDeep {
 		if w.linked == maxDeep+1 {
@@ -329,13 +324,13 @@ func (w *projectWalk) skipsDirectory(real, name string) bool {
 }
 
 // findSpelled returns the files below dir whose path from there matches the patterns, in any spelling
-// that a file system may take for it. Directories that ** stands for are left out if not reports true
-// of them: see [directoriesBelow].
-func findSpelled(dir string, patterns []string, not func(real, name string) bool) (found []string, err error) {
+// that a file system may take for it. Directories that ** stands for are left out if skip reports true
+// of them: see directoriesBelow.
+func findSpelled(dir string, patterns []string, skip func(real, name string) bool) (found []string, err error) {
 	if patterns[0] == anyDirs {
-		dirs, err := directoriesBelow(dir, not)
+		dirs, err := directoriesBelow(dir, skip)
 		for _, d := range dirs {
-			more, _ := findSpelled(d, patterns[1:], not) // there is one ** in a path
+			more, _ := findSpelled(d, patterns[1:], skip) // there is one ** in a path
 			found = append(found, more...)
 		}
 		return found, err
@@ -351,7 +346,7 @@ func findSpelled(dir string, patterns []string, not func(real, name string) bool
 		case len(patterns) == 1:
 			found = append(found, name)
 		default:
-			more, below := findSpelled(name, patterns[1:], not)
+			more, below := findSpelled(name, patterns[1:], skip)
 			found, err = append(found, more...), errors.Join(err, below)
 		}
 	}

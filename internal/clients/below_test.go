@@ -28,7 +28,7 @@ func TestBelow(t *testing.T) {
 	var want []string
 	for _, c := range table {
 		for _, l := range c.servers {
-			if l.base != project || c.own {
+			if l.base != project || c.isHallmark {
 				continue
 			}
 			name := strings.ReplaceAll(l.path, "*", "some")
@@ -43,7 +43,8 @@ func TestBelow(t *testing.T) {
 	for _, name := range want {
 		write(name)
 	}
-	for _, name := range []string{".git/.mcp.json", "hallmark.toml", "xmcp.json", "cursor/xmcp.json", "docs/mcp.json.md", "docs/.yaml.txt"} {
+	for _, name := range []string{".git/.mcp.json", "hallmark.toml", "xmcp.json", "cursor/xmcp.json",
+		"docs/mcp.json.md", "docs/.yaml.txt"} {
 		write(name)
 	}
 	names := func(files []File) (out []string) {
@@ -62,7 +63,8 @@ func TestBelow(t *testing.T) {
 		t.Errorf("%v, %v\ngot  %q\nwant %q", err, unread, got, want)
 	}
 	for _, f := range found {
-		if !strings.HasPrefix(f.Path, f.Root) || slices.Contains([]string{".vscode", ".cursor"}, filepath.Base(f.Root)) {
+		if !strings.HasPrefix(f.Path, f.Root) || slices.Contains([]string{".vscode", ".cursor"},
+			filepath.Base(f.Root)) {
 			t.Errorf("%s belongs to %s", f.Path, f.Root)
 		}
 	}
@@ -82,8 +84,10 @@ func TestBelowLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{
-		".mcp.json": "real/servers.json", ".cursor": "real", ".vscode": out, ".gemini": "nowhere", "kilo.json": filepath.Join(out, "kilo.json"),
-		"packages": out, "vendored": held, "notes": filepath.Join(held, ".mcp.json"), "lost": "nowhere", "here": "real", "a/.roo": "../real", "a/opencode.json": "/",
+		".mcp.json": "real/servers.json", ".cursor": "real", ".vscode": out, ".gemini": "nowhere",
+		"kilo.json": filepath.Join(out, "kilo.json"),
+		"packages":  out, "vendored": held, "notes": filepath.Join(held, ".mcp.json"), "lost": "nowhere",
+		"here": "real", "a/.roo": "../real", "a/opencode.json": "/",
 	} {
 		name = filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -116,8 +120,10 @@ func TestBelowLinks(t *testing.T) {
 		got = append(got, rel+": "+u.Why)
 	}
 	slices.Sort(got)
-	want := []string{".cursor/mcp.json", ".gemini: is a link that leads nowhere", ".mcp.json", ".mcp.json", ".vscode: is a link out of the project, and is not followed",
-		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed", "kilo.json: is a link that leads nowhere",
+	want := []string{".cursor/mcp.json", ".gemini: is a link that leads nowhere", ".mcp.json", ".mcp.json",
+		".vscode: is a link out of the project, and is not followed",
+		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed",
+		"kilo.json: is a link that leads nowhere",
 		"packages (empty): is a link out of the project, and is not followed", "real/mcp.json",
 		"vendored: is a link out of the project, and is not followed, where it leads to a directory with .mcp.json"}
 	if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
@@ -134,7 +140,9 @@ func TestBelowLinkedRoot(t *testing.T) {
 	put(t, filepath.Join(dir, "real", ".cursor", "mcp.json"), "{}")
 	put(t, filepath.Join(dir, "real", "held", "servers.json"), "{}")
 	link := filepath.Join(dir, "current")
-	if err := errors.Join(os.Symlink("real", link), os.Symlink(filepath.Join(dir, "real", "held", "servers.json"), filepath.Join(dir, "real", ".mcp.json"))); err != nil {
+	if err := errors.Join(os.Symlink("real", link),
+		os.Symlink(filepath.Join(dir, "real", "held", "servers.json"),
+			filepath.Join(dir, "real", ".mcp.json"))); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(link)
@@ -144,7 +152,8 @@ func TestBelowLinkedRoot(t *testing.T) {
 		for _, f := range found {
 			got = append(got, f.Path)
 		}
-		if want := []string{filepath.Join(root, ".cursor/mcp.json"), filepath.Join(root, ".mcp.json")}; err != nil || len(unread) > 0 || !slices.Equal(slices.Compact(got), want) {
+		if want := []string{filepath.Join(root, ".cursor/mcp.json"), filepath.Join(root, ".mcp.json")}; err != nil ||
+			len(unread) > 0 || !slices.Equal(slices.Compact(got), want) {
 			t.Errorf("%s: %q, %v, %v", root, got, unread, err)
 		}
 	}
@@ -153,7 +162,8 @@ func TestBelowLinkedRoot(t *testing.T) {
 // What some file system takes for the name of a client's file is one.
 func TestBelowSpellings(t *testing.T) {
 	for name, want := range map[string]string{
-		".MCP.json": "", ".mcp.json.": "", ".mcp.json ": "", ".m\u200dcp.json": "", ".v\u017fcode/mcp.json": "", ".\u212airo/settings/mcp.json": "", ".cursor./MCP.JSON": "",
+		".MCP.json": "", ".mcp.json.": "", ".mcp.json ": "", ".m\u200dcp.json": "", ".v\u017fcode/mcp.json": "",
+		".\u212airo/settings/mcp.json": "", ".cursor./MCP.JSON": "",
 		".mcp.json::$DATA": "", ".Crush.json": "", ".mcp.json.bak": "-", "x.mcp.json": "-", ".mcp_json": "-",
 	} {
 		root := t.TempDir()
@@ -189,7 +199,7 @@ func TestBelowOddities(t *testing.T) {
 	for _, f := range found {
 		linked = linked || f.Path == filepath.Join(root, ".cursor", "MCP.json") && f.Client == "cursor"
 		if strings.Contains(f.Path, ".warp") {
-			warp = warp || f.Client == "warp" && slices.Contains(f.shapes, usual)
+			warp = warp || f.Client == "warp" && slices.Contains(f.shapes, usualKey)
 			if f.Root != root {
 				t.Errorf("%+v", f)
 			}
@@ -211,7 +221,8 @@ func TestBelowBounded(t *testing.T) {
 		}
 	}
 	found, unread, err := FindBelow(t.Context(), root)
-	if err != nil || len(found) != MaxFiles || len(unread) != 1 || unread[0].Empty || !strings.Contains(unread[0].Why, "not all were looked at") {
+	if err != nil || len(found) != MaxFiles || len(unread) != 1 || unread[0].Empty ||
+		!strings.Contains(unread[0].Why, "not all were looked at") {
 		t.Errorf("%d files, %+v, %v", len(found), unread, err)
 	}
 }

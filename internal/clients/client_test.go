@@ -13,12 +13,12 @@ func TestAddClient(t *testing.T) {
 	t.Cleanup(func() { table = before })
 	table = append(slices.Clone(table), client{
 		id: "acme", name: "Acme",
-		servers:  both(".acme/servers.json", "acmeServers"),
-		commands: keyed(".acme/hooks.json", "hooks"),
+		servers:  inProjectAndHome(".acme/servers.json", "acmeServers"),
+		commands: commandsAt(".acme/hooks.json", "hooks"),
 		programs: scripts(".acme/extensions/*"),
 		install:  &installation{files: []string{".acme/servers.json"}, key: "acmeServers", entry: jsonEntry("")},
 
-		substitutes: true,
+		runsSubstitutions: true,
 	})
 
 	if !slices.Contains(Names(), "acme") {
@@ -62,7 +62,8 @@ func TestAddClient(t *testing.T) {
 	}
 
 	files, unread, err := FindBelow(t.Context(), dir, "acme")
-	if err != nil || len(files) != 2 || len(unread) != 1 || unread[0].Why != "is a program that Acme runs when it starts, and is not read" {
+	if err != nil || len(files) != 2 || len(unread) != 1 ||
+		unread[0].Why != "is a program that Acme runs when it starts, and is not read" {
 		t.Errorf("%v, %v, %v", files, unread, err)
 	}
 	hooks, err := Commands(FileAt(filepath.Join(dir, ".acme", "hooks.json")), []byte(`{"hooks": [{"command": "x"}]}`))

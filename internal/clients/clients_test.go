@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"pgregory.net/rapid"
 )
 
@@ -54,7 +55,8 @@ var fixtures = []fixture{
 		Server{Line: 1, Column: 46, Command: "uvx", Args: []string{"kagimcp"}}},
 	{"copilot", ".copilot/mcp-config.json", `{"mcpServers": {"kagi": {"type": "local", "command": "uvx", "args": ["kagimcp"], "tools": ["*"]}}}`,
 		Server{Line: 1, Column: 17, Command: "uvx", Args: []string{"kagimcp"}}},
-	{"windsurf", ".codeium/windsurf/mcp_config.json", `{"mcpServers": {"kagi": {"serverUrl": "https://kagi.example.com/mcp", "headers": {"Authorization": "Bearer x"}}}}`,
+	{"windsurf", ".codeium/windsurf/mcp_config.json",
+		`{"mcpServers": {"kagi": {"serverUrl": "https://kagi.example.com/mcp", "headers": {"Authorization": "Bearer x"}}}}`,
 		Server{Line: 1, Column: 17, URL: "https://kagi.example.com/mcp", Headers: []string{"Authorization"}}},
 	{"zed", "zed/settings.json", `{
   "theme": "One Dark", // mine
@@ -83,7 +85,8 @@ KAGI_API_KEY = "secret"
 	{"gemini", ".gemini/settings.json", `{"mcpServers": {"kagi": {"httpUrl": "http://kagi.example.com/mcp", "timeout": 5000, "trust": true}}}`,
 		Server{Line: 1, Column: 17, URL: "http://kagi.example.com/mcp"}},
 	{"opencode", "opencode.jsonc", `{ "mcp": { "kagi": { "type": "local", "command": ["uvx", "kagimcp"], "enabled": false, "environment": {"K": "v"} } } }`,
-		Server{Line: 1, Column: 12, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}, Disabled: true}},
+		Server{Line: 1, Column: 12, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"},
+			Disabled: true}},
 	{"kiro", ".kiro/settings/mcp.json", `{"mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"], "disabled": true, "autoApprove": []}}}`,
 		Server{Line: 1, Column: 17, Command: "uvx", Args: []string{"kagimcp"}, Disabled: true}},
 	{"lmstudio", ".lmstudio/mcp.json", `{"mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"]}}}`,
@@ -121,7 +124,8 @@ mcpServers:
     env:
       KAGI_API_KEY: ${{ secrets.KAGI }}
 `, Server{Line: 3, Column: 5, Command: "uvx", Args: []string{"kagimcp", "it's"}, Variables: []string{"KAGI_API_KEY"}}},
-	{"continue", ".continue/mcpServers/kagi.yaml", "mcpServers:\n  - {name: kagi, command: uvx, args: [\"kagimcp\"] } # flow\n",
+	{"continue", ".continue/mcpServers/kagi.yaml",
+		"mcpServers:\n  - {name: kagi, command: uvx, args: [\"kagimcp\"] } # flow\n",
 		Server{Line: 2, Column: 5, Command: "uvx", Args: []string{"kagimcp"}}},
 	{"continue", ".continue/mcpServers/bare.yaml", "mcpServers:\n- name: kagi\n  command: uvx   # bare\n  cwd: /é\n",
 		Server{Line: 2, Column: 3, Command: "uvx"}},
@@ -132,28 +136,44 @@ checksum.algorithm = "sha1"
 checksum.value = "8ff70dc528c434469b43a1b05f752f46d8abe41c"
 type = "stdio"
 variables = ["KAGI_API_KEY"]
-`, Server{Line: 1, Column: 16, Command: "/Users/jean/.cargo/bin/uvx", Args: []string{"kagimcp"}, Variables: []string{"KAGI_API_KEY"}, Verify: "checksum", Algorithm: "sha1"}},
-	{"cline", ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"kagi":{"transport":{"type":"stdio","command":"uvx","args":["kagimcp"],"env":{"K":"v"}},"disabled":false}}}`,
+`, Server{Line: 1, Column: 16, Command: "/Users/jean/.cargo/bin/uvx", Args: []string{"kagimcp"},
+		Variables: []string{"KAGI_API_KEY"}, Verify: "checksum", Algorithm: "sha1"}},
+	{"cline", ".cline/data/settings/cline_mcp_settings.json",
+		`{"mcpServers":{"kagi":{"transport":{"type":"stdio","command":"uvx","args":["kagimcp"],"env":{"K":"v"}},"disabled":false}}}`,
 		Server{Line: 1, Column: 16, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
-	{"cline", "cline-url/.cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"kagi":{"transport":{"type":"streamableHttp","url":"https://kagi.example.com/mcp"}}}}`,
+	{"cline", "cline-url/.cline/data/settings/cline_mcp_settings.json",
+		`{"mcpServers":{"kagi":{"transport":{"type":"streamableHttp","url":"https://kagi.example.com/mcp"}}}}`,
 		Server{Line: 1, Column: 16, URL: "https://kagi.example.com/mcp"}},
-	{"copilot", ".github/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"copilot", ".github/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
 	{"vscode", "acme.code-workspace", `{"folders": [], "settings": {"mcp": {"servers": {"kagi": {"command": "uvx"}}}}}`, Server{Line: 1, Column: 50, Command: "uvx"}},
-	{"vscode", ".devcontainer/go/devcontainer.json", `{"customizations": {"vscode": {"mcp": {"servers": {"kagi": {"command": "uvx"}}}}}}`, Server{Line: 1, Column: 52, Command: "uvx"}},
-	{"claude-code", ".claude-plugin/plugin.json", `{"name": "p", "mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 30, Command: "uvx"}},
+	{"vscode", ".devcontainer/go/devcontainer.json",
+		`{"customizations": {"vscode": {"mcp": {"servers": {"kagi": {"command": "uvx"}}}}}}`,
+		Server{Line: 1, Column: 52, Command: "uvx"}},
+	{"claude-code", ".claude-plugin/plugin.json", `{"name": "p", "mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 30, Command: "uvx"}},
 	{"claude-code", "plugin/.mcp.json", `{"kagi": {"command": "uvx"}}`, Server{Line: 1, Column: 2, Command: "uvx"}},
-	{"qwen", ".qwen/settings.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
-	{"droid", ".factory/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
-	{"auggie", ".augment/settings.local.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"qwen", ".qwen/settings.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"droid", ".factory/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"auggie", ".augment/settings.local.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
 	{"vibe", ".vibe/config.toml", "[[mcp_servers]]\nname = \"kagi\"\ntransport = \"stdio\"\ncommand = \"uvx\"\nargs = [\"kagimcp\"]\n",
 		Server{Line: 1, Column: 3, Command: "uvx", Args: []string{"kagimcp"}}},
-	{"kimi", ".kimi-code/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
-	{"mastra", ".mastracode/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
-	{"mcporter", "config/mcporter.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"kimi", ".kimi-code/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"mastra", ".mastracode/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"mcporter", "config/mcporter.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
 	{"pi", ".pi/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
-	{"kilo", "kilo.json", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`, Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
-	{"grok", ".grok/config.toml", "[mcp_servers.kagi]\ncommand = \"uvx\"\n", Server{Line: 1, Column: 14, Command: "uvx"}},
-	{"junie", ".junie/mcp/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	{"kilo", "kilo.json", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`,
+		Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
+	{"grok", ".grok/config.toml", "[mcp_servers.kagi]\ncommand = \"uvx\"\n",
+		Server{Line: 1, Column: 14, Command: "uvx"}},
+	{"junie", ".junie/mcp/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx"}},
 	// Crush 0.85, docs/config/README.md of its repository; JSON is what it calls legacy.
 	{"crush", ".crush.json", `{"$schema":"https://charm.land/crush.json","mcp":{"kagi":{"type":"stdio","command":"uvx","args":["kagimcp"],"timeout":120,"disabled":false,"env":{"K":"$K"}}}}`,
 		Server{Line: 1, Column: 51, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
@@ -172,11 +192,14 @@ variables = ["KAGI_API_KEY"]
 	{"copilot", ".github/agents/search.agent.md", "---\r\ndescription: Searches\r\nmcp-servers:\r\n  kagi:\r\n    type: local\r\n    command: uvx\r\n    args: ['kagimcp']\r\n    tools: ['*']\r\n    env:\r\n      K: ${{ secrets.K }}\r\n---\r\nSearch.\r\n",
 		Server{Line: 4, Column: 3, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
 	// Gemini CLI 0.61, docs/core/subagents.md.
-	{"gemini", ".gemini/agents/search.md", "---\nname: search\nmcp_servers:\n  kagi:\n    command: uvx\n---\n", Server{Line: 4, Column: 3, Command: "uvx"}},
+	{"gemini", ".gemini/agents/search.md", "---\nname: search\nmcp_servers:\n  kagi:\n    command: uvx\n---\n",
+		Server{Line: 4, Column: 3, Command: "uvx"}},
 	// Claude Code 2.1, "Plugins reference" and "Plugin marketplaces"; Cursor and Copilot have the same two files.
-	{"claude-code", ".claude-plugin/marketplace.json", `{"name":"m","plugins":[{"name":"a","source":"./a"},{"name":"b","source":"./b","strict":false,"mcpServers":{"kagi":{"command":"uvx"}}}]}`,
+	{"claude-code", ".claude-plugin/marketplace.json",
+		`{"name":"m","plugins":[{"name":"a","source":"./a"},{"name":"b","source":"./b","strict":false,"mcpServers":{"kagi":{"command":"uvx"}}}]}`,
 		Server{Line: 1, Column: 108, Command: "uvx"}},
-	{"claude-code", "list/.claude-plugin/plugin.json", `{"name":"p","mcpServers":[{"kagi":{"command":"uvx"}}]}`, Server{Line: 1, Column: 28, Command: "uvx"}},
+	{"claude-code", "list/.claude-plugin/plugin.json", `{"name":"p","mcpServers":[{"kagi":{"command":"uvx"}}]}`,
+		Server{Line: 1, Column: 28, Command: "uvx"}},
 	// Amp, "Lazy-load MCP with Skills" of its news; read in 2026-11.
 	{"amp", ".agents/skills/ui/mcp.json", `{"kagi": {"command": "uvx", "args": ["kagimcp"], "includeTools": [
 		// names or patterns
@@ -185,38 +208,51 @@ variables = ["KAGI_API_KEY"]
 	// Codex, "Subagents" and "Build plugins" of its documentation, as of 2026-05.
 	{"codex", ".codex/agents/docs.toml", "name = \"docs\"\ndeveloper_instructions = \"\"\"\nSearch.\n\"\"\"\n[mcp_servers.kagi]\ncommand = \"uvx\"\n",
 		Server{Line: 5, Column: 14, Command: "uvx"}},
-	{"codex", ".codex-plugin/plugin.json", `{"name": "p", "mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 30, Command: "uvx"}},
+	{"codex", ".codex-plugin/plugin.json", `{"name": "p", "mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 30, Command: "uvx"}},
 	// Cursor, "Plugins reference" (mcp.json beside .cursor-plugin), read in 2026-11; a power of
 	// Kiro's has the same beside its POWER.md ("Power Builder", 2025-12).
-	{"cursor", "plugin/mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	{"cursor", "plugin/mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 17, Command: "uvx"}},
 	// Goose, "Recipe Reference Guide": in the current directory under any name, and what its
 	// desktop saves in .goose/recipes of a project, there below "recipe". Read in 2026-11.
 	{"goose", "recipe.yaml", "version: 1.0.0\ntitle: Search\nextensions:\n  - type: stdio\n    name: kagi\n    cmd: uvx\n    args: [kagimcp]\n    env_keys: [K]\n",
 		Server{Line: 4, Column: 5, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
 	{"goose", ".goose/recipes/search.yaml", "name: Search\nrecipe:\n  title: Search\n  extensions:\n  - {type: stdio, name: kagi, cmd: uvx}\nisGlobal: false\n",
 		Server{Line: 5, Column: 5, Command: "uvx"}},
-	{"goose", "recipe.json", `{"title": "Search", "extensions": [{"type": "stdio", "name": "kagi", "cmd": "uvx"}]}`, Server{Line: 1, Column: 36, Command: "uvx"}},
+	{"goose", "recipe.json", `{"title": "Search", "extensions": [{"type": "stdio", "name": "kagi", "cmd": "uvx"}]}`,
+		Server{Line: 1, Column: 36, Command: "uvx"}},
 	// Continue, "config.yaml Reference" (assistants, which agents are called since) and, of
 	// config.json and .continuerc.json, "Configuration"; read in 2026-11.
-	{"continue", ".continue/assistants/mine.yaml", "name: mine\nmcpServers:\n  - name: kagi\n    command: uvx\n", Server{Line: 3, Column: 5, Command: "uvx"}},
+	{"continue", ".continue/assistants/mine.yaml", "name: mine\nmcpServers:\n  - name: kagi\n    command: uvx\n",
+		Server{Line: 3, Column: 5, Command: "uvx"}},
 	{"continue", ".continuerc.json", `{"experimental": {"modelContextProtocolServers": [{"name": "kagi", "transport": {"type": "stdio", "command": "uvx"}}]}}`,
 		Server{Line: 1, Column: 51, Command: "uvx"}},
 	// Qwen Code, "Extensions"; read in 2026-11.
-	{"qwen", ".qwen/extensions/search/qwen-extension.json", `{"name": "search", "version": "1.0.0", "mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 55, Command: "uvx"}},
+	{"qwen", ".qwen/extensions/search/qwen-extension.json",
+		`{"name": "search", "version": "1.0.0", "mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 55, Command: "uvx"}},
 	// Kilo, "Using MCP in Kilo Code"; read in 2026-11.
-	{"kilo", ".kilo/kilo.jsonc", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`, Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
+	{"kilo", ".kilo/kilo.jsonc", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`,
+		Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
 	// Warp, "Model Context Protocol", as of 2026-05.
-	{"warp", ".warp/.mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	{"warp", ".warp/.mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 17, Command: "uvx"}},
 	// Devin for Terminal, "Config file", read in 2026-11; JSON with comments.
 	{"devin", ".devin/config.json", `{
   // of this project
-  "mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"], "env": {"K": "v"}}}}`, Server{Line: 3, Column: 18, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+  "mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"], "env": {"K": "v"}}}}`,
+		Server{Line: 3, Column: 18, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
 	// Antigravity: the page of chrome-devtools-mcp about it, read in 2026-11.
-	{"antigravity", ".agents/mcp_config.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	{"antigravity", ".agents/mcp_config.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`,
+		Server{Line: 1, Column: 17, Command: "uvx"}},
 	// OpenHands, issue 153 of its software-agent-sdk, 2025-09; and the form before that.
-	{"openhands", ".openhands/microagents/repo.md", "---\nname: default-tools\ntype: repo\nmcp_tools: {\n  \"mcpServers\": {\n    \"kagi\": {\n      \"command\": \"uvx\"\n    }\n  }\n}\n---\n",
+	{"openhands", ".openhands/microagents/repo.md",
+		"---\nname: default-tools\ntype: repo\nmcp_tools: {\n  \"mcpServers\": {\n    \"kagi\": {\n      \"command\": \"uvx\"\n    }\n  }\n}\n---\n",
 		Server{Line: 6, Column: 5, Command: "uvx"}},
-	{"openhands", ".openhands/microagents/old.md", "---\nname: old\nmcp_tools:\n  stdio_servers:\n  - name: kagi\n    command: uvx\n---\n", Server{Line: 5, Column: 5, Command: "uvx"}},
+	{"openhands", ".openhands/microagents/old.md",
+		"---\nname: old\nmcp_tools:\n  stdio_servers:\n  - name: kagi\n    command: uvx\n---\n",
+		Server{Line: 5, Column: 5, Command: "uvx"}},
 	{"hallmark", "hallmark.toml", "manifest_version = 1\n[providers.mcp.kagi]\ncommand = \"uvx\"\nvariables = []\nverify = {type = \"command\", value = \"x\"}\n",
 		Server{Line: 2, Column: 16, Command: "uvx", Verify: "command", Algorithm: "sha256"}},
 }
@@ -263,7 +299,7 @@ func TestRewriteAndRestore(t *testing.T) {
 		word := rapid.StringMatching(`[ -~é😀\n\t"'\\#]{1,12}`)
 		command := word.Draw(t, "command")
 		least := 0
-		if formatOf(f.path) == formatYAML {
+		if syntax.FormatOf(f.path) == syntax.YAML {
 			least = 1 // no list of a block is empty
 		}
 		args := rapid.SliceOfN(word, least, 4).Draw(t, "args")
@@ -317,8 +353,9 @@ func TestRestoreAfterOtherEdits(t *testing.T) {
 		"edited":  strings.Replace(string(out), `"run"`, `"run", "--x"`, 1),
 		"removed": strings.Replace(string(out), `"kagi": {`, `"other": {`, 1),
 		"twice":   strings.Replace(string(out), `"a": {`, `"kagi": {`, 1),
-		"doubled": strings.Replace(string(out), `"a": {`, string(out[strings.Index(string(out), `"kagi"`):len(out)-2])+`, "a": {`, 1),
-		"broken":  string(out[:len(out)-1]),
+		"doubled": strings.Replace(string(out), `"a": {`,
+			string(out[strings.Index(string(out), `"kagi"`):len(out)-2])+`, "a": {`, 1),
+		"broken": string(out[:len(out)-1]),
 	} {
 		if back, err := Restore([]byte(broken), change); err == nil {
 			t.Errorf("%s: restored\n%s", name, back)
@@ -373,7 +410,8 @@ func TestPlaces(t *testing.T) {
 				}
 				return filepath.Join(root, filepath.FromSlash(p))
 			}
-			m := Machine{OS: c.os, Home: below("/home/u"), Project: below("/p"), Getenv: func(name string) string { return below(env[c.os][name]) }}
+			m := Machine{OS: c.os, Home: below("/home/u"), Project: below("/p"),
+				Getenv: func(name string) string { return below(env[c.os][name]) }}
 			want := below(c.want)
 			if err := os.MkdirAll(filepath.Dir(want), 0o777); err != nil {
 				t.Fatal(err)
@@ -402,7 +440,8 @@ func TestFindNamesClients(t *testing.T) {
 	}
 	root := t.TempDir()
 	os.WriteFile(filepath.Join(root, "config.toml"), nil, 0o666)
-	found, err := Find(Machine{OS: "linux", Home: "/nowhere", Getenv: func(n string) string { return map[string]string{"CODEX_HOME": root}[n] }}, "codex")
+	found, err := Find(Machine{OS: "linux", Home: "/nowhere",
+		Getenv: func(n string) string { return map[string]string{"CODEX_HOME": root}[n] }}, "codex")
 	if err != nil || len(found) != 1 || found[0].Path != filepath.Join(root, "config.toml") {
 		t.Errorf("CODEX_HOME: %+v, %v", found, err)
 	}
@@ -438,7 +477,9 @@ func TestBroken(t *testing.T) {
 func TestAliases(t *testing.T) {
 	text := "a0: &a0 [x]\n"
 	for i := range 40 {
-		text += strings.NewReplacer("N", string(rune('A'+i%26))+strings.Repeat("x", i/26), "O", map[bool]string{true: "a0", false: string(rune('A'+(i-1+26)%26)) + strings.Repeat("x", (i-1)/26)}[i == 0]).Replace("N: &N [*O, *O]\n")
+		text += strings.NewReplacer("N", string(rune('A'+i%26))+strings.Repeat("x", i/26), "O",
+			map[bool]string{true: "a0", false: string(rune('A'+(i-1+26)%26)) + strings.Repeat("x",
+				(i-1)/26)}[i == 0]).Replace("N: &N [*O, *O]\n")
 	}
 	if _, err := Parse(FileAt("a.yaml"), []byte(text)); err == nil {
 		t.Error("2^40 nodes were made")
@@ -461,7 +502,10 @@ func TestReplace(t *testing.T) {
 	if err := Replace(name, func([]byte) ([]byte, error) { return nil, errors.New("no") }); err == nil {
 		t.Error("no error")
 	}
-	if err := Replace(name, func([]byte) ([]byte, error) { return []byte("new"), os.WriteFile(real, []byte("other"), 0o640) }); err == nil {
+	if err := Replace(name, func([]byte) ([]byte, error) {
+		return []byte("new"),
+			os.WriteFile(real, []byte("other"), 0o640)
+	}); err == nil {
 		t.Error("a change of another program is overwritten")
 	}
 	if err := Replace(name, func(old []byte) ([]byte, error) { return append(old, " new"...), nil }); err != nil {

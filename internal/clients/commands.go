@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
-// Command is a command line of a client's file that is no server's: its client runs it.
+// Command is a command line in a client's file that the client runs itself. It starts no server.
 type Command struct {
 	Client string
 	Line   int    // from 1
 	Column int    // in characters, from 1
 	Key    string // where it stands: "hooks/SessionStart"
-	Text   string // as it is written; words of a list are joined by spaces
+	Text   string // as it is written; the words of a list are joined by spaces
 }
 
-// maxCommands bounds those of one file.
+// maxCommands bounds the command lines of one file.
 const maxCommands = 1000
 
-// commandKeys are the members that hold command lines, for one system or for all.
+// commandKeys are the keys of members that hold command lines, for one system or for all.
 var commandKeys = []string{
 	"command", "commandWindows", "cmd", "bash", "powershell", "windows", "linux", "osx", "script", "run",
 }
@@ -30,7 +32,7 @@ func Commands(f File, data []byte) ([]Command, error) {
 	if len(f.commandShapes) == 0 {
 		return nil, nil
 	}
-	root, err := f.format.read(data, !f.User)
+	root, err := f.format.Parse(data, !f.User)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +40,11 @@ func Commands(f File, data []byte) ([]Command, error) {
 	for _, shape := range f.commandShapes {
 		for _, p := range lookup(root, shape, true) {
 			key := shape
-			if shape == itself {
+			if shape == wholeFile {
 				key = ""
 			}
-			for _, n := range c.commandNodes(shape, p.n) {
-				c.collect(key, n, n.start, n != root)
+			for _, n := range c.commandNodes(shape, p.node) {
+				c.collect(key, n, n.Start, n != root)
 			}
 		}
 	}
@@ -52,63 +54,64 @@ func Commands(f File, data []byte) ([]Command, error) {
 	return c.out, nil
 }
 
+// commands collects the command lines of one file.
 type commands struct {
 	client string
 	data   []byte
 	out    []Command
 }
 
-// commandNodes returns the nodes of n, the value of a shape, in which command lines are looked for: of
-// tasks those that run when a folder is opened, and each of several commands of a container.
-func (c *commands) commandNodes(shape string, n *node) (out []*node) {
+// commandNodes returns the nodes in which to look for command lines: n, the value of a shape, or of tasks
+// those that run when a folder is opened, or each of several commands of a container.
+func (c *commands) commandNodes(shape string, n *syntax.Node) (out []*syntax.Node) {
 	switch {
 	case strings.HasSuffix(shape, "tasks"):
-		return slices.DeleteFunc(slices.Clone(n.items),
-			func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })
-	case shape == "initializeCommand" && n.kind == object:
-		for _, m := range n.members {
-			out = append(out, m.value)
+		return slices.DeleteFunc(slices.Clone(n.Items),
+			func(task *syntax.Node) bool { return !slices.Contains(task.Texts(), "folderOpen") })
+	case shape == "initializeCommand" && n.Kind == syntax.Object:
+		for _, m := range n.Members {
+			out = append(out, m.Value)
 		}
 		return out
 	}
-	return []*node{n}
+	return []*syntax.Node{n}
 }
 
-// collect adds the command lines in n, which stands at the offset at. If is is set, n itself is one if
-// it is a text or a list of texts.
-func (c *commands) collect(key string, n *node, at int, is bool) {
-	switch line := n.line(); {
+// collect adds the command lines in n, which stands at the offset at. If isCommand is set, a text or a
+// list of texts is a command line itself.
+func (c *commands) collect(key string, n *syntax.Node, at int, isCommand bool) {
+	switch line := commandLine(n); {
 	case len(c.out) > maxCommands:
 		return
-	case is && line != "":
+	case isCommand && line != "":
 		if at <= 0 {
-			at = max(0, bytes.Index(c.data, []byte(n.text))) // items of a list of TOML have no places
+			at = max(0, bytes.Index(c.data, []byte(n.Text))) // items of an inline list of TOML have no offsets
 		}
 		cmd := Command{Client: c.client, Key: key, Text: line}
-		cmd.Line, cmd.Column = position(c.data, at)
+		cmd.Line, cmd.Column = syntax.Position(c.data, at)
 		c.out = append(c.out, cmd)
 		return
 	}
-	for _, m := range n.members {
-		below := strings.TrimPrefix(key+"/"+m.key, "/")
-		if slices.ContainsFunc(commandKeys, func(k string) bool { return strings.EqualFold(k, m.key) }) {
-			c.collect(key, m.value, m.at, true)
+	for _, m := range n.Members {
+		below := strings.TrimPrefix(key+"/"+m.Key, "/")
+		if slices.ContainsFunc(commandKeys, func(k string) bool { return strings.EqualFold(k, m.Key) }) {
+			c.collect(key, m.Value, m.At, true)
 			continue
 		}
-		c.collect(below, m.value, m.at, false)
+		c.collect(below, m.Value, m.At, false)
 	}
-	for _, item := range n.items {
-		c.collect(key, item, max(at, item.start), false)
+	for _, item := range n.Items {
+		c.collect(key, item, max(at, item.Start), false)
 	}
 }
 
-// line is n as one line, if it is a text or a list of texts.
-func (n *node) line() string {
+// commandLine returns n as one line if it is a text or a list of texts, else "".
+func commandLine(n *syntax.Node) string {
 	switch {
-	case n.kind == text:
-		return n.text
-	case n.kind == list && !slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text }):
-		return strings.Join(n.texts(nil), " ")
+	case n.Kind == syntax.Text:
+		return n.Text
+	case n.IsTextList():
+		return strings.Join(n.Texts(), " ")
 	}
 	return ""
 }

@@ -16,12 +16,15 @@ var ran = []struct{ path, text, want string }{
   "apiKeyHelper": "./key.sh",
   "model": "m"
 }`, "2 hooks/SessionStart/hooks: ./start.sh, 3 statusLine: ./status.sh, 4 apiKeyHelper: ./key.sh"},
-	{".claude/settings.local.json", `{"awsAuthRefresh": "aws sso login", "hooks": {}}`, "1 awsAuthRefresh: aws sso login"},
+	{".claude/settings.local.json", `{"awsAuthRefresh": "aws sso login", "hooks": {}}`,
+		"1 awsAuthRefresh: aws sso login"},
 	{"plugin/hooks/hooks.json", `{"description": "d", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/x"}]}]}}`, "1 hooks/Stop/hooks: ${CLAUDE_PLUGIN_ROOT}/x"},
-	{".claude-plugin/plugin.json", `{"name": "p", "lspServers": {"go": {"command": "gopls", "args": ["serve"]}}}`, "1 lspServers/go: gopls"},
+	{".claude-plugin/plugin.json", `{"name": "p", "lspServers": {"go": {"command": "gopls", "args": ["serve"]}}}`,
+		"1 lspServers/go: gopls"},
 	{"plugin/.lsp.json", `{"go": {"command": "gopls"}}`, "1 go: gopls"},
 	{".claude/agents/a.md", "---\nname: a\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./x\n---\n", "8 hooks/PreToolUse/hooks: ./x"},
-	{".claude/skills/s/SKILL.md", "---\nhooks: {Stop: [{hooks: [{type: command, command: ./x}]}]}\n---\n", "2 hooks/Stop/hooks: ./x"},
+	{".claude/skills/s/SKILL.md", "---\nhooks: {Stop: [{hooks: [{type: command, command: ./x}]}]}\n---\n",
+		"2 hooks/Stop/hooks: ./x"},
 	{".claude/commands/c.md", "---\nhooks: {Stop: [{hooks: [{command: ./x}]}]}\n---\n", "2 hooks/Stop/hooks: ./x"},
 	{".cursor/hooks.json", `{"version": 1, "hooks": {"beforeShellExecution": [{"command": "./a.sh"}], "stop": [{"command": "./b.sh"}]}}`,
 		"1 hooks/beforeShellExecution: ./a.sh, 1 hooks/stop: ./b.sh"},
@@ -37,16 +40,23 @@ var ran = []struct{ path, text, want string }{
 		"1 hooks/SessionStart/hooks: x, 1 tools/discoveryCommand: bin/tools, 1 tools/callCommand: bin/call"},
 	{".qwen/settings.json", `{"toolDiscoveryCommand": "bin/tools"}`, "1 toolDiscoveryCommand: bin/tools"},
 	{".kiro/hooks/check.kiro.hook", `{"enabled": true, "name": "check", "when": {"type": "fileEdited"}, "then": {"type": "runCommand", "command": "npx tsc"}}`, "1 then: npx tsc"},
-	{".kiro/agents/a.json", `{"name": "a", "hooks": {"agentSpawn": [{"command": "git status"}]}}`, "1 hooks/agentSpawn: git status"},
-	{".devin/hooks.v1.json", `{"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]}`, "1 PreToolUse/hooks: x"},
+	{".kiro/agents/a.json", `{"name": "a", "hooks": {"agentSpawn": [{"command": "git status"}]}}`,
+		"1 hooks/agentSpawn: git status"},
+	{".devin/hooks.v1.json", `{"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]}`,
+		"1 PreToolUse/hooks: x"},
 	{".devin/config.json", `{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}`, "1 hooks/Stop/hooks: x"},
-	{".windsurf/hooks.json", `{"hooks": {"pre_user_prompt": [{"command": "./x", "show_output": true}]}}`, "1 hooks/pre_user_prompt: ./x"},
-	{".factory/hooks.json", `{"SessionStart": [{"hooks": [{"type": "command", "command": "./x"}]}]}`, "1 SessionStart/hooks: ./x"},
+	{".windsurf/hooks.json", `{"hooks": {"pre_user_prompt": [{"command": "./x", "show_output": true}]}}`,
+		"1 hooks/pre_user_prompt: ./x"},
+	{".factory/hooks.json", `{"SessionStart": [{"hooks": [{"type": "command", "command": "./x"}]}]}`,
+		"1 SessionStart/hooks: ./x"},
 	{".factory/settings.json", `{"hooks": {"Stop": [{"hooks": [{"command": "./x"}]}]}}`, "1 hooks/Stop/hooks: ./x"},
 	{".vscode/tasks.json", `{"version": "2.0.0", "tasks": [{"label": "b", "command": "make"}, {"label": "o", "type": "shell", "command": "./x", "runOptions": {"runOn": "folderOpen"}}]}`, "1 tasks: ./x"},
-	{"a.code-workspace", `{"tasks": {"tasks": [{"command": "./x", "runOptions": {"runOn": "folderOpen"}}]}}`, "1 tasks/tasks: ./x"},
-	{".devcontainer/devcontainer.json", `{"initializeCommand": ["./x", "y"], "postCreateCommand": "make"}`, "1 initializeCommand: ./x y"},
-	{".devcontainer.json", `{"initializeCommand": {"a": "./x", "b": ["y", "z"]}}`, "1 initializeCommand: ./x, 1 initializeCommand: y z"},
+	{"a.code-workspace", `{"tasks": {"tasks": [{"command": "./x", "runOptions": {"runOn": "folderOpen"}}]}}`,
+		"1 tasks/tasks: ./x"},
+	{".devcontainer/devcontainer.json", `{"initializeCommand": ["./x", "y"], "postCreateCommand": "make"}`,
+		"1 initializeCommand: ./x y"},
+	{".devcontainer.json", `{"initializeCommand": {"a": "./x", "b": ["y", "z"]}}`,
+		"1 initializeCommand: ./x, 1 initializeCommand: y z"},
 	{"opencode.json", `{"plugin": ["pkg", "./p.ts"], "formatter": {"f": {"command": ["fmt", "$FILE"]}}, "lsp": {"l": {"command": ["ls"]}}}`, "1 plugin: pkg ./p.ts, 1 lsp/l: ls, 1 formatter/f: fmt $FILE"},
 	{".crush.json", `{"lsp": {"go": {"command": "gopls"}}}`, "1 lsp/go: gopls"},
 	{".pi/settings.json", `{"packages": ["npm:pkg@1.0.0"]}`, "1 packages: npm:pkg@1.0.0"},
@@ -83,7 +93,8 @@ func TestCommands(t *testing.T) {
 // servers, are taken for servers that are not seen.
 func TestPrograms(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{".crushrc", "a/crushrc", ".opencode/plugin/a.ts", ".opencode/plugins/a.js", "b/.opencode/TOOL/a.ts", ".pi/extensions/a.ts", ".pi/extensions/b/index.ts",
+	for _, name := range []string{".crushrc", "a/crushrc", ".opencode/plugin/a.ts", ".opencode/plugins/a.js",
+		"b/.opencode/TOOL/a.ts", ".pi/extensions/a.ts", ".pi/extensions/b/index.ts",
 		".opencode/plugin/a.md", "plugin/a.ts", ".pi/extensions/b/other.ts"} {
 		put(t, filepath.Join(root, filepath.FromSlash(name)), "")
 	}
@@ -94,7 +105,8 @@ func TestPrograms(t *testing.T) {
 		got = append(got, fmt.Sprint(filepath.ToSlash(rel), " ", u.Empty))
 	}
 	slices.Sort(got)
-	want := []string{".crushrc false", ".opencode/plugin/a.ts true", ".opencode/plugins/a.js true", ".pi/extensions/a.ts true", ".pi/extensions/b/index.ts true", "a/crushrc false", "b/.opencode/TOOL/a.ts true"}
+	want := []string{".crushrc false", ".opencode/plugin/a.ts true", ".opencode/plugins/a.js true",
+		".pi/extensions/a.ts true", ".pi/extensions/b/index.ts true", "a/crushrc false", "b/.opencode/TOOL/a.ts true"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, got, want)
 	}
@@ -134,11 +146,12 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s %s: %q, %v", c.file, c.text, f.Path, ok)
 		}
 	}
-	named := File{Path: "a", shapes: []string{usual, itself}}
+	named := File{Path: "a", shapes: []string{usualKey, wholeFile}}
 	for _, c := range []struct {
 		of   File
 		want bool
-	}{{named, true}, {File{Path: "a", shapes: []string{usual}}, false}, {File{Path: "b", shapes: named.shapes}, false}} {
+	}{{named, true}, {File{Path: "a", shapes: []string{usualKey}}, false},
+		{File{Path: "b", shapes: named.shapes}, false}} {
 		if got := named.ReadBy(c.of); got != c.want {
 			t.Errorf("%+v: %v", c.of, got)
 		}

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
-// Change is what [Rewrite] or [Insert] did to an entry, and all that [Restore] needs.
+// Change is what [Rewrite] or [Insert] did to an entry. It has all that [Restore] needs.
 type Change struct {
 	Client string `json:"client,omitempty"`
 	File   string `json:"file"`
@@ -24,10 +24,17 @@ type Change struct {
 	Added  string `json:"added,omitempty"` // what Insert added; "" for a rewritten entry
 }
 
+// Values of Added: what a [Change] added to a file.
+const (
+	AddedFile   = "file"   // the file itself
+	AddedHolder = "holder" // the object that holds the servers
+	AddedEntry  = "entry"  // the entry of a server
+)
+
 // ErrChanged is wrapped by errors that say that an entry is not what it was.
 var ErrChanged = errors.New("was edited since")
 
-// ErrGone is wrapped by errors that say that there is no such entry any more.
+// ErrGone is wrapped by errors that say that an entry does not exist any more.
 var ErrGone = errors.New("is not there any more")
 
 // splice replaces the bytes from start to end.
@@ -36,15 +43,15 @@ type splice struct {
 	text       string
 }
 
-// Rewrite returns data, the bytes of s.File from which s was read, with another command
-// and other arguments in the entry s, and everything else as it was.
+// Rewrite returns data, the bytes of s.File from which s was read, with another command and other
+// arguments in the entry s. Everything else stays as it was.
 func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name}
-	l, ok := s.entry.launch()
+	l, ok := s.entry.findLaunch()
 	if !ok {
 		return nil, c, fmt.Errorf("%+q starts no program", s.Name)
 	}
-	f := formatOf(s.File).layout()
+	f := syntax.FormatOf(s.File).Layout()
 	edits, err := l.buildEdits(f, data, command, args)
 	if err != nil {
 		return nil, c, fmt.Errorf("%+q: %w", s.Name, err)
@@ -63,7 +70,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	}
 	c.Was, c.Now = string(data[start:end]), now.String()
 	out := slices.Concat(data[:start], []byte(c.Now), data[end:])
-	// What was written is read again: the file must mean what was asked for.
+	// Read again what was written: the file must mean what was asked for.
 	again, err := findEntry(out, FileAt(c.File), c)
 	if err != nil {
 		return nil, c, err
@@ -72,27 +79,6 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 		return nil, c, fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
 	}
 	return out, c, nil
-}
-
-// Restore returns data with the entry of c as it was before; nil for a file that was not
-// there.
-func Restore(data []byte, c Change) ([]byte, error) {
-	if c.Added != "" {
-		return removeAdded(data, c)
-	}
-	s, err := findEntry(data, FileAt(c.File), c)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := s.entry.launch()
-	if !ok {
-		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
-	}
-	start, end := l.bounds()
-	if end <= start || string(data[start:end]) != c.Now {
-		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
-	}
-	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
 }
 
 // findEntry returns the entry of c in data, the bytes of f. The error wraps [ErrGone] if there is none.
@@ -116,12 +102,13 @@ func findEntry(data []byte, f File, c Change) (Server, error) {
 	return found[0], nil
 }
 
-// bounds returns the offsets of the first byte of command and args, and of the one behind the last.
+// bounds returns the offsets where the command and the arguments begin and end, 0 and 0 if one of the
+// ends is not known.
 func (l launch) bounds() (start, end int) {
-	start, end = l.command.start, l.command.end
+	start, end = l.command.Start, l.command.End
 	if l.args != nil {
-		start, end = min(start, l.args.start), max(end, l.args.end)
-		if l.args.end == 0 || l.command.end == 0 {
+		start, end = min(start, l.args.Start), max(end, l.args.End)
+		if l.args.End == 0 || l.command.End == 0 {
 			return 0, 0
 		}
 	}
@@ -129,48 +116,48 @@ func (l launch) bounds() (start, end int) {
 }
 
 // buildEdits returns the splices that replace command and args, or add args behind command.
-func (l launch) buildEdits(f format, data []byte, command string, args []string) ([]splice, error) {
+func (l launch) buildEdits(f syntax.Format, data []byte, command string, args []string) ([]splice, error) {
 	if start, end := l.bounds(); end <= start {
 		return nil, errors.New("is written in a way that cannot be edited")
 	}
-	if f == formatYAML && l.args != nil && !l.args.flow && len(args) == 0 {
+	if f == syntax.YAML && l.args != nil && !l.args.Flow && len(args) == 0 {
 		return nil, errors.New("no arguments cannot be written in the place of a block")
 	}
-	if l.command.kind == list {
+	if l.command.Kind == syntax.List {
 		all := append([]string{command}, args...)
 		if l.args != nil {
-			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})},
-				{l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
+			return []splice{{l.command.Start, l.command.End, f.FormatListLike(data, l.command, []string{command})},
+				{l.args.Start, l.args.End, f.FormatListLike(data, l.args, args)}}, nil
 		}
-		return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, all)}}, nil
+		return []splice{{l.command.Start, l.command.End, f.FormatListLike(data, l.command, all)}}, nil
 	}
-	edits := []splice{{l.command.start, l.command.end, quote(command)}}
+	edits := []splice{{l.command.Start, l.command.End, syntax.Quote(command)}}
 	if l.args != nil {
-		return append(edits, splice{l.args.start, l.args.end, f.formatList(data, l.args, args)}), nil
+		return append(edits, splice{l.args.Start, l.args.End, f.FormatListLike(data, l.args, args)}), nil
 	}
-	// On the command's own line, so that no indentation has to be guessed; in a block of
-	// YAML and a table of TOML a line of its own, indented as the command's key is.
-	value := f.formatList(data, &node{flow: true}, args)
+	// Write the arguments on the line of the command, so that no indentation has to be guessed. A block of
+	// YAML and a table of TOML need a line of their own, indented like the key of the command.
+	value := syntax.FormatList(args)
 	inline := ", " + l.argsKey + " = " + value
 	switch {
-	case f == formatJSON:
-		inline = ", " + quote(l.argsKey) + ": " + value
-	case f == formatYAML && l.holder.flow:
+	case f == syntax.JSON:
+		inline = ", " + syntax.Quote(l.argsKey) + ": " + value
+	case f == syntax.YAML && l.holder.Flow:
 		inline = ", " + l.argsKey + ": " + value
-	case f == formatYAML:
-		inline = newline(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + ": " + value
-	case f == formatTOML && !l.inlineTable(data):
-		inline = newline(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + " = " + value
+	case f == syntax.YAML:
+		inline = syntax.LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + ": " + value
+	case f == syntax.TOML && !l.inlineTable(data):
+		inline = syntax.LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + " = " + value
 	}
 	edits[0].text += inline
 	return edits, nil
 }
 
-// column is how far the command's key is indented.
+// column returns how far the key of the command is indented.
 func (l launch) column(data []byte) int {
-	for _, m := range l.holder.members {
-		if m.value == l.command {
-			_, column := position(data, m.at)
+	for _, m := range l.holder.Members {
+		if m.Value == l.command {
+			_, column := syntax.Position(data, m.At)
 			return column - 1
 		}
 	}
@@ -179,43 +166,12 @@ func (l launch) column(data []byte) int {
 
 // inlineTable reports whether the command stands in braces.
 func (l launch) inlineTable(data []byte) bool {
-	return l.holder.end > l.holder.start && l.holder.start < len(data) && data[l.holder.start] == '{'
+	return l.holder.End > l.holder.Start && l.holder.Start < len(data) && data[l.holder.Start] == '{'
 }
 
-func newline(data []byte) string {
-	if bytes.Contains(data, []byte("\r\n")) {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-// formatList writes texts as a list, in the style of old, whose place it takes.
-func (f format) formatList(data []byte, old *node, texts []string) string {
-	parts := make([]string, len(texts))
-	for i, s := range texts {
-		parts[i] = quote(s)
-	}
-	if f != formatYAML || old.flow {
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	_, column := position(data, old.start)
-	return "- " + strings.Join(parts, newline(data)+strings.Repeat(" ", column-1)+"- ")
-}
-
-// quote writes a string such that JSON, JSON5, TOML and YAML read it alike.
-func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""`
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
-}
-
-// Replace edits a file: edit gets its bytes and gives the new ones, which take their place
-// in one step with the same permissions. A link is followed, and stays. If the file is
-// changed by somebody else in the meantime nothing is written.
+// Replace edits a file: edit gets its bytes and returns the new ones, which replace the old ones in one
+// step, with the same permissions. A link is followed, and stays. If another program changes the file
+// in the meantime, nothing is written.
 func Replace(name string, edit func(data []byte) ([]byte, error)) error {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -49,11 +49,14 @@ func TestInsert(t *testing.T) {
 			var names []string
 			for _, s := range found {
 				names = append(names, s.Name)
-				if strings.Contains(s.Name, "-") && (s.Command != "hallmark" || !slices.Equal(s.Args, []string{"run", s.Name})) {
+				if strings.Contains(s.Name, "-") &&
+					(s.Command != "hallmark" || !slices.Equal(s.Args, []string{"run", s.Name})) {
 					t.Errorf("%s: %+v", name, s)
 				}
 			}
-			if slices.Sort(names); !slices.Equal(names[:2], []string{"a-1", "b-2"}) || len(names) != 2+strings.Count(c.before, "mine\": {")+strings.Count(c.before, "s.mine")+strings.Count(c.before, "mine = {") {
+			if slices.Sort(names); !slices.Equal(names[:2], []string{"a-1", "b-2"}) ||
+				len(names) != 2+strings.Count(c.before, "mine\": {")+strings.Count(c.before,
+					"s.mine")+strings.Count(c.before, "mine = {") {
 				t.Errorf("%s: %q\n%s", name, names, data)
 			}
 			for _, i := range order {
@@ -106,12 +109,14 @@ func TestInsertedBeside(t *testing.T) {
 	}
 	c := changes[len(changes)-1]
 	beside := strings.Replace(string(data), "]}", `]}, "mine": {"command": "x"}`, 1)
-	if out, err := Restore([]byte(beside), c); err != nil || strings.Contains(string(out), "hallmark") || strings.Contains(string(out), "{,") {
+	if out, err := Restore([]byte(beside), c); err != nil || strings.Contains(string(out), "hallmark") ||
+		strings.Contains(string(out), "{,") {
 		t.Errorf("%q, %v", out, err)
 	} else if found, err := Parse(f, out); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
-	if _, err := Restore([]byte(strings.Replace(string(data), `"run"`, `"run", "-v"`, 1)), c); !errors.Is(err, ErrChanged) {
+	if _, err := Restore([]byte(strings.Replace(string(data), `"run"`, `"run", "-v"`, 1)), c); !errors.Is(err,
+		ErrChanged) {
 		t.Errorf("an edited entry: %v", err)
 	}
 	if _, err := Restore([]byte(`{"mcpServers": {}}`), c); !errors.Is(err, ErrGone) {

@@ -5,25 +5,27 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
-// maxServers bounds the entries of one file that are judged.
+// maxServers bounds the entries of one file.
 const maxServers = 10_000
 
-// Inspect reads all entries of a file's bytes, in its order: besides the servers that
-// [Parse] gives those that cannot be read as one server, with what is the matter with
-// them. Whoever judges a file must not pass over an entry that a client may read, and what
-// clients read differently in a file that is not the user's own is an error.
+// Inspect reads all entries in data, the bytes of f, in their order: the servers that [Parse] returns, and
+// entries that cannot be read as one server, with the reason in Problem. A judgement on a file must not
+// pass over an entry that a client may read. If f is not the user's own, what clients read in different
+// ways is an error.
 func Inspect(f File, data []byte) ([]Server, error) {
-	root, err := f.format.read(data, !f.User)
+	root, err := f.format.Parse(data, !f.User)
 	if err != nil {
 		return nil, err
 	}
 	var out []Server
-	at := map[*node]int{}
+	at := map[*syntax.Node]int{}
 	for _, shape := range f.shapes {
-		for _, e := range entries(root, shape, true) {
-			if f.refers(e) {
+		for _, e := range findEntries(root, shape, true) {
+			if f.isReference(e) {
 				continue
 			}
 			i, again := at[e.value]
@@ -32,7 +34,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 			}
 			s, ok := e.inspect(f)
 			if !ok && !f.holdsOnly(shape) {
-				continue // the key means something else as often as it means servers
+				continue // the key often means something else than servers
 			}
 			if again {
 				out[i] = s
@@ -46,72 +48,72 @@ func Inspect(f File, data []byte) ([]Server, error) {
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
 	from, line := 0, 1
-	for i := range out { // counted on, and not from the head of the file for each
+	for i := range out { // lines are counted from the entry before, not from the start of the file each time
 		to := min(out[i].entry.at, len(data))
 		line, from = line+bytes.Count(data[from:to], []byte("\n")), to
-		_, column := position(data[bytes.LastIndexByte(data[:to], '\n')+1:to], to)
+		_, column := syntax.Position(data[bytes.LastIndexByte(data[:to], '\n')+1:to], to)
 		out[i].Line, out[i].Column = line, column
 	}
 	return out, nil
 }
 
-// holdsOnly reports whether all that is found by a shape are servers. hallmark.toml has a
-// reader of its own, which refuses what is none.
+// holdsOnly reports whether all values that a shape leads to are servers. In hallmark.toml they need not
+// be: its own reader refuses what is not a server.
 func (f File) holdsOnly(shape string) bool {
 	if f.Client != "" {
-		return !clientOf(f.Client).own && shape != itself
+		return !clientOf(f.Client).isHallmark && shape != wholeFile
 	}
 	return !slices.Contains([]string{"servers", "mcp", "extensions", "mcp/servers"}, shape)
 }
 
-// inspect reads an entry with what is the matter with it; ok is false if it is no server.
+// inspect reads an entry, with a Problem if it is not one server. ok is false if it is no server at all.
 func (e entry) inspect(f File) (s Server, ok bool) {
 	if !e.isTable() {
 		what, names := "is not a table of a server", ""
-		if e.item && e.value.kind == object {
+		if e.item && e.value.Kind == syntax.Object {
 			what = "has no name"
-		} else if e.value.kind == text {
-			what, names = "is a text; if it names another file, that is not followed", e.value.text
+		} else if e.value.Kind == syntax.Text {
+			what, names = "is a text; if it names another file, that is not followed", e.value.Text
 		}
-		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, names: names,
+		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, reference: names,
 			entry: e}, false
 	}
-	s, ok = e.server(f)
-	_, url := e.holder().first(urlKeys...)
+	s, ok = e.readServer(f)
+	_, url := e.holder().First(urlKeys...)
 	switch {
 	case !ok:
-		s.Disabled = e.disabled()
+		s.Disabled = e.isDisabled()
 		s.Problem = "has neither a command nor a URL that can be read"
-		if s.Extension = e.extension(); s.Extension {
+		if s.Extension = e.isExtension(); s.Extension {
 			s.Problem = "is started by an extension of its client, which says what runs"
 		}
 	case e.duplicateKey() != "":
 		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
 	case s.Command != "" && url != "":
 		s.Problem = "has both a command and a URL, of which clients take one or the other"
-	case e.holder() != e.value && e.value.get("command") != nil:
+	case e.holder() != e.value && e.value.Get("command") != nil:
 		s.Problem = "has two commands, of which clients take one or the other"
-	case len(e.commands()) > 1:
+	case len(e.presentCommandKeys()) > 1:
 		s.Problem = "has both command and cmd, of which clients take one or the other"
-	case e.unreadableArgument():
+	case e.hasUnreadableArgument():
 		s.Problem = "has an argument that is not a text"
 	}
 	return s, ok
 }
 
-// extension reports whether an entry has settings for what an extension of a client, or the
+// isExtension reports whether an entry has settings for something that an extension of the client, or the
 // client itself, starts.
-func (e entry) extension() bool {
-	if kind := e.value.get("type"); kind != nil && slices.Contains([]string{"builtin", "platform"}, kind.text) {
+func (e entry) isExtension() bool {
+	if kind := e.value.Get("type"); kind != nil && slices.Contains([]string{"builtin", "platform"}, kind.Text) {
 		return true
 	}
-	return e.value.get("settings") != nil && e.value.get("command") == nil
+	return e.value.Get("settings") != nil && e.value.Get("command") == nil
 }
 
-// commands are the keys of a command that e has.
-func (e entry) commands() (out []string) {
+// presentCommandKeys returns the keys of a command that e has.
+func (e entry) presentCommandKeys() (out []string) {
 	for _, key := range []string{"command", "cmd"} {
-		if e.holder().get(key) != nil {
+		if e.holder().Get(key) != nil {
 			out = append(out, key)
 		}
 	}
@@ -122,32 +124,34 @@ func (e entry) commands() (out []string) {
 func (e entry) duplicateKey() string {
 	for _, o := range e.objects() {
 		seen := map[string]bool{}
-		for _, m := range o.members {
-			if seen[m.key] {
-				return m.key
+		for _, m := range o.Members {
+			if seen[m.Key] {
+				return m.Key
 			}
-			seen[m.key] = true
+			seen[m.Key] = true
 		}
 	}
 	return ""
 }
 
-func (e entry) unreadableArgument() bool {
-	l, ok := e.launch()
+// hasUnreadableArgument reports whether e has an argument that is neither a text nor a scalar.
+func (e entry) hasUnreadableArgument() bool {
+	l, ok := e.findLaunch()
 	if !ok {
 		return false
 	}
-	var words []*node
-	for _, n := range []*node{l.command, l.args} {
+	var words []*syntax.Node
+	for _, n := range []*syntax.Node{l.command, l.args} {
 		if n != nil {
-			words = append(words, n.items...)
+			words = append(words, n.Items...)
 		}
 	}
-	return slices.ContainsFunc(words, func(n *node) bool { return n.kind != text && n.kind != scalar })
+	return slices.ContainsFunc(words,
+		func(n *syntax.Node) bool { return n.Kind != syntax.Text && n.Kind != syntax.Scalar })
 }
 
-// plainKeys are the members of an entry that do not change which program is started, with
-// what arguments, where, or in what environment; and those that [Server] has.
+// plainKeys are the keys of members that do not change which program is started, with what arguments,
+// where, or in what environment, and of members that [Server] has.
 var plainKeys = []string{
 	"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title",
 	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
@@ -156,8 +160,8 @@ var plainKeys = []string{
 	"checksum", "verify",
 }
 
-// Unknown returns the members of the entry that may change which program is started, or how, in a way
-// that is not known here. A member that is null counts as none.
+// Unknown returns the keys of members that may change which program is started, or how, in a way that
+// this package does not know. A member that is null does not count.
 func (s Server) Unknown() []string {
 	var out []string
 	kinds := []string{"stdio", "local"}
@@ -165,57 +169,47 @@ func (s Server) Unknown() []string {
 		kinds = []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
 	}
 	for _, o := range s.entry.objects() {
-		for _, m := range o.members {
+		for _, m := range o.Members {
 			switch {
-			case s.URL != "" && slices.Contains(urlKeys, m.key):
-			case slices.Contains(plainKeys, m.key), m.value.isNull():
-			case slices.Contains(variableKeys, m.key) && m.value.namesAll():
-			case slices.Contains(out, m.key):
+			case s.URL != "" && slices.Contains(urlKeys, m.Key):
+			case slices.Contains(plainKeys, m.Key), m.Value.IsNull():
+			case slices.Contains(variableKeys, m.Key) && hasOnlyNames(m.Value):
+			case slices.Contains(out, m.Key):
 			default:
-				out = append(out, m.key)
+				out = append(out, m.Key)
 			}
 		}
-		if clientOf(s.Client).substitutes &&
-			slices.ContainsFunc(o.texts(nil),
+		if clientOf(s.Client).runsSubstitutions &&
+			slices.ContainsFunc(o.Texts(),
 				func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
 			out = append(out, "$(command) in a value")
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
-			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() &&
-				!slices.Contains(known, t.text) {
-				out = append(out, key+" "+t.text)
+			if t := o.Get(key); t != nil && !(key == "transport" && t.Kind == syntax.Object) && !t.IsNull() &&
+				!slices.Contains(known, t.Text) {
+				out = append(out, key+" "+t.Text)
 			}
 		}
 	}
 	return out
 }
 
-// namesAll reports whether names finds all names in n: of an object its keys, of a list its
-// texts.
-func (n *node) namesAll() bool {
-	return n.kind == object || n.kind == list &&
-		!slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text })
+// hasOnlyNames reports whether variableNames finds all names in n: the keys of an object, or the texts of
+// a list.
+func hasOnlyNames(n *syntax.Node) bool {
+	return n.Kind == syntax.Object || n.IsTextList()
 }
 
 // WorkingDir returns the working directory that the entry sets, "" if it sets none, and "?" if its
 // value is no text.
 func (s Server) WorkingDir() string {
 	for _, o := range s.entry.objects() {
-		if d := o.get("cwd"); d != nil && !d.isNull() {
-			if d.kind != text {
-				return "?" // differs from every directory that a client can be given
+		if d := o.Get("cwd"); d != nil && !d.IsNull() {
+			if d.Kind != syntax.Text {
+				return "?" // differs from every directory that an entry can set
 			}
-			return d.text
+			return d.Text
 		}
 	}
 	return ""
-}
-
-// disabled reports whether the client is told not to start the server.
-func (e entry) disabled() bool {
-	if v := e.value.get("disabled"); v != nil && v.text == "true" {
-		return true
-	}
-	v := e.value.get("enabled")
-	return v != nil && v.text == "false"
 }

@@ -19,17 +19,23 @@ func TestInspect(t *testing.T) {
 		{".mcp.json", `{"mcpServers": {"a": {"command": ""}, "b": {"url": ""}, "c": {"command": 1}, "d": {"command": "x", "args": "run y"}}}`,
 			`a: neither, b: neither, c: neither, d: neither`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "args": ["run", "a"], "url": "https://x.example.com"}}}`, `a: both a command and a URL`},
-		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "command": "evil"}}}`, `a: two members called "command"`},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "command": "evil"}}}`,
+			`a: two members called "command"`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "cmd": "evil"}}}`, `a: both command and cmd`},
-		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "transport": {"command": "evil"}}}}`, `a: two commands`},
-		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "args": ["run", {"a": 1}]}}}`, `a: argument that is not a text`},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "transport": {"command": "evil"}}}}`,
+			`a: two commands`},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "args": ["run", {"a": 1}]}}}`,
+			`a: argument that is not a text`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "x"}}, "mcpServers": {"b": {"command": "y"}}}`, `a, b`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`, `a, a`},
-		{".mcp.json", `{"mcpServers": [{"command": "x"}, {"name": "b", "command": "y"}, "z"]}`, `: has no name, b, : is a text`},
+		{".mcp.json", `{"mcpServers": [{"command": "x"}, {"name": "b", "command": "y"}, "z"]}`,
+			`: has no name, b, : is a text`},
 		{".mcp.json", `{"servers": {"a": {"command": "x"}}}`, `a`},
 		{".vibe/config.toml", "[[mcp_servers]]\nname = \"a\"\ncommand = \"x\"\n[[mcp_servers]]\nname = \"b\"\ncommand = \"y\"\n[mcp_servers.env]\nK = \"v\"\n[[mcp_servers]]\nname = \"c\"\n", `a, b, c: neither`},
-		{".vibe/config.toml", `mcp_servers = [{name = "a", command = "x"}, {name = "b", command = "y"}, {name = "c"}]`, `a, b, c: neither`},
-		{".continue/config.yaml", "x: &x {name: a, command: x}\nmcpServers:\n- *x\n- {name: b, command: y}\n- *x\n", `a, a, b`},
+		{".vibe/config.toml", `mcp_servers = [{name = "a", command = "x"}, {name = "b", command = "y"}, {name = "c"}]`,
+			`a, b, c: neither`},
+		{".continue/config.yaml", "x: &x {name: a, command: x}\nmcpServers:\n- *x\n- {name: b, command: y}\n- *x\n",
+			`a, a, b`},
 		{"goose/config.yaml", "extensions:\n  developer: {type: builtin}\n", `developer: extension`},
 		{".zed/settings.json", `{"context_servers": {"e": {"settings": {}}}}`, `e: extension`},
 		{"any.json", `{"servers": {"web": {"port": 1}}, "mcp": {"servers": {"a": {"command": "x"}, "b": {}}}}`, `a`},
@@ -44,7 +50,8 @@ func TestInspect(t *testing.T) {
 		ok := err == nil && len(got) == strings.Count(c.want, ", ")+min(1, len(c.want))
 		for i, want := range strings.Split(c.want, ", ") {
 			if name, problem, odd := strings.Cut(want, ": "); ok && want != "" {
-				ok = found[i].Name == name && strings.Contains(found[i].Problem, problem) && (found[i].Problem != "") == odd && found[i].Line > 0
+				ok = found[i].Name == name && strings.Contains(found[i].Problem, problem) &&
+					(found[i].Problem != "") == odd && found[i].Line > 0
 			}
 		}
 		if !ok {
@@ -181,7 +188,8 @@ func TestOneReading(t *testing.T) {
 // A file with more servers than are judged is refused.
 func TestInspectBounded(t *testing.T) {
 	text := `{"mcpServers": {` + strings.Repeat(`"a": {"command": "x"}, `, maxServers+1) + `}}`
-	if _, err := Inspect(FileAt(".mcp.json"), []byte(text)); err == nil || !strings.Contains(err.Error(), "more than 10000 servers") {
+	if _, err := Inspect(FileAt(".mcp.json"), []byte(text)); err == nil ||
+		!strings.Contains(err.Error(), "more than 10000 servers") {
 		t.Error(err)
 	}
 }

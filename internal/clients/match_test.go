@@ -26,8 +26,10 @@ func TestAnyDirectories(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, at := range []string{".claude/agents/%sa.md", ".github/agents/%sa.md", ".gemini/agents/%sa.md", ".codex/agents/%sa.toml", ".vibe/agents/%sa.toml",
-		".continue/mcpServers/%sa.yaml", ".continue/agents/%sa.yml", ".continue/assistants/%sa.yaml", ".openhands/microagents/%sa.md"} {
+	for _, at := range []string{".claude/agents/%sa.md", ".github/agents/%sa.md", ".gemini/agents/%sa.md",
+		".codex/agents/%sa.toml", ".vibe/agents/%sa.toml",
+		".continue/mcpServers/%sa.yaml", ".continue/agents/%sa.yml", ".continue/assistants/%sa.yaml",
+		".openhands/microagents/%sa.md"} {
 		for _, below := range []string{"", "team/", "team/sub/", strings.Repeat("d/", 30)} {
 			name := fmt.Sprintf(at, below)
 			touch(name)
@@ -82,7 +84,8 @@ func TestAnyDirectoriesLinked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "shared/one/two/a.md"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{".claude/agents": "../shared", "shared/one/round": "..", "shared/one/again": "../../shared", "shared/out": outside} {
+	for name, to := range map[string]string{".claude/agents": "../shared", "shared/one/round": "..",
+		"shared/one/again": "../../shared", "shared/out": outside} {
 		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +96,10 @@ func TestAnyDirectoriesLinked(t *testing.T) {
 	}) {
 		t.Errorf("%+v, %v", files, err)
 	}
-	if !slices.ContainsFunc(unread, func(u Unread) bool { return !u.Empty && strings.HasSuffix(u.Path, ".claude/agents/out") }) {
+	if !slices.ContainsFunc(unread, func(u Unread) bool {
+		return !u.Empty &&
+			strings.HasSuffix(u.Path, ".claude/agents/out")
+	}) {
 		t.Errorf("%+v", unread)
 	}
 	for i := range maxDeep + 1 {
@@ -102,7 +108,8 @@ func TestAnyDirectoriesLinked(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	if _, unread, err = FindBelow(t.Context(), root); err != nil || !slices.ContainsFunc(unread, func(u Unread) bool { return !u.Empty && strings.Contains(u.Why, "not all") }) {
+	if _, unread, err = FindBelow(t.Context(), root); err != nil ||
+		!slices.ContainsFunc(unread, func(u Unread) bool { return !u.Empty && strings.Contains(u.Why, "not all") }) {
 		t.Errorf("%+v, %v", unread, err)
 	}
 	if _, err := Find(Machine{OS: "linux", Project: root}); err == nil || !strings.Contains(err.Error(), "not all") {

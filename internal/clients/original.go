@@ -13,12 +13,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Original is an entry that was rewritten to start its server by "hallmark run", kept in
-// a file beside the client's own: [OriginalsPath]. That file is JSON and goes where the
-// client's file goes, so that whoever has both can restore the entry.
+// Original is an entry that was rewritten to start its server with "hallmark run". Originals are kept in a
+// JSON file beside the client's own: [OriginalsPath]. It moves with the client's file, so that whoever has
+// both can restore the entry.
 type Original struct {
-	// Project is the directory whose server the entry starts now, absolute. It is empty
-	// for a file inside that directory, which may be checked out anywhere.
+	// Project is the directory whose server the entry starts now, absolute. It is empty for a client's
+	// file inside of that directory, which may be checked out anywhere.
 	Project string `json:"project,omitempty"`
 	Change
 }
@@ -30,11 +30,11 @@ type originalsWire struct {
 	Entries []Original `json:"entries"`
 }
 
-// OriginalsPath is where the originals of a client's file are kept. Its ending is none
-// that a client reads, in a directory of which it reads every file.
+// OriginalsPath returns where the originals of a client's file are kept. Clients that read every file of
+// a directory do not read one with this extension.
 func OriginalsPath(file string) string { return file + ".hallmark" }
 
-// LoadOriginals reads the originals of a client's file; without any there are none.
+// LoadOriginals reads the originals of a client's file. There are none if the file of them does not exist.
 func LoadOriginals(file string) ([]Original, error) {
 	name := OriginalsPath(file)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -55,16 +55,16 @@ func LoadOriginals(file string) ([]Original, error) {
 		if o.File == "" || o.Added == "" && (o.Name == "" || o.Was == "" || o.Now == "") {
 			return nil, fmt.Errorf("%s: does not say what the entry %+q was, and is", name, o.Name)
 		}
-		w.Entries[i].File = file // wherever it was when it was rewritten
+		w.Entries[i].File = file // which may have moved since it was rewritten
 	}
 	return w.Entries, nil
 }
 
-// EncodeOriginals writes the file that [LoadOriginals] reads.
+// EncodeOriginals returns the file that [LoadOriginals] reads.
 func EncodeOriginals(entries []Original) ([]byte, error) {
 	w := originalsWire{Version: originalsVersion}
 	for _, o := range entries {
-		// JSON would replace what is no UTF-8, and the entry could not be restored.
+		// JSON would replace what is not UTF-8, and the entry could not be restored.
 		if !utf8.ValidString(o.Was) || !utf8.ValidString(o.Now) {
 			return nil, fmt.Errorf("%+q is not UTF-8", o.Name)
 		}

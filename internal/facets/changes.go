@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -28,8 +27,9 @@ type AssetChange struct {
 	After  digest.Digest // zero if it is gone
 }
 
-// addChanges compares what was gathered with the lock as it was.
-func (out *Installation) addChanges(w *workspace.Workspace, a *Assembly) {
+// changes compares what was gathered with the lock as it was.
+func (a *Assembly) changes() (all []Change) {
+	w := a.Workspace
 	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -53,10 +53,12 @@ func (out *Installation) addChanges(w *workspace.Workspace, a *Assembly) {
 			}
 		}
 		c.Assets = assetChanges(c.Before, c.After)
-		out.Facets = append(out.Facets, c)
+		all = append(all, c)
 	}
+	return all
 }
 
+// assetChanges are the members that differ between two entries of a facet, either of which may be nil.
 func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
 	var old, new map[string]digest.Digest
 	if before != nil {

@@ -9,15 +9,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// updateLock sets the lock to what was gathered and returns all files that change.
-func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
-	w, files := a.Workspace, p.files
+// updateLock sets the lock to what was gathered and returns all files that change: those of the
+// plan and more, hallmark.toml with its new text, and what Hallmark itself keeps.
+func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Plan,
+	more []durable.File) ([]durable.File, error) {
+	w, files := a.Workspace, slices.Concat(p.Files, more)
 	empty := len(a.Pieces) == 0 // then files that do not exist are not created
 	add := func(path string, data []byte, perm os.FileMode) error {
 		old, err := host.ReadFile(path, max(project.MaxLock, machine.MaxReceipt))
@@ -59,30 +62,20 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *placement) ([
 			return nil, err
 		}
 	}
-	sound := len(p.before.Report) == 0 // a receipt that would not change is not encoded
-	if !sound || !p.receipt.Same(p.before.Receipt) {
-		receipt, err := p.receipt.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(receiptPath(w), receipt, 0o600); err != nil {
-			return nil, err
-		}
+	records, err := p.Records()
+	if err != nil {
+		return nil, err
 	}
-	if !sound || !p.sums.Same(p.before.Sums) {
-		sums, err := p.sums.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(materializedPath(w), sums, 0o600); err != nil {
+	for _, f := range records {
+		if err := add(f.Path, f.Data, f.Perm); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-// withApprovals is files with this machine's approvals as they are now, once, if they are among
-// them: several steps of one change write them.
+// withApprovals replaces the files of this machine's approvals, of which several steps of one change
+// return one each, by one file with the approvals as they are now.
 func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File, error) {
 	ours := func(f durable.File) bool { return f.Path == w.ApprovalsPath() }
 	if !slices.ContainsFunc(files, ours) {

@@ -1,7 +1,6 @@
 package facets
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,41 +9,15 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ComposedEvidence compares what an entry says that its facet brings along with its manifest.
-func ComposedEvidence(m *facet.Manifest, subject string, entry project.FacetLock) evidence.Evidence {
-	text := func(versions map[string]string) string {
-		var names []string
-		for _, name := range slices.Sorted(maps.Keys(versions)) {
-			names = append(names, name+"@"+versions[name])
-		}
-		return cmp.Or(strings.Join(names, " "), "nothing")
-	}
-	declared := map[string]string{}
-	for _, c := range m.Facets {
-		declared[c.Name] = c.Version
-	}
-	e := evidence.Fact(evidence.Claim{
-		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared),
-		Where: facet.ManifestFile,
-	}, "brings along "+text(entry.Composes))
-	e.Observed.From = project.LockFile + ", composes"
-	return e
-}
-
-// part is one deliverable that is to be installed, and the facet it is of.
-type part struct {
-	facet.Deliverable
-	piece *piece
-}
-
-// Compose puts the deliverables of all facets side by side. Two of one name are a
-// collision; all of them are reported together, and nobody wins.
-func (a *Assembly) Compose() ([]part, error) {
+// Compose chooses the deliverables of all facets that are to be installed. Two of one name are
+// refused, whichever facet came first; all such names are reported together.
+func (a *Assembly) Compose() ([]installed.Part, error) {
 	var (
-		out   []part
+		out   []installed.Part
 		names = map[string][]string{} // facets by what and name
 	)
 	claim := func(what, name string, x *piece) {
@@ -56,10 +29,10 @@ func (a *Assembly) Compose() ([]part, error) {
 	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[name]
 		for _, d := range x.Manifest.Deliverables() {
-			if !x.selection.has(d) {
+			if !x.selection.Has(d) {
 				continue
 			}
-			out = append(out, part{d, x})
+			out = append(out, installed.Part{Deliverable: d, Of: x.Archive})
 			what := string(d.Kind)
 			if d.Kind != facet.KindAgent {
 				what = "skill or command" // clients call both by their name alone
@@ -93,22 +66,10 @@ func (a *Assembly) Compose() ([]part, error) {
 
 // missingPartsError is the error for parts that are wanted of a facet and that it lacks.
 func (x *piece) missingPartsError() error {
-	if x.selection == nil || x.selection.all {
-		return nil
-	}
-	var missing []string
-	for kind, names := range x.selection.names {
-		for name := range names {
-			if !slices.ContainsFunc(x.Manifest.Deliverables(),
-				func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
-				missing = append(missing, string(kind)+" "+name)
-			}
-		}
-	}
+	missing := x.selection.Lacking(x.Manifest.Deliverables())
 	if len(missing) == 0 {
 		return nil
 	}
-	slices.Sort(missing)
 	return evidence.Errorf(evidence.Validation, x.Subject(), "",
 		fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
 }

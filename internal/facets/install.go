@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -66,11 +67,15 @@ type facetRequest struct {
 	upgrade bool
 	names   []string // to upgrade; empty: all
 	show    func(*Installation) error
-	// also changes more of the project in the same step: the lock in w, files beside it and
+	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
-	also func(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error)
+	changeMore func(ctx context.Context, w *workspace.Workspace,
+		logs *trail.Logs) (files []durable.File, text []byte, err error)
 }
 
+// installFacets makes the change that a command asks for and brings the project to what
+// hallmark.toml then says: all of it is written, or nothing. What was found is returned beside an
+// error too.
 func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, req.add != nil)
 	if err != nil {
@@ -81,51 +86,25 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range req.names {
-		if _, ok := w.Config.Facets[name]; !ok {
-			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
-		}
-	}
-	if req.add != nil && req.add.Kind() == project.FromGit {
-		w.NamedHost = host.HostOfURL(req.add.Git) // by who calls
-	}
-	if !o.Offline && !o.Frozen { // what is locked may be here: then nobody is asked
-		if err := w.MayAsk(w.FacetHosts()...); err != nil {
-			return nil, err
-		}
-	}
-	a, err := NewAssembly(w, o, func(name string) bool {
-		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil &&
-			req.add.Name == name
-	})
+	a, err := req.newAssembly(w, o)
 	if err != nil {
 		return nil, err
 	}
-	if req.add != nil {
-		a.Declared = map[string]bool{req.add.Name: true}
-	}
-	out := &Installation{Targets: targetNames(w)}
+	out := &Installation{Targets: installed.Targets(w)}
 	var early sync.WaitGroup
-	early.Go(func() { a.readReceipt() }) // which place needs, and which takes one processor only
+	early.Go(func() { a.readReceipt() }) // which the plan needs, and which takes one processor only
 	defer early.Wait()
-	err = a.Gather(ctx)
-	out.Verdict = a.Verdict()
+	parts, verdict, err := a.gatherParts(ctx)
+	if out.Verdict = verdict; err != nil {
+		return out, err
+	}
+	adm := verdict.Admitted()
+	servers, err := a.pinServers(ctx)
+	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {
 		return out, err
 	}
-	parts, err := a.Compose()
-	if err != nil {
-		return out, err
-	}
-	if err := out.Verdict.Err(); err != nil {
-		return out, err
-	}
-	adm := out.Verdict.Admitted()
-	names, pinned, err := a.pinServers(ctx, o.Servers, out)
-	if err != nil {
-		return out, err
-	}
-	clientFiles, changed, err := a.writeClientEntries(names)
+	clientFiles, changed, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
 	if err != nil {
 		return out, err
 	}
@@ -138,19 +117,18 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	var more []durable.File
-	if req.also != nil {
-		if more, text, err = req.also(ctx, w, a.Logs); err != nil {
+	if req.changeMore != nil {
+		if more, text, err = req.changeMore(ctx, w, a.Logs); err != nil {
 			return out, err
 		}
 	}
-	out.Verdict = policy.Judge(policy.Install, a.Settings(), slices.Concat(out.Verdict.Report(), p.report))
+	out.Verdict = policy.Judge(policy.Install, a.Settings(), slices.Concat(out.Verdict.Report(), p.Report))
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
 		return out, err
 	}
-	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
-	out.addChanges(w, a)
-	p.files = slices.Concat(p.files, pinned, clientFiles)
-	files, err := a.updateLock(adm, text, p)
+	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
+	out.Facets = a.changes()
+	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
 	}
@@ -168,7 +146,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err := w.Replace(ctx, files); err != nil {
 		return out, err
 	}
-	pin.RemoveEmptyDirs(w, slices.Concat(p.deleted, out.Clients))
+	pin.RemoveEmptyDirs(w, slices.Concat(out.Deleted, out.Clients))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
@@ -176,11 +154,57 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	return out, nil
 }
 
+// gatherParts obtains all facets, chooses what of them is installed, and judges everything. The
+// verdict is about what was found until an error.
+func (a *Assembly) gatherParts(ctx context.Context) ([]installed.Part, policy.Verdict, error) {
+	err := a.Gather(ctx)
+	v := a.Verdict()
+	if err != nil {
+		return nil, v, err
+	}
+	parts, err := a.Compose()
+	if err != nil {
+		return nil, v, err
+	}
+	return parts, v, v.Err()
+}
+
+// newAssembly demands that what a command names is declared and that the hosts which it needs may be
+// asked, and opens the store.
+func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly, error) {
+	for _, name := range r.names {
+		if _, ok := w.Config.Facets[name]; !ok {
+			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
+		}
+	}
+	if r.add != nil && r.add.Kind() == project.FromGit {
+		w.NamedHost = host.HostOfURL(r.add.Git) // named on the command line
+	}
+	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
+		if err := w.MayAsk(w.FacetHosts()...); err != nil {
+			return nil, err
+		}
+	}
+	return NewAssembly(w, o, r.anew())
+}
+
+// anew says which facets a command resolves anew: those that it upgrades or declares.
+func (r *facetRequest) anew() Anew {
+	n := Anew{All: r.upgrade && len(r.names) == 0}
+	if r.upgrade {
+		n.Names = r.names
+	}
+	if r.add != nil {
+		n.Declared = r.add.Name
+	}
+	return n
+}
+
 // editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.
 func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
 	case r.add != nil:
-		if err := r.add.Check(); err != nil { // before anybody is asked
+		if err := r.add.Check(); err != nil { // before any request
 			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
 		}
 		if r.add.Name == "" {

@@ -50,6 +50,7 @@ func (s ServerStatus) Rollback() bool {
 	return s.Outdated() && artifact.IsOlder(s.kind, s.Wanted, s.Current)
 }
 
+// serverStatus is the status of a server as far as the project tells it.
 func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 	out := ServerStatus{Name: s.Name,
 		Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...),
@@ -63,9 +64,9 @@ func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 	return out
 }
 
-// findLatest asks the source of a server what it has now, or takes version where that is not
-// empty. An exact version in the declaration is moved: next is how the server is declared
-// then. A range or a tag stays, and is resolved anew.
+// findLatest asks the source of a server what it has now, or takes version if that is not empty.
+// An exact version in the declaration is replaced: next is the server with its new declaration. A
+// range or a tag stays, and is resolved anew.
 func findLatest(ctx context.Context, w *workspace.Workspace,
 	s project.Server, version string) (status ServerStatus, next project.Server, err error) {
 	status, next = serverStatus(w, s), s
@@ -97,7 +98,7 @@ func findLatest(ctx context.Context, w *workspace.Workspace,
 		} else if s.Source != "" {
 			status.Wanted, status.Newest, err = latestSource(ctx, w, s)
 		}
-		return status, next, err // nobody has a newer one of the others
+		return status, next, err // the others have no source of newer versions
 	}
 	exact := t.Packages[0].Pinned() || version != ""
 	if status.Wanted = version; version == "" {
@@ -146,9 +147,10 @@ func latestSource(ctx context.Context, w *workspace.Workspace, s project.Server)
 	return wanted, newest, err
 }
 
+// latestRecord is the newest version of a record, or version if that is not empty.
 func latestRecord(ctx context.Context, w *workspace.Workspace, name, version string) (string, error) {
 	if version != "" {
-		return version, nil // which the pin finds, or not
+		return version, nil // pinning finds out whether there is such a version
 	}
 	client := w.Registry()
 	if client == nil {
@@ -165,7 +167,7 @@ func latestRecord(ctx context.Context, w *workspace.Workspace, name, version str
 	return r.Document.Version, nil
 }
 
-// What is asked of a resolver.
+// versionChoice says which version a resolver is to find.
 type versionChoice int
 
 const (
@@ -203,7 +205,7 @@ func resolveVersion(ctx context.Context, w *workspace.Workspace, s project.Serve
 		}
 		found := closure.Root.Version()
 		if f == declaredOrNewer && semver.Compare(found, of.Spec) < 0 {
-			found = of.Spec // what is declared is newer than what go calls the latest
+			found = of.Spec // the declared version is newer than the one that go calls the latest
 		}
 		return found, nil
 	}

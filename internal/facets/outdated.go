@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -35,16 +36,16 @@ type FacetStatus struct {
 	Edited   int                // of those, how many are not what was written
 }
 
-// List lists the facets that a project declares or has locked, and compares their files
-// with what this machine wrote, without asking anybody and without looking into the store. Waived
-// is what hallmark.toml opts out of, in the words of 'hallmark check'.
+// List lists the facets that a project declares or has locked, and compares their files with what
+// this machine wrote, without a request and without reading the store. Waived is what hallmark.toml
+// opts out of, in the words of 'hallmark check'.
 func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
-	known, err := ReadReceipt(w)
+	known, err := installed.ReadReceipt(w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +57,7 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
-				now, exists, err := hashInProject(w, file)
+				now, exists, err := installed.Digest(w, file)
 				if err != nil || !exists {
 					continue
 				}
@@ -70,6 +71,7 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 	return all, waivers(w), nil
 }
 
+// facetStatus is the status of all facets that are declared or locked, as far as the project tells it.
 func facetStatus(w *workspace.Workspace) []FacetStatus {
 	names := slices.Concat(slices.Collect(maps.Keys(w.Config.Facets)), w.Lock.Facets())
 	slices.Sort(names)
@@ -95,14 +97,14 @@ type Status struct {
 	Verdict policy.Verdict
 }
 
-// Outdated asks the sources of all facets and servers what they have now, and writes
-// nothing. What can be told is returned beside an error.
+// Outdated asks the sources of all facets and servers what they have now, and writes nothing. What
+// was found is returned beside an error too.
 func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
 		return Status{}, err
 	}
-	all, upstream := facetStatus(w), w.Registry()
+	all := facetStatus(w)
 	done() // what follows may take long, and only reads
 	uses := w.FacetHosts()
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
@@ -115,31 +117,15 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 		report   evidence.Report
 		problems []error
 	)
-	for i := range all {
-		s := &all[i]
+	for i, s := range all {
 		f, declared := w.Config.Facets[s.Name]
 		if !declared {
 			continue // its version is that of the facet that brings it along
 		}
-		switch f.Kind() {
-		case project.FromGit:
-			e, err := s.outdatedGit(ctx, w, f)
-			report = append(report, e...)
-			problems = append(problems, err)
-		case project.FromRegistry:
-			if upstream == nil {
-				problems = append(problems, workspace.NoRegistryError(s.Name))
-				continue
-			}
-			records, err := upstream.ArchiveVersions(ctx, string(ledger.Facet), s.Name)
-			if err != nil {
-				problems = append(problems, client.ExplainAnswer(s.Name, evidence.Operation, err))
-				continue
-			}
-			s.Wanted, _ = obtain.NewestVersion(f.Requirement, records)
-			anything, _ := facet.ParseRequirement("*")
-			s.Newest, _ = obtain.NewestVersion(anything, records)
-		}
+		has, found, err := findVersions(ctx, w, f, s.Locked)
+		all[i].Wanted, all[i].Newest = has.wanted, has.newest
+		report = append(report, found...)
+		problems = append(problems, err)
 	}
 	out := Status{Facets: all}
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
@@ -164,26 +150,56 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	return out, errors.Join(append(problems, out.Verdict.Err())...)
 }
 
-// outdatedGit asks which commit is meant now.
-func (s *FacetStatus) outdatedGit(ctx context.Context,
-	w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
+// versions are what the source of a facet has now; empty what it does not tell.
+type versions struct {
+	wanted string // newest version that the declaration allows, or the commit
+	newest string // newest version of all
+}
+
+// findVersions asks the source of a declared facet what it has now. That a tag was moved since it was
+// locked is evidence.
+func findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	locked *project.FacetLock) (versions, evidence.Report, error) {
+	switch f.Kind() {
+	case project.FromGit:
+		return findCommit(ctx, w, f, locked)
+	case project.FromRegistry:
+		upstream := w.Registry()
+		if upstream == nil {
+			return versions{}, nil, workspace.NoRegistryError(f.Name)
+		}
+		records, err := upstream.ArchiveVersions(ctx, string(ledger.Facet), f.Name)
+		if err != nil {
+			return versions{}, nil, client.ExplainAnswer(f.Name, evidence.Operation, err)
+		}
+		anything, _ := facet.ParseRequirement("*")
+		var v versions
+		v.wanted, _ = obtain.NewestVersion(f.Requirement, records)
+		v.newest, _ = obtain.NewestVersion(anything, records)
+		return v, nil, nil
+	}
+	return versions{}, nil, nil
+}
+
+// findCommit asks a repository which commit is meant now.
+func findCommit(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	locked *project.FacetLock) (versions, evidence.Report, error) {
 	if f.Commit != "" {
-		s.Wanted = f.Commit
-		return nil, nil
+		return versions{wanted: f.Commit}, nil, nil
 	}
 	repo := obtain.Repository(w, f)
 	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
-	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && s.Locked != nil {
-		return evidence.Report{obtain.MovedTagEvidence(f, *s.Locked, obtain.NoTag)}, nil
+	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && locked != nil {
+		return versions{}, evidence.Report{obtain.MovedTagEvidence(f, *locked, obtain.NoTag)}, nil
 	}
 	if err != nil {
-		return nil, obtain.GitError(f.Name, err)
+		return versions{}, nil, obtain.GitError(f.Name, err)
 	}
-	s.Wanted, s.Newest = commit, commit
-	if s.Locked == nil || f.Tag == "" || !s.Locked.Covers(f, w.Config.Registry) {
-		return nil, nil
+	now := versions{wanted: commit, newest: commit}
+	if locked == nil || f.Tag == "" || !locked.Covers(f, w.Config.Registry) {
+		return now, nil, nil
 	}
-	return evidence.Report{obtain.MovedTagEvidence(f, *s.Locked, commit)}, nil
+	return now, evidence.Report{obtain.MovedTagEvidence(f, *locked, commit)}, nil
 }
 
 // Rollback reports whether what an upgrade takes is older than what is locked.
@@ -227,7 +243,7 @@ func waivers(w *workspace.Workspace) (out []string) {
 	return out
 }
 
-// WaiverText says in one line what is waived, and why if somebody said so.
+// WaiverText says in one line what is waived, and the reason if one was given.
 func WaiverText(e evidence.Evidence) string {
 	text := e.Subject + ": " + string(e.Scheme)
 	if e.Reason != "" {

@@ -18,15 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Servers say what becomes of the servers that facets declare.
-type Servers struct {
-	Skip bool // they are neither pinned nor written into clients' files
-	// Begin is asked before a server is started for the first time, to see what it shows:
-	// that runs code that the facet's author chose. Nil is no.
-	Begin func(facet string, s project.Server) (bool, error)
-	Pin   pin.Options // Confirm is asked for consent to what was found
-}
-
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
 func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
@@ -71,22 +62,80 @@ func (a *Assembly) containerEngine(name string) string {
 	return engines[0]
 }
 
-// pinServers pins what the facets declare and the lock does not have so yet, and returns the
-// names of all of theirs that are locked, and the files that change. What no facet declares
-// any more leaves the lock.
-func (a *Assembly) pinServers(ctx context.Context,
-	o Servers, out *Installation) (names []string, files []durable.File, err error) {
-	var (
-		wanted   []project.Server
-		problems []error
-	)
+// pinnedServers is what became of the servers that facets declare.
+type pinnedServers struct {
+	names   []string       // of all that are locked
+	skipped []string       // that were not pinned, as "FACET: SERVER"
+	pinned  []*pin.Pinned  // that were looked at
+	files   []durable.File // that change
+}
+
+// pinServers pins what the facets declare and the lock does not have so yet. What no facet declares
+// any more leaves the lock. Beside an error it returns what was done before.
+func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error) {
+	wanted, skipped, err := a.declaredServers()
+	if out.skipped = skipped; err != nil {
+		return out, err
+	}
+	changed := false
+	for _, s := range wanted {
+		entry, locked := a.Workspace.Lock.Server(s.Name)
+		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
+		if same && (a.o.Frozen || !a.anew.includes(s.Facet)) {
+			out.names = append(out.names, s.Name)
+			continue
+		}
+		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
+		switch {
+		case a.o.Frozen:
+			return out, evidence.Errorf(evidence.Refused, subject,
+				"run 'hallmark install' without --frozen, and commit the lock",
+				errors.New("is a server that is not locked as the facet declares it"))
+		case a.o.Dry:
+			out.skipped = append(out.skipped, subject)
+			if same {
+				out.names = append(out.names, s.Name)
+			}
+			continue
+		case a.o.Offline:
+			return out, obtain.OfflineError(subject)
+		}
+		pinned, files, err := a.pinServer(ctx, s, subject)
+		if pinned != nil {
+			out.pinned = append(out.pinned, pinned)
+		}
+		if err != nil {
+			return out, err
+		}
+		out.files, out.names, changed = append(out.files, files...), append(out.names, s.Name), true
+	}
+	if !a.o.Frozen {
+		files, removed := a.removeUndeclared(wanted)
+		out.files, changed = append(out.files, files...), changed || removed
+	}
+	changed = a.forgetRemovedServers() || changed
+	if changed {
+		approvals, err := a.Workspace.Approvals.Encode()
+		if err != nil {
+			return out, err
+		}
+		out.files = append(out.files, durable.File{Path: a.Workspace.ApprovalsPath(), Data: approvals, Perm: 0o600})
+	}
+	slices.Sort(out.names)
+	return out, nil
+}
+
+// declaredServers are the servers that the facets declare, as hallmark.toml would; and those that
+// are not pinned, as "FACET: SERVER".
+func (a *Assembly) declaredServers() (wanted []project.Server, skipped []string, err error) {
+	var problems []error
 	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			s, ok, err := a.facetServer(x, name)
 			switch {
-			case o.Skip || err == nil && !ok:
-				out.Servers = append(out.Servers, x.Subject()+": "+name)
+			case a.o.Servers.Skip || err == nil && !ok:
+				skipped = append(skipped, x.Subject()+": "+name)
 			case err != nil:
 				problems = append(problems, err)
 			default:
@@ -94,91 +143,63 @@ func (a *Assembly) pinServers(ctx context.Context,
 			}
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, nil, err
-	}
-	changed := false
-	for _, s := range wanted {
-		entry, locked := a.Workspace.Lock.Server(s.Name)
-		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
-		if same && (a.o.Frozen || !a.Fresh(s.Facet)) {
-			names = append(names, s.Name)
-			continue
-		}
-		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
-		switch {
-		case a.o.Frozen:
-			return nil, nil, evidence.Errorf(evidence.Refused, subject,
-				"run 'hallmark install' without --frozen, and commit the lock",
-				errors.New("is a server that is not locked as the facet declares it"))
-		case a.o.Dry:
-			out.Servers = append(out.Servers, subject)
-			if same {
-				names = append(names, s.Name)
-			}
-			continue
-		case a.o.Offline:
-			return nil, nil, obtain.OfflineError(subject)
-		}
-		begin := false
-		if o.Begin != nil {
-			if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
-				return nil, nil, err
-			}
-		}
-		if !begin {
-			return nil, nil, evidence.Errorf(evidence.Refused, subject,
-				"--yes consents, --no-servers installs the rest of the facet",
-				errors.New("is a server that would be started to see what it shows, and nobody consented"))
-		}
-		p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
-		more, err := p.Pin(ctx)
-		if p.Result.Name != "" {
-			out.Pinned = append(out.Pinned, &p.Result)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		files, names, changed = append(files, more...), append(names, s.Name), true
-	}
-	if !a.o.Frozen {
-		for _, name := range a.Workspace.Lock.Servers() {
-			entry, _ := a.Workspace.Lock.Server(name)
-			if entry.Launch.Facet == "" ||
-				slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
-				continue
-			}
-			if _, held := a.Pieces[entry.Launch.Facet]; held && o.Skip {
-				continue
-			}
-			a.Workspace.Lock.Remove(name)
-			delete(a.Workspace.Approvals.Servers, name)
-			changed = true
-			files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
-		}
-	}
-	changed = a.forgetRemovedServers() || changed
-	if changed {
-		approvals, err := a.Workspace.Approvals.Encode()
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, durable.File{Path: a.Workspace.ApprovalsPath(), Data: approvals, Perm: 0o600})
-	}
-	slices.Sort(names)
-	return names, files, nil
+	return wanted, skipped, errors.Join(problems...)
 }
 
-// forgetRemovedServers forgets the approval of each server that was one of a facet whose contents, which
-// are here and verified, do not declare it any more: somebody else's upgrade took it out of the
-// lock. It reports whether there was any.
+// pinServer pins a server of a facet, if the person who installs it consents to start it. What was
+// found is returned beside an error too; nil if nothing was found.
+func (a *Assembly) pinServer(ctx context.Context, s project.Server,
+	subject string) (*pin.Pinned, []durable.File, error) {
+	begin, o := false, a.o.Servers
+	if o.Begin != nil {
+		var err error
+		if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !begin {
+		return nil, nil, evidence.Errorf(evidence.Refused, subject,
+			"--yes consents, --no-servers installs the rest of the facet",
+			errors.New("is a server that would be started to see what it shows, and nobody consented"))
+	}
+	p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s,
+		Path: a.Workspace.Host.Getenv("PATH")}
+	files, err := p.Pin(ctx)
+	if p.Result.Name == "" {
+		return nil, files, err
+	}
+	return &p.Result, files, err
+}
+
+// removeUndeclared takes the servers that no facet declares any more out of the lock, and returns
+// the files of theirs that are removed.
+func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed bool) {
+	for _, name := range a.Workspace.Lock.Servers() {
+		entry, _ := a.Workspace.Lock.Server(name)
+		if entry.Launch.Facet == "" ||
+			slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
+			continue
+		}
+		if _, here := a.Pieces[entry.Launch.Facet]; here && a.o.Servers.Skip {
+			continue
+		}
+		a.Workspace.Lock.Remove(name)
+		delete(a.Workspace.Approvals.Servers, name)
+		removed = true
+		files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
+	}
+	return files, removed
+}
+
+// forgetRemovedServers forgets the approval of each server of a facet that does not declare it any
+// more: another machine's upgrade took it out of the lock. The contents of the facet are here and
+// verified. It reports whether there was any.
 func (a *Assembly) forgetRemovedServers() (changed bool) {
 	for name, approved := range a.Workspace.Approvals.Servers {
 		if _, locked := a.Workspace.Lock.Server(name); locked || approved.Facet == "" {
 			continue
 		}
-		x, held := a.Pieces[approved.Facet]
-		if held {
+		if x, here := a.Pieces[approved.Facet]; here {
 			if _, declares := x.Manifest.Servers[name]; declares {
 				continue
 			}
@@ -187,6 +208,17 @@ func (a *Assembly) forgetRemovedServers() (changed bool) {
 		changed = true
 	}
 	return changed
+}
+
+// serverOwners are the facets that declare servers, by name of the server.
+func (a *Assembly) serverOwners() map[string]string {
+	out := map[string]string{}
+	for _, x := range a.Pieces {
+		for name := range x.Manifest.Servers {
+			out[name] = x.Subject()
+		}
+	}
+	return out
 }
 
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.

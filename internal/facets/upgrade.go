@@ -23,12 +23,12 @@ import (
 type UpgradeOptions struct {
 	Facets Options     // with Dry nothing is written, of servers neither
 	Pin    pin.Options // Confirm is told of each server; with Dry its answer does not count
-	// Show is told what would change of facets before anything is written; an error of it
-	// calls the upgrade off.
+	// Show is told what would change of facets before anything is written; its error cancels the
+	// upgrade.
 	Show func(*Installation) error
 }
 
-// Upgraded is what [Upgrade] took.
+// Upgraded is what became of an [Upgrade].
 type Upgraded struct {
 	Facets  *Installation  // nil if no facet was meant
 	Status  []ServerStatus // of all servers that were meant
@@ -36,10 +36,10 @@ type Upgraded struct {
 	Written bool
 }
 
-// Upgrade resolves the named facets and servers anew, or all of the project. A server may
-// be named "NAME@VERSION". What a package or a record is pinned to in hallmark.toml is set
-// to the version that is taken; each server is pinned as [Pin] does, with its consent. All
-// of it is written, or nothing.
+// Upgrade resolves the named facets and servers anew, or all of the project. A server may be named
+// "NAME@VERSION". An exact version of a package or a record in hallmark.toml is set to the version
+// that is taken; each server is pinned as [pin.Pin] does, with its consent. All of it is written, or
+// nothing.
 func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o UpgradeOptions) (*Upgraded, error) {
 	o.Pin.Dry = o.Facets.Dry
 	out := &Upgraded{}
@@ -78,7 +78,7 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 	}
 	if anyFacet {
 		out.Facets, err = installFacets(ctx, h, dir, o.Facets,
-			facetRequest{upgrade: true, names: facets, show: o.Show, also: u.pinOutdated})
+			facetRequest{upgrade: true, names: facets, show: o.Show, changeMore: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
 		out.Written, err = u.pinServersAlone(ctx, h, dir)
@@ -127,7 +127,7 @@ func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string)
 	return true, w.Replace(ctx, files)
 }
 
-// pinOutdated pins those that are outdated. It returns the files that change, save for the
+// pinOutdated pins the servers that are outdated. It returns the files that change, save for the
 // lock, whose new entries w has; and hallmark.toml, nil if it stays.
 func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 	logs *trail.Logs) (files []durable.File, text []byte, err error) {
@@ -151,7 +151,8 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 		if !status.Outdated() {
 			continue
 		}
-		p := &pin.Pinning{Workspace: w, Logs: logs, Options: u.o.Pin, Declared: next, Path: w.Host.Getenv("PATH"), Upgrade: true}
+		p := &pin.Pinning{Workspace: w, Logs: logs, Options: u.o.Pin, Declared: next, Path: w.Host.Getenv("PATH"),
+			Upgrade: true}
 		more, err := p.Pin(ctx)
 		if p.Result.Name != "" {
 			u.out.Servers = append(u.out.Servers, &p.Result)

@@ -19,7 +19,7 @@ import (
 // CaptureArchive starts a server from the bytes of its archive, as who pins it will, and
 // lists the tools that it shows. What was recomputed of the archive was judged by its caller.
 func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o publish.Options) (digest.Digest, error) {
-	x, err := obtain.UnpackSource(ctx, h, a, body)
+	x, report, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -32,7 +32,6 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	declared := project.Server{Name: a.Name(), Variables: o.Variables}
 	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
 	prog, err := program.OpenSource(ctx, w, program.Packed{Name: declared.Name, Entry: entry, Slot: x.Slot}, project.Approval{Path: h.Getenv("PATH")})
-	report := x.Report
 	if prog != nil {
 		defer prog.Close()
 		report = append(report, prog.Report...)

@@ -12,7 +12,7 @@ import (
 // prepareSource gets the locked archive of a server into the store, if it is not there,
 // and makes it startable.
 func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (*program.Program, error) {
-	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{}, nil)
+	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -21,16 +21,14 @@ func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (
 		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry},
 		Integrity: l.Entry.Artifacts[l.Entry.Ref],
 	}
-	x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Entry: *locked}
-	err = a.ObtainFromRegistry(ctx, x, locked)
-	l.report = append(l.report, x.Report...)
+	x, report, err := a.Obtain(ctx, obtain.Request{
+		Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Locked: locked,
+	})
+	l.report = append(l.report, report...)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.ReadSource(); err != nil {
-		return nil, err
-	}
-	if err := x.CheckStart(*l.Entry); err != nil {
+	if err := obtain.CheckStart(x.Source, *l.Entry); err != nil {
 		return nil, err
 	}
 	prog, err := program.OpenSource(ctx, l.Workspace,

@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// moduleConfigs are files that a runtime of JavaScript reads unasked and that say what an import
-// means, or what is loaded first; aboveConfigs are those that it looks for above the project too.
+// moduleConfigs are files that a runtime of JavaScript reads by itself, and that say which file an import
+// stands for, or what is loaded first. aboveConfigs are those that it also looks for above the project.
 var (
 	moduleConfigs = []string{"package.json", "deno.json", "deno.jsonc", "tsconfig.json", "jsconfig.json", "bunfig.toml"}
 	aboveConfigs  = map[string][]string{
@@ -22,28 +22,28 @@ var (
 	}
 )
 
-// bunWords keep bun from code and settings that nobody verified: packages that it would fetch
-// when they are missing, and the variables of .env, which differ between machines.
-var bunWords = []string{"--no-install", "--no-env-file"}
+// bunOptions keep bun from code and settings that nobody verified: packages that it would fetch if they
+// are missing, and the variables of .env, which differ between machines.
+var bunOptions = []string{"--no-install", "--no-env-file"}
 
-// dotenvs are the files whose variables bun takes over from the working directory.
-var dotenvs = []string{".env", ".env.local", ".env.development", ".env.production", ".env.test",
+// dotenvFiles are the files of the working directory whose variables bun sets.
+var dotenvFiles = []string{".env", ".env.local", ".env.development", ".env.production", ".env.test",
 	".env.development.local", ".env.production.local", ".env.test.local"}
 
-// ignoredKeys are keys of configuration files whose values name nothing that is loaded.
+// ignoredKeys are the keys of configuration files whose values name nothing that is loaded.
 var ignoredKeys = []string{"include", "exclude", "files", "outDir", "rootDir", "declarationDir", "tsBuildInfoFile",
-	"typeRoots", "types", "lib", "references",
-	"$schema", "name", "version", "description", "license"}
+	"typeRoots", "types", "lib", "references", "$schema", "name", "version", "description", "license"}
 
-// quietBun makes bun read less. If the #! line of the script starts bun, no option can be added.
-func (r *readSet) quietBun() error {
+// restrictBun gives bun the options bunOptions. If the #! line of the script starts bun, none can be added,
+// and it adds the files whose variables bun sets.
+func (r *readSet) restrictBun() error {
 	s := r.p.Script
 	if !s.First {
-		r.p.Args = slices.Insert(r.p.Args, 1, bunWords...)
+		r.p.Args = slices.Insert(r.p.Args, 1, bunOptions...)
 		return nil
 	}
 	r.noteUnknown("its #! line lets bun fetch packages that are missing")
-	for _, name := range dotenvs {
+	for _, name := range dotenvFiles {
 		if _, err := r.addFile(r.w.Path(name)); err != nil {
 			return err
 		}
@@ -51,11 +51,11 @@ func (r *readSet) quietBun() error {
 	return nil
 }
 
-// loadConfigs takes the configuration files of all directories above the files that are loaded, and
-// what they say that an import means.
+// loadConfigs adds the configuration files of all directories above the files that are loaded, and loads
+// what those that apply name.
 func (m *modules) loadConfigs() error {
 	language, top := m.p.Script.Language, filepath.Dir(m.p.Script.File)
-	if language == "bun" { // it looks in its working directory
+	if language == "bun" { // bun looks in its working directory
 		if err := m.addConfigs(m.w.Dir, moduleConfigs); err != nil {
 			return err
 		}
@@ -86,6 +86,7 @@ func (m *modules) loadConfigs() error {
 	return nil
 }
 
+// addConfigs adds the configuration files of a directory that have one of names.
 func (m *modules) addConfigs(dir string, names []string) error {
 	for _, name := range names {
 		file := filepath.Join(dir, name)
@@ -99,8 +100,8 @@ func (m *modules) addConfigs(dir string, names []string) error {
 	return nil
 }
 
-// applies reports whether what a configuration file names is loaded: by deno whatever is
-// imported, by bun what it preloads, and where something is imported by name.
+// applies reports whether the runtime loads what a configuration file called name names. Deno does for
+// every import; bun does for what it preloads, and if something is imported by name.
 func (m *modules) applies(name string) bool {
 	switch m.p.Script.Language {
 	case "deno":
@@ -112,8 +113,8 @@ func (m *modules) applies(name string) bool {
 	return false
 }
 
-// loadMapping loads what a configuration file names: files, the directories of patterns and of
-// members, and further configuration.
+// loadMapping loads what a configuration file names: files, directories of patterns and of members, and
+// other configuration files.
 func (m *modules) loadMapping(file string) error {
 	data, err := host.ReadFile(file, plugin.MaxManifest)
 	if err != nil {
@@ -127,7 +128,7 @@ func (m *modules) loadMapping(file string) error {
 	if deno && bytes.Contains(data, []byte(`"vendor"`)) {
 		m.vendored = append(m.vendored, filepath.Join(dir, "vendor"))
 	}
-	texts, bases := literals(data, comment), []string{dir}
+	texts, bases := findLiterals(data, comment), []string{dir}
 	for _, l := range texts {
 		if l.key == "baseUrl" {
 			bases = append(bases, m.w.Absolute(dir, l.text))
@@ -158,7 +159,7 @@ func (m *modules) loadMapping(file string) error {
 	return nil
 }
 
-// loadMapped loads what a text of a configuration file, the value of key, names below base.
+// loadMapped loads what text names below base. text is a value of key in a configuration file.
 func (m *modules) loadMapped(base, text, key string) error {
 	before, _, pattern := strings.Cut(text, "*")
 	name := m.w.Absolute(base, before)

@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// sitePackages is a directory in which python finds packages, without compiled code, which is not
-// read when a server starts, and without what differs between two installations of the same.
+// sitePackages is a directory in which python finds packages. It leaves out compiled code, which python
+// is kept from reading, and files that differ between two installations of the same packages.
 var sitePackages = &treeKind{skip: func(rel string, dir bool) bool {
 	in, name := path.Split(rel)
 	switch {
@@ -32,12 +32,12 @@ var sitePackages = &treeKind{skip: func(rel string, dir bool) bool {
 		slices.Contains(closure.InstallerNotes, name)
 }}
 
-// siteDirectories are where an environment has its packages, by the systems and pythons.
+// siteDirectories are where environments have their packages, on all systems and with all pythons.
 var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages",
 	"site-packages",
 	"lib/*/dist-packages", "local/lib/*/dist-packages"}
 
-// findEnvironment is the environment of python's in the project whose interpreter is started, "" if
+// findEnvironment returns the environment of python in the project whose interpreter is started, "" if
 // there is none.
 func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 	for _, image := range []*guard.Image{p.Executable, p.Interpreter} {
@@ -55,8 +55,8 @@ func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 	return ""
 }
 
-// addEnvironment finds what python loads from an environment of the project: its packages, and
-// whatever the *.pth files among them add, which python runs or follows when it starts.
+// addEnvironment adds what python loads from an environment of the project: its packages, and what the
+// *.pth files among them name, which python reads when it starts.
 func (r *readSet) addEnvironment(dir string) error {
 	for _, pattern := range siteDirectories {
 		sites, err := filepath.Glob(filepath.Join(tool.EscapeGlob(dir), filepath.FromSlash(pattern)))
@@ -78,8 +78,8 @@ func (r *readSet) addEnvironment(dir string) error {
 	return nil
 }
 
-// findAddedPaths finds what *.pth files, and the modules by which setuptools finds packages that are
-// edited in place, add to where python looks for modules.
+// findAddedPaths adds the files and modules that *.pth files name, and the modules by which setuptools
+// finds packages that are edited in place.
 func (r *readSet) findAddedPaths(site string) error {
 	entries, err := os.ReadDir(site)
 	if err != nil {
@@ -96,14 +96,14 @@ func (r *readSet) findAddedPaths(site string) error {
 		}
 		var names []string
 		if editable {
-			names = absolutePaths(data)
+			names = findAbsolutePaths(data)
 		} else {
-			names = pathLines(data)
+			names = parsePathLines(data)
 		}
 		for _, name := range names {
 			name = filepath.Clean(r.w.Absolute(site, name))
 			if inside, err := filepath.Rel(site, name); err == nil && filepath.IsLocal(inside) {
-				continue // of the tree
+				continue // it is part of the tree
 			}
 			if info, err := os.Stat(name); err != nil || !info.IsDir() {
 				_, err = r.addFile(name)
@@ -123,9 +123,9 @@ func (r *readSet) findAddedPaths(site string) error {
 	return nil
 }
 
-// pathLines are the lines of a *.pth file that are paths. Those that begin with "import" are code,
-// which is covered as the rest of the file.
-func pathLines(data []byte) (out []string) {
+// parsePathLines returns the lines of a *.pth file that are paths. Lines that begin with "import" are code,
+// which is hashed with the file.
+func parsePathLines(data []byte) (out []string) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = strings.TrimRight(line, " \t\v\f")
@@ -138,9 +138,9 @@ func pathLines(data []byte) (out []string) {
 	return out
 }
 
-// absolutePaths are the absolute paths among the texts of a module of python.
-func absolutePaths(data []byte) (out []string) {
-	for _, l := range literals(data, '#') {
+// findAbsolutePaths returns the absolute paths among the texts in quotes of a module of python.
+func findAbsolutePaths(data []byte) (out []string) {
+	for _, l := range findLiterals(data, '#') {
 		if filepath.IsAbs(l.text) && len(out) < maxFound {
 			out = append(out, l.text)
 		}

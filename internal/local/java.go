@@ -18,17 +18,17 @@ import (
 // maxJarManifest bounds META-INF/MANIFEST.MF and INDEX.LIST of a jar, in bytes.
 const maxJarManifest = 4 << 20
 
-// classes is a directory of classes and resources.
-var classes = &treeKind{skip: func(string, bool) bool { return false }}
+// classTree is a directory of classes and resources.
+var classTree = &treeKind{skip: func(string, bool) bool { return false }}
 
-// addClassPath finds what java loads with a jar: the jars and directories that its manifest names, and
-// theirs in turn.
+// addClassPath adds what java loads with a jar: the jars and directories that its manifest names, and
+// those that their manifests name.
 func (r *readSet) addClassPath(file string) error {
 	todo, seen := []string{file}, map[string]bool{file: true}
 	for len(todo) > 0 {
 		at := todo[0]
 		todo = todo[1:]
-		names, err := classPath(at)
+		names, err := readClassPath(at)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (r *readSet) addClassPath(file string) error {
 			}
 			next := filepath.Clean(r.w.Absolute(filepath.Dir(at), name))
 			if strings.HasSuffix(name, "/") {
-				if err := r.addTree(next, classes); err != nil {
+				if err := r.addTree(next, classTree); err != nil {
 					return err
 				}
 				continue
@@ -51,7 +51,7 @@ func (r *readSet) addClassPath(file string) error {
 			}
 			seen[next] = true
 			if info, err := os.Stat(next); err != nil || !info.Mode().IsRegular() {
-				continue // java goes on without it; once it is there, it is one more
+				continue // java goes on without it; once it exists, it is refused as added
 			}
 			if _, err := r.addFile(next); err != nil {
 				return err
@@ -62,9 +62,9 @@ func (r *readSet) addClassPath(file string) error {
 	return nil
 }
 
-// classPath is what META-INF/MANIFEST.MF of a jar says its class path is, and the jars that an
-// index of older tools lists. What is no archive names nothing: java does not start it.
-func classPath(file string) (names []string, err error) {
+// readClassPath returns the class path in META-INF/MANIFEST.MF of a jar, and the jars that an index of
+// older tools lists. A file that is not an archive has none, and java does not start it.
+func readClassPath(file string) (names []string, err error) {
 	f, err := beneath.Open(file)
 	if err != nil {
 		return nil, err
@@ -84,9 +84,9 @@ func classPath(file string) (names []string, err error) {
 		var read func(io.Reader) ([]string, error)
 		switch strings.ToUpper(member.Name) {
 		case "META-INF/MANIFEST.MF":
-			read = manifestPath
+			read = parseManifest
 		case "META-INF/INDEX.LIST":
-			read = indexJars
+			read = parseIndex
 		default:
 			continue
 		}
@@ -114,9 +114,9 @@ func classPath(file string) (names []string, err error) {
 	return names, nil
 }
 
-// manifestPath is the value of Class-Path in the first section of a manifest, whose lines go on
-// where the next one begins with a blank.
-func manifestPath(r io.Reader) (names []string, err error) {
+// parseManifest returns the names in Class-Path, of the first section of a manifest. A line that begins
+// with a blank continues the one before.
+func parseManifest(r io.Reader) (names []string, err error) {
 	value, in := "", false
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxJarManifest)
@@ -158,8 +158,8 @@ func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// indexJars are the jars that INDEX.LIST names, which java read up to version 21.
-func indexJars(r io.Reader) (names []string, err error) {
+// parseIndex returns the jars that INDEX.LIST names, which java read up to version 21.
+func parseIndex(r io.Reader) (names []string, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxJarManifest)
 	for lines.Scan() {

@@ -20,11 +20,11 @@ func TestLiterals(t *testing.T) {
 		{`/*/ "a": "b" */ "c": "d"`, '/', []literal{{"c", "d"}}},
 		{`"open`, '/', nil}, {`/* open "a"`, '/', nil}, {`"a" "`, '/', []literal{{"", "a"}}},
 	} {
-		if got := literals([]byte(c.data), c.comment); !slices.Equal(got, c.want) {
+		if got := findLiterals([]byte(c.data), c.comment); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", c.data, got)
 		}
 	}
-	if got := literals([]byte(strings.Repeat(`/**/`, 1<<18)), '/'); got != nil { // in time that is linear
+	if got := findLiterals([]byte(strings.Repeat(`/**/`, 1<<18)), '/'); got != nil { // in time that is linear
 		t.Errorf("%q", got)
 	}
 }

@@ -12,19 +12,18 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
-	"github.com/hallmark-mcp/hallmark/internal/program"
 )
 
-// Code mostly names in quotes what it starts or loads by a path. A file of the project whose path is
-// quoted in the code of a script is therefore locked, whatever the script does with it. A path that
-// a script computes is not found this way: if the script may start programs, the report says
-// that the lock may lack some.
+// Code names most files that it starts or loads by a path in quotes. So a file of code of the project
+// whose path stands in quotes in the code of a script is locked, whatever the script does with it. A path
+// that a script computes is not found this way: if the script may start programs, the report says that the
+// lock may lack some.
 
-// Bounds of what is looked for in the code of one program.
+// Bounds of the search in the code of one program.
 const (
 	maxText   = 1024    // bytes of a text in quotes
-	maxPieces = 6       // texts of which one path is put together
-	maxTried  = 1 << 18 // paths
+	maxPieces = 6       // texts that one path is joined from
+	maxTried  = 1 << 18 // paths that are looked up
 )
 
 // readCode reads a file of code; ok is false if the file is larger than jsscan.MaxFile.
@@ -38,10 +37,10 @@ func readCode(file string) (content []byte, ok bool, err error) {
 	return content, len(content) <= jsscan.MaxFile, err
 }
 
-// eachQuotedText calls yield for each text that may stand in quotes in code of any language, until it
-// returns false: what lies between two quotes of one kind in a line, wherever a language begins to
-// count them, so that no comment, pattern or other quote hides one. joined says that it is put
-// together of several: of neighbours in a list, a sum or a quotient, as paths are.
+// eachQuotedText calls yield for each text that may stand in quotes in code of any language, until yield
+// returns false. A text is what lies between any two neighbouring quotes of one kind in a line, so that no
+// comment, pattern or other quote hides one. joined says that it is joined from several texts that follow
+// each other in a list, a sum or a quotient, as those of paths do.
 func eachQuotedText(content []byte, yield func(text string, joined bool) bool) {
 	type pair struct{ at, end int } // end is 0 if the line has no other such quote
 	var pairs []pair
@@ -83,9 +82,10 @@ func eachQuotedText(content []byte, yield func(text string, joined bool) bool) {
 	}
 }
 
+// escapeRE matches an escape in which a character of a path may be written.
 var escapeRE = regexp.MustCompile(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|[\\/'"])`)
 
-// unescape reads the escapes in which a path may be written.
+// unescape replaces the escapes that escapeRE matches.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -99,8 +99,8 @@ func unescape(text string) string {
 	})
 }
 
-// quotedPaths are the paths that a text of code may hold: those of an argument, without what a
-// template computes before them and a URL says after them.
+// quotedPaths returns the paths that a text of code may hold: those of an argument, without the scheme and
+// the query of a URL.
 func quotedPaths(text string) (paths []string) {
 	for _, name := range argumentNames(text) {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "file://"), "?")
@@ -113,8 +113,8 @@ func quotedPaths(text string) (paths []string) {
 }
 
 // findQuotedFiles calls found for each file of code of the project that is named in quotes in the content
-// of file: relative to that file, to top, the directory of the script, or to the one that it is
-// started in. A path that does not end as code does is tried with endings, too.
+// of file. A name may be relative to that file, to top, the directory of the script, or to the directory
+// of the project. A path without a suffix of code is also tried with each of endings.
 func (r *readSet) findQuotedFiles(file string, content []byte, top string, endings []string,
 	found func(string) error) (err error) {
 	try := func(path string) {
@@ -125,8 +125,8 @@ func (r *readSet) findQuotedFiles(file string, content []byte, top string, endin
 			r.noteUnknown("it names more files than are looked for")
 			return
 		}
-		if info, failed := os.Stat(path); failed == nil && info.Mode().IsRegular() && r.isOurs(path, top, info) &&
-			isCode(path, info) {
+		if info, failed := os.Stat(path); failed == nil && info.Mode().IsRegular() &&
+			r.isProjectFile(path, top, info) && isCode(path, info) {
 			err = found(path)
 		}
 	}
@@ -135,8 +135,8 @@ func (r *readSet) findQuotedFiles(file string, content []byte, top string, endin
 			return true
 		}
 		for _, name := range quotedPaths(text) {
-			ends := slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))
-			if !ends && joined {
+			hasSuffix := slices.Contains(codeSuffixes, strings.ToLower(filepath.Ext(name)))
+			if !hasSuffix && joined {
 				continue // a list of words
 			}
 			places := []string{filepath.Clean(filepath.FromSlash(name))}
@@ -148,7 +148,7 @@ func (r *readSet) findQuotedFiles(file string, content []byte, top string, endin
 			}
 			for _, path := range places {
 				try(path)
-				if !ends {
+				if !hasSuffix {
 					for _, ending := range endings {
 						try(path + ending)
 					}
@@ -160,9 +160,9 @@ func (r *readSet) findQuotedFiles(file string, content []byte, top string, endin
 	return err
 }
 
-// isOurs reports whether a file is the project's, or lies with the script, and is no program that
-// the machine has and a link leads to.
-func (r *readSet) isOurs(file, top string, info os.FileInfo) bool {
+// isProjectFile reports whether a file lies in the project or below top, and is not a link to a program of
+// the machine.
+func (r *readSet) isProjectFile(file, top string, info os.FileInfo) bool {
 	rel, err := filepath.Rel(top, file)
 	if !r.w.Contains(file) && (err != nil || !filepath.IsLocal(rel)) {
 		return false
@@ -172,19 +172,7 @@ func (r *readSet) isOurs(file, top string, info os.FileInfo) bool {
 	return r.w.Contains(real) || err == nil && filepath.IsLocal(rel) || !isMachineProgram(real, info)
 }
 
-// startsPython are the words by which code of python starts a program, or loads what it computes.
-var startsPython = regexp.MustCompile(`\b(subprocess|multiprocessing|runpy|pty)\b|` +
-	`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|` +
-	`__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
-	`\b(import_module)\s*\(\s*[^'"\s)]`)
-
-// startsJavaScript are those of runtimes of JavaScript, besides modules that are imported.
-var startsJavaScript = regexp.MustCompile(`\b(Worker)\s*\(|\b(Bun\s*\.\s*spawn|Deno\s*\.\s*(?:Command|run|dlopen))`)
-
-// startModules are the modules of runtimes of JavaScript that start or load what they are told.
-var startModules = []string{"child_process", "cluster", "worker_threads", "vm"}
-
-// noteStarts notes that code starts or loads what it computes, by a word of it.
+// noteStarts notes that code may start or load what it computes, if words match in it.
 func (r *readSet) noteStarts(words *regexp.Regexp, content []byte) {
 	m := words.FindSubmatch(content)
 	for _, word := range m[min(1, len(m)):] {
@@ -194,44 +182,8 @@ func (r *readSet) noteStarts(words *regexp.Regexp, content []byte) {
 	}
 }
 
-// noteComputed notes that a script may start or load more than its code names, and how.
+// noteComputed notes that a script may start or load more than its code names, by the word how.
 func (r *readSet) noteComputed(how string) {
 	r.noteUnknown("it may start or load by " + strings.Join(strings.Fields(how), "") +
 		" what its code does not name in quotes, or what that loads in turn")
-}
-
-// addNamedByPython adds the files that code of python names: that of the script, and of all modules
-// which were found.
-func (r *readSet) addNamedByPython(s *program.Script) error {
-	todo := []string{s.File}
-	for _, row := range r.items {
-		todo = append(todo, row.path)
-	}
-	slices.Sort(todo)
-	seen := map[string]bool{}
-	for len(todo) > 0 {
-		file := todo[0]
-		todo = todo[1:]
-		if info, err := os.Stat(file); seen[file] || err != nil || !info.Mode().IsRegular() || file != s.File &&
-			!slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file)) {
-			continue
-		}
-		seen[file] = true
-		content, whole, err := readCode(file)
-		if err != nil {
-			return err
-		}
-		if !whole {
-			r.noteUnknown(filepath.Base(file) + " is too large to be read")
-		}
-		r.noteStarts(startsPython, content)
-		if err := r.findQuotedFiles(file, content, filepath.Dir(s.File), nil, func(path string) error {
-			todo = append(todo, path)
-			_, err := r.addFile(path)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -80,7 +80,8 @@ var readsCases = []readsCase{
 			"srv/server.js": `import { fork } from "node:child_process"; // don't
 fork("./shared/fork.js"); fork("./shared/bare"); new Worker("./shared/worker.mjs"); new Worker(new URL('./near.js?x', import.meta.url));
 await import(new URL("../up.mjs", import.meta.url)); require.resolve("./resolved.js"); createRequire(import.meta.url)("./created.cjs");
-spawn(process.execPath, [path.join(__dirname, "..", "joined", 'x.js')]); exec("node ./line.js --x"); run(` + "`${__dirname}/template.js`" + `); run(__dirname + "/sum.js");
+spawn(process.execPath, [path.join(__dirname, "..", "joined", 'x.js')]); exec("node ./line.js --x"); run(` +
+				"`${__dirname}/template.js`" + `); run(__dirname + "/sum.js");
 spawn("./tool"); spawn("python3", ["job.py"]); write("data.json"); write("./notes.txt")`,
 			"shared/fork.js": `require("./next")`, "shared/next.js": "", "shared/bare.js": "", "shared/worker.mjs": "",
 			"srv/near.js": "", "up.mjs": "", "srv/resolved.js": "", "srv/created.cjs": "",

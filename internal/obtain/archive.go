@@ -1,7 +1,6 @@
 package obtain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,56 +11,63 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Archive is a facet whose contents are in the store, or the evidence of why not.
+// Archive is a facet, or a server that is packed from source, whose bytes are in the store and
+// were admitted. It is complete: nothing of it is filled in later.
 type Archive struct {
-	Kind     ledger.Kind // zero: a facet; else an artifact, a server that is packed from source
-	Floor    facet.Floor // of an artifact
-	Want     project.Facet
-	before   *project.FacetLock
-	Entry    project.FacetLock
-	Slot     *store.Slot
-	Manifest *facet.Manifest         // nil for an artifact
+	Want     project.Facet           // what was asked for
+	Entry    project.FacetLock       // as it is to be locked
+	Slot     *store.Slot             // its bytes, hashed in this run
+	Manifest *facet.Manifest         // nil for a server
 	Source   *facet.Source           // nil for a facet
-	Record   *registry.ArchiveRecord // that confirmed it; nil if nobody was asked
-	Report   evidence.Report
-	Repaired bool // the store had a slot that was bad
+	Record   *registry.ArchiveRecord // what its registry says of it; nil if no registry was asked
+	Repaired bool                    // the store's copy was damaged, and was replaced
 }
 
-// Subject names x in evidence and errors: "NAME@VERSION", or the name alone without a version.
-func (x *Archive) Subject() string { return x.Entry.Subject(x.Want.Name) }
+// Subject names the archive in evidence and errors: "NAME@VERSION".
+func (a *Archive) Subject() string { return a.Entry.Subject(a.Want.Name) }
 
 // LockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
-func (x *Archive) LockedRecord() *project.RecordLock {
-	if x.Entry.Source.Kind != project.FromRegistry {
+func (a *Archive) LockedRecord() *project.RecordLock {
+	if a.Entry.Source.Kind != project.FromRegistry {
 		return nil
 	}
-	return &project.RecordLock{Registry: x.Entry.Source.Registry, Proof: x.Entry.Proof}
+	return &project.RecordLock{Registry: a.Entry.Source.Registry, Proof: a.Entry.Proof}
 }
 
-// ledgerKind is how registries and their logs call what x is.
-func (x *Archive) ledgerKind() ledger.Kind { return cmp.Or(x.Kind, ledger.Facet) }
-
-// ReadManifest parses the manifest of a facet from its slot, whose bytes were just audited.
-func (x *Archive) ReadManifest() error {
-	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), facet.ManifestFile), facet.MaxManifest)
+// ReadManifest parses the facet.json in a slot that was just audited, and demands that it is that
+// of the version of a facet.
+func ReadManifest(slot *store.Slot, name, version string) (*facet.Manifest, error) {
+	data, err := readAudited(slot, facet.ManifestFile, project.FacetSubject(name, version))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !evidence.Same(x.Entry.Assets[facet.ManifestFile], digest.FromBytes(data)) {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
-			errors.New(facet.ManifestFile+" changed after the audit"))
+	m, err := facet.ParseManifest(data)
+	if err != nil {
+		return nil, err
 	}
-	if x.Manifest, err = facet.ParseManifest(data); err != nil {
-		return err
+	if m.Name != name || m.Version != version {
+		return nil, otherArchiveError(facet.ManifestFile, project.FacetSubject(name, version),
+			project.FacetSubject(m.Name, m.Version))
 	}
-	if x.Manifest.Name != x.Want.Name || x.Manifest.Version != x.Entry.Version {
-		return evidence.Errorf(evidence.Integrity, x.Subject(), "",
-			fmt.Errorf("its %s is that of %s", facet.ManifestFile,
-				project.FacetSubject(x.Manifest.Name, x.Manifest.Version)))
+	return m, nil
+}
+
+// readAudited reads a file of a slot, and demands that it is the one that the audit hashed.
+func readAudited(slot *store.Slot, file, subject string) ([]byte, error) {
+	data, err := host.ReadFile(filepath.Join(slot.Dir(), file), facet.MaxManifest)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if !evidence.Same(slot.Assets[file], digest.FromBytes(data)) {
+		return nil, evidence.Errorf(evidence.Integrity, subject, "", errors.New(file+" changed after the audit"))
+	}
+	return data, nil
+}
+
+// otherArchiveError is the error for a file of an archive that describes another archive.
+func otherArchiveError(file, subject, described string) error {
+	return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("its %s is that of %s", file, described))
 }

@@ -12,31 +12,30 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// obtainFromDirectory packs a facet of a directory of this machine. The lock follows the
-// directory, unless it is the only authority.
-func (a *Sources) obtainFromDirectory(ctx context.Context, x *Archive, locked *project.FacetLock) error {
-	x.Entry = project.FacetLock{Source: x.Want.Source(a.Workspace.Config.Registry)}
-	dir := filepath.FromSlash(x.Want.Path)
+// fromDirectory packs a facet of a directory of this machine. The lock follows the directory, unless
+// it is the only authority.
+func (s *Sources) fromDirectory(ctx context.Context, f project.Facet,
+	locked *project.FacetLock, q *inquiry) (stored, error) {
+	dir := filepath.FromSlash(f.Path)
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.Workspace.Dir, dir)
+		dir = filepath.Join(s.Workspace.Dir, dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return evidence.Errorf(evidence.Validation, x.Want.Name, "", err)
+		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}
 	defer root.Close()
-	source, where := &pack.SourceDir{Root: root}, x.Want.Name+" in "+x.Want.Path
+	source, where := &pack.SourceDir{Root: root}, f.Name+" in "+f.Path
 	if err := source.List(); err != nil {
-		return pack.DirError(where, err)
+		return stored{}, pack.DirError(where, err)
 	}
 	var packed bytes.Buffer
-	if _, err := facet.Pack(ctx, &packed, source.Files, source.Open, a.o.Limits); err != nil {
-		return pack.DirError(where, err)
+	if _, err := facet.Pack(ctx, &packed, source.Files, source.Open, s.o.Limits); err != nil {
+		return stored{}, pack.DirError(where, err)
 	}
-	u := packedArchive{body: &packed, from: x.Want.Path}
-	if a.o.Frozen && locked != nil {
-		x.Entry = *locked
-		u.claims = lockClaims(x.Subject(), locked)
+	c := claims{name: f.Name, entry: project.FacetLock{Source: f.Source(s.Workspace.Config.Registry)}}
+	if s.o.Frozen && locked != nil {
+		c.entry, c.locked = *locked, locked
 	}
-	return a.unpack(ctx, x, u)
+	return s.unpack(ctx, c, packedArchive{body: &packed, from: f.Path, claims: c.ofLock()}, q)
 }

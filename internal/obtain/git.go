@@ -20,65 +20,71 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// obtainFromGit gets a facet of a git repository. Its commit is resolved once and locked, and
-// later installs use that commit, wherever the tag or branch points by then.
-func (a *Sources) obtainFromGit(ctx context.Context, x *Archive, locked *project.FacetLock) error {
-	f := x.Want
+// fromGit gets a facet of a git repository. Its commit is resolved once and locked, and later
+// installs use that commit, wherever the tag or branch points by then.
+func (s *Sources) fromGit(ctx context.Context, r Request, locked *project.FacetLock, q *inquiry) (stored, error) {
+	f := r.Want
+	c := claims{name: f.Name, locked: locked}
+	var here lookup
 	if locked != nil {
-		x.Entry = *locked
-		found, bad, err := a.findStored(ctx, x, a.contentsClaim(x, locked, nil))
-		if err != nil || found {
-			return err
-		}
-		if a.o.Offline && len(bad) > 0 {
-			x.Report = append(x.Report, bad...)
-			_, err := a.Judge(x, nil)
-			return err
-		}
-	}
-	if a.o.Offline {
-		return OfflineError(f.Name)
-	}
-	repo := Repository(a.Workspace, f)
-	source := f.Source(a.Workspace.Config.Registry)
-	switch {
-	case locked != nil:
-		source.Commit = locked.Source.Commit
-		e, err := fetchTagEvidence(ctx, repo, f, *locked)
-		if err != nil {
-			return err
-		}
-		x.Report = append(x.Report, e...)
-	case source.Commit == "":
-		commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
-		if err != nil {
-			return GitError(f.Name, err)
-		}
-		source.Commit = commit
-		// A tag is a promise: that it moved since it was locked is shown before it is followed.
-		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit &&
-			x.before.Covers(f, a.Workspace.Config.Registry) && !a.Declared[f.Name] {
-			x.Report = append(x.Report, MovedTagEvidence(f, *x.before, commit))
+		c.entry = *locked
+		var err error
+		here, err = s.findStored(ctx, c, q)
+		switch {
+		case err != nil:
+			return stored{}, err
+		case here.slot != nil:
+			return c.accept(here.slot, q), nil
 		}
 	}
-	x.Entry.Source = source
-	if locked == nil {
-		x.Entry = project.FacetLock{Source: source}
+	if s.o.Offline {
+		return stored{}, q.refuseOffline(here, f.Name)
 	}
-	commit, err := repo.Fetch(ctx, source.Commit)
+	repo := Repository(s.Workspace, f)
+	id, err := s.chooseCommit(ctx, r, locked, repo, q)
 	if err != nil {
-		return GitError(f.Name, err)
+		return stored{}, err
+	}
+	c.entry.Source = f.Source(s.Workspace.Config.Registry)
+	c.entry.Source.Commit = id
+	commit, err := repo.Fetch(ctx, id)
+	if err != nil {
+		return stored{}, GitError(f.Name, err)
 	}
 	defer commit.Close()
-	packed, err := packCommit(ctx, commit, f.Sub, a.o.Limits)
+	packed, err := packCommit(ctx, commit, f.Sub, s.o.Limits)
 	if err != nil {
-		return evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", source.Commit, err))
+		return stored{}, evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", id, err))
 	}
-	u := packedArchive{body: packed, from: "git+" + f.Git + "#" + source.Commit}
+	found, err := s.unpack(ctx, c,
+		packedArchive{body: packed, from: "git+" + f.Git + "#" + id, claims: c.ofLock()}, q)
+	found.repaired = here.quarantined
+	return found, err
+}
+
+// chooseCommit is the commit of a facet to fetch: the locked one, the declared one, or the one that
+// the tag or branch names now. That a tag was moved since it was locked is evidence.
+func (s *Sources) chooseCommit(ctx context.Context, r Request, locked *project.FacetLock, repo gitrepo.Repository,
+	q *inquiry) (string, error) {
+	f := r.Want
 	if locked != nil {
-		u.claims = lockClaims(x.Subject(), locked)
+		moved, err := fetchTagEvidence(ctx, repo, f, *locked)
+		q.add(moved...)
+		return locked.Source.Commit, err
 	}
-	return a.unpack(ctx, x, u)
+	if f.Commit != "" {
+		return f.Commit, nil
+	}
+	id, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	if err != nil {
+		return "", GitError(f.Name, err)
+	}
+	// A tag is a promise: that it moved since it was locked is shown before it is followed.
+	if r.Locked != nil && f.Tag != "" && r.Locked.Source.Kind == project.FromGit &&
+		r.Locked.Covers(f, s.Workspace.Config.Registry) && !r.Declared {
+		q.add(MovedTagEvidence(f, *r.Locked, id))
+	}
+	return id, nil
 }
 
 // Repository is the git repository of a facet, with the environment of the project's host.

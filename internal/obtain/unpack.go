@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -19,135 +17,143 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// lockClaims is what the lock says of an archive; nothing for a new entry.
-func lockClaims(subject string, locked *project.FacetLock) []evidence.Claim {
-	if locked == nil {
-		return nil
-	}
-	claims := []evidence.Claim{{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock,
-		Where: project.LockFile, Want: []digest.Digest{locked.Integrity}}}
-	for _, path := range slices.Sorted(maps.Keys(locked.Assets)) {
-		claims = append(claims, evidence.Claim{
-			Subject: facet.MemberSubject(subject, path), Scheme: evidence.File, Authority: evidence.Lock,
-			Where: project.LockFile + ", assets", Want: []digest.Digest{locked.Assets[path]},
-		})
-	}
-	return claims
-}
-
 // packedArchive is an archive on its way into the store.
 type packedArchive struct {
 	body      io.Reader
 	from      string           // for messages
 	transport *evidence.Claim  // of the archive's bytes; nil for one that we packed ourselves
 	claims    []evidence.Claim // of its contents, in the order in which they decide
-	document  digest.Digest    // of the manifest, as the registry shows it; zero if nobody does
+	document  digest.Digest    // of the manifest, as the registry shows it; zero without a registry
 }
 
-// unpack reads an archive into a staging directory, recomputes everything from its bytes,
-// and keeps it if all that is claimed of it holds.
-func (a *Sources) unpack(ctx context.Context, x *Archive, u packedArchive) error {
-	st, err := a.store.Stage()
+// unpack reads an archive into a staging directory, recomputes everything from its bytes, and keeps
+// it if all that is claimed of it holds.
+func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inquiry) (stored, error) {
+	st, err := s.store.Stage()
 	if err != nil {
-		return err
+		return stored{}, err
 	}
 	defer st.Discard()
 	root, err := os.OpenRoot(st.Dir())
 	if err != nil {
-		return err
+		return stored{}, err
 	}
 	defer root.Close()
 	h := digest.NewHasher()
-	body := io.TeeReader(u.body, h)
-	arch, err := facet.Read(body, a.o.Limits, func(e archive.Entry, r io.Reader) error {
+	body := io.TeeReader(p.body, h)
+	arch, err := facet.Read(body, s.o.Limits, func(e archive.Entry, r io.Reader) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return writeMember(root, e.Path, r)
 	})
 	if err != nil {
-		return a.unreadableError(x, u, body, h, err)
+		damaged, unreadable := s.explainUnreadable(c.subject(), p, body, h, err)
+		if unreadable != nil {
+			return stored{}, unreadable
+		}
+		if _, refused := q.judge(damaged); refused != nil {
+			return stored{}, refused
+		}
+		return stored{}, err
 	}
 	root.Close()
-	manifest, from := []byte(nil), facet.ManifestFile
-	switch {
-	case x.Kind == ledger.Artifact && arch.Source == nil:
-		return evidence.Errorf(evidence.Validation, x.Want.Name, "",
-			errors.New("holds a facet, and no server that was packed from source"))
-	case x.Kind == ledger.Artifact:
-		manifest, from = arch.Source.Raw, facet.SourceFile
-		if arch.Source.Runtime == facet.RuntimeBinary {
-			if err := os.Chmod(filepath.Join(st.Dir(), filepath.FromSlash(arch.Source.Entry)), 0o700); err != nil {
-				return err
-			}
-		}
-	case arch.Manifest == nil:
-		return evidence.Errorf(evidence.Validation, x.Want.Name, "",
-			errors.New("holds a server that was packed from source, and no facet"))
-	default:
-		manifest = arch.Manifest.Raw
+	manifest, err := checkKind(c, arch, st.Dir())
+	if err != nil {
+		return stored{}, err
 	}
-	if len(u.claims) == 0 { // no claim says which version it must be
-		x.Entry.Version = arch.Version()
+	class := evidence.Integrity
+	if len(p.claims) == 0 { // no claim says which version it must be
+		c.entry.Version, class = arch.Version(), evidence.Validation
 	}
-	subject := x.Subject()
+	subject := c.subject()
 	if got := project.FacetSubject(arch.Name(), arch.Version()); got != subject {
-		kind := evidence.Integrity
-		if len(u.claims) == 0 {
-			kind = evidence.Validation
-		}
-		return evidence.Errorf(kind, subject, "", fmt.Errorf("what %s gives is %s", u.from, got))
+		return stored{}, evidence.Errorf(class, subject, "", fmt.Errorf("what %s gives is %s", p.from, got))
 	}
-	claims := u.claims
-	if u.transport != nil {
-		claims = append([]evidence.Claim{*u.transport}, claims...)
+	if p.transport != nil {
 		st.ContentHash = arch.ContentHash
 	}
-	report := arch.Evidence(subject, u.from, claims...)
-	if !u.document.IsZero() {
-		canonical, err := serverjson.Canonical(manifest)
-		if err != nil {
-			return evidence.Errorf(evidence.Validation, subject, "", err)
-		}
-		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
-				Where: "the registry's record, manifest", Want: []digest.Digest{u.document}},
-			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, From: from + " in the archive"}))
-	}
-	x.Report = append(x.Report, report...)
-	adm, err := a.Judge(x, nil)
+	report, err := p.evidence(subject, arch, manifest)
 	if err != nil {
-		return err
+		return stored{}, err
 	}
-	slot, err := a.store.Put(ctx, adm, subject, st, subject+" from "+x.Entry.Source.String())
+	adm, err := q.judge(report...)
 	if err != nil {
-		return err
+		return stored{}, err
 	}
-	a.acceptSlot(x, slot)
-	return nil
+	slot, err := s.store.Put(ctx, adm, subject, st, subject+" from "+c.entry.Source.String())
+	if err != nil {
+		return stored{}, err
+	}
+	return c.accept(slot, q), nil
 }
 
-// unreadableError is the error for an archive that cannot be read. One that was damaged on its
-// way is told from one that was published so by its transport hash.
-func (a *Sources) unreadableError(x *Archive, u packedArchive, rest io.Reader, h *digest.Hasher, err error) error {
-	if u.transport == nil || evidence.ClassOf(err) != evidence.Validation {
-		return evidence.Errorf(evidence.ClassOf(err), x.Subject(), "", err)
+// evidence compares an archive that was read with all that is claimed of it.
+func (p packedArchive) evidence(subject string, arch *facet.Archive,
+	manifest manifestFile) (evidence.Report, error) {
+	all := p.claims
+	if p.transport != nil {
+		all = append([]evidence.Claim{*p.transport}, all...)
 	}
-	limit := a.o.Limits.Packed
+	report := arch.Evidence(subject, p.from, all...)
+	if p.document.IsZero() {
+		return report, nil
+	}
+	canonical, err := serverjson.Canonical(manifest.raw)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
+	}
+	return append(report, evidence.Compare(documentClaim(subject, p.document), evidence.Observed{
+		Digests: []digest.Digest{digest.FromBytes(canonical)}, From: manifest.file + " in the archive"})), nil
+}
+
+// manifestFile is the file of an archive that says what the archive is.
+type manifestFile struct {
+	file string
+	raw  []byte
+}
+
+// checkKind demands that a staged archive is a facet or a server, as it is wanted, and returns its
+// manifest. The program of a binary server is made executable.
+func checkKind(c claims, arch *facet.Archive, dir string) (manifestFile, error) {
+	refuse := func(why string) (manifestFile, error) {
+		return manifestFile{}, evidence.Errorf(evidence.Validation, c.name, "", errors.New(why))
+	}
+	switch {
+	case c.kind == ledger.Artifact && arch.Source == nil:
+		return refuse("holds a facet, and no server that was packed from source")
+	case c.kind != ledger.Artifact && arch.Manifest == nil:
+		return refuse("holds a server that was packed from source, and no facet")
+	case c.kind != ledger.Artifact:
+		return manifestFile{facet.ManifestFile, arch.Manifest.Raw}, nil
+	case arch.Source.Runtime == facet.RuntimeBinary:
+		if err := os.Chmod(filepath.Join(dir, filepath.FromSlash(arch.Source.Entry)), 0o700); err != nil {
+			return manifestFile{}, err
+		}
+	}
+	return manifestFile{facet.SourceFile, arch.Source.Raw}, nil
+}
+
+// explainUnreadable tells an archive that was damaged on its way, of which the evidence of its
+// transport hash is returned, from one that was published so, which is an error.
+func (s *Sources) explainUnreadable(subject string, p packedArchive, rest io.Reader, h *digest.Hasher,
+	cause error) (damaged evidence.Evidence, err error) {
+	if p.transport == nil || evidence.ClassOf(cause) != evidence.Validation {
+		return damaged, evidence.Errorf(evidence.ClassOf(cause), subject, "", cause)
+	}
+	limit := s.o.Limits.Packed
 	if limit == 0 {
 		limit = archive.MaxPacked
 	}
 	if _, drained := io.Copy(io.Discard, io.LimitReader(rest, limit+1)); drained != nil {
-		return evidence.Errorf(evidence.Operation, x.Subject(), "", drained)
+		return damaged, evidence.Errorf(evidence.Operation, subject, "", drained)
 	}
-	e := evidence.Compare(*u.transport,
-		evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)}, Size: h.Size(), From: u.from})
-	if e.Outcome == evidence.Match {
-		return evidence.Errorf(evidence.Validation, x.Subject(), "it was published so; tell its publisher", err)
+	damaged = evidence.Compare(*p.transport,
+		evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)}, Size: h.Size(), From: p.from})
+	if damaged.Outcome == evidence.Match {
+		return damaged, evidence.Errorf(evidence.Validation, subject, "it was published so; tell its publisher", cause)
 	}
-	x.Report = append(x.Report, e)
-	_, err = a.Judge(x, nil)
-	return err
+	return damaged, nil
 }
 
 // writeMember writes one member of an archive below a staging directory.

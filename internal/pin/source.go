@@ -19,17 +19,15 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, p.Declared.Name, "", err)
 	}
-	a, err := obtain.Open(p.Workspace, p.Logs, obtain.Options{}, nil)
+	a, err := obtain.Open(p.Workspace, p.Logs, obtain.Options{})
 	if err != nil {
 		return nil, err
 	}
-	x := &obtain.Archive{Kind: ledger.Artifact, Floor: floor, Want: project.Facet{Name: name}}
-	err = a.ObtainFromRegistry(ctx, x, nil)
-	p.report = append(p.report, x.Report...)
+	x, report, err := a.Obtain(ctx, obtain.Request{
+		Kind: ledger.Artifact, Want: project.Facet{Name: name}, Floor: floor,
+	})
+	p.report = append(p.report, report...)
 	if err != nil {
-		return nil, err
-	}
-	if err := x.ReadSource(); err != nil {
 		return nil, err
 	}
 	document, err := x.Record.Document()
@@ -44,7 +42,7 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 		Document: document, Integrity: x.Entry.Integrity, Proof: x.Entry.Proof,
 	}
 	p.Result.Claimed = x.Record.APISurface
-	shown, err := x.DocumentEvidence(document)
+	shown, err := obtain.DocumentEvidence(x.Source, document)
 	if err != nil {
 		return nil, err
 	}

@@ -1,67 +1,26 @@
 package local
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// isIsolated reports whether python is told not to look beside the script.
+// isIsolated reports whether an option keeps python from looking for modules beside the script.
 func isIsolated(s *program.Script) bool {
 	return slices.Contains(s.Words, "-I") || slices.Contains(s.Words, "-P")
 }
 
-// findLoadedFiles finds what an interpreter may load besides the script that it is given.
-func findLoadedFiles(r *readSet) error {
-	s := r.p.Script
-	if s == nil {
-		return nil
-	}
-	switch s.Language {
-	case "python":
-		if !isIsolated(s) {
-			if err := r.addPythonModules(filepath.Dir(s.File), 0); err != nil {
-				return err
-			}
-		}
-		dir := findEnvironment(r.w, r.p)
-		installed := dir != "" && !slices.Contains(s.Words, "-S")
-		if installed {
-			if err := r.addEnvironment(dir); err != nil {
-				return err
-			}
-		}
-		before := r.count
-		if err := r.addNamedByPython(s); err != nil {
-			return err
-		}
-		return ignoreBytecode(r.p, installed || !isIsolated(s) || r.count > before)
-	case "node", "bun", "deno":
-		if s.Language == "bun" {
-			if err := r.quietBun(); err != nil {
-				return err
-			}
-		}
-		return r.addImports(s.File)
-	case "java":
-		return r.addClassPath(s.File)
-	}
-	r.noteUnknown("what " + cmp.Or(s.Language, "the interpreter") + " loads besides the script is not known")
-	return nil
-}
-
 // addPythonModules adds what python may import from a directory: modules of every kind, and packages,
-// which need no __init__.py. Other names than those of modules cannot be imported.
+// which need no __init__.py.
 func (r *readSet) addPythonModules(dir string, depth int) error {
 	entries, err := r.listDir(dir, depth)
 	if err != nil {
@@ -80,7 +39,7 @@ func (r *readSet) addPythonModules(dir string, depth int) error {
 				return err
 			}
 		case !directory || !isModule(e.Name()):
-		// of an environment
+		// An environment has this link.
 		case e.Name() == "lib64" && host.RealPath(name) == filepath.Join(host.RealPath(dir), "lib"):
 		case !e.IsDir():
 			return fmt.Errorf("%s is a link to a directory, from which python may load modules", name)
@@ -103,11 +62,11 @@ func isModule(name string) bool {
 	})
 }
 
-// ignoreBytecode keeps python from code that it, or somebody, compiled before and left beside a
-// module: what is hashed is the source. loadsModules says that it loads modules which are hashed.
+// ignoreBytecode keeps python from loading compiled code that was left beside a module, since the source is
+// what is hashed. loadsModules says that python loads modules that are hashed.
 func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	s := p.Script
-	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // to the variables
+	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // those of python
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
 	switch {
@@ -123,11 +82,45 @@ func ignoreBytecode(p *program.Program, loadsModules bool) error {
 	return nil
 }
 
-// scriptOf is what an interpreter reads of an image with a #! line.
-func scriptOf(exe, interp *guard.Image, named string, words []string) *program.Script {
-	s := &program.Script{File: exe.Path(), Language: launcher.InterpreterName(named), Words: words, First: true}
-	for _, path := range interp.Chain { // whatever its link is called
-		s.Language = cmp.Or(s.Language, launcher.InterpreterName(path))
+// startsPython matches the words by which code of python starts a program, or loads what it computes.
+var startsPython = regexp.MustCompile(`\b(subprocess|multiprocessing|runpy|pty)\b|` +
+	`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|` +
+	`\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|` +
+	`__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
+	`\b(import_module)\s*\(\s*[^'"\s)]`)
+
+// addNamedByPython adds the files that code of python names: the code of the script, and of all modules
+// that were found.
+func (r *readSet) addNamedByPython(s *program.Script) error {
+	todo := []string{s.File}
+	for _, item := range r.items {
+		todo = append(todo, item.path)
 	}
-	return s
+	slices.Sort(todo)
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		file := todo[0]
+		todo = todo[1:]
+		if info, err := os.Stat(file); seen[file] || err != nil || !info.Mode().IsRegular() || file != s.File &&
+			!slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file)) {
+			continue
+		}
+		seen[file] = true
+		content, whole, err := readCode(file)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			r.noteUnknown(filepath.Base(file) + " is too large to be read")
+		}
+		r.noteStarts(startsPython, content)
+		if err := r.findQuotedFiles(file, content, filepath.Dir(s.File), nil, func(path string) error {
+			todo = append(todo, path)
+			_, err := r.addFile(path)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

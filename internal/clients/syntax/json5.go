@@ -1,4 +1,4 @@
-package clients
+package syntax
 
 import (
 	"bytes"
@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// json5 reads JSON5, and with it JSON and JSON with comments and trailing commas: the
-// three spellings that clients use, none of which says so in its file's name. The
-// libraries for JSON5 give values without their places, which an edit needs.
+// json5 reads JSON5, and with it JSON and JSON with comments and trailing commas. Clients use all three,
+// and the name of a file does not tell which. The libraries for JSON5 return values without their places,
+// which an edit needs.
 type json5 struct {
 	data   []byte
 	at     int
-	strict bool // what readers of the three spellings read differently is refused
+	strict bool // refuse what readers of the three read in different ways
 }
 
-// readJSON reads a whole file; an empty one is an empty object. Editors read JSON with
-// comments and go on behind what is none: a text in single quotes, or a line end that only some
-// know, hides from one reader what another finds. With one set, such a file is refused.
-func readJSON(data []byte, strict bool) (*node, error) {
+// readJSON reads a whole file; an empty one is an empty object. If strict is set it refuses what is neither
+// JSON nor JSON with comments. Some readers go on behind it, so that a text in single quotes, or a line end
+// that only some know, hides from one reader what another finds.
+func readJSON(data []byte, strict bool) (*Node, error) {
 	p := &json5{data: data, strict: strict}
 	p.at = len(data) - len(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.at == len(data) {
-		return &node{kind: object}, nil
+		return &Node{Kind: Object}, nil
 	}
 	n, err := p.readValue(0)
 	if err != nil {
@@ -43,10 +43,11 @@ func readJSON(data []byte, strict bool) (*node, error) {
 	return n, nil
 }
 
+// fail returns an error at the place that p has come to.
 func (p *json5) fail(what string) error { return syntaxError(p.data, p.at, what) }
 
-// refuseIf fails, if odd and strict are set, with what is neither JSON nor JSON with comments and trailing
-// commas.
+// refuseIf returns an error if odd and strict are set. odd says that what follows is neither JSON nor JSON
+// with comments and trailing commas.
 func (p *json5) refuseIf(odd bool) error {
 	if odd && p.strict {
 		return p.fail("is neither JSON nor JSON with comments: its readers differ")
@@ -54,7 +55,7 @@ func (p *json5) refuseIf(odd bool) error {
 	return nil
 }
 
-// peek is the next byte, or 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *json5) peek() byte {
 	if p.at < len(p.data) {
 		return p.data[p.at]
@@ -74,7 +75,7 @@ func (p *json5) skipSpace() error {
 			}
 			line := string(bytes.TrimSuffix(rest[:end], []byte("\r")))
 			if err := p.refuseIf(strings.ContainsAny(line, "\r\u2028\u2029")); err != nil {
-				return err // some end the comment there
+				return err // some readers end the comment there
 			}
 			p.at += end
 		case bytes.HasPrefix(rest, []byte("/*")):
@@ -97,34 +98,35 @@ func (p *json5) skipSpace() error {
 	return nil
 }
 
-func (p *json5) readValue(depth int) (*node, error) {
+// readValue reads a value that lies in depth lists and objects.
+func (p *json5) readValue(depth int) (*Node, error) {
 	if depth > maxDepth {
 		return nil, errDepth
 	}
 	start := p.at
-	n := &node{start: start}
+	n := &Node{Start: start}
 	var err error
 	switch c := p.peek(); {
 	case c == '{':
-		n.kind = object
+		n.Kind = Object
 		err = p.readObject(n, depth)
 	case c == '[':
-		n.kind = list
+		n.Kind = List
 		err = p.readList(n, depth)
 	case c == '"' || c == '\'':
-		n.kind = text
-		n.text, err = p.readString()
+		n.Kind = Text
+		n.Text, err = p.readString()
 	default:
-		n.text, err = p.readWord()
+		n.Text, err = p.readWord()
 		if err == nil {
-			err = p.refuseIf(!json.Valid([]byte(n.text)))
+			err = p.refuseIf(!json.Valid([]byte(n.Text)))
 		}
 	}
-	n.end = p.at
+	n.End = p.at
 	return n, err
 }
 
-// nextElement moves behind the comma that follows a value; done reports that end followed instead.
+// nextElement moves behind the comma that follows a value. done reports that end followed instead.
 func (p *json5) nextElement(end byte) (done bool, err error) {
 	if err := p.skipSpace(); err != nil {
 		return false, err
@@ -146,7 +148,7 @@ func (p *json5) nextElement(end byte) (done bool, err error) {
 	return false, nil
 }
 
-// openBracket moves behind a bracket; empty reports that end followed at once.
+// openBracket moves behind an opening bracket. empty reports that end followed at once.
 func (p *json5) openBracket(end byte) (empty bool, err error) {
 	p.at++
 	if err := p.skipSpace(); err != nil {
@@ -159,20 +161,21 @@ func (p *json5) openBracket(end byte) (empty bool, err error) {
 	return false, nil
 }
 
-func (p *json5) readObject(n *node, depth int) error {
+// readObject reads the members of n, an object.
+func (p *json5) readObject(n *Node, depth int) error {
 	done, err := p.openBracket('}')
 	for !done && err == nil {
-		m := member{at: p.at}
+		m := Member{At: p.at}
 		if c := p.peek(); c == '"' || c == '\'' {
-			m.key, err = p.readString()
+			m.Key, err = p.readString()
 		} else {
-			m.key, err = p.readWord()
+			m.Key, err = p.readWord()
 			if err == nil {
 				err = p.refuseIf(true)
 			}
 		}
-		if err == nil && m.key == "__proto__" {
-			err = p.refuseIf(true) // some take its members for those of the object
+		if err == nil && m.Key == "__proto__" {
+			err = p.refuseIf(true) // some readers take its members for those of the object
 		}
 		if err == nil {
 			err = p.skipSpace()
@@ -187,23 +190,24 @@ func (p *json5) readObject(n *node, depth int) error {
 		if err = p.skipSpace(); err != nil {
 			return err
 		}
-		if m.value, err = p.readValue(depth + 1); err != nil {
+		if m.Value, err = p.readValue(depth + 1); err != nil {
 			return err
 		}
-		n.members = append(n.members, m)
+		n.Members = append(n.Members, m)
 		done, err = p.nextElement('}')
 	}
 	return err
 }
 
-func (p *json5) readList(n *node, depth int) error {
+// readList reads the items of n, a list.
+func (p *json5) readList(n *Node, depth int) error {
 	done, err := p.openBracket(']')
 	for !done && err == nil {
-		var item *node
+		var item *Node
 		if item, err = p.readValue(depth + 1); err != nil {
 			return err
 		}
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 		done, err = p.nextElement(']')
 	}
 	return err
@@ -225,7 +229,7 @@ func (p *json5) readWord() (string, error) {
 	return string(p.data[start:p.at]), nil
 }
 
-// escapes of one character.
+// escapes are the escapes of one character.
 var escapes = map[byte]string{
 	'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': "",
 }
@@ -261,6 +265,7 @@ func (p *json5) readString() (string, error) {
 	return "", p.fail("a string without an end")
 }
 
+// readEscape reads an escape of a string, and writes what it stands for to b.
 func (p *json5) readEscape(b *strings.Builder) error {
 	p.at++
 	c := p.peek()
@@ -299,11 +304,11 @@ func (p *json5) readEscape(b *strings.Builder) error {
 		}
 		return nil
 	}
-	b.WriteByte(c) // of a longer character the rest follows as it is
+	b.WriteByte(c) // the rest of a character of several bytes follows as it is
 	return nil
 }
 
-// readHex reads n digits behind the letter of an escape.
+// readHex reads the letter of an escape and the n digits behind it.
 func (p *json5) readHex(n int) (rune, error) {
 	p.at++
 	if p.at+n > len(p.data) {

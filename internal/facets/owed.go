@@ -2,20 +2,24 @@ package facets
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // demandServersCovered demands that each server which hallmark.toml declares is locked as it is
 // declared, with the files and the proof that its entry owes, and that each locked one is
 // declared.
-func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool, books owed.Books) error {
+func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool,
+	books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
 		declared, ok := w.LockedServer(name)
@@ -46,10 +50,10 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
-// demandServersRemembered demands of an installation that may write the lock that each server which
-// this machine approved still has its entry, and each entry the files and the proof that it
-// owes. A server that is declared and was never pinned is for 'pin', and one of a facet for this
-// very installation, which asks about it.
+// demandServersRemembered demands, before an installation that may write the lock, that each server
+// which this machine approved still has its entry, and that each entry has the files and the proof
+// that it owes. A server that is declared and was never pinned is left to 'pin', and a server of a
+// facet to the installation itself.
 func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
@@ -77,9 +81,54 @@ func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
-// lockedOrOfFacet reports whether a server has an entry, or need have no table of its own.
+// lockedOrOfFacet reports whether a server has an entry, or needs no table of its own in hallmark.toml.
 func lockedOrOfFacet(w *workspace.Workspace, name string) bool {
 	_, locked := w.Lock.Server(name)
 	mine, declared := w.Config.Servers[name]
 	return locked || !declared || mine.Facet != ""
+}
+
+// demandRemembered demands the servers that this machine remembers, and what their entries owe: an
+// installation that may write the lock must not silently replace what was removed.
+func (a *Assembly) demandRemembered() error {
+	books, err := a.Books()
+	if err != nil {
+		return err
+	}
+	return demandServersRemembered(a.Workspace, books)
+}
+
+// demandCovered demands, before any request, that the lock has an entry for every facet that
+// hallmark.toml declares and that those bring along, and no other.
+func (a *Assembly) demandCovered(ctx context.Context) error {
+	books, err := a.Books()
+	if err != nil {
+		return err
+	}
+	if err := demandServersCovered(ctx, a.Workspace, a.Logs, a.o.Offline, books); err != nil {
+		return err
+	}
+	var report evidence.Report
+	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
+		entry, ok := a.Workspace.Lock.Facet(name)
+		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name],
+			entry, ok))
+	}
+	for _, name := range books.Facets() {
+		entry, locked := a.Workspace.Lock.Facet(name)
+		brought := BroughtEvidence(a.Workspace, books.Bringing(name), name, entry, locked)
+		if _, declared := a.Workspace.Config.Facets[name]; !declared && locked && len(brought) == 0 {
+			c := obtain.SourceClaim(name)
+			c.Text = entry.Source.String() + " " + entry.Version
+			e := evidence.Fact(c, "no longer declared")
+			e.Observed.From = project.ConfigFile
+			brought = append(brought, e)
+		}
+		report = append(report, brought...)
+	}
+	var expected owed.List
+	for _, name := range books.Facets() {
+		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
+	}
+	return policy.Judge(policy.Install, a.Settings(), expected.Settle(report)).Err()
 }

@@ -1,4 +1,4 @@
-package facets
+package installed
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// target says where a client looks for what facets deliver, relative to the project, and
-// by what its use of the project is recognised.
+// target says where a client reads the deliverables of facets, relative to the project, and which
+// files show that the client is used in the project.
 type target struct {
 	marks    []string // files or directories
 	skills   string   // directory of directories
@@ -25,6 +25,7 @@ type target struct {
 	command  string   // what follows the name of a command
 }
 
+// targets are the known targets, by name.
 var targets = map[string]target{
 	project.TargetClaudeCode: {
 		marks:  []string{".claude", ".mcp.json", "CLAUDE.md"},
@@ -51,8 +52,8 @@ var targets = map[string]target{
 	},
 }
 
-// targetNames are those of hallmark.toml, or those whose clients are used in the project.
-func targetNames(w *workspace.Workspace) []string {
+// Targets are the targets of hallmark.toml, or those whose clients are used in the project.
+func Targets(w *workspace.Workspace) []string {
 	if w.Config.Targets != nil {
 		return w.Config.Targets
 	}
@@ -88,9 +89,9 @@ func changesOnRender(name string, d facet.Deliverable, file string) bool {
 	return !strings.HasPrefix(name, project.TargetDir) && file == d.Paths[0]
 }
 
-// render is what a target gets for a file: its bytes as they are, with two exceptions. A
-// client finds a Markdown file by its front matter, so that one without gets what
-// facet.json says of it; and Codex has agents as TOML.
+// render is what a target gets for a file: its bytes as they are, with two exceptions. A client
+// finds a Markdown file by its front matter, so that a file without front matter gets one from
+// facet.json; and Codex reads agents as TOML.
 func render(name string, m *facet.Manifest, d facet.Deliverable, file string, data []byte) ([]byte, error) {
 	if !changesOnRender(name, d, file) {
 		return data, nil
@@ -109,6 +110,7 @@ func render(name string, m *facet.Manifest, d facet.Deliverable, file string, da
 	return append([]byte(head), data...), nil
 }
 
+// description is what facet.json says of a deliverable.
 func description(m *facet.Manifest, d facet.Deliverable) string {
 	switch d.Kind {
 	case facet.KindAgent:
@@ -136,6 +138,7 @@ func frontMatter(data []byte) (n int, has bool) {
 	return 0, false
 }
 
+// markdownBody is what follows the front matter of a Markdown file.
 func markdownBody(data []byte) []byte {
 	n, _ := frontMatter(data)
 	return bytes.TrimLeft(data[n:], "\r\n")

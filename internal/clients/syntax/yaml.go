@@ -1,4 +1,4 @@
-package clients
+package syntax
 
 import (
 	"bytes"
@@ -9,11 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads a file of one document. Aliases are followed once and tags are not
-// obeyed. What readers of YAML read differently is refused: a second document, a merge
-// key, a key that is no plain text; and with one set tags, and line ends of one version of
-// YAML that are none in the other.
-func readYAML(data []byte, strict bool) (*node, error) {
+// readYAML reads a file of one document. It follows aliases, and ignores tags. It refuses what readers of
+// YAML read in different ways: a second document, a merge key, a key that is not a scalar. If strict is
+// set it also refuses tags, and line ends that only one version of YAML has.
+func readYAML(data []byte, strict bool) (*Node, error) {
 	if at := bytes.IndexAny(data, "\u0085\u2028\u2029"); strict && at >= 0 {
 		return nil, syntaxError(data, at, "a line end that readers of YAML read differently")
 	}
@@ -26,7 +25,7 @@ func readYAML(data []byte, strict bool) (*node, error) {
 		return nil, errors.New("not one document of YAML")
 	}
 	if len(doc.Content) == 0 {
-		return &node{kind: object}, nil
+		return &Node{Kind: Object}, nil
 	}
 	t := yamlTree{data: data, strict: strict, lines: []int{0}}
 	for i, c := range data {
@@ -37,17 +36,18 @@ func readYAML(data []byte, strict bool) (*node, error) {
 	return t.readValue(doc.Content[0], 0, false)
 }
 
+// yamlTree makes nodes of what the library reads.
 type yamlTree struct {
 	data   []byte
 	strict bool
-	lines  []int // offsets of their first bytes
-	count  int
+	lines  []int // offsets of the first bytes of lines
+	count  int   // of nodes
 }
 
-// maxNodes bounds what aliases may multiply.
+// maxNodes bounds the nodes of a file, which aliases may multiply.
 const maxNodes = 1 << 20
 
-// offset of a place that the library counts in lines and characters.
+// offset returns the offset of a place that the library counts in lines and characters.
 func (t *yamlTree) offset(line, column int) int {
 	if line < 1 || line > len(t.lines) {
 		return len(t.data)
@@ -65,65 +65,82 @@ func (t *yamlTree) offset(line, column int) int {
 	return at
 }
 
-// readValue makes a node of y; inside says that it stands in brackets.
-func (t *yamlTree) readValue(y *yaml.Node, depth int, inside bool) (*node, error) {
+// readValue makes a node of y, which lies in depth lists and objects. inside says that it stands in
+// brackets.
+func (t *yamlTree) readValue(y *yaml.Node, depth int, inside bool) (*Node, error) {
 	if t.count++; depth > maxDepth || t.count > maxNodes {
 		return nil, errDepth
 	}
 	if y.Kind == yaml.AliasNode {
 		n, err := t.readValue(y.Alias, depth+1, inside)
 		if err == nil {
-			n = &node{kind: n.kind, text: n.text, members: n.members, items: n.items} // stands elsewhere
+			n = &Node{Kind: n.Kind, Text: n.Text, Members: n.Members, Items: n.Items} // it stands elsewhere
 		}
 		return n, err
 	}
 	if t.strict && y.Style&yaml.TaggedStyle != 0 && y.ShortTag() != "!!str" {
 		return nil, syntaxError(t.data, t.offset(y.Line, y.Column), "a tag, which some readers of YAML obey")
 	}
-	n := &node{start: t.offset(y.Line, y.Column), flow: y.Style&yaml.FlowStyle != 0}
-	inside = inside || n.flow
+	n := &Node{Start: t.offset(y.Line, y.Column), Flow: y.Style&yaml.FlowStyle != 0}
+	inside = inside || n.Flow
 	switch y.Kind {
 	case yaml.MappingNode:
-		n.kind = object
-		for i := 0; i+1 < len(y.Content); i += 2 {
-			k := y.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.strict &&
-				(k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
-				return nil, syntaxError(t.data, t.offset(k.Line, k.Column),
-					"a key that readers of YAML read differently")
-			}
-			v, err := t.readValue(y.Content[i+1], depth+1, inside)
-			if err != nil {
-				return nil, err
-			}
-			n.members = append(n.members, member{k.Value, t.offset(k.Line, k.Column), v})
-			n.end = max(n.end, v.end)
+		n.Kind = Object
+		if err := t.readMapping(n, y, depth, inside); err != nil {
+			return nil, err
 		}
 	case yaml.SequenceNode:
-		n.kind = list
-		for _, c := range y.Content {
-			v, err := t.readValue(c, depth+1, inside)
-			if err != nil {
-				return nil, err
-			}
-			n.items = append(n.items, v)
-			n.end = max(n.end, v.end)
+		n.Kind = List
+		if err := t.readSequence(n, y, depth, inside); err != nil {
+			return nil, err
 		}
 	default:
-		n.kind, n.text = text, y.Value
+		n.Kind, n.Text = Text, y.Value
 		if y.Tag != "!!str" && y.Style == 0 {
-			n.kind = scalar
+			n.Kind = Scalar
 		}
-		n.end = t.scalarEnd(n.start, y.Style, inside)
+		n.End = t.scalarEnd(n.Start, y.Style, inside)
 	}
-	if n.flow && n.kind >= list {
-		n.end = t.flowEnd(n.start)
+	if n.Flow && n.Kind >= List {
+		n.End = t.flowEnd(n.Start)
 	}
 	return n, nil
 }
 
-// scalarEnd is where the scalar at start ends, or 0 where that is not known: over several
-// lines.
+// readMapping reads the members of y, a mapping, into n.
+func (t *yamlTree) readMapping(n *Node, y *yaml.Node, depth int, inside bool) error {
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k := y.Content[i]
+		if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.strict &&
+			(k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
+			return syntaxError(t.data, t.offset(k.Line, k.Column),
+				"a key that readers of YAML read differently")
+		}
+		v, err := t.readValue(y.Content[i+1], depth+1, inside)
+		if err != nil {
+			return err
+		}
+		n.Members = append(n.Members, Member{k.Value, t.offset(k.Line, k.Column), v})
+		n.End = max(n.End, v.End)
+	}
+	return nil
+}
+
+// readSequence reads the items of y, a sequence, into n.
+func (t *yamlTree) readSequence(n *Node, y *yaml.Node, depth int, inside bool) error {
+	for _, c := range y.Content {
+		v, err := t.readValue(c, depth+1, inside)
+		if err != nil {
+			return err
+		}
+		n.Items = append(n.Items, v)
+		n.End = max(n.End, v.End)
+	}
+	return nil
+}
+
+// scalarEnd returns the offset at which the scalar at start ends, or 0 if that is not known because it has
+// several lines.
 func (t *yamlTree) scalarEnd(start int, style yaml.Style, inside bool) int {
 	line := t.data[start:]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
@@ -160,7 +177,7 @@ func (t *yamlTree) scalarEnd(start int, style yaml.Style, inside bool) int {
 	return start + len(bytes.TrimRight(line, " \t\r"))
 }
 
-// flowEnd is where the brackets at start close, or 0.
+// flowEnd returns the offset behind the bracket that closes the one at start, or 0.
 func (t *yamlTree) flowEnd(start int) int {
 	depth := 0
 	for i := start; i < len(t.data); i++ {

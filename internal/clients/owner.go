@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ownDirs are the directories that clients keep their files in, in a project or in the
-// user's home: ".cursor". A name without a dot may be a project's own directory.
+// ownDirs returns the names of the directories in which clients keep their files, in a project or in the
+// user's home: ".cursor". Only names with a dot count: others may be directories of the project.
 func ownDirs() []string {
-	out := []string{".claude", ".agents", ".windsurf"} // of skills and settings, which start no server
+	out := []string{".claude", ".agents", ".windsurf"} // they hold skills and settings, which start no server
 	for _, c := range table {
 		for _, l := range c.servers {
 			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") &&
@@ -21,10 +21,10 @@ func ownDirs() []string {
 	return out
 }
 
-// OwnerDir returns the directory whose project dir belongs to: the one that holds the client's
-// directory in which dir lies, or dir itself if it lies in none. Nothing in a client's directory is a
-// project of its own, save a checkout that Claude Code made in .claude/worktrees. Elements of within,
-// the directory that is scanned, do not count as a client's.
+// OwnerDir returns the directory of the project that dir belongs to: the one that holds the client's
+// directory in which dir lies, or dir itself if it lies in none. A directory inside of a client's
+// directory is not a project, except a checkout that Claude Code made in .claude/worktrees. Elements of
+// within, the directory that is scanned, do not count as a client's directory.
 func OwnerDir(within, dir string) string {
 	rel, err := filepath.Rel(within, dir)
 	above := within
@@ -32,13 +32,13 @@ func OwnerDir(within, dir string) string {
 		above = filepath.VolumeName(dir) + string(filepath.Separator)
 		rel = strings.TrimPrefix(dir, above)
 	}
-	own, elements := ownDirs(), strings.Split(rel, string(filepath.Separator))
+	clientDirs, elements := ownDirs(), strings.Split(rel, string(filepath.Separator))
 	for i := 0; i < len(elements); i++ {
 		name := strings.ToLower(elements[i])
 		switch {
 		case name == ".claude" && len(elements) > i+2 && strings.EqualFold(elements[i+1], "worktrees"):
 			i += 2
-		case slices.Contains(own, name):
+		case slices.Contains(clientDirs, name):
 			return filepath.Join(above, filepath.Join(elements[:i]...))
 		}
 	}

@@ -1,0 +1,132 @@
+package clients
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+)
+
+// entry is the value of a server in a syntax tree.
+type entry struct {
+	scope, name string
+	at          int // offset of the name, or of the value in a list
+	value       *syntax.Node
+	item        bool // it is an item of a list, in which each server has a member for its name
+}
+
+// findEntries finds servers by a path of keys, as lookup does. The path leads to an object of servers by
+// name, to a list of servers with a member "name", or to a list of objects of servers by name. A value
+// there that is not an object is an entry too, which is not a server.
+func findEntries(root *syntax.Node, shape string, fold bool) []entry {
+	var out []entry
+	for _, p := range lookup(root, shape, fold) {
+		for _, m := range p.node.Members {
+			out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value})
+		}
+		for _, value := range p.node.Items {
+			if holdsServers(value) {
+				for _, m := range value.Members {
+					out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value})
+				}
+				continue
+			}
+			e := entry{scope: p.scope, at: value.Start, value: value, item: true}
+			if e.at == 0 {
+				e.at = p.node.Start // items of an inline list of TOML have no offsets
+			}
+			if name := value.Get("name"); name != nil {
+				e.name = name.Text
+			}
+			out = append(out, e)
+		}
+		if p.node.Kind < syntax.List && !p.node.IsNull() {
+			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.node.Start,
+				value: p.node})
+		}
+	}
+	return out
+}
+
+// holdsServers reports whether an item of a list is an object of servers by name.
+func holdsServers(item *syntax.Node) bool {
+	return len(item.Members) > 0 && item.Get("name") == nil &&
+		!slices.ContainsFunc(item.Members, func(m syntax.Member) bool { return m.Value.Kind != syntax.Object })
+}
+
+// isTable reports whether e can be a server: an object that has a name.
+func (e entry) isTable() bool {
+	return e.value.Kind == syntax.Object && (!e.item || e.value.Get("name") != nil)
+}
+
+// holder returns the object that says what runs: the entry, or its member "transport".
+func (e entry) holder() *syntax.Node {
+	if t := e.value.Get("transport"); t != nil && t.Kind == syntax.Object {
+		return t
+	}
+	return e.value
+}
+
+// launch is the part of an entry that says what runs.
+type launch struct {
+	holder  *syntax.Node // the object that command is a member of
+	command *syntax.Node // a text, or a list whose first item is the command
+	args    *syntax.Node // nil if there is none
+	argsKey string       // what args is called, or would be
+}
+
+// findLaunch finds what runs in the forms that clients read: members command or cmd and args or
+// arguments; a list in command; or an object in command with path and args.
+func (e entry) findLaunch() (l launch, ok bool) {
+	command, key := e.holder().First("command", "cmd")
+	if command == nil {
+		return l, false
+	}
+	l = launch{holder: e.holder(), command: command}
+	if command.Kind == syntax.Object {
+		l.holder = command
+		if l.command, key = command.First("path", "command"); l.command == nil {
+			return l, false
+		}
+	}
+	if l.args, l.argsKey = l.holder.First("args", "arguments"); l.args == nil {
+		l.argsKey = "args"
+		if l.holder.Get("variables") != nil {
+			l.argsKey = "arguments"
+		}
+	}
+	switch l.command.Kind {
+	case syntax.Text:
+		return l, l.command.Text != "" && (l.args == nil || l.args.Kind == syntax.List)
+	case syntax.List:
+		return l, key == "command" && len(l.command.Items) > 0 && l.command.Items[0].Text != ""
+	}
+	return l, false
+}
+
+// objects returns the objects whose members say how the server is started or reached.
+func (e entry) objects() []*syntax.Node {
+	out := []*syntax.Node{e.value}
+	if h := e.holder(); h != e.value {
+		out = append(out, h)
+	}
+	if c := e.holder().Get("command"); c != nil && c.Kind == syntax.Object {
+		out = append(out, c)
+	}
+	return out
+}
+
+// isDisabled reports whether the client is told not to start the server.
+func (e entry) isDisabled() bool {
+	if v := e.value.Get("disabled"); v != nil && v.Text == "true" {
+		return true
+	}
+	v := e.value.Get("enabled")
+	return v != nil && v.Text == "false"
+}
+
+// isReference reports whether e only names a server that another file has, as agents do in their
+// front matter to say which servers they may use.
+func (f File) isReference(e entry) bool {
+	return f.format == syntax.FrontMatter && e.item && e.value.Kind == syntax.Text
+}

@@ -1,0 +1,105 @@
+package clients
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+)
+
+// Restore returns data with the entry of c as it was before, or nil if c made the file.
+func Restore(data []byte, c Change) ([]byte, error) {
+	if c.Added != "" {
+		return removeAdded(data, c)
+	}
+	s, err := findEntry(data, FileAt(c.File), c)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := s.entry.findLaunch()
+	if !ok {
+		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	}
+	start, end := l.bounds()
+	if end <= start || string(data[start:end]) != c.Now {
+		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	}
+	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
+}
+
+// removeAdded returns data without what c added, or nil if c made the file. Its error wraps [ErrChanged]
+// if what c added was edited since, and [ErrGone] if the entry does not exist any more.
+func removeAdded(data []byte, c Change) ([]byte, error) {
+	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	switch c.Added {
+	case AddedFile:
+		if string(data) != c.Now {
+			return nil, changed
+		}
+		return nil, nil
+	case AddedHolder:
+		if c.Now == "" || bytes.Count(data, []byte(c.Now)) != 1 {
+			return nil, changed
+		}
+		return cutOut(data, c, bytes.Index(data, []byte(c.Now)))
+	case AddedEntry:
+	default:
+		return nil, fmt.Errorf("%+q: unknown change %+q", c.Name, c.Added)
+	}
+	s, err := findEntry(data, installedFile(c), c)
+	if err != nil {
+		return nil, err
+	}
+	// The comma is gone if the entry was the first of several and is the only one now. The white space
+	// behind it belongs to another entry if one was written beside it.
+	for _, now := range []string{c.Now, strings.TrimSuffix(c.Now, ","), strings.TrimRight(c.Now, " \t\r\n")} {
+		for at := 0; now != ""; at++ {
+			i := bytes.Index(data[at:], []byte(now))
+			if i < 0 {
+				break
+			}
+			if at += i; at <= s.entry.at && s.entry.at < at+len(now) {
+				c.Now = now
+				return cutOut(data, c, at)
+			}
+		}
+	}
+	return nil, changed
+}
+
+// cutOut returns data without what c added, which stands at the offset at, and without the comma before
+// or behind it if that is then one too many because entries beside it came or went.
+func cutOut(data []byte, c Change, at int) ([]byte, error) {
+	format := syntax.FormatOf(c.File)
+	before, after := data[:at], data[at+len(c.Now):]
+	commaAfter := bytes.TrimLeft(after, " \t\r\n")
+	commaBefore := bytes.TrimRight(before, " \t\r\n")
+	tries := [][2][]byte{{before, after}}
+	if format == syntax.JSON && bytes.HasSuffix(commaBefore, []byte(",")) && bytes.HasPrefix(commaAfter, []byte("}")) {
+		tries = [][2][]byte{{commaBefore[:len(commaBefore)-1], after}} // the comma of an entry that was inserted later
+	}
+	if bytes.HasPrefix(commaAfter, []byte(",")) {
+		tries = append(tries, [2][]byte{before, commaAfter[1:]})
+	}
+	if bytes.HasSuffix(commaBefore, []byte(",")) {
+		tries = append(tries, [2][]byte{commaBefore[:len(commaBefore)-1], after})
+	}
+	for _, t := range tries {
+		out := slices.Concat(t[0], t[1])
+		if _, err := format.Parse(out, false); err == nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+}
+
+// installedFile returns the file of c, with the shape that the client reads for which c was made.
+func installedFile(c Change) File {
+	f := FileAt(c.File)
+	if s := clientOf(c.Client).install; s != nil && c.Added != "" {
+		f.Client, f.shapes = c.Client, []string{s.key}
+	}
+	return f
+}

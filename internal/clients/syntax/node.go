@@ -1,0 +1,104 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Kind is the kind of a value.
+type Kind int
+
+// The kinds. Those from List on hold other values.
+const (
+	Scalar Kind = iota // a number, a boolean, null, a date
+	Text
+	List
+	Object
+)
+
+// Node is a value and where it stands in its file.
+type Node struct {
+	Kind       Kind
+	Start, End int      // offsets of its bytes; an End of 0 is not known
+	Text       string   // of a text; of a scalar as written
+	Members    []Member // of an object
+	Items      []*Node  // of a list
+	Flow       bool     // of YAML: a list or an object in brackets
+}
+
+// Member is a member of an object. An object may have several members of one key.
+type Member struct {
+	Key   string
+	At    int // offset of the key
+	Value *Node
+}
+
+// Get returns the value of the last member called key, as most readers do, or nil. n may be nil.
+func (n *Node) Get(key string) *Node {
+	var found *Node
+	if n != nil {
+		for _, m := range n.Members {
+			if m.Key == key {
+				found = m.Value
+			}
+		}
+	}
+	return found
+}
+
+// IsNull reports whether n is null, as JSON or YAML write it.
+func (n *Node) IsNull() bool {
+	return n.Kind == Scalar && slices.Contains([]string{"null", "Null", "NULL", "~", ""}, n.Text)
+}
+
+// First returns the value of the first of keys that n has, and the key.
+func (n *Node) First(keys ...string) (*Node, string) {
+	for _, key := range keys {
+		if v := n.Get(key); v != nil {
+			return v, key
+		}
+	}
+	return nil, ""
+}
+
+// Texts returns the texts of n and of all that it holds.
+func (n *Node) Texts() []string { return n.appendTexts(nil) }
+
+func (n *Node) appendTexts(out []string) []string {
+	if n.Kind == Text {
+		out = append(out, n.Text)
+	}
+	for _, m := range n.Members {
+		out = m.Value.appendTexts(out)
+	}
+	for _, item := range n.Items {
+		out = item.appendTexts(out)
+	}
+	return out
+}
+
+// IsTextList reports whether n is a list of texts.
+func (n *Node) IsTextList() bool {
+	return n.Kind == List && !slices.ContainsFunc(n.Items, func(item *Node) bool { return item.Kind != Text })
+}
+
+// maxDepth bounds how deep values nest.
+const maxDepth = 200
+
+// errDepth says that values nest deeper than maxDepth, or that aliases multiply them.
+var errDepth = fmt.Errorf("values nest deeper than %d", maxDepth)
+
+// Position returns the line and the column of an offset, both from 1. A column counts characters.
+func Position(data []byte, offset int) (line, column int) {
+	before := data[:min(offset, len(data))]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:])
+}
+
+// syntaxError returns an error that says where a file cannot be read, and why.
+func syntaxError(data []byte, offset int, what string) error {
+	line, column := Position(data, offset)
+	return fmt.Errorf("line %d, column %d: %s", line, column, what)
+}

@@ -1,0 +1,46 @@
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// LineEnd returns the line end that a file uses.
+func LineEnd(data []byte) string {
+	if bytes.Contains(data, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// FormatList writes texts as a list in brackets, which all formats have.
+func FormatList(texts []string) string { return "[" + strings.Join(quoteAll(texts), ", ") + "]" }
+
+// FormatListLike writes texts as a list in the style of old, a list in data, which it replaces.
+func (f Format) FormatListLike(data []byte, old *Node, texts []string) string {
+	if f != YAML || old.Flow {
+		return FormatList(texts)
+	}
+	_, column := Position(data, old.Start)
+	return "- " + strings.Join(quoteAll(texts), LineEnd(data)+strings.Repeat(" ", column-1)+"- ")
+}
+
+func quoteAll(texts []string) []string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = Quote(s)
+	}
+	return quoted
+}
+
+// Quote writes a string so that JSON, JSON5, TOML and YAML read it alike.
+func Quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""`
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
+}

@@ -1,0 +1,231 @@
+package installed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// clientOfTarget is the client whose file a target's servers are written into.
+var clientOfTarget = map[string]string{
+	project.TargetClaudeCode: "claude-code", project.TargetCodex: "codex", project.TargetOpencode: "opencode",
+	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
+}
+
+// PlanClientEntries plans the files of the targets' clients so that they start the named servers by
+// "hallmark run", and no other server of a facet. What was inserted is kept beside each file, so
+// that it is taken away again exactly. A user's own entry of such a name is refused. Owners are the
+// facets that declare servers, by name of the server.
+func PlanClientEntries(w *workspace.Workspace, names []string,
+	owners map[string]string) (files []durable.File, changed []string, err error) {
+	targets := Targets(w)
+	for _, target := range slices.Sorted(maps.Keys(clientOfTarget)) {
+		f, _ := clients.ServerFile(clientOfTarget[target], w.Dir, func(name string) bool {
+			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
+			return err == nil
+		})
+		var wanted []string
+		if slices.Contains(targets, target) {
+			wanted = names
+		}
+		more, err := planFileEntries(w, f, wanted, owners)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(more) > 0 {
+			rel, err := filepath.Rel(w.Dir, f.Path)
+			if err != nil {
+				return nil, nil, err
+			}
+			changed = append(changed, filepath.ToSlash(rel))
+		}
+		files = append(files, more...)
+	}
+	return files, changed, nil
+}
+
+// clientText is a client's file: its text, and what was inserted into it, which is kept beside it.
+type clientText struct {
+	data      []byte // nil if there is no file
+	perm      os.FileMode
+	originals []clients.Original
+}
+
+// planFileEntries changes one client's file; nothing if it is as it is to be.
+func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
+	owners map[string]string) ([]durable.File, error) {
+	if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
+		return nil, err
+	}
+	originals, err := clients.LoadOriginals(f.Path)
+	if err != nil {
+		return nil, clientFileError(f, err)
+	}
+	if len(originals) == 0 && len(wanted) == 0 {
+		if data, err := clients.Read(f); err == nil {
+			warnOfStarts(w, f, data)
+		}
+		return nil, nil
+	}
+	before, err := readClientText(f)
+	if err != nil {
+		return nil, err
+	}
+	started, err := startedServers(f, before.data, wanted, owners)
+	if err != nil {
+		return nil, err
+	}
+	now := clientText{data: slices.Clone(before.data), perm: before.perm, originals: slices.Clone(originals)}
+	now = removeEntries(w, f, now, wanted)
+	for _, name := range wanted {
+		if started[name] {
+			continue
+		}
+		var changes []clients.Change
+		if now.data, changes, err = clients.Insert(f, now.data, name, "hallmark", []string{"run", name}); err != nil {
+			return nil, clientFileError(f, err)
+		}
+		now.originals = slices.DeleteFunc(now.originals, func(o clients.Original) bool {
+			return o.Added == clients.AddedEntry && o.Name == name
+		})
+		for _, c := range changes {
+			now.originals = append(now.originals, clients.Original{Change: c})
+		}
+	}
+	warnOfStarts(w, f, now.data)
+	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
+		len(now.originals) == len(originals) {
+		return nil, nil
+	}
+	return now.files(f)
+}
+
+// clientFileError is the error for a client's file that cannot be changed.
+func clientFileError(f clients.File, err error) error {
+	return evidence.Errorf(evidence.Refused, f.Path, "", err)
+}
+
+// readClientText reads a client's file, which need not exist.
+func readClientText(f clients.File) (clientText, error) {
+	info, err := os.Lstat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return clientText{perm: 0o644}, nil
+	case err != nil:
+		return clientText{}, err
+	case !info.Mode().IsRegular():
+		return clientText{}, clientFileError(f, errors.New("is not a regular file"))
+	}
+	data, err := clients.Read(f)
+	if err != nil {
+		return clientText{}, clientFileError(f, err)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return clientText{data: data, perm: info.Mode().Perm()}, nil
+}
+
+// startedServers are the wanted servers that a client's file starts by Hallmark already. A user's
+// own entry of such a name is refused.
+func startedServers(f clients.File, data []byte, wanted []string,
+	owners map[string]string) (map[string]bool, error) {
+	started := map[string]bool{}
+	if data == nil {
+		return started, nil
+	}
+	servers, err := clients.Parse(f, data)
+	if err != nil {
+		return nil, clientFileError(f, err)
+	}
+	for _, s := range servers {
+		switch {
+		case !slices.Contains(wanted, s.Name) || s.Scope != "":
+		case runline.IsRunEntry(s) && s.Args[1] == s.Name:
+			started[s.Name] = true
+		default:
+			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
+				"rename or remove yours, or leave those of facets out with --no-servers",
+				fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
+		}
+	}
+	return started, nil
+}
+
+// removeEntries removes the inserted entries that are not wanted, the last first; then the object or
+// file that was made for them, if nothing is left in it.
+func removeEntries(w *workspace.Workspace, f clients.File, t clientText, wanted []string) clientText {
+	for i, o := range slices.Backward(t.originals) {
+		switch {
+		case t.data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
+		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
+			if len(wanted) > 0 || slices.ContainsFunc(t.originals[i+1:],
+				func(o clients.Original) bool { return o.Added != "" }) {
+				continue
+			}
+		default:
+			continue
+		}
+		left, err := t.data, error(nil)
+		if t.data != nil {
+			left, err = clients.Restore(t.data, o.Change)
+		}
+		switch {
+		case err == nil:
+			t.data = left
+		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
+		default: // it was edited, so it belongs to the user now
+			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
+		}
+		t.originals = slices.Delete(t.originals, i, i+1)
+	}
+	return t
+}
+
+// files are a client's file and the one beside it, as they are to be.
+func (t clientText) files(f clients.File) ([]durable.File, error) {
+	beside := durable.File{Path: clients.OriginalsPath(f.Path), Remove: true}
+	if len(t.originals) > 0 {
+		text, err := clients.EncodeOriginals(t.originals)
+		if err != nil {
+			return nil, clientFileError(f, err)
+		}
+		beside = durable.File{Path: beside.Path, Data: text, Perm: t.perm}
+	}
+	file := durable.File{Path: f.Path, Data: t.data, Perm: t.perm}
+	if t.data == nil {
+		file = durable.File{Path: f.Path, Remove: true}
+	}
+	return []durable.File{file, beside}, nil
+}
+
+// warnOfStarts names the entries of a client's file that go on starting a server of this project
+// which nothing declares or locks any more: what was noted beside the file of who wrote them is
+// gone or was edited, so that they stay.
+func warnOfStarts(w *workspace.Workspace, f clients.File, data []byte) {
+	servers, _ := clients.Parse(f, data) // a file that cannot be read starts nothing
+	for _, s := range servers {
+		if runline.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" {
+			continue
+		}
+		line, _ := runline.Read(s.Args[1:], false)
+		_, declared := w.Config.Servers[line.Name]
+		_, locked := w.Lock.Server(line.Name)
+		if ours := line.Project == "" || line.Project == w.Dir; ours && !declared && !locked {
+			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; "+
+				"take it out by hand", s.Name, line.Name), "file", f.Path)
+		}
+	}
+}

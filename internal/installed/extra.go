@@ -1,0 +1,97 @@
+package installed
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// findExtra is evidence of what lies in the directory of a locked skill and is no file of it: a
+// client reads what it finds there.
+func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evidence.Report, err error) {
+	skills := map[string]string{} // directory: facet
+	dirs := map[string]bool{}     // that hold a file
+	for at, f := range files {
+		if f.skill == "" || !f.picked {
+			continue
+		}
+		skills[f.skill] = f.of
+		for dir := path.Dir(at); len(dir) >= len(f.skill); dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for _, skill := range slices.Sorted(maps.Keys(skills)) {
+		if err := w.RefuseLink(w.Path(filepath.FromSlash(skill))); err != nil {
+			return nil, err
+		}
+		root := w.Path(filepath.FromSlash(skill))
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) && name == root {
+				return fs.SkipAll
+			}
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(w.Dir, name)
+			if err != nil {
+				return err
+			}
+			at := filepath.ToSlash(rel)
+			if d.IsDir() && dirs[at] || files[at] != nil {
+				return nil
+			}
+			if len(report) < lockentry.MaxExtra {
+				report = append(report, extraEvidence(at, skills[skill]))
+			}
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+// extraEvidence is evidence of a file in the directory of a skill that is no file of the skill.
+func extraEvidence(at, of string) evidence.Evidence {
+	e := evidence.Fact(evidence.Claim{
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of,
+		Where: project.LockFile,
+	}, "a file that is not of it")
+	e.Observed.From = at
+	e.Reason = "lies in the directory of a locked skill, and no claim covers it; move it away"
+	return e
+}
+
+// leftoverEvidence is evidence of a file that was installed, and that nothing has any more.
+func leftoverEvidence(at string) evidence.Evidence {
+	e := evidence.Fact(evidence.Claim{
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock,
+		Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
+	}, "a file that was installed on this machine")
+	e.Observed.From = at
+	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
+	return e
+}
+
+// keptEvidence is the evidence of an extra file for an installation that keeps it, as it keeps an
+// edited file: it is about what this machine installed, and no claim of the lock.
+func keptEvidence(e evidence.Evidence) evidence.Evidence {
+	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text,
+		Where: e.Where}
+	out := evidence.Fact(c, e.Observed.Text)
+	out.Observed.From, out.Reason = e.Observed.From, e.Reason
+	return out
+}

@@ -1,0 +1,77 @@
+package installed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"regexp"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
+)
+
+// unusual are characters that a file name cannot have on every system.
+var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// receiptPath is the file with the receipt of a project, outside of the project.
+func receiptPath(w *workspace.Workspace) string {
+	sum := sha256.Sum256([]byte(w.Dir))
+	name := unusual.ReplaceAllString(filepath.Base(w.Dir), "_")
+	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+
+		".json")
+}
+
+// materializedPath is the file with the digests of the files that were installed into a project.
+func materializedPath(w *workspace.Workspace) string {
+	return filepath.Join(w.Host.Places.State, "materialized", filepath.Base(w.State)+".json")
+}
+
+// Files is what this machine knows of what was installed into a project.
+type Files struct {
+	Receipt *machine.Receipt
+	Sums    *machine.Materialized
+	Report  evidence.Report // of files that are not used
+}
+
+// ReadReceipt reads what was installed into the project. A file that was written for another
+// project, or is damaged, is not used: then nothing is deleted, files that were installed count as
+// edited, and the report says so.
+func ReadReceipt(w *workspace.Workspace) (*Files, error) {
+	var (
+		out         = &Files{}
+		receipt     *machine.Receipt
+		sums        *machine.Materialized
+		bad, badSum error
+	)
+	err := host.ForEach(2, 2, func(i int) error { // which takes half as long as one after the other
+		data, err := host.ReadFile([]string{receiptPath(w), materializedPath(w)}[i], machine.MaxReceipt)
+		switch {
+		case err != nil:
+			return err
+		case i == 0:
+			receipt, bad = machine.ParseReceipt(data, w.Dir)
+		default:
+			sums, badSum = machine.ParseMaterialized(data, w.Dir)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	unusable := func(file, means string, err error) {
+		out.Report = append(out.Report, evidence.CannotVerify(evidence.Claim{
+			Subject: file, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
+		}, evidence.Malformed, "is not used: "+err.Error()+"; "+means))
+	}
+	if out.Receipt = receipt; bad != nil {
+		unusable(receiptPath(w), "what it names stays where it is", bad)
+		out.Receipt = machine.NewReceipt(w.Dir)
+	}
+	if out.Sums = sums; badSum != nil {
+		unusable(materializedPath(w), "each installed file counts as edited", badSum)
+		out.Sums = machine.NewMaterialized(w.Dir)
+	}
+	return out, nil
+}

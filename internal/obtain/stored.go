@@ -1,0 +1,54 @@
+package obtain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+)
+
+// lookup is what the store has of an archive.
+type lookup struct {
+	slot        *store.Slot     // nil if there is none, or none that may be used
+	bad         evidence.Report // why a slot is not used
+	quarantined bool            // a slot was damaged, and was moved to quarantine
+}
+
+// findStored audits what the store has of an archive. A damaged slot is moved to quarantine. That
+// is no evidence yet, as the archive may be fetched again.
+func (s *Sources) findStored(ctx context.Context, c claims, q *inquiry) (lookup, error) {
+	claim := c.contents()
+	slot, report, err := s.store.AuditClaim(ctx, claim)
+	switch {
+	case errors.Is(err, store.ErrNotStored):
+		return lookup{}, nil
+	case err != nil:
+		return lookup{}, err
+	case slot == nil && report.Count(evidence.Mismatch) == 0: // an unreadable slot is neither a match nor a mismatch
+		_, err := q.judge(report...)
+		return lookup{bad: report}, err
+	case slot == nil:
+		_, err := s.store.Quarantine(ctx, claim.Want[0], "it differs from what it is to be")
+		return lookup{bad: report, quarantined: true}, err
+	}
+	q.add(report...)
+	return lookup{slot: slot}, nil
+}
+
+// refuseOffline is the error for an archive that is not in the store, or not sound, and that
+// --offline forbids to fetch.
+func (q *inquiry) refuseOffline(here lookup, subject string) error {
+	if len(here.bad) > 0 {
+		if _, err := q.judge(here.bad...); err != nil {
+			return err
+		}
+	}
+	return OfflineError(subject)
+}
+
+// OfflineError is the error for what would have to be fetched, and must not be.
+func OfflineError(subject string) error {
+	return evidence.Errorf(evidence.Operation, subject, "run the command again without --offline",
+		errors.New("is not in the store, and --offline forbids to fetch it"))
+}
