@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -103,7 +104,7 @@ func consentOf(yes bool, err error) (host.Consent, error) {
 
 // describeRemote is what is known of a server before anything of it was seen.
 func describeRemote(h *host.Host, s project.Server) *Pinned {
-	preview := pin.PreviewOf(h, s)
+	preview := kind.PreviewOf(h, s)
 	return &Pinned{
 		Name: s.Name, Entry: project.ServerLock{Launch: s.Launch()},
 		Environment: preview.Environment, Hosts: preview.Hosts, Sends: preview.Sends,

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -133,6 +134,9 @@ func (p Package) Repository() string {
 	}
 	return repo.RegistryStr() + "/" + repo.RepositoryStr()
 }
+
+// Tag is the tag by which an image is named; without one engines take "latest".
+func (p Package) Tag() string { return cmp.Or(p.Spec, "latest") }
 
 // SpellAtDigest is the command line with the image named by its digest alone: podman takes no
 // tag beside it.

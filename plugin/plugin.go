@@ -166,6 +166,9 @@ type External struct {
 // Subject names the package at its version, as a Ref does.
 func (e External) Subject() string { return "npm:" + e.Name + "@" + e.Version }
 
+// FromNPM reports whether the package is one of npm, as its Subject says.
+func (e External) FromNPM() bool { return e.Source == "" || e.Source == "npm" }
+
 // Signature is one signature. TS is the signer's word and proves nothing.
 type Signature struct {
 	Alg       string `json:"alg"`

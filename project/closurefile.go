@@ -14,36 +14,37 @@ func ParseClosure(data []byte) (*Closure, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
 		return nil, err
 	}
-	switch engineOf(data) {
-	case "":
-	case EngineGo:
-		return parseModules(data)
-	default:
-		return parseWheels(data)
+	stored := engineOf(data)
+	i := slices.IndexFunc(closureForms, func(f closureForm) bool { return f.stored == stored })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown engine %+q", stored)
 	}
-	var file packageLock
-	if err := surface.Decode(data, &file); err != nil {
-		return nil, err
-	}
-	for at, entry := range file.Packages {
-		for name := range entry {
-			if !slices.Contains(keptMembers, name) {
-				return nil, fmt.Errorf("%s: unknown key %s", surface.Escape(at), surface.Escape(name))
-			}
-		}
-	}
-	return file.closure()
+	return closureForms[i].parse(data)
+}
+
+// closureForm is how the closures of an engine are stored.
+type closureForm struct {
+	engine string
+	stored string // what the file says that its engine is
+	parse  func([]byte) (*Closure, error)
+	encode func(*Closure) ([]byte, error)
+}
+
+// closureForms are those of all engines. A package-lock, which npm reads too, says nothing of its engine.
+var closureForms = []closureForm{
+	{engine: EngineNPM, parse: parsePackages, encode: (*Closure).encodePackages},
+	{EngineUV, EngineUV, parseWheels, (*Closure).encodeWheels},
+	{EnginePip, EnginePip, parseWheels, (*Closure).encodeWheels},
+	{EngineGo, EngineGo, parseModules, (*Closure).encodeModules},
 }
 
 // Encode is the stored form: JSON with sorted keys, indented, without addresses.
 func (c *Closure) Encode() ([]byte, error) {
-	switch c.Engine {
-	case EngineNPM:
-		return c.encode(nil)
-	case EngineGo:
-		return c.encodeModules()
+	i := slices.IndexFunc(closureForms, func(f closureForm) bool { return f.engine == c.Engine })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown engine %+q", c.Engine)
 	}
-	return c.encodeWheels()
+	return closureForms[i].encode(c)
 }
 
 // engineOf tells the stored forms apart; npm's, which npm could read, has none.

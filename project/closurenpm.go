@@ -130,6 +130,22 @@ func parsePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage
 	return p, err
 }
 
+// parsePackages reads the stored form of a closure of npm.
+func parsePackages(data []byte) (*Closure, error) {
+	var file packageLock
+	if err := surface.Decode(data, &file); err != nil {
+		return nil, err
+	}
+	for at, entry := range file.Packages {
+		for name := range entry {
+			if !slices.Contains(keptMembers, name) {
+				return nil, fmt.Errorf("%s: unknown key %s", surface.Escape(at), surface.Escape(name))
+			}
+		}
+	}
+	return file.closure()
+}
+
 // ParsePackageLock reads a package lock as npm wrote it, whose further members are left out.
 func ParsePackageLock(data []byte) (*Closure, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
@@ -151,6 +167,9 @@ func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
 		}
 	}
 }
+
+// encodePackages writes the stored form of a closure of npm.
+func (c *Closure) encodePackages() ([]byte, error) { return c.encode(nil) }
 
 // ForInstall is the form that npm installs from: each package that is in tarballs comes
 // from the file named there.

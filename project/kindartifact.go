@@ -6,6 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -13,6 +14,7 @@ import (
 // file that its runtime starts, inside the slot.
 var kindArtifact = serverKind{
 	name: KindArtifact, title: "a server that is packed from source",
+	declared: func(s Server, _ launcher.Target) bool { return s.Source != "" },
 	checkRef: func(s ServerLock) error {
 		if s.Record == nil || s.Ref != s.Record.Subject() || !facet.CheckName(s.Record.Name) {
 			return fmt.Errorf("ref %+q is not its record's", s.Ref)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// kindCommand is a program that lies on this machine; its file is the artifact.
+// kindCommand is a program that lies on this machine; its file is the artifact. Every command line that is of no other
+// kind is of this one.
 var kindCommand = serverKind{
 	name: KindCommand, title: "a command",
 	checkEntry: func(s ServerLock) error {

@@ -3,11 +3,14 @@ package project
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // kindHTTP is a server that is reached by its URL, which is its ref. Only what it shows can be locked.
 var kindHTTP = serverKind{
 	name: KindHTTP, title: "a server that is reached by its URL", remote: true,
+	declared: func(s Server, _ launcher.Target) bool { return s.Remote() },
 	checkRef: func(s ServerLock) error {
 		if err := checkURL(s.Ref); err != nil || s.Ref != s.Launch.URL {
 			return fmt.Errorf("ref %+q is not the URL of a server", s.Ref)

@@ -6,11 +6,16 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // kindNPM is a package of npm; its entry is the script of the package that node runs, inside the slot.
 var kindNPM = serverKind{
 	name: KindNPM, title: "an npm package", engines: []string{EngineNPM}, scripts: true,
+	declared: func(_ Server, t launcher.Target) bool {
+		return downloads(t, "npx") && len(t.Packages) == 1 && t.Packages[0].Ecosystem == launcher.NPM
+	},
+	whyOther: whyOtherPackage,
 	checkRef: func(s ServerLock) error {
 		ref, err := artifact.Parse(s.Ref)
 		if err != nil || ref.Kind() != artifact.NPM {

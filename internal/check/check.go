@@ -2,14 +2,12 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -17,13 +15,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
-	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/obtain"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -44,7 +39,7 @@ type Options struct {
 type Result struct {
 	policy.Verdict
 	Entries int      // servers and facets that are declared or locked
-	Sound   int      // those of which nothing is refused, and that are neither left unlocked nor facets whose contents are not here
+	Sound   int      // those of which nothing is refused, neither left unlocked nor facets whose contents are not here
 	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
 	Unseen  []string // what was not looked at, and why
 }
@@ -92,8 +87,11 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	report = slices.Grow(report, rows)
 	for i, name := range names {
-		if _, locked := w.Lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
-			sound = append(sound, name)
+		if _, locked := w.Lock.Server(name); locked && o.Surface {
+			rest := slices.DeleteFunc(slices.Clone(servers[i]), isDrift)
+			if policy.Judge(policy.Check, settings, rest).Allowed() {
+				sound = append(sound, name)
+			}
 		}
 		report = append(report, placeAt(servers[i], declaredAt(w, name))...)
 	}
@@ -137,8 +135,8 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 // warnOfAge says what a lock of an older version lacks, and what renews it.
 func warnOfAge(w *workspace.Workspace) {
 	if v := w.Lock.Version(); v < project.LockVersion {
-		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; 'hallmark install' writes version %d",
-			project.LockFile, v, project.LockVersion))
+		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; "+
+			"'hallmark install' writes version %d", project.LockFile, v, project.LockVersion))
 	}
 }
 
@@ -217,7 +215,8 @@ func dropRepeated(report evidence.Report) evidence.Report {
 		outcome   evidence.Outcome
 	}
 	of := func(e *evidence.Evidence) (r row, repeats bool) {
-		return row{e.Subject, e.Scheme, e.Authority, e.Outcome}, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+		return row{e.Subject, e.Scheme, e.Authority, e.Outcome},
+			e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
 	}
 	last := map[row]int{}
 	for i := range report {
@@ -235,7 +234,9 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	return report[:n]
 }
 
-func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
+// checkServer compares a server that is declared or locked with its entry and its files, and starts nothing.
+func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
+	o Options) (evidence.Report, error) {
 	declared, ok := w.LockedServer(name)
 	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
 		declared, ok = mine, true // which is not locked
@@ -256,9 +257,12 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		if declared.Unlocked {
 			e = lockentry.WaiveUnlocked(e)
 		}
-		return append(append(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared)...), program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)...), nil
+		return slices.Concat(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared),
+			program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)), nil
 	}
-	report := append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock)}, lockentry.AnyArgumentsEvidence(declared)...)
+	report := append(evidence.Report{
+		lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock),
+	}, lockentry.AnyArgumentsEvidence(declared)...)
 	stored, err := lockentry.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
@@ -270,65 +274,15 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	}
 	report = append(report, proof...)
 	approval := w.Approvals.Servers[name]
-	if entry.Source == "image" || entry.Closure != nil {
-		report = append(report, program.VerifyEvidence(w, declared, cmp.Or(approval.Path, w.Host.Getenv("PATH")), "", nil)...)
-	}
-	var more evidence.Report
-	switch {
-	case entry.Source == "http":
-		more = evidence.Report{pin.RemoteEvidence(entry)}
-	case entry.Source == "image":
-		if !o.Offline {
-			more, err = pin.CheckImageTag(ctx, w, entry)
-		}
-		more = append(pin.CheckEngine(w, declared, entry, approval), more...)
-	case entry.Source == project.KindArtifact:
-		more, err = checkSource(ctx, w, name, entry, approval)
-	case entry.Closure != nil:
-		more, err = checkPackage(ctx, w, name, entry, approval)
-	default:
-		more, err = local.CheckEntry(ctx, w, declared, entry, approval)
-	}
+	more, err := kind.Of(entry.Source).Check(ctx, kind.Locked{
+		Workspace: w, Logs: logs, Server: declared, Entry: entry, Approval: approval, Closure: stored.Closure,
+		TrustLock: o.TrustLock, Offline: o.Offline,
+	})
 	if err != nil {
 		return nil, err
 	}
 	drift, err := driftEvidence(w, name, entry)
 	return slices.Concat(report, more, drift), err
-}
-
-// checkPackage audits every tree of this kind of machine that is in the store.
-func checkPackage(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
-	st, err := w.Host.Store()
-	if err != nil {
-		return nil, err
-	}
-	var report evidence.Report
-	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
-		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
-			continue
-		}
-		want := entry.Closure.Trees[key]
-		in, err := program.AuditSlot(ctx, st, name, key, want)
-		if err != nil {
-			return nil, err
-		}
-		if in == nil {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
-				Want: []digest.Digest{want}, Where: project.LockFile,
-			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
-			continue
-		}
-		report = append(report, in.Report...)
-		if made := approval.Trees[key]; in.Slot != nil && !made.IsZero() {
-			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
-			report = append(report, program.OwnTreeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
-		}
-	}
-	if entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
-		return report, nil
-	}
-	return append(report, program.RuntimeEvidence(name, approval)...), nil
 }
 
 // driftEvidence is what a guard noted about name.
@@ -340,7 +294,8 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 	var report evidence.Report
 	for _, key := range slices.Sorted(maps.Keys(note.Items)) {
 		item := note.Items[key]
-		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile + ", surface_items"}
 		if !item.Want.IsZero() {
 			c.Want = []digest.Digest{item.Want}
 		}
@@ -367,11 +322,13 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 
 // recapture starts a locked server from the verified bytes, as run does, and compares what
 // it shows now with the lock. Drift is noted, for review.
-func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
+func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
+	o Options) (evidence.Report, error) {
 	declared, _ := w.LockedServer(name)
 	entry, _ := w.Lock.Server(name)
 	l := &launch.Launch{
-		Workspace: w, Logs: logs, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, Declared: declared, Entry: &entry,
+		Workspace: w, Logs: logs, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key},
+		Declared: declared, Entry: &entry,
 	}
 	seen, err := l.Capture(ctx, o.Capture, nil)
 	if err != nil {
@@ -382,31 +339,4 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 		l.WriteNote(items, seen.Canonical())
 	}
 	return report, nil
-}
-
-// checkSource audits the contents of a server in the store, and its interpreter.
-func checkSource(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
-	st, err := w.Host.Store()
-	if err != nil {
-		return nil, err
-	}
-	want := entry.Artifacts[entry.Ref]
-	slot, report, err := st.WithScheme(evidence.FacetTar).Audit(ctx, entry.Ref, want)
-	switch {
-	case errors.Is(err, store.ErrNotStored):
-		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
-			Subject: entry.Ref, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
-		}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it")}
-	case err != nil:
-		return nil, err
-	case slot != nil:
-		source, err := obtain.ReadSource(slot, entry.Record.Name, entry.Record.Version)
-		if err != nil {
-			return nil, err
-		}
-		if err := obtain.CheckStart(source, entry); err != nil {
-			return nil, err
-		}
-	}
-	return append(report, program.RuntimeEvidence(name, approval)...), nil
 }

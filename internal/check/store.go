@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -73,7 +74,9 @@ func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.
 func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 	var kept []digest.Digest
 	dirs := map[string]bool{}
-	for _, pattern := range []string{filepath.Join("projects", "*", "approvals.json"), filepath.Join("receipts", "*.json")} {
+	for _, pattern := range []string{
+		filepath.Join("projects", "*", "approvals.json"), filepath.Join("receipts", "*.json"),
+	} {
 		found, err := filepath.Glob(filepath.Join(h.Places.State, pattern))
 		if err != nil {
 			return nil, err
@@ -117,14 +120,7 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 		}
 		for _, name := range lock.Servers() {
 			entry, _ := lock.Server(name)
-			switch {
-			case entry.Source == project.KindArtifact:
-				kept = append(kept, entry.Artifacts[entry.Ref])
-			case entry.Closure != nil:
-				for _, d := range entry.Closure.Trees {
-					kept = append(kept, d)
-				}
-			}
+			kept = append(kept, kind.Of(entry.Source).Slots(entry)...)
 		}
 	}
 	return kept, nil

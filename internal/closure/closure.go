@@ -87,13 +87,20 @@ func unreachableHint(output []byte) string {
 	return ""
 }
 
-// PlatformKey is the key of an installed tree: the system, and node's major version, the tag
-// of the wheels that fit python best, or Go's version, as they decide what is installed.
-func PlatformKey(engine string, rt *project.Runtime) string {
-	if engine == project.EngineNPM {
-		return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
-	}
-	return runtime.GOOS + "/" + runtime.GOARCH + "+" + rt.Version
+// An Installer fetches and installs the closures of one ecosystem: [NPM], [Python] or [Go].
+type Installer interface {
+	// PlatformKey is the key of a tree that is installed with rt: the system, and node's major version, the tag of
+	// the wheels that fit python best, or Go's version, as they decide what is installed.
+	PlatformKey(rt *project.Runtime) string
+	// Fetch fetches the packages of a closure that this platform needs into dir, and compares each with its integrity.
+	Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error)
+	// Install lets the ecosystem's own installer unpack the fetched packages, or build them, into st.
+	Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error
+}
+
+// platformKey is the key of a tree for this system and a runtime.
+func platformKey(runtimeName string) string {
+	return runtime.GOOS + "/" + runtime.GOARCH + "+" + runtimeName
 }
 
 // Order is a closure that is to be fetched and installed on this machine.
@@ -115,30 +122,6 @@ type Packages struct {
 	Wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
 	wheels   []artifact.Ref    // PyPI: the files, in the closure's order
 	Scripts  []string          // npm: Refs of packages whose install scripts are run
-}
-
-// Fetch fetches the packages of a closure that this platform needs into dir. where
-// says who gives their integrities.
-func Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
-	switch o.Closure.Engine {
-	case project.EngineNPM:
-		return fetchTarballs(ctx, h, o, dir)
-	case project.EngineGo:
-		return fetchModules(ctx, h, o, dir)
-	}
-	return fetchWheels(ctx, h, o, dir)
-}
-
-// Install lets the ecosystem's own installer unpack the fetched packages, or build them, into st.
-func Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
-	defer h.Announce("installing %s: %s", o.Closure.Root, evidence.Count(len(t.Files), "file"))()
-	switch o.Closure.Engine {
-	case project.EngineNPM:
-		return installTarballs(ctx, h, o.Closure, t, st)
-	case project.EngineGo:
-		return buildModules(ctx, h, o, t, st)
-	}
-	return installWheels(ctx, h, o, t, st)
 }
 
 // MoveFile moves a file, or copies it where it cannot be moved. What ends up there is

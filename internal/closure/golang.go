@@ -155,9 +155,15 @@ func refuseReplacements(cache string, m module.Version) error {
 	return nil
 }
 
-// fetchModules lets go fetch the modules of a closure into dir, and compares the hash of
+// Go builds programs of modules.
+type Go struct{}
+
+// PlatformKey names the toolchain by its version.
+func (Go) PlatformKey(rt *project.Runtime) string { return platformKey(rt.Version) }
+
+// Fetch lets go fetch the modules of a closure into dir, and compares the hash of
 // each, recomputed from its zip, with the closure.
-func fetchModules(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+func (Go) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c := o.Closure
 	t := &Packages{dir: dir, Ref: c.Root, Files: map[artifact.Ref]string{}}
 	if err := writeModule(c, dir); err != nil {
@@ -248,10 +254,10 @@ func writeModule(c *project.Closure, dir string) error {
 		os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
 }
 
-// buildModules builds the program of the modules of t into st: without a network, without
+// Install builds the program of the modules of t into st: without a network, without
 // cgo, whose compiler cannot be verified, and without paths of this machine, so that the
 // same toolchain builds the same bytes everywhere. No code of the modules runs.
-func buildModules(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+func (Go) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c := o.Closure
 	if err := writeModule(c, t.dir); err != nil {
 		return err

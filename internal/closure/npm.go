@@ -138,10 +138,16 @@ func nodePlatform() (os, cpu string) {
 	return os, cpu
 }
 
-// fetchTarballs fetches every package that this platform needs into dir and compares
+// NPM installs packages of npm: npm itself unpacks them, and runs install scripts that were allowed.
+type NPM struct{}
+
+// PlatformKey names node by its major version.
+func (NPM) PlatformKey(rt *project.Runtime) string { return platformKey("node" + rt.Version) }
+
+// Fetch fetches every package that this platform needs into dir and compares
 // each with the closure's integrity and with what its registry says. A package whose
-// integrity npm did not give gets that of the bytes. where says who gives the integrities.
-func fetchTarballs(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+// integrity npm did not give gets that of the bytes.
+func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c := o.Closure
 	osName, cpu := nodePlatform()
 	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}, Ref: c.Root}
@@ -203,10 +209,11 @@ func withSHA512(all []*document.Subject) []*document.Subject {
 	return all
 }
 
-// installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
+// Install lets npm unpack the tarballs of t into st, with no network, no user's
 // configuration, no scripts but those that are allowed, and no links to executables. npm
 // checks the integrity of each tarball once more.
-func installTarballs(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, st *store.Staging) error {
+func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	c := o.Closure
 	lock, manifest, err := c.ForInstall(t.Files)
 	if err != nil {
 		return err

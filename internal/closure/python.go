@@ -97,7 +97,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	if err != nil {
 		return nil, err
 	}
-	return unpinnable(project.ParsePipReport(data, name, PlatformKey(project.EnginePip, rt)))
+	return unpinnable(project.ParsePipReport(data, name, Python{}.PlatformKey(rt)))
 }
 
 // indexesOnly runs pip so that no package it finds can lead it elsewhere: a requirement with
@@ -115,11 +115,17 @@ requirements.Requirement.__init__ = init
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
-// fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
+// Python installs wheels: uv unpacks them, or pip where there is no uv.
+type Python struct{}
+
+// PlatformKey names python by the tag of the wheels that fit it best.
+func (Python) PlatformKey(rt *project.Runtime) string { return platformKey(rt.Version) }
+
+// Fetch fetches the wheels of a closure that fit this machine's python into dir and
 // compares each with the closure and with what its registry says.
-func fetchWheels(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
+func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c, rt := o.Closure, o.Runtime
-	if here := PlatformKey(c.Engine, rt); c.Platform != "" && c.Platform != here {
+	if here := python.PlatformKey(rt); c.Platform != "" && c.Platform != here {
 		return nil, evidence.Errorf(evidence.Refused, c.Root.String(),
 			"install uv, which resolves for every platform, and pin it again",
 			fmt.Errorf("it was resolved by pip for %+q alone, and this is %s", c.Platform, here))
@@ -191,11 +197,11 @@ func fetchWheels(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 	return t, err
 }
 
-// installWheels lets uv, or pip, unpack the wheels of t into st, with no network, no
+// Install lets uv, or pip, unpack the wheels of t into st, with no network, no
 // user's configuration and no bytecode. Both check the hash of each wheel once more. What
 // they leave that differs between machines is taken out: notes about the installation, and
 // scripts that begin with the path of an interpreter.
-func installWheels(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c, rt := o.Closure, o.Runtime
 	var list strings.Builder
 	for _, ref := range t.wheels {

@@ -13,9 +13,9 @@ import (
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -137,7 +137,7 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 			if err != nil {
 				return out, err
 			}
-			report = append(report, pin.ImageTagEvidence(*s.Locked,
+			report = append(report, kind.ImageTagEvidence(*s.Locked,
 				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -50,7 +49,7 @@ func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 // containerEngine is the container engine for an image that a facet names: the locked one, or the
 // first that is there.
 func (a *Assembly) containerEngine(name string) string {
-	if entry, ok := a.Workspace.Lock.Server(name); ok && entry.Launch.Facet != "" && entry.Source == "image" {
+	if entry, ok := a.Workspace.Lock.Server(name); ok && entry.Launch.Facet != "" && entry.Source.Pulled() {
 		return entry.Launch.Command
 	}
 	engines := []string{"docker", "podman", "nerdctl"}
@@ -226,7 +225,7 @@ func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.Ser
 	d, ok := m.Servers[name]
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
-		d.Image != "" && lockentry.RunsImage(launcher.Parse(l.Command, l.Arguments)) &&
+		d.Image != "" && project.Server{Command: l.Command, Arguments: l.Arguments}.Kind().Pulled() &&
 			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
 			maps.Equal(l.Environment, d.Env))

@@ -30,7 +30,7 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	defer os.RemoveAll(dir)
 	w := workspace.Empty(h, dir)
 	declared := project.Server{Name: a.Name(), Variables: o.Variables}
-	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
+	entry := project.ServerLock{Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
 	prog, err := program.OpenSource(ctx, w, program.Packed{Name: declared.Name, Entry: entry, Slot: x.Slot}, project.Approval{Path: h.Getenv("PATH")})
 	if prog != nil {
 		defer prog.Close()

@@ -14,9 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -138,7 +137,7 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 // Prepare verifies all that is claimed of the server, and returns the program and the admission to
 // start it. The caller closes the program, which may be there beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
-	if l.Declared.Type == "http" && len(l.Options.Arguments) > 0 {
+	if l.Declared.Remote() && len(l.Options.Arguments) > 0 {
 		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "",
 			errors.New("a server that is reached by its URL takes no arguments"))
 	}
@@ -174,31 +173,13 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if !approved {
 		approval = project.Approval{Path: l.Workspace.Host.Getenv("PATH")}
 	}
-	if l.Entry.Source == "image" || l.Entry.Closure != nil {
-		l.report = append(l.report, program.VerifyEvidence(l.Workspace, l.Declared, approval.Path, "", nil)...)
-		if _, err := l.judge(nil); err != nil {
-			return nil, adm, err
-		}
-	}
-	switch {
-	case l.Entry.Source == "http":
-		l.report = append(l.report, pin.RemoteEvidence(*l.Entry))
-		prog, err = pin.OpenRemote(l.Workspace, l.Declared)
-	case l.Entry.Source == "image":
-		l.report = append(l.report, pin.EngineEvidence(*l.Entry))
-		if prog, err = pin.OpenImage(l.Workspace, l.Declared, l.Entry.Digest, approval); err == nil {
-			l.report = append(l.report, prog.Report...)
-		}
-	case l.Entry.Source == project.KindArtifact:
-		prog, err = l.prepareSource(ctx, approval)
-	case l.Entry.Closure != nil:
-		prog, err = l.preparePackage(ctx, approval, files.Closure)
-	default:
-		prog, err = local.OpenLocked(ctx, l.Workspace, l.Declared, l.Entry, approval)
-		if err == nil {
-			l.report = append(l.report, prog.Report...)
-			l.report = append(l.report, local.MissingArtifacts(*l.Entry, prog)...)
-		}
+	opened, err := kind.Of(l.Entry.Source).Open(ctx, kind.Locked{
+		Workspace: l.Workspace, Logs: l.Logs, Server: l.Declared, Entry: *l.Entry, Approval: approval,
+		Closure: files.Closure, TrustLock: l.Options.TrustLock, Judge: l.judge,
+	})
+	prog, l.report = opened.Program, append(l.report, opened.Report...)
+	for platform, tree := range opened.Made {
+		l.recordTree(ctx, platform, tree)
 	}
 	if err != nil {
 		return prog, adm, err

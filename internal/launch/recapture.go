@@ -77,7 +77,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 			Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
 		}, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: int64(len(seen.Canonical())), From: from})
 		e.Reason = "ALARM: the same bytes show another surface"
-		if entry.Source == "http" {
+		if entry.Source.Remote() {
 			e.Reason = "ALARM: another surface than the one that was approved"
 		}
 		return append(evidence.Report{e}, report...), drift

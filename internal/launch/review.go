@@ -13,10 +13,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
@@ -322,27 +322,14 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 // now, and whether it is the one that was approved.
 func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock,
 	a project.Approval) (*project.Runtime, bool, error) {
-	var (
-		p   *program.Program
-		err error
-	)
-	anyRuntime := project.Approval{Path: a.Path} // whatever was approved before
-	switch {
-	case entry.Source == "http":
-		return nil, a.Runtime == nil, nil
-	case entry.Source == "image":
-		p, err = pin.OpenImage(w, s, entry.Digest, anyRuntime)
-	case entry.Source == project.KindArtifact:
-		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, anyRuntime)
-	case entry.Closure != nil:
-		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, anyRuntime)
-	default:
-		p, err = local.OpenNamed(ctx, w, s, entry, anyRuntime)
-	}
+	p, err := kind.Of(entry.Source).OpenRuntime(ctx, kind.Locked{
+		Workspace: w, Server: s, Entry: *entry,
+		Approval: project.Approval{Path: a.Path}, // whichever runtime was approved before
+	})
 	if p != nil {
 		defer p.Close()
 	}
-	if err != nil || p.Runtime == nil {
+	if err != nil || p == nil || p.Runtime == nil {
 		return nil, a.Runtime == nil, err
 	}
 	if a.Runtime == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -19,8 +18,8 @@ import (
 // prepareUnlocked prepares a server that is not locked. That needs an opt-out which a person can
 // see, and this machine's approval of the launch line; a verify block is enforced.
 func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
-	if l.Declared.Type == "http" && !l.Options.Settings.RequireLock {
-		return nil, adm, pin.RefuseUnpinnedRemote(l.Declared)
+	if l.Declared.Remote() && !l.Options.Settings.RequireLock {
+		return nil, adm, refuseUnpinned(l.Declared)
 	}
 	approval, approved := l.Workspace.Approvals.Unlocked[l.Declared.Name]
 	if !approved {
@@ -50,6 +49,12 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
+}
+
+// refuseUnpinned refuses a server that is reached by its URL, of which not even the surface is known.
+func refuseUnpinned(s project.Server) error {
+	return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+		fmt.Errorf("%s would be used without anything that it is compared with", s.URL))
 }
 
 // unlockedEvidence is evidence of why a server may be started though no lock entry holds what

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -71,13 +70,14 @@ func (c command) openProgram() (p *program.Program, r *readSet, err error) {
 
 // refuseTarget refuses a command line that starts what no hash of a file covers.
 func refuseTarget(s project.Server, target launcher.Target) error {
+	declared := s.KindOf(target)
 	switch {
 	case target.Opaque != "":
 		return evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case lockentry.Downloads(target, s.Arguments):
+	case declared.HasClosure():
 		return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
-	case lockentry.RunsImage(target):
+	case declared.Pulled():
 		return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case target.Wrapper != "":

@@ -5,53 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
-
-// ClientFiles says which configuration files of MCP clients are meant: those of a client,
-// the user's and the project's, or one file. The zero value names none.
-type ClientFiles struct {
-	Client string // id, as scan prints it
-	Config string // path
-	Home   string // the user's home directory
-}
-
-func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
-
-// find are those that are there.
-func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
-	var found []clients.File
-	if c.Config != "" {
-		abs, err := filepath.Abs(c.Config)
-		if err != nil {
-			return nil, err
-		}
-		found = []clients.File{clients.FileAt(abs)}
-	} else {
-		var ids []string
-		if c.Client != "" {
-			ids = []string{c.Client}
-		}
-		var err error
-		machine := clients.Machine{OS: runtime.GOOS, Home: c.Home, Getenv: h.Getenv, Project: dir}
-		if found, err = clients.Find(machine, ids...); err != nil {
-			return nil, evidence.Errorf(evidence.Validation, "", "", err)
-		}
-	}
-	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }),
-		nil
-}
 
 // adoption is the servers that are taken over from files of clients.
 type adoption struct {

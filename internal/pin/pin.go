@@ -8,71 +8,19 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
-	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
-
-// Options say how to pin.
-type Options struct {
-	Settings policy.Settings
-	// Confirm shows what would be locked and asks for consent.
-	Confirm func(*Pinned) (host.Consent, error)
-	// Begin is asked before a server that is reached by its URL is sent anything, unless this
-	// machine approved it as it is declared. Nil is yes: the caller has asked.
-	Begin func(project.Server) (bool, error)
-	// Start is asked before the program of a server is started to see what it shows, with all
-	// that is known of it by then: which program that is, a checkout says. It is not asked for
-	// what this machine approved, as long as it is the same bytes. Nil is yes.
-	Start func(*Pinned) (bool, error)
-	// Capture is how long one start may take to show the whole surface; 0 is a minute.
-	Capture time.Duration
-	Dry     bool // ask, or rather show, and write nothing whatever the answer
-	Log     trail.Options
-	// AllowScripts are names of npm packages whose install scripts are run, besides those,
-	// at exactly the same version, that were allowed when the lock was written.
-	AllowScripts []string
-	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
-	// zero: those that it declares already.
-	From ClientFiles
-	// WriteConfig makes the entries in those files start "hallmark run".
-	WriteConfig bool
-}
-
-// Pinned is what [Pin] found out about one server.
-type Pinned struct {
-	Name     string
-	Entry    project.ServerLock
-	Before   *project.ServerLock // the entry that is replaced, or nil
-	Verdict  policy.Verdict      // of all evidence; of all but the consent when it is asked for
-	Surface  *surface.Surface
-	Changes  []surface.Change    // since Before
-	Weaker   []project.Weakening // what was accepted and is declared no more
-	Runtime  *project.Runtime    // the interpreter of this machine, or nil
-	Packages []string            // packages of the closure, "npm:name@version"
-	Verified int                 // files of those that this platform needs, all of which were verified
-	Moved    []string            // those that Before had not, or had with other bytes
-	Scripts  []string            // packages whose install scripts were not run
-	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
-	Same     bool                // the same bytes as Before show another surface
-	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
-	Preview  Preview             // what it gets, and where it comes from
-	Written  bool
-	Clients  []string // the files of clients that start it by hallmark run now
-}
-
-// Consent is the digest that consent is bound to.
-func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Runtime) }
 
 // Pin locks the named servers of the project in dir, or all that it declares. For each
 // it resolves the exact artifacts, fetches and hashes them, compares them with all that
@@ -153,17 +101,115 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	return all, nil
 }
 
-// ConsentEvidence is evidence of a person's answer. It is bound to the digest of what
-// was shown.
-func ConsentEvidence(name string, answer host.Consent, shown digest.Digest) evidence.Evidence {
-	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
-	switch answer {
-	case host.Standing:
-		c.Want, c.Where = []digest.Digest{shown}, "--yes"
-	case host.Given:
-		c.Want, c.Where = []digest.Digest{shown}, "the person at this machine"
+// Pin resolves, verifies, starts and captures the server, asks for consent, and adds its entry to the
+// workspace's lock and approvals. It returns the files beside the lock that change; the caller
+// writes these, the lock and the approvals. A dry run returns none.
+func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
+	name := p.Declared.Name
+	p.Result.Name = name
+	if before, ok := p.Workspace.Lock.Server(name); ok {
+		p.Result.Before = &before
 	}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{shown}, From: "what is to be approved"})
+	if p.Result.Weaker, err = Weakenings(p.Workspace, p.Logs, name, p.Declared.Launch()); err != nil {
+		return nil, err
+	}
+	entry := &p.Result.Entry
+	entry.Launch = p.Declared.Launch()
+	err = p.resolve(ctx)
+	prog := p.found.Program
+	if prog != nil {
+		defer prog.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	prog.Values = p.Declared.Environment
+	p.report = append(p.report, prog.Report...)
+	p.Result.Preview = kind.PreviewOf(p.Workspace.Host, p.Declared)
+	if len(p.Result.Preview.Hosts) == 0 {
+		p.Result.Preview.Hosts = kind.Of(entry.Source).Hosts(p.Workspace.Host, *entry)
+	}
+	if p.Declared.Record == "" {
+		p.addRollback()
+	}
+	adm, err := p.judge(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.requireConsentToStart(prog); err != nil {
+		return nil, err
+	}
+	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
+	if err != nil {
+		return nil, err
+	}
+	p.Result.Surface = shown
+	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
+	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
+		From: "the server's answers"}
+	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+		Where: project.LockFile}
+	if b := p.Result.Before; b != nil {
+		claim.Want = []digest.Digest{b.Surface}
+		p.Result.Changes = SurfaceChanges(p.Workspace, name, shown)
+		p.Result.Same = !entry.Source.Remote() && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
+	}
+	p.report = append(p.report, evidence.Compare(claim, observed))
+	p.Result.Runtime = prog.Runtime
+	if _, err := p.judge(nil); err != nil {
+		return nil, err
+	}
+	entry.ApprovedAt = p.Workspace.Host.Now().UTC()
+	answer, err := p.Options.Confirm(&p.Result)
+	if err != nil || p.Options.Dry {
+		return nil, err
+	}
+	more := evidence.Report{ConsentEvidence(name, answer, p.Result.Consent())}
+	if answer == host.Standing {
+		gone, err := p.goneEvidence()
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, gone...)
+		more = append(more, p.weakenedEvidence()...)
+	}
+	if p.found.Claimed != nil {
+		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, entry.APISurface, answer))
+	}
+	alarming := ""
+	if p.Result.Same {
+		alarming = "the same bytes show another surface"
+	} else if gone := p.removedItems(); p.Upgrade && len(gone) > 0 {
+		alarming = "no client is shown any more: " + surface.Escape(strings.Join(gone, ", "))
+	}
+	if alarming != "" {
+		// The bytes are those that were approved, and yet the model would be shown something
+		// else, or what was approved is gone: nobody gave consent to that beforehand.
+		claim.Authority = evidence.Machine
+		alarm := evidence.Compare(claim, observed)
+		alarm.Reason = alarming
+		if answer == host.Given {
+			alarm = evidence.Waive(claim, observed, alarming+", which was accepted")
+		}
+		more = append(more, alarm)
+	}
+	if adm, err = p.judge(more); err != nil {
+		return nil, err
+	}
+	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
+		return nil, err
+	}
+	var extra [][]string // approved with this launch line, and no other
+	if b := p.Result.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
+		extra = p.Workspace.Approvals.Servers[name].Extra
+	}
+	p.Workspace.Approvals.Servers[name] = project.Approval{
+		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
+		Launch: &entry.Launch,
+	}
+	delete(p.Workspace.Approvals.Unlocked, name)
+	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
 // SurfaceChanges are the differences between the locked surface of name and s. A stored

@@ -1,24 +1,16 @@
 package pin
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -33,8 +25,8 @@ type Pinning struct {
 	Path      string
 	Result    Pinned
 	report    evidence.Report
-	closure   []byte // to be stored, for a package
-	Upgrade   bool   // another version than the locked one, which nobody named
+	found     kind.Resolved // what it was resolved to
+	Upgrade   bool          // another version than the locked one, which nobody named
 }
 
 // removedItems are the keys of the locked items of kinds that are not excluded that no client is shown
@@ -55,127 +47,14 @@ func (p *Pinning) judge(more evidence.Report) (policy.Admitted, error) {
 	return v.Admitted(), v.Err()
 }
 
-// Pin resolves, verifies, starts and captures the server, asks for consent, and adds its entry to the
-// workspace's lock and approvals. It returns the files beside the lock that change; the caller
-// writes these, the lock and the approvals. A dry run returns none.
-func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
-	name := p.Declared.Name
-	p.Result.Name = name
-	if before, ok := p.Workspace.Lock.Server(name); ok {
-		p.Result.Before = &before
-	}
-	if p.Result.Weaker, err = Weakenings(p.Workspace, p.Logs, name, p.Declared.Launch()); err != nil {
-		return nil, err
-	}
-	entry := &p.Result.Entry
-	entry.Launch = p.Declared.Launch()
-	prog, err := p.prepare(ctx)
-	if prog != nil {
-		defer prog.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	prog.Values = p.Declared.Environment
-	p.report = append(p.report, prog.Report...)
-	entry.Artifacts, entry.Ref = prog.Artifacts, prog.OwnKey
-	p.Result.Preview = PreviewOf(p.Workspace.Host, p.Declared)
-	p.Result.Preview.Hosts = entryHosts(p.Workspace.Host, *entry, p.Declared)
-	if p.Declared.Record == "" {
-		p.addRollback()
-	}
-	adm, err := p.judge(nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.requireConsentToStart(prog); err != nil {
-		return nil, err
-	}
-	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
-	if err != nil {
-		return nil, err
-	}
-	p.Result.Surface = shown
-	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
-	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
-		From: "the server's answers"}
-	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
-		Where: project.LockFile}
-	if b := p.Result.Before; b != nil {
-		claim.Want = []digest.Digest{b.Surface}
-		p.Result.Changes = SurfaceChanges(p.Workspace, name, shown)
-		p.Result.Same = entry.Source != "http" && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
-	}
-	p.report = append(p.report, evidence.Compare(claim, observed))
-	p.Result.Runtime = prog.Runtime
-	if _, err := p.judge(nil); err != nil {
-		return nil, err
-	}
-	entry.ApprovedAt = p.Workspace.Host.Now().UTC()
-	answer, err := p.Options.Confirm(&p.Result)
-	if err != nil || p.Options.Dry {
-		return nil, err
-	}
-	more := evidence.Report{ConsentEvidence(name, answer, p.Result.Consent())}
-	if answer == host.Standing {
-		gone, err := p.goneEvidence()
-		if err != nil {
-			return nil, err
-		}
-		more = append(more, gone...)
-		more = append(more, p.weakenedEvidence()...)
-	}
-	if entry.Source == project.KindArtifact {
-		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, entry.APISurface, answer))
-	}
-	alarming := ""
-	if p.Result.Same {
-		alarming = "the same bytes show another surface"
-	} else if gone := p.removedItems(); p.Upgrade && len(gone) > 0 {
-		alarming = "no client is shown any more: " + surface.Escape(strings.Join(gone, ", "))
-	}
-	if alarming != "" {
-		// The bytes are those that were approved, and yet the model would be shown something
-		// else, or what was approved is gone: nobody gave consent to that beforehand.
-		claim.Authority = evidence.Machine
-		alarm := evidence.Compare(claim, observed)
-		alarm.Reason = alarming
-		if answer == host.Given {
-			alarm = evidence.Waive(claim, observed, alarming+", which was accepted")
-		}
-		more = append(more, alarm)
-	}
-	if adm, err = p.judge(more); err != nil {
-		return nil, err
-	}
-	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
-		return nil, err
-	}
-	var trees map[string]digest.Digest
-	if entry.Closure != nil {
-		key := closure.PlatformKey(entry.Closure.Engine, prog.Runtime)
-		trees = map[string]digest.Digest{key: entry.Closure.Trees[key]}
-	}
-	var extra [][]string // approved with this launch line, and no other
-	if b := p.Result.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
-		extra = p.Workspace.Approvals.Servers[name].Extra
-	}
-	p.Workspace.Approvals.Servers[name] = project.Approval{
-		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
-		Launch: &entry.Launch,
-	}
-	delete(p.Workspace.Approvals.Unlocked, name)
-	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.closure), nil
-}
-
 // requireConsentToStart is an error if nobody consented that the server is started, to see what it shows.
 // That a person ran a command in a checkout is no consent to what the checkout names.
 func (p *Pinning) requireConsentToStart(prog *program.Program) error {
-	if p.Options.Start == nil || prog.Remote != nil {
-		return nil // prepareRemote asked before
+	if p.Options.Start == nil || p.Declared.Remote() {
+		return nil // it was asked before anything was sent
 	}
-	if b := p.Result.Before; b != nil && isApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*b, p.Result.Entry) {
+	before := p.Result.Before
+	if before != nil && lockentry.IsApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*before, p.Result.Entry) {
 		return nil
 	}
 	p.Result.Runtime = prog.Runtime
@@ -194,75 +73,4 @@ func sameArtifacts(a, b project.ServerLock) bool {
 		return false
 	}
 	return a.Closure == nil || evidence.Same(a.Closure.Lock, b.Closure.Lock)
-}
-
-// prepare makes the server startable from verified bytes.
-func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
-	s := p.Declared
-	if s.Type == "http" {
-		return p.prepareRemote() // it asks for consent before anything is sent
-	}
-	if s.Record != "" {
-		r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, s.Record)
-		if err != nil {
-			return nil, err
-		}
-		ref, args, variables, err := r.StartablePackage()
-		if err != nil {
-			return nil, err
-		}
-		p.Result.Entry.Record = &r.Lock
-		p.report = append(p.report, r.Report...)
-		p.addRollback()
-		if _, err := p.judge(nil); err != nil {
-			return nil, err // judge before fetching: a refused record must not cause a request
-		}
-		for _, v := range variables {
-			if !slices.Contains(s.Variables, v) {
-				p.Result.Wanted = append(p.Result.Wanted, v) // which of the user's secrets it gets is the user's choice
-			}
-		}
-		return p.preparePackage(ctx, r, Request{
-			From: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(),
-			requirements: []string{ref.Name() + "==" + ref.Version()},
-			args:         append(args, s.Arguments...),
-		})
-	}
-	if s.Source != "" {
-		return p.prepareSource(ctx)
-	}
-	t := launcher.Parse(s.Command, s.Arguments)
-	if lockentry.RunsImage(t) || lockentry.Downloads(t, s.Arguments) {
-		p.report = append(p.report, program.VerifyEvidence(p.Workspace, s, p.Path, "", nil)...)
-		if _, err := p.judge(nil); err != nil {
-			return nil, err
-		}
-	}
-	if lockentry.RunsImage(t) {
-		return p.prepareImage(ctx, t)
-	}
-	if !lockentry.Downloads(t, s.Arguments) {
-		p.Result.Entry.Source = "command"
-		p.Result.Entry.Arguments, p.Result.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
-		return local.OpenLocked(ctx, p.Workspace, s, nil, project.Approval{Path: p.Path})
-	}
-	// npx or uvx itself is never run, so it is not verified.
-	of := Request{From: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin,
-		args: t.Args}
-	for _, named := range t.Packages {
-		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text,
-			Where: project.ConfigFile}
-		found := ""
-		if named.Pinned() {
-			found = named.Text
-		}
-		e := evidence.Fact(pinned, found)
-		if found == "" {
-			e.Reason = "the version is the newest that " + of.RegistryName() + " finds now; write it into " +
-				project.ConfigFile
-		}
-		p.report = append(p.report, e)
-		of.requirements = append(of.requirements, named.Requirement())
-	}
-	return p.preparePackage(ctx, nil, of)
 }

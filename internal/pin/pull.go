@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -46,7 +47,7 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 	}
 	defer done()
 	entry, ok := w.Lock.Server(name)
-	if !ok || entry.Source != "image" {
+	if !ok || !entry.Source.Pulled() {
 		if !ok {
 			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
 		}
@@ -156,7 +157,7 @@ func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (stri
 
 // fetchManifest fetches a manifest or an index by its digest and puts it into the layout.
 func (l *layout) fetchManifest(ctx context.Context, want digest.Digest, where string) (*fetch.Image, error) {
-	ref, err := blobRef(l.image, want)
+	ref, err := kind.BlobRef(l.image, want)
 	if err != nil {
 		return nil, err
 	}
@@ -169,15 +170,7 @@ func (l *layout) fetchManifest(ctx context.Context, want digest.Digest, where st
 	if err != nil {
 		return nil, err
 	}
-	data, err := host.ReadFile(file, maxImageManifest)
-	if err != nil {
-		return nil, err
-	}
-	m, err := fetch.ReadImage(data)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, ref.String(), "", err)
-	}
-	return m, nil
+	return kind.ReadImage(file, ref)
 }
 
 // fetchBlob fetches a blob, unless the layout has it.
@@ -185,7 +178,7 @@ func (l *layout) fetchBlob(ctx context.Context, want digest.Digest) error {
 	if _, ok := l.sizes[want.String()]; ok {
 		return nil
 	}
-	ref, err := blobRef(l.image, want)
+	ref, err := kind.BlobRef(l.image, want)
 	if err != nil {
 		return err
 	}

@@ -4,49 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
-
-// realFile is a file of a client and where it really lies: links are followed, and stay.
-type realFile struct {
-	file clients.File
-	real string
-	perm os.FileMode
-}
-
-// resolveFile refuses a file of the project that is a link out of it: whoever wrote the
-// checkout chose what would be read and written there.
-func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
-	real, err := filepath.EvalSymlinks(f.Path)
-	if err != nil {
-		return realFile{}, err
-	}
-	if isInside(w, f.Path) {
-		dir, err := filepath.EvalSymlinks(w.Dir)
-		if err != nil {
-			return realFile{}, err
-		}
-		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
-			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config",
-				beneath.ErrOutside)
-		}
-	}
-	st, err := os.Stat(real)
-	if err != nil {
-		return realFile{}, err
-	}
-	return realFile{f, real, st.Mode().Perm()}, nil
-}
 
 // adoptionFiles are the files that change when the servers of a are pinned.
 func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool) (files []durable.File, err error) {
@@ -132,122 +97,6 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 		out = append(out, more...)
 	}
 	return out, nil
-}
-
-// isInside reports whether a file lies in the project.
-func isInside(w *workspace.Workspace, name string) bool {
-	rel, err := filepath.Rel(w.Dir, name)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// replacements replaces a client's file and its originals.
-func (p realFile) replacements(data []byte, kept []clients.Original) ([]durable.File, error) {
-	beside := durable.File{Path: clients.OriginalsPath(p.file.Path), Remove: true}
-	if len(kept) > 0 {
-		text, err := clients.EncodeOriginals(kept)
-		if err != nil {
-			return nil, err
-		}
-		beside = durable.File{Path: beside.Path, Data: text, Perm: p.perm}
-	}
-	return []durable.File{{Path: p.real, Data: data, Perm: p.perm}, beside}, nil
-}
-
-// restoreEntries are the files in which an entry of one of names was rewritten, as they were
-// before, by name of the server. An entry that is not there any more is forgotten; one that
-// nobody knows what it was is refused. What a file inside the project is restored to came with
-// the project: it is consented to.
-func restoreEntries(w *workspace.Workspace,
-	o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
-	found, err := o.Files.find(w.Host, w.Dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	var foreign []clients.Original
-	where = map[string][]string{}
-	seen := map[string]bool{}
-	for _, f := range found {
-		if seen[f.Path] {
-			continue
-		}
-		seen[f.Path] = true
-		refuse := func(err error) ([]durable.File, map[string][]string, error) {
-			return nil, nil, evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
-				clients.OriginalsPath(f.Path), err)
-		}
-		kept, err := clients.LoadOriginals(f.Path)
-		if err != nil {
-			return refuse(err)
-		}
-		at, err := resolveFile(w, f)
-		if err != nil {
-			return nil, nil, err
-		}
-		data, err := clients.Read(f)
-		if err != nil {
-			return refuse(err)
-		}
-		changed := false
-		var left []clients.Original
-		for _, o := range slices.Backward(kept) {
-			ours := o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
-			if !ours || !slices.Contains(names, o.Name) {
-				left = append([]clients.Original{o}, left...)
-				continue
-			}
-			changed = true
-			before, err := clients.Restore(data, o.Change)
-			switch {
-			case errors.Is(err, clients.ErrGone):
-				w.Host.Logger.Warn(fmt.Sprintf("%+q is not in its file any more", o.Name), "file", f.Path)
-			case err != nil:
-				return refuse(err)
-			default:
-				data = before
-				where[o.Name] = append(where[o.Name], f.Path)
-				if isInside(w, f.Path) && o.Added == "" { // what was inserted is only taken away
-					foreign = append(foreign, o)
-				}
-			}
-		}
-		if err := refuseStillStarted(w, f, data, names); err != nil {
-			return nil, nil, err
-		}
-		if !changed {
-			continue
-		}
-		more, err := at.replacements(data, left)
-		if err != nil {
-			return refuse(err)
-		}
-		files = append(files, more...)
-	}
-	return files, where, o.requireConsent(foreign)
-}
-
-// refuseStillStarted is an error if an entry of a client's file would go on starting one of names by
-// "hallmark run": what it was before is not known.
-func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, names []string) error {
-	entries, err := clients.Parse(f, data)
-	if err != nil {
-		return nil // a file that cannot be read starts nothing
-	}
-	for _, e := range entries {
-		if runline.ProgramName(e.Command) != "hallmark" || len(e.Args) == 0 || e.Args[0] != "run" {
-			continue
-		}
-		line, _ := runline.Read(e.Args[1:], false)
-		entry, _ := w.Lock.Server(line.Name)
-		ours := line.Project == w.Dir || line.Project == "" && isInside(w, f.Path)
-		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
-			continue
-		}
-		return evidence.Errorf(evidence.Refused, f.Path,
-			fmt.Sprintf("restore %s from version control or a backup; "+
-				"or write by hand what the entry is to start, and run the command again", clients.OriginalsPath(f.Path)),
-			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
-	}
-	return nil
 }
 
 // checkConfigUnchanged is an error if hallmark.toml is not what w read.

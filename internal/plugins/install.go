@@ -219,7 +219,7 @@ func sumSizes(files []tree.File) (n int64) {
 // manifest's claims and those of their registry.
 func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	for _, e := range m.Externals {
-		if e.Source != "" && e.Source != "npm" {
+		if !e.FromNPM() {
 			return evidence.Errorf(evidence.Refused, e.Subject(), "",
 				fmt.Errorf("external packages of source %q are not installed", e.Source))
 		}

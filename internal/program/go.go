@@ -62,9 +62,9 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 	return nil
 }
 
-// openToolchain is what builds, on this machine, the program of a server. What was approved is
+// OpenToolchain is what builds, on this machine, the program of a server. What was approved is
 // not looked at before it is needed: where the program is in the store nothing is built.
-func openToolchain(ctx context.Context, w *workspace.Workspace,
+func OpenToolchain(ctx context.Context, w *workspace.Workspace,
 	name string, approval project.Approval) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
 	if approval.Runtime != nil {
@@ -77,8 +77,8 @@ func openToolchain(ctx context.Context, w *workspace.Workspace,
 	return p, p.UseToolchain(ctx, nil)
 }
 
-// useBuiltProgram makes p run the program that was built into a slot.
-func (p *Program) useBuiltProgram(slot *store.Slot, e project.ServerLock) error {
+// UseBuiltProgram makes p run the program that was built into a slot.
+func (p *Program) UseBuiltProgram(slot *store.Slot, e project.ServerLock) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
 	if p.Executable, err = guard.OpenImage(file); err != nil {
@@ -90,6 +90,6 @@ func (p *Program) useBuiltProgram(slot *store.Slot, e project.ServerLock) error 
 		Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
 	}, p.Executable.Observed())
 	p.Args = append([]string{cmp.Or(path.Base(e.Entry), p.Server)}, e.Arguments...)
-	p.useTree(slot, project.EngineGo, e.Variables)
+	p.useTree(slot, closure.Go{}, e.Variables)
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
@@ -21,26 +20,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// OpenPackageRuntime opens the interpreter, or finds the compiler, on this machine for the
-// package of a server. Of approval it uses the path that is searched, and the runtime that was
-// approved; without one the runtime is found in the path.
-func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine string,
-	approval project.Approval) (*Program, error) {
-	switch engine {
-	case project.EngineNPM:
-		return openInterpreter(ctx, w, name, approval, tool.FindNode)
-	case project.EngineGo:
-		return openToolchain(ctx, w, name, approval)
-	}
-	return openInterpreter(ctx, w, name, approval, tool.FindPython)
-}
+// FindRuntime finds an interpreter in path and asks it what it is.
+type FindRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
 
-// findRuntime finds an interpreter in path and asks it what it is.
-type findRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
-
-// openInterpreter opens the interpreter that was approved, or else the one that find finds.
-func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
-	find findRuntime) (*Program, error) {
+// OpenInterpreter opens the interpreter that starts a server: the one that was approved, or else the one that find
+// finds. Of approval it uses the path that is searched, too.
+func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
+	find FindRuntime) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path}
 	rt := approval.Runtime
 	if rt == nil {
@@ -61,8 +47,8 @@ func openInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 	return p, nil
 }
 
-// useNodePackage makes p run the entry script of a package from a slot of the store.
-func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
+// UseNodePackage makes p run the entry script of a package from a slot of the store.
+func (p *Program) UseNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
 	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
 		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME",
 			err)
@@ -73,31 +59,16 @@ func (p *Program) useNodePackage(slot *store.Slot, e project.ServerLock, home st
 	}
 	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(e.Entry))},
 		e.Arguments...)
-	p.useTree(slot, project.EngineNPM, e.Variables)
+	p.useTree(slot, closure.NPM{}, e.Variables)
 	return nil
 }
 
 // useTree makes the tree of a slot one of the subjects that must be admitted.
-func (p *Program) useTree(slot *store.Slot, engine string, variables []string) {
+func (p *Program) useTree(slot *store.Slot, by closure.Installer, variables []string) {
 	p.Variables = variables
-	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server,
-		closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
-}
-
-// UsePackage makes p start the package of a lock entry from a slot of the store.
-func (p *Program) UsePackage(slot *store.Slot, e project.ServerLock, home string) error {
-	switch e.Source {
-	case "npm":
-		return p.useNodePackage(slot, e, home)
-	case "go":
-		return p.useBuiltProgram(slot, e)
-	}
-	name := e.Ref
-	if ref, err := artifact.Parse(e.Ref); err == nil {
-		name = ref.Name()
-	}
-	p.usePythonPackage(slot, e, name)
-	return nil
+	p.Subjects = append(p.Subjects, guard.Subject{
+		Name: project.TreeSubject(p.Server, by.PlatformKey(p.Runtime)), Digest: slot.Digest,
+	})
 }
 
 // noModulesAbove refuses places from which node, or the runtime that is named, would load
@@ -177,15 +148,16 @@ func schemeOrder(e evidence.Evidence) int {
 
 // InstallRequest is what to install.
 type InstallRequest struct {
-	Server   string
-	Platform string
-	Closure  *project.Closure
-	Runtime  *project.Runtime
-	Where    string        // who gives the integrities of the closure
-	Want     digest.Digest // the tree that the lock names for this platform, or zero
-	Made     digest.Digest // the tree that this machine made of it before, or zero
-	Scripts  []string      // npm: packages whose install scripts are run
-	// fetched adds evidence about the packages before anything is unpacked; may be nil.
+	Server    string
+	Platform  string
+	Installer closure.Installer
+	Closure   *project.Closure
+	Runtime   *project.Runtime
+	Where     string        // who gives the integrities of the closure
+	Want      digest.Digest // the tree that the lock names for this platform, or zero
+	Made      digest.Digest // the tree that this machine made of it before, or zero
+	Scripts   []string      // npm: packages whose install scripts are run
+	// Fetched adds evidence about the packages before anything is unpacked; may be nil.
 	Fetched func(*closure.Packages) (evidence.Report, error)
 }
 
@@ -203,7 +175,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	}
 	defer work.Discard()
 	order := closure.Order{Closure: in.Closure, Runtime: in.Runtime, Where: in.Where}
-	t, err := closure.Fetch(ctx, w.Host, order, work.Dir())
+	t, err := in.Installer.Fetch(ctx, w.Host, order, work.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +196,10 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return out, err
 	}
 	defer st.Discard()
-	if err := closure.Install(ctx, w.Host, order, t, st); err != nil {
+	installed := w.Host.Announce("installing %s: %s", in.Closure.Root, evidence.Count(len(t.Files), "file"))
+	err = in.Installer.Install(ctx, w.Host, order, t, st)
+	installed()
+	if err != nil {
 		return out, err
 	}
 	observed, err := st.Measure(ctx)

@@ -8,12 +8,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// usePythonPackage makes p call the entry point of a Python package from a slot of the store. name
+// UsePythonPackage makes p call the entry point of a Python package from a slot of the store. name
 // is what the program is told it is called.
-func (p *Program) usePythonPackage(slot *store.Slot, e project.ServerLock, name string) {
+func (p *Program) UsePythonPackage(slot *store.Slot, e project.ServerLock, name string) {
 	// Isolated from the environment and the user's packages, and writing no bytecode. Python
 	// finds its library by the path that it is called by.
 	p.Args = append([]string{p.Executable.Path(), "-I", "-S", "-B", "-c", closure.StartPython,
 		filepath.Join(slot.Dir(), "site-packages"), e.Entry, name}, e.Arguments...)
-	p.useTree(slot, e.Closure.Engine, e.Variables)
+	p.useTree(slot, closure.Python{}, e.Variables)
 }

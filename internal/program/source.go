@@ -34,7 +34,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 	if err != nil {
 		return p, err
 	}
-	if entry.Runtime == facet.RuntimeBinary {
+	if r := runtimes[entry.Runtime]; r.commands == nil {
 		if p.Executable, err = guard.OpenImage(file); err != nil {
 			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 		}
@@ -48,15 +48,15 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 		}, p.Executable.Observed())
 		p.Args = []string{entry.Entry}
 	} else {
-		if entry.Runtime != "python" {
+		if !r.besideOnly {
 			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
 				return p, evidence.Errorf(evidence.Refused, s.Name,
 					"move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}
-		p.Args = append(runtimes[entry.Runtime].commandLine(), file)
+		p.Args = append(r.commandLine(), file)
 		p.Args[0] = p.Executable.Path() // under its bare name it would look for itself in PATH
-		p.RuntimeVariables = runtimes[entry.Runtime].variables
+		p.RuntimeVariables = r.variables
 	}
 	p.Args = append(p.Args, entry.Arguments...)
 	p.Variables = entry.Variables
@@ -69,22 +69,24 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 // without one the runtime is found in the path.
 func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
 	approval project.Approval) (*Program, error) {
-	if runtime == facet.RuntimeBinary {
+	r, ok := runtimes[runtime]
+	switch {
+	case !ok:
+		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
+	case r.commands == nil:
 		return &Program{Server: name, Path: approval.Path}, nil
 	}
-	r, ok := runtimes[runtime]
-	if !ok {
-		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
-	}
-	return openInterpreter(ctx, w, name, approval, r.find)
+	return OpenInterpreter(ctx, w, name, approval, r.find)
 }
 
 // sourceRuntime is an interpreter of servers that are packed from source.
 type sourceRuntime struct {
-	commands  []string // the first of these in PATH
-	probe     []string // makes it print its own executable and its version, a line each
-	words     []string // the command line before the entry: nothing is loaded from elsewhere
-	variables []string // variables, to the same end: "NAME=VALUE"
+	commands   []string // the first of these in PATH; nil: the entry is started itself
+	probe      []string // makes it print its own executable and its version, a line each
+	minor      bool     // the second number of its version is part of what servers are made for
+	words      []string // the command line before the entry: nothing is loaded from elsewhere
+	variables  []string // variables, to the same end: "NAME=VALUE"
+	besideOnly bool     // it looks for modules beside the entry, and in no directory above
 }
 
 func (r sourceRuntime) commandLine() []string { return append([]string{r.commands[0]}, r.words...) }
@@ -92,6 +94,7 @@ func (r sourceRuntime) commandLine() []string { return append([]string{r.command
 // runtimes by what server.json calls them. Dependencies are part of the archive: what is
 // missing there is not looked for in the environment, and not fetched.
 var runtimes = map[string]sourceRuntime{
+	facet.RuntimeBinary: {},
 	"node": {
 		commands: []string{"node"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.node`},
 	},
@@ -99,6 +102,7 @@ var runtimes = map[string]sourceRuntime{
 		commands: []string{"python3", "python"},
 		probe: []string{"-I", "-B", "-c",
 			"import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
+		minor: true, besideOnly: true,
 		words: []string{"-E", "-s", "-S", "-B"},
 	},
 	"bun": {
@@ -131,7 +135,7 @@ func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path st
 	}
 	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
 	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
-	if r.commands[0] == "python3" {
+	if r.minor {
 		major = strings.TrimSpace(version)
 	}
 	if exe = strings.TrimSpace(exe); !ok || !filepath.IsAbs(exe) || major == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -87,14 +88,14 @@ func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) 
 		}
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
-		showPreview(a.Stderr, pin.PreviewOf(h, s))
+		showPreview(a.Stderr, kind.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
 		return answer == host.Given, err
 	}
 }
 
 // showPreview prints what a server gets, and where it comes from.
-func showPreview(w io.Writer, p pin.Preview) {
+func showPreview(w io.Writer, p kind.Preview) {
 	line := func(what string, names []string) {
 		if len(names) > 0 {
 			fmt.Fprintf(w, "  %-11s %s\n", what, surface.Escape(strings.Join(names, ", ")))

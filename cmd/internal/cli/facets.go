@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -54,7 +55,7 @@ func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
 			surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
-		showPreview(a.Stderr, pin.PreviewOf(h, s))
+		showPreview(a.Stderr, kind.PreviewOf(h, s))
 		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
 			fmt.Fprintf(a.Stderr, "  environment %s=%s\n", surface.Escape(name), surface.Escape(s.Environment[name]))
 		}

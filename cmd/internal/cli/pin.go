@@ -221,7 +221,7 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 	if runtime != nil {
 		by := "started by"
-		if e.Source == "go" {
+		if e.Source.Built() {
 			by = "built by  "
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), runtime.Digest)

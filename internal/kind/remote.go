@@ -1,6 +1,7 @@
-package pin
+package kind
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,46 +11,77 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// prepareRemote makes a server that is reached by its URL startable. What runs there is
-// not ours to hash: its lock is of what it shows alone.
-func (p *Pinning) prepareRemote() (*program.Program, error) {
-	s, entry := p.Declared, &p.Result.Entry
-	entry.Source = "http"
-	entry.Arguments, entry.Variables = []string{}, s.HeaderVariables()
-	p.report = append(p.report,
+// remote is a server that is reached by its URL. What runs there is not ours to hash: its lock is of what it shows
+// alone.
+type remote struct{ common }
+
+// Resolve asks for consent before anything is sent.
+func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) {
+	s := d.Server
+	r.Entry.Source, r.Entry.Arguments, r.Entry.Variables = project.KindHTTP, []string{}, s.HeaderVariables()
+	r.Report = append(r.Report,
 		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL,
 			Where: project.ConfigFile}, s.URL),
-		lockentry.LaunchEvidence(p.Workspace, s, p.Result.Before))
-	if err := requireConsentToSend(p.Workspace, s); err != nil {
-		return nil, err
+		lockentry.LaunchEvidence(d.Workspace, s, d.Before))
+	if err := requireConsentToSend(d.Workspace, s); err != nil {
+		return r, err
 	}
 	// Consent to send the server a variable includes consent to ask it what it shows.
-	if p.Options.Begin != nil && !isApprovedAs(p.Workspace, s) && len(s.HeaderVariables()) == 0 {
-		if yes, err := p.Options.Begin(s); err != nil {
-			return nil, err
+	if d.Begin != nil && !lockentry.IsApprovedAs(d.Workspace, s) && len(s.HeaderVariables()) == 0 {
+		if yes, err := d.Begin(s); err != nil {
+			return r, err
 		} else if !yes {
-			return nil, evidence.Errorf(evidence.Refused, s.Name, "--yes consents",
+			return r, evidence.Errorf(evidence.Refused, s.Name, "--yes consents",
 				fmt.Errorf("%s would be asked what it shows, and nobody consented; nothing was sent", s.URL))
 		}
 	}
-	prog, err := OpenRemote(p.Workspace, s)
-	if err != nil {
-		return nil, err
+	if r.Program, err = openRemote(d.Workspace, s); err != nil {
+		return r, err
 	}
-	prog.OwnKey, prog.Artifacts = s.URL, map[string]digest.Digest{}
-	return prog, nil
+	r.Entry.Ref, r.Entry.Artifacts = s.URL, map[string]digest.Digest{}
+	return r, nil
 }
 
-// OpenRemote is a connection to the server of s, with the values of its variables. They
+// Open is a connection that is made when the server is started.
+func (remote) Open(_ context.Context, l Locked) (o Opened, err error) {
+	o.Report = evidence.Report{remoteEvidence(l.Entry)}
+	o.Program, err = openRemote(l.Workspace, l.Server)
+	return o, err
+}
+
+// OpenRuntime is nothing: no program of this machine is started.
+func (remote) OpenRuntime(context.Context, Locked) (*program.Program, error) { return nil, nil }
+
+// Check sends nothing.
+func (remote) Check(_ context.Context, l Locked) (evidence.Report, error) {
+	return evidence.Report{remoteEvidence(l.Entry)}, nil
+}
+
+// Preview tells where the server is, and which variables are sent there.
+func (remote) Preview(_ *host.Host, s project.Server) (p Preview) {
+	if u, err := url.Parse(s.URL); err == nil {
+		p.Hosts = []string{u.Host}
+	}
+	uses, err := headerUses(s)
+	for _, u := range uses {
+		if err == nil {
+			p.Sends = append(p.Sends, u.Variable+" to "+u.Host)
+		}
+	}
+	return p
+}
+
+// openRemote is a connection to the server of s, with the values of its variables. They
 // are sent there: the caller has seen to it that somebody agreed, to the entry of the lock
 // or to each variable.
-func OpenRemote(w *workspace.Workspace, s project.Server) (*program.Program, error) {
+func openRemote(w *workspace.Workspace, s project.Server) (*program.Program, error) {
 	headers, err := s.FillHeaders(func(name string) (string, bool) {
 		set := slices.ContainsFunc(w.Host.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 		return w.Host.Getenv(name), set
@@ -63,19 +95,13 @@ func OpenRemote(w *workspace.Workspace, s project.Server) (*program.Program, err
 	}, nil
 }
 
-// RemoteEvidence says what is known of a server that is reached by its URL.
-func RemoteEvidence(entry project.ServerLock) evidence.Evidence {
+// remoteEvidence says what is known of a server that is reached by its URL.
+func remoteEvidence(entry project.ServerLock) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Ref, Where: project.LockFile,
 	}, entry.Launch.URL)
 	e.Reason = "what runs there cannot be verified; what it shows is compared"
 	return e
-}
-
-// RefuseUnpinnedRemote refuses a server of which not even the surface is known.
-func RefuseUnpinnedRemote(s project.Server) error {
-	return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
-		fmt.Errorf("%s would be used without anything that it is compared with", s.URL))
 }
 
 // headerUses are the variables that the headers of a remote server would send, and where.
@@ -96,19 +122,10 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	return uses, nil
 }
 
-// isApprovedAs reports whether this machine approved the lock entry of s, and s is declared as
-// it was then.
-func isApprovedAs(w *workspace.Workspace, s project.Server) bool {
-	entry, locked := w.Lock.Server(s.Name)
-	approval, ok := w.Approvals.Servers[s.Name]
-	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) &&
-		evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
-}
-
 // requireConsentToSend is an error if a header of s would send a variable to a host that nobody agreed
 // to. Who approved the server on this machine as it is declared agreed to its headers.
 func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
-	if isApprovedAs(w, s) {
+	if lockentry.IsApprovedAs(w, s) {
 		return nil
 	}
 	uses, err := headerUses(s)

@@ -1,0 +1,57 @@
+package kind
+
+import (
+	"context"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ecosystem is the kind of the packages of one ecosystem, which are installed with all that they depend on. It holds
+// what they differ in.
+type ecosystem struct {
+	common
+	closure.Installer
+	kind     project.ServerKind
+	resolver string          // how messages call what resolves packages
+	scheme   evidence.Scheme // what the digest of a package is of
+	recorded bool            // registries have records of its packages
+
+	resolve func(context.Context, *host.Host, request, *project.Runtime) (*project.Closure, error)
+	// newest is the version that the ecosystem's own resolver finds for the package that a command line names.
+	newest func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error)
+	// findStart is what starts a package that was fetched, and the server that it says it is for. It is false if the
+	// package could not be fetched, which its evidence says.
+	findStart func(request, *closure.Packages) (entry, mcpName string, ok bool, err error)
+	// openRuntime opens the interpreter, or finds the compiler, that was approved, or else the one of the path.
+	openRuntime func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
+		*program.Program, error)
+	// inspectRuntime compares the runtime with the approved one when it is needed to install; nil: that was done when it
+	// was opened, as it starts the server too.
+	inspectRuntime func(context.Context, *program.Program, *project.Runtime) error
+	// start makes a program start the package of an entry from a slot of the store.
+	start func(p *program.Program, w *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error
+}
+
+// choice says which versions of a package a resolver may choose from.
+type choice int
+
+const (
+	asDeclared      choice = iota // what is declared
+	declaredOrNewer               // what is declared exactly, or a newer version
+	anyVersion                    // any version
+)
+
+// request is the package that a server is said to be.
+type request struct {
+	name, spec   string   // spec is npm's or Go's: a version, a range or a tag
+	requirements []string // PyPI: requirements of the package and of what comes along
+	bin          string   // the executable to start, "" for the one that is meant
+	args         []string
+}

@@ -1,0 +1,288 @@
+package kind
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// image is an OCI image, which a container engine is told to run by its digest.
+type image struct{ common }
+
+// Resolve resolves an image to its digest, reads its manifest, and opens the engine that runs it by that digest.
+func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
+	r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
+	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+		return r, err
+	}
+	t, entry := launcher.Parse(d.Server.Command, d.Server.Arguments), &r.Entry
+	entry.Source = project.KindImage
+	entry.Arguments, entry.Variables = nonNil(t.Args), nonNil(d.Server.Variables)
+	found, err := r.fetchNamed(ctx, d, t.Packages[0])
+	if err != nil {
+		return r, host.NoAnswer("oci:"+t.Packages[0].Text, err)
+	}
+	defer found.Close()
+	entry.Digest = found.Observed.SHA256()
+	ref, err := artifact.NewOCI(t.Packages[0].Repository() + "@" + entry.Digest.String())
+	if err != nil {
+		return r, evidence.Errorf(evidence.Validation, "oci:"+t.Packages[0].Text, "", err)
+	}
+	manifest, err := ReadImage(found.Path(), ref)
+	if err != nil {
+		return r, err
+	}
+	entry.Platforms = manifest.Platforms
+	if !manifest.Config.IsZero() {
+		platform, err := imagePlatform(ctx, d.Workspace, ref, manifest.Config)
+		if err != nil {
+			return r, err
+		}
+		entry.Platforms = map[string]digest.Digest{platform: entry.Digest}
+	}
+	r.Report = append(r.Report, document.RegistryEvidence(found)...)
+	r.Report = append(r.Report, (*record.Record)(nil).ClaimsOf(ref, found.Observed)...)
+	r.Report = append(r.Report, evidence.Compare(evidence.Claim{
+		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+	}, found.Observed))
+	if old := d.Before; old != nil && old.Image != "" && old.Image == entry.Image {
+		moved := ImageTagEvidence(*old, found.Observed)
+		r.Report = append(r.Report, moved)
+		if moved.Outcome != evidence.Match {
+			r.Moved = append(r.Moved, ref.String())
+		}
+	}
+	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+		return r, err
+	}
+	r.Program, err = openImage(d.Workspace, d.Server, entry.Digest, project.Approval{Path: d.Path})
+	if err != nil {
+		return r, err
+	}
+	entry.Ref, entry.Artifacts = ref.String(), map[string]digest.Digest{ref.String(): entry.Digest}
+	return r, nil
+}
+
+// fetchNamed fetches the manifest or index that a declaration names by its digest or a tag, and says which.
+func (r *Resolved) fetchNamed(ctx context.Context, d Declaration, named launcher.Package) (*fetch.Download, error) {
+	pinned := evidence.Claim{Subject: d.Server.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
+		Text: named.Text, Where: project.ConfigFile}
+	if named.Pinned() {
+		r.Report = append(r.Report, evidence.Fact(pinned, named.Text))
+		return d.Workspace.Host.Fetch.Fetch(ctx, named.Ref)
+	}
+	e := evidence.Fact(pinned, "")
+	e.Reason = "the tag leads to what its publisher lets it lead to; write the digest into " + project.ConfigFile
+	r.Report = append(r.Report, e)
+	r.Entry.Image = named.Repository() + ":" + named.Tag()
+	return d.Workspace.Host.Fetch.FetchTag(ctx, named.Repository(), named.Tag())
+}
+
+// Open opens the engine. That the image is what is locked, the engine sees to.
+func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
+	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
+	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+		return o, err
+	}
+	o.Report = append(o.Report, engineEvidence(l.Entry))
+	if o.Program, err = openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval); err == nil {
+		o.Report = append(o.Report, o.Program.Report...)
+	}
+	return o, err
+}
+
+// OpenRuntime opens the engine.
+func (image) OpenRuntime(_ context.Context, l Locked) (*program.Program, error) {
+	return openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval)
+}
+
+// Check compares the engine with the one that was approved, and the tag, if there is one, with where it led.
+func (image) Check(ctx context.Context, l Locked) (report evidence.Report, err error) {
+	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
+	report = program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
+	report = append(report, checkEngine(l)...)
+	if l.Offline {
+		return report, nil
+	}
+	tag, err := checkTag(ctx, l.Workspace, l.Entry)
+	return append(report, tag...), err
+}
+
+// Latest is where the tag leads now. An image that is declared by its digest has no other.
+func (image) Latest(ctx context.Context, q Query) (Latest, error) {
+	named := launcher.Parse(q.Server.Command, q.Server.Arguments).Packages[0]
+	if q.Version != "" || named.Pinned() {
+		return unversioned(q)
+	}
+	d, err := q.Workspace.Host.Fetch.FetchTag(ctx, named.Repository(), named.Tag())
+	if err != nil {
+		return Latest{Next: q.Server}, host.NoAnswer("oci:"+named.Text, err)
+	}
+	defer d.Close()
+	found := d.Observed.SHA256().String()
+	return Latest{Wanted: found, Newest: found, Next: q.Server}, nil
+}
+
+// Version is the digest, which has no order.
+func (image) Version(entry project.ServerLock) Version {
+	return Version{Version: entry.Digest.String()}
+}
+
+// ReadImage reads a manifest or an index of the image ref from a file.
+func ReadImage(file string, ref artifact.Ref) (*fetch.Image, error) {
+	data, err := host.ReadFile(file, maxImageManifest)
+	if err != nil {
+		return nil, err
+	}
+	read, err := fetch.ReadImage(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, ref.String(), "", err)
+	}
+	return read, nil
+}
+
+// maxImageManifest bounds a manifest, and a configuration, in bytes.
+const maxImageManifest = 4 << 20
+
+// imagePlatform is what the configuration of an image says that it is for.
+func imagePlatform(ctx context.Context, w *workspace.Workspace,
+	ref artifact.Ref, config digest.Digest) (string, error) {
+	at, err := BlobRef(ref, config)
+	if err != nil {
+		return "", err
+	}
+	d, err := w.Host.Fetch.FetchBlob(ctx, at)
+	if err != nil {
+		return "", host.NoAnswer(at.String(), err)
+	}
+	defer d.Close()
+	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock,
+		Want: []digest.Digest{config}, Where: "the manifest of the image"}
+	if v := policy.Judge(policy.Pin, policy.Settings{},
+		evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
+		return "", v.Err()
+	}
+	data, err := host.ReadFile(d.Path(), maxImageManifest)
+	if err != nil {
+		return "", err
+	}
+	var platform struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+		Variant      string `json:"variant"`
+	}
+	if err := surface.DecodeKnown(data, &platform); err != nil || platform.OS == "" || platform.Architecture == "" {
+		return "", evidence.Errorf(evidence.Refused, at.String(), "",
+			errors.Join(errors.New("does not say which platform the image is for"), err))
+	}
+	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
+}
+
+// BlobRef names another manifest or a blob of the repository of an image.
+func BlobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
+	return artifact.NewOCI(image.Name() + "@" + d.String())
+}
+
+// ImageTagEvidence compares where a tag leads now with where it led when it was locked.
+func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.Evidence {
+	return evidence.Compare(evidence.Claim{
+		Subject: "oci:" + locked.Image, Scheme: evidence.OCI, Authority: evidence.Lock,
+		Want: []digest.Digest{locked.Digest}, Where: project.LockFile,
+	}, o)
+}
+
+// openImage opens the container engine, which runs the image by its digest. Of approval it uses the
+// path that is searched for the engine, and the engine that was approved; nil means any.
+func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
+	approval project.Approval) (p *program.Program, err error) {
+	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
+	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
+	if !ok {
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own",
+			errors.New("its command line cannot name the image by its digest"))
+	}
+	found, err := w.FindCommand(s.Command, approval.Path)
+	if err != nil {
+		return p, err
+	}
+	if p.Executable, err = guard.OpenImage(found); err != nil {
+		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	if _, _, script := p.Executable.Interpreter(); script {
+		return p, evidence.Errorf(evidence.Refused, s.Name,
+			cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"),
+			fmt.Errorf("%s is a script that starts another program", found))
+	}
+	p.UseRuntime(p.Executable, "", approval.Runtime)
+	p.Args = append([]string{s.Command}, words...)
+	return p, nil
+}
+
+// engineEvidence says what is known of an image that a container engine is told to run: the
+// digest is the one that is locked, and the engine is who holds the bytes against it.
+func engineEvidence(entry project.ServerLock) evidence.Evidence {
+	e := evidence.Fact(evidence.Claim{
+		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(),
+		Where: project.LockFile,
+	}, entry.Digest.String())
+	e.Reason = "the container engine compares the image with this digest; no byte of it was read here"
+	return e
+}
+
+// checkEngine is evidence of the container engine that this machine approved for an image.
+func checkEngine(l Locked) evidence.Report {
+	approval, report := l.Approval, evidence.Report{engineEvidence(l.Entry)}
+	if approval.Runtime == nil {
+		return report
+	}
+	p, err := openImage(l.Workspace, l.Server, l.Entry.Digest, approval)
+	if err != nil {
+		return append(report, evidence.CannotVerify(evidence.Claim{
+			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+			Want: []digest.Digest{approval.Runtime.Digest},
+		}, evidence.Unreadable, err.Error()))
+	}
+	defer p.Close()
+	return append(report, p.Report...)
+}
+
+// checkTag asks the registry of a locked image where its tag leads now, and is evidence of
+// that; nothing for an image that is declared by its digest.
+func checkTag(ctx context.Context, w *workspace.Workspace, entry project.ServerLock) (evidence.Report, error) {
+	if entry.Image == "" {
+		return nil, nil
+	}
+	repository, tag, _ := host.CutLast(entry.Image, ":")
+	d, err := w.Host.Fetch.FetchTag(ctx, repository, tag)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if refusal := consent.NotAgreed(err); refusal != nil {
+			return nil, refusal
+		}
+		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim,
+			evidence.Unreachable, err.Error())}, nil
+	}
+	defer d.Close()
+	return evidence.Report{ImageTagEvidence(entry, d.Observed)}, nil
+}

@@ -1,0 +1,214 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// request is what a declaration asks for. Of a command line it says which packages it names exactly.
+func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
+	if r := d.Record; r != nil {
+		return request{name: r.Ref.Name(), spec: r.Ref.Version(), args: r.Arguments,
+			requirements: []string{r.Ref.Name() + "==" + r.Ref.Version()}}, nil
+	}
+	// The launcher itself is never run, so it is not verified.
+	t := launcher.Parse(d.Server.Command, d.Server.Arguments)
+	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	for _, named := range t.Packages {
+		pinned := evidence.Claim{Subject: d.Server.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
+			Text: named.Text, Where: project.ConfigFile}
+		found := ""
+		if named.Pinned() {
+			found = named.Text
+		}
+		e := evidence.Fact(pinned, found)
+		if found == "" {
+			e.Reason = "the version is the newest that " + k.resolver + " finds now; write it into " +
+				project.ConfigFile
+		}
+		report = append(report, e)
+		of.requirements = append(of.requirements, named.Requirement())
+	}
+	return of, report
+}
+
+// Resolve resolves, fetches and installs a package. If no record names it, the registry is asked for one.
+func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
+	if d.Record == nil {
+		r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
+		if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+			return r, err
+		}
+	}
+	of, named := k.request(d)
+	r.Report = append(r.Report, named...)
+	entry, name := &r.Entry, d.Server.Name
+	entry.Source, entry.Arguments, entry.Variables = k.kind, nonNil(of.args), nonNil(d.Server.Variables)
+	var vouched *record.Record
+	if d.Record != nil {
+		vouched, entry.Record = d.Record.Record, &d.Record.Record.Lock
+	}
+	if r.Program, err = k.openRuntime(ctx, d.Workspace, name, project.Approval{Path: d.Path}); err != nil {
+		return r, err
+	}
+	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
+	dependencies, err := k.resolve(ctx, d.Workspace.Host, of, r.Program.Runtime)
+	resolved()
+	if err != nil {
+		return r, err
+	}
+	r.notePackages(d, dependencies)
+	scripts, err := d.allowedScripts(dependencies)
+	if err != nil {
+		return r, err
+	}
+	st, err := d.Workspace.Host.Store()
+	if err != nil {
+		return r, err
+	}
+	var own *closure.Packages
+	in := program.InstallRequest{
+		Server: name, Platform: k.PlatformKey(r.Program.Runtime), Installer: k.Installer,
+		Closure: dependencies, Runtime: r.Program.Runtime, Where: k.resolver + "'s resolution", Scripts: scripts,
+		Fetched: func(t *closure.Packages) (more evidence.Report, err error) {
+			own, r.Verified = t, len(t.Files)
+			found, mcpName, ok, err := k.findStart(of, t)
+			if entry.Entry = found; err != nil || !ok {
+				return nil, err
+			}
+			if vouched == nil && k.recorded {
+				if vouched, err = record.FetchFor(ctx, d.Workspace, d.Logs, t.Ref, mcpName); err != nil {
+					return nil, err
+				}
+				if vouched != nil {
+					entry.Record = &vouched.Lock
+					more = append(more, vouched.Report...)
+				}
+			}
+			more = append(more, vouched.ClaimsOf(t.Ref, t.Observed)...)
+			more = append(more, k.sameVersionEvidence(d.Before, t)...)
+			stored, err := r.encodeClosure(name, dependencies)
+			return append(more, stored), err
+		},
+	}
+	trees := map[string]digest.Digest{}
+	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
+		in.Want = old.Closure.Trees[in.Platform]
+	}
+	done, err := program.Install(ctx, d.Workspace, st, in, judging(&r.Report, d.Judge))
+	if done != nil {
+		r.Report = append(r.Report, done.Report...)
+	}
+	if err != nil {
+		return r, err
+	}
+	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
+		maps.Copy(trees, old.Closure.Trees)
+	}
+	trees[in.Platform] = done.Slot.Digest
+	r.Trees = map[string]digest.Digest{in.Platform: done.Slot.Digest}
+	entry.Closure = &project.ClosureLock{Engine: dependencies.Engine, Lock: digest.FromBytes(r.Closure),
+		Scripts: scripts, Trees: trees}
+	entry.Ref = own.Ref.String()
+	entry.Artifacts = map[string]digest.Digest{entry.Ref: own.Observed.SHA256()}
+	return r, k.start(r.Program, d.Workspace, done.Slot, *entry)
+}
+
+// notePackages notes what the closure consists of, and what moved since the last pin.
+func (r *Resolved) notePackages(d Declaration, c *project.Closure) {
+	before := map[string]digest.Digest{}
+	if data, err := d.Workspace.ReadFile(d.Workspace.ClosurePath(d.Server.Name), project.MaxClosure); err == nil &&
+		data != nil {
+		if old, err := project.ParseClosure(data); err == nil {
+			for _, x := range old.Packages {
+				if !x.Ref.IsZero() && len(x.Integrity) > 0 {
+					before[x.Ref.String()] = x.Integrity[0]
+				}
+			}
+		}
+	}
+	for _, x := range c.Packages {
+		if x.Ref.IsZero() || slices.Contains(r.Packages, x.Ref.String()) {
+			continue
+		}
+		ref := x.Ref.String()
+		r.Packages = append(r.Packages, ref)
+		if x.Scripts && !d.allowsScript(x) {
+			r.Scripts = append(r.Scripts, ref)
+		}
+		if len(before) > 0 && (len(x.Integrity) == 0 || !evidence.Same(before[ref], x.Integrity[0])) {
+			r.Moved = append(r.Moved, ref)
+		}
+	}
+}
+
+// allowsScript reports whether the install scripts of a package are run.
+func (d Declaration) allowsScript(x project.ClosurePackage) bool {
+	if slices.Contains(d.AllowScripts, x.Ref.Name()) {
+		return true
+	}
+	return d.Before != nil && d.Before.Closure != nil && slices.Contains(d.Before.Closure.Scripts, x.Ref.String())
+}
+
+// allowedScripts are the packages of a closure whose install scripts are run.
+func (d Declaration) allowedScripts(c *project.Closure) ([]string, error) {
+	var all, names []string
+	for _, x := range c.Packages {
+		if x.Scripts && d.allowsScript(x) {
+			all, names = append(all, x.Ref.String()), append(names, x.Ref.Name())
+		}
+	}
+	for _, name := range d.AllowScripts {
+		if !slices.Contains(names, name) {
+			return nil, evidence.Errorf(evidence.Validation, d.Server.Name,
+				"name packages that 'hallmark pin' lists as not run",
+				fmt.Errorf("no package of it that is called %+q has install scripts", name))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// sameVersionEvidence compares a package with the one that the lock has for the same version:
+// a version's bytes never change.
+func (k ecosystem) sameVersionEvidence(before *project.ServerLock, t *closure.Packages) evidence.Report {
+	if before == nil {
+		return nil
+	}
+	want, ok := before.Artifacts[t.Ref.String()]
+	if !ok {
+		return nil
+	}
+	return evidence.Report{evidence.Compare(evidence.Claim{
+		Subject: t.Ref.String(), Scheme: k.scheme, Authority: evidence.Lock, Want: []digest.Digest{want},
+		Where: project.LockFile,
+	}, t.Observed)}
+}
+
+// encodeClosure fixes the closure's stored form, and gives evidence of it to be judged. Nobody claims
+// anything of it: dependencies may move between two pins, and are shown for consent.
+func (r *Resolved) encodeClosure(server string, c *project.Closure) (e evidence.Evidence, err error) {
+	r.Closure, err = c.Encode()
+	return evidence.Compare(
+		evidence.Claim{Subject: project.ClosureSubject(server), Scheme: evidence.File, Authority: evidence.Lock},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(r.Closure)}, Size: int64(len(r.Closure)),
+			From: "the resolution"},
+	), err
+}
+
+// sameClosure reports whether the trees of a locked closure are those that would be made of
+// c: of the same packages, with the same install scripts.
+func sameClosure(c *project.Closure, scripts []string, locked *project.ClosureLock) bool {
+	data, err := c.Encode()
+	return err == nil && evidence.Same(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)
+}

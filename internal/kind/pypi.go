@@ -1,0 +1,78 @@
+package kind
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// pypi is a package of PyPI, which python runs.
+var pypi = ecosystem{
+	kind: project.KindPyPI, resolver: "the package index", scheme: evidence.File, recorded: true,
+	Installer: closure.Python{},
+	resolve: func(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
+		return closure.ResolvePython(ctx, h, of.name, of.requirements, rt)
+	},
+	newest: newestOfPyPI,
+	findStart: func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
+		if t.Wheel == nil {
+			return "", "", false, nil
+		}
+		entry, err = closure.EntryPoint(t.Ref, t.Wheel, of.bin)
+		return entry, t.Wheel.MCPName, true, err
+	},
+	openRuntime: openPython,
+	start: func(p *program.Program, _ *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error {
+		name := entry.Ref
+		if ref, err := artifact.Parse(entry.Ref); err == nil {
+			name = ref.Name()
+		}
+		p.UsePythonPackage(slot, entry, name)
+		return nil
+	},
+}
+
+// openPython opens the python that was approved, or else the one of the path.
+func openPython(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
+	*program.Program, error) {
+	return program.OpenInterpreter(ctx, w, server, approval, tool.FindPython)
+}
+
+// newestOfPyPI resolves the package with what comes along as it is declared.
+func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
+	var with []string
+	for i, p := range t.Packages {
+		requirement := p.Requirement()
+		switch {
+		case i == 0 && of == declaredOrNewer:
+			requirement = strings.Replace(requirement, "==", ">=", 1)
+		case i == 0 && of == anyVersion:
+			if at := strings.IndexAny(requirement, "<>=!~ "); at >= 0 {
+				requirement = requirement[:at]
+			}
+		}
+		with = append(with, requirement)
+	}
+	prog, err := openPython(ctx, q.Workspace, q.Server.Name, project.Approval{Path: q.Workspace.Host.Getenv("PATH")})
+	if prog != nil {
+		defer prog.Close()
+	}
+	if err != nil {
+		return "", err
+	}
+	resolved, err := closure.ResolvePython(ctx, q.Workspace.Host, t.Packages[0].Name, with, prog.Runtime)
+	if err != nil {
+		return "", err
+	}
+	return resolved.Root.Version(), nil
+}

@@ -1,0 +1,173 @@
+package kind
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// tree is the installed tree of a locked package on this machine.
+type tree struct {
+	platform     string
+	locked, made digest.Digest      // that the lock names, and that this machine made before; zero for none
+	wanted       digest.Digest      // that is used from the store; zero for none
+	installed    *program.Installed // nil: it is not in the store
+}
+
+// Open finds or makes the installed tree. The tree of a lock is used from the store only if this machine made it from
+// the closure itself, or the lock is trusted: that a tree follows from the closure is something that a lock merely
+// says.
+func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
+	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
+	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+		return o, err
+	}
+	st, err := l.Workspace.Host.Store()
+	if err != nil {
+		return o, err
+	}
+	var found tree
+	var parallel errgroup.Group
+	if l.Approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
+		parallel.Go(func() (err error) {
+			found, err = k.findTree(ctx, l, st, l.Approval.Runtime)
+			return err
+		})
+	}
+	o.Program, err = k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
+	audited := parallel.Wait()
+	if err == nil && l.Approval.Runtime == nil {
+		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
+	}
+	if err = cmp.Or(err, audited); err != nil {
+		return o, err
+	}
+	o.Report = append(o.Report, o.Program.Report...)
+	if found.installed == nil {
+		if err := k.installTree(ctx, l, st, &o, &found); err != nil {
+			return o, err
+		}
+	} else if found.installed.Slot == nil {
+		program.Quarantine(ctx, l.Workspace, st, found.installed, found.wanted)
+	}
+	o.Report = append(o.Report, found.installed.Report...)
+	slot := found.installed.Slot
+	if slot == nil {
+		_, err := judging(&o.Report, l.Judge)(nil)
+		return o, err
+	}
+	before := len(o.Program.Report)
+	err = k.start(o.Program, l.Workspace, slot, l.Entry)
+	o.Report = append(o.Report, o.Program.Report[before:]...)
+	return o, err
+}
+
+// findTree looks the tree of a locked package up in the store.
+func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t tree, err error) {
+	t.platform = k.PlatformKey(rt)
+	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.Trees[t.platform]
+	t.wanted = t.made
+	if l.TrustLock && t.made.IsZero() {
+		t.wanted = t.locked
+	}
+	if t.wanted.IsZero() {
+		return t, nil
+	}
+	t.installed, err = program.AuditSlot(ctx, st, l.Server.Name, t.platform, t.wanted)
+	if in := t.installed; in != nil && in.Slot != nil && !t.locked.IsZero() { // the audit compared with wanted only
+		in.Report = append(in.Report, evidence.Compare(evidence.Claim{
+			Subject: project.TreeSubject(l.Server.Name, t.platform), Scheme: evidence.Tree, Authority: evidence.Lock,
+			Want: []digest.Digest{t.locked}, Where: project.LockFile,
+		}, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, Size: in.Slot.Size, From: in.Slot.Dir()}))
+	}
+	return t, err
+}
+
+// installTree installs a locked closure.
+func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o *Opened, t *tree) (err error) {
+	if k.inspectRuntime != nil && l.Approval.Runtime != nil {
+		if err := k.inspectRuntime(ctx, o.Program, l.Approval.Runtime); err != nil {
+			return err
+		}
+		o.Report = append(o.Report, o.Program.Report...)
+	}
+	entry := l.Entry
+	t.installed, err = program.Install(ctx, l.Workspace, st, program.InstallRequest{
+		Server: l.Server.Name, Platform: t.platform, Installer: k.Installer,
+		Closure: l.Closure, Runtime: o.Program.Runtime, Where: project.ClosureSubject(l.Server.Name),
+		Want: t.locked, Made: t.made, Scripts: entry.Closure.Scripts,
+		Fetched: func(p *closure.Packages) (evidence.Report, error) {
+			if p.Wheel != nil && p.Ref.String() != entry.Ref {
+				return nil, nil // another platform's wheel, which the closure vouches for
+			}
+			return evidence.Report{evidence.Compare(evidence.Claim{
+				Subject: entry.Ref, Scheme: k.scheme, Authority: evidence.Lock,
+				Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
+			}, p.Observed)}, nil
+		},
+	}, judging(&o.Report, l.Judge))
+	if err == nil {
+		o.Made = map[string]digest.Digest{t.platform: t.installed.Slot.Digest}
+	}
+	return err
+}
+
+// OpenRuntime opens the interpreter, or finds the compiler.
+func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
+	return k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
+}
+
+// Check audits every tree of this kind of machine that is in the store, and the runtime that was approved.
+func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error) {
+	name, entry := l.Server.Name, l.Entry
+	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
+	report := program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
+	st, err := l.Workspace.Host.Store()
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
+		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
+			continue
+		}
+		want := entry.Closure.Trees[key]
+		in, err := program.AuditSlot(ctx, st, name, key, want)
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
+				Want: []digest.Digest{want}, Where: project.LockFile,
+			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
+			continue
+		}
+		report = append(report, in.Report...)
+		if made := l.Approval.Trees[key]; in.Slot != nil && !made.IsZero() {
+			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
+			report = append(report, program.OwnTreeEvidence(claim, made,
+				evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
+		}
+	}
+	if k.inspectRuntime != nil { // which is done when it is about to build
+		return report, nil
+	}
+	return append(report, program.RuntimeEvidence(name, l.Approval)...), nil
+}
+
+// Slots are the trees of all platforms.
+func (ecosystem) Slots(entry project.ServerLock) []digest.Digest {
+	return slices.Collect(maps.Values(entry.Closure.Trees))
+}

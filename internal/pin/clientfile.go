@@ -1,0 +1,100 @@
+package pin
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ClientFiles says which configuration files of MCP clients are meant: those of a client,
+// the user's and the project's, or one file. The zero value names none.
+type ClientFiles struct {
+	Client string // id, as scan prints it
+	Config string // path
+	Home   string // the user's home directory
+}
+
+func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
+
+// find are those that are there.
+func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
+	var found []clients.File
+	if c.Config != "" {
+		abs, err := filepath.Abs(c.Config)
+		if err != nil {
+			return nil, err
+		}
+		found = []clients.File{clients.FileAt(abs)}
+	} else {
+		var ids []string
+		if c.Client != "" {
+			ids = []string{c.Client}
+		}
+		var err error
+		machine := clients.Machine{OS: runtime.GOOS, Home: c.Home, Getenv: h.Getenv, Project: dir}
+		if found, err = clients.Find(machine, ids...); err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "", "", err)
+		}
+	}
+	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }),
+		nil
+}
+
+// realFile is a file of a client and where it really lies: links are followed, and stay.
+type realFile struct {
+	file clients.File
+	real string
+	perm os.FileMode
+}
+
+// resolveFile refuses a file of the project that is a link out of it: whoever wrote the
+// checkout chose what would be read and written there.
+func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
+	real, err := filepath.EvalSymlinks(f.Path)
+	if err != nil {
+		return realFile{}, err
+	}
+	if isInside(w, f.Path) {
+		dir, err := filepath.EvalSymlinks(w.Dir)
+		if err != nil {
+			return realFile{}, err
+		}
+		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
+			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config",
+				beneath.ErrOutside)
+		}
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return realFile{}, err
+	}
+	return realFile{f, real, st.Mode().Perm()}, nil
+}
+
+// isInside reports whether a file lies in the project.
+func isInside(w *workspace.Workspace, name string) bool {
+	rel, err := filepath.Rel(w.Dir, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// replacements replaces a client's file and its originals.
+func (p realFile) replacements(data []byte, kept []clients.Original) ([]durable.File, error) {
+	beside := durable.File{Path: clients.OriginalsPath(p.file.Path), Remove: true}
+	if len(kept) > 0 {
+		text, err := clients.EncodeOriginals(kept)
+		if err != nil {
+			return nil, err
+		}
+		beside = durable.File{Path: beside.Path, Data: text, Perm: p.perm}
+	}
+	return []durable.File{{Path: p.real, Data: data, Perm: p.perm}, beside}, nil
+}

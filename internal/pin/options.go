@@ -1,0 +1,64 @@
+package pin
+
+import (
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Options say how to pin.
+type Options struct {
+	Settings policy.Settings
+	// Confirm shows what would be locked and asks for consent.
+	Confirm func(*Pinned) (host.Consent, error)
+	// Begin is asked before a server that is reached by its URL is sent anything, unless this
+	// machine approved it as it is declared. Nil is yes: the caller has asked.
+	Begin func(project.Server) (bool, error)
+	// Start is asked before the program of a server is started to see what it shows, with all
+	// that is known of it by then: which program that is, a checkout says. It is not asked for
+	// what this machine approved, as long as it is the same bytes. Nil is yes.
+	Start func(*Pinned) (bool, error)
+	// Capture is how long one start may take to show the whole surface; 0 is a minute.
+	Capture time.Duration
+	Dry     bool // ask, or rather show, and write nothing whatever the answer
+	Log     trail.Options
+	// AllowScripts are names of npm packages whose install scripts are run, besides those,
+	// at exactly the same version, that were allowed when the lock was written.
+	AllowScripts []string
+	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
+	// zero: those that it declares already.
+	From ClientFiles
+	// WriteConfig makes the entries in those files start "hallmark run".
+	WriteConfig bool
+}
+
+// Pinned is what [Pin] found out about one server.
+type Pinned struct {
+	Name     string
+	Entry    project.ServerLock
+	Before   *project.ServerLock // the entry that is replaced, or nil
+	Verdict  policy.Verdict      // of all evidence; of all but the consent when it is asked for
+	Surface  *surface.Surface
+	Changes  []surface.Change    // since Before
+	Weaker   []project.Weakening // what was accepted and is declared no more
+	Runtime  *project.Runtime    // the interpreter of this machine, or nil
+	Packages []string            // packages of the closure, "npm:name@version"
+	Verified int                 // files of those that this platform needs, all of which were verified
+	Moved    []string            // those that Before had not, or had with other bytes
+	Scripts  []string            // packages whose install scripts were not run
+	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
+	Same     bool                // the same bytes as Before show another surface
+	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
+	Preview  kind.Preview        // what it gets, and where it comes from
+	Written  bool
+	Clients  []string // the files of clients that start it by hallmark run now
+}
+
+// Consent is the digest that consent is bound to.
+func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Runtime) }

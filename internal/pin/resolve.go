@@ -1,0 +1,59 @@
+package pin
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/kind"
+	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// resolve resolves what is declared, and makes it startable from verified bytes.
+func (p *Pinning) resolve(ctx context.Context) error {
+	d := kind.Declaration{
+		Workspace: p.Workspace, Logs: p.Logs, Server: p.Declared, Path: p.Path, Before: p.Result.Before,
+		AllowScripts: p.Options.AllowScripts, Begin: p.Options.Begin, Judge: p.judge,
+	}
+	source := p.Declared.Kind()
+	if source == "" {
+		var err error
+		if d.Record, err = p.readRecord(ctx); err != nil {
+			return err
+		}
+		source = project.ServerKind(d.Record.Ref.Kind())
+	}
+	found, err := kind.Of(source).Resolve(ctx, d)
+	p.found, p.report = found, append(p.report, found.Report...)
+	out, launch := &p.Result, p.Result.Entry.Launch
+	out.Entry, out.Entry.Launch = found.Entry, launch
+	out.Packages, out.Verified, out.Moved, out.Scripts = found.Packages, found.Verified, found.Moved, found.Scripts
+	if found.Claimed != nil {
+		out.Claimed = *found.Claimed
+	}
+	return err
+}
+
+// readRecord reads the record that the declaration names, and which package of it is to be started.
+func (p *Pinning) readRecord(ctx context.Context) (*kind.RecordPackage, error) {
+	r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, p.Declared.Record)
+	if err != nil {
+		return nil, err
+	}
+	ref, args, variables, err := r.StartablePackage()
+	if err != nil {
+		return nil, err
+	}
+	p.Result.Entry.Record = &r.Lock
+	p.report = append(p.report, r.Report...)
+	p.addRollback()
+	if _, err := p.judge(nil); err != nil {
+		return nil, err // judge before fetching: a refused record must not cause a request
+	}
+	for _, v := range variables {
+		if !slices.Contains(p.Declared.Variables, v) {
+			p.Result.Wanted = append(p.Result.Wanted, v) // which of the user's secrets it gets is the user's choice
+		}
+	}
+	return &kind.RecordPackage{Record: r, Ref: ref, Arguments: append(args, p.Declared.Arguments...)}, nil
+}
