@@ -1,12 +1,11 @@
 package hallmark
 
 import (
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/listener"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
@@ -17,23 +16,7 @@ import (
 // TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
 // names; one that is said is asked, and what a person agreed to is asked about once.
 func TestHostsOfAProject(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	var connections atomic.Int32
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			c.Close()
-		}
-	}()
-	address := l.Addr().String()
+	address, connections := listener.Start(t)
 	p := newFacetProject(t, "[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+address+"/kit.git\", tag = \"v1\" }\n")
 	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
 	flows := map[string]func() error{

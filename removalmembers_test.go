@@ -115,7 +115,7 @@ var unreadTypes = []unread{
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"machine.Variables machine.Variable", "which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
 	{"internal/fetch.* internal/fetch/userconfig.*", "the user's own configuration of other programs: hosts and credentials"},
-	{"internal/guard.* internal/hashfile.*", "messages of a client or server, each judged by itself, and lines of an audit that are only written"},
+	{"internal/guard.* internal/hashfile.* internal/hashfile/refusal.* internal/hashfile/roots.*", "messages of a client or server, each judged by itself, and lines of an audit that are only written"},
 	{"internal/registry.ArchiveAnswer internal/registry.UpdatedArchives internal/registry/client.SetArchiveStatus() internal/registry/client.GitHubClient() internal/registry/client.SetAllStatuses() internal/registry/dump.Archive internal/registry.Page internal/registry/api.pingOutput internal/registry.About internal/registry/api.healthOutput internal/registry.Session internal/registry/api.githubInput internal/registry/api.oidcInput internal/registry/pages.serverText internal/registry.Problem internal/registry.HashFailure internal/registry.ProblemError internal/registry.StatusBody internal/registry.Updated internal/registry.Validity", "requests to a registry and answers that vouch for nothing"},
 	{"internal/registry/api.Policy", "the operator's own file, by which he decides what is taken"},
 	{"internal/registry.Token", "rows of the registry, of which the campaign removes each column"},

@@ -32,8 +32,8 @@ func refused(t testing.TB, err error, problem Problem, layer string) {
 	}
 }
 
-// Each forgery is refused in a tar of its own, inside a .facet, and where it fits as the
-// outer layer of one.
+// TestForgedHeaders: each forgery is refused in a tar of its own, inside a .facet, and where it
+// fits as the outer layer of one.
 func TestForgedHeaders(t *testing.T) {
 	said := map[Problem]string{}
 	for _, c := range headers() {
@@ -68,7 +68,8 @@ func TestForgedPaths(t *testing.T) {
 		_, err = Walk(bytes.NewReader(b), Facet, Limits{}, discard)
 		refused(t, err, c.problem, layerOuter)
 	}
-	for _, p := range []string{"a", "a/b", ".hidden", "a b", "a..b", "..a", "con1", "console.md", "com", "com10", "nul-x", "é/日本.md", "-", "a$", "\U0001f600", strings.Repeat("x", MaxPath)} {
+	for _, p := range []string{"a", "a/b", ".hidden", "a b", "a..b", "..a", "con1", "console.md", "com", "com10",
+		"nul-x", "é/日本.md", "-", "a$", "\U0001f600", strings.Repeat("x", MaxPath)} {
 		if err := CheckPath(p); err != nil {
 			t.Error(err)
 		}
@@ -123,15 +124,17 @@ func TestForgedEnd(t *testing.T) {
 		data    []byte
 		problem Problem
 	}{
-		"no padding":                  {one, ProblemTruncated},
-		"half a block of padding":     {append(slices.Clone(one), make([]byte, 256)...), ProblemTruncated},
-		"a whole record more":         {append(ending(one), make([]byte, tree.TarRecord)...), ProblemTrailingData},
-		"a byte more":                 {append(ending(one), 0), ProblemTrailingData},
-		"text after the end":          {append(ending(one), "text"...), ProblemTrailingData},
-		"a file after the end":        {append(ending(one), ending(file(t, "b", "x"))...), ProblemTrailingData},
-		"an end block too many":       {append(ending(full), make([]byte, tree.TarRecord)...), ProblemTrailingData},
-		"one end block too many":      {append(slices.Clone(full), make([]byte, tree.TarBlock)...), ProblemTrailingData},
-		"a file in the padding":       {append(append(file(t, "a", "x"), make([]byte, 512)...), ending(file(t, "b", "x"))...), ProblemTrailingData},
+		"no padding":              {one, ProblemTruncated},
+		"half a block of padding": {append(slices.Clone(one), make([]byte, 256)...), ProblemTruncated},
+		"a whole record more":     {append(ending(one), make([]byte, tree.TarRecord)...), ProblemTrailingData},
+		"a byte more":             {append(ending(one), 0), ProblemTrailingData},
+		"text after the end":      {append(ending(one), "text"...), ProblemTrailingData},
+		"a file after the end":    {append(ending(one), ending(file(t, "b", "x"))...), ProblemTrailingData},
+		"an end block too many":   {append(ending(full), make([]byte, tree.TarRecord)...), ProblemTrailingData},
+		"one end block too many": {append(slices.Clone(full), make([]byte, tree.TarBlock)...),
+			ProblemTrailingData},
+		"a file in the padding": {append(append(file(t, "a", "x"), make([]byte, 512)...),
+			ending(file(t, "b", "x"))...), ProblemTrailingData},
 		"padding ends early":          {ending(file(t, "a", "x"))[:tree.TarRecord-512], ProblemTruncated},
 		"padding ends inside a block": {ending(file(t, "a", "x"))[:tree.TarRecord-100], ProblemTruncated},
 	} {
@@ -165,28 +168,31 @@ func TestForgedFacet(t *testing.T) {
 		problem Problem
 		layer   string
 	}{
-		"nothing":              {nil, ProblemNotFacet, layerOuter},
-		"one member":           {ending(build), ProblemNotFacet, layerOuter},
-		"the other member":     {ending(archived), ProblemNotFacet, layerOuter},
-		"swapped":              {ending(archived, build), ProblemNotFacet, layerOuter},
-		"a third member":       {ending(build, archived, file(t, "c", "x")), ProblemNotFacet, layerOuter},
-		"a second manifest":    {ending(build, archived, build), ProblemDuplicate, layerOuter},
-		"an alias":             {ending(build, archived, file(t, "Archive.tar.gz", "x")), ProblemAlias, layerOuter},
-		"a member below one":   {ending(build, archived, file(t, FacetTarGzip+"/x", "x")), ProblemFileAndDir, layerOuter},
-		"another name":         {ending(build, file(t, "archive.tgz", string(z))), ProblemNotFacet, layerOuter},
-		"data after it":        {append(slices.Clone(good), "x"...), ProblemTrailingData, layerOuter},
-		"a record after it":    {append(slices.Clone(good), make([]byte, tree.TarRecord)...), ProblemTrailingData, layerOuter},
+		"nothing":           {nil, ProblemNotFacet, layerOuter},
+		"one member":        {ending(build), ProblemNotFacet, layerOuter},
+		"the other member":  {ending(archived), ProblemNotFacet, layerOuter},
+		"swapped":           {ending(archived, build), ProblemNotFacet, layerOuter},
+		"a third member":    {ending(build, archived, file(t, "c", "x")), ProblemNotFacet, layerOuter},
+		"a second manifest": {ending(build, archived, build), ProblemDuplicate, layerOuter},
+		"an alias":          {ending(build, archived, file(t, "Archive.tar.gz", "x")), ProblemAlias, layerOuter},
+		"a member below one": {ending(build, archived, file(t, FacetTarGzip+"/x", "x")),
+			ProblemFileAndDir, layerOuter},
+		"another name":  {ending(build, file(t, "archive.tgz", string(z))), ProblemNotFacet, layerOuter},
+		"data after it": {append(slices.Clone(good), "x"...), ProblemTrailingData, layerOuter},
+		"a record after it": {append(slices.Clone(good), make([]byte, tree.TarRecord)...),
+			ProblemTrailingData, layerOuter},
 		"cut":                  {good[:len(good)-1], ProblemTruncated, layerOuter},
 		"not compressed":       {facetOf(t, inner), ProblemNotGzip, layerInner},
 		"empty inner":          {facetOf(t, nil), ProblemTruncated, layerInner},
 		"a second gzip member": {facetOf(t, append(slices.Clone(z), z...)), ProblemSecondMember, layerInner},
-		"an empty second one":  {facetOf(t, append(slices.Clone(z), zipped(t, nil)...)), ProblemSecondMember, layerInner},
-		"data after gzip":      {facetOf(t, append(slices.Clone(z), 0)), ProblemTrailingData, layerInner},
-		"gzip checksum":        {facetOf(t, flipped(-8)), ProblemChecksum, layerInner},
-		"gzip size":            {facetOf(t, flipped(-1)), ProblemChecksum, layerInner},
-		"gzip magic":           {facetOf(t, flipped(0)), ProblemNotGzip, layerInner},
-		"gzip cut":             {facetOf(t, z[:len(z)-4]), ProblemTruncated, layerInner},
-		"deflate cut":          {facetOf(t, z[:len(z)/2]), ProblemTruncated, layerInner},
+		"an empty second one": {facetOf(t, append(slices.Clone(z), zipped(t, nil)...)),
+			ProblemSecondMember, layerInner},
+		"data after gzip": {facetOf(t, append(slices.Clone(z), 0)), ProblemTrailingData, layerInner},
+		"gzip checksum":   {facetOf(t, flipped(-8)), ProblemChecksum, layerInner},
+		"gzip size":       {facetOf(t, flipped(-1)), ProblemChecksum, layerInner},
+		"gzip magic":      {facetOf(t, flipped(0)), ProblemNotGzip, layerInner},
+		"gzip cut":        {facetOf(t, z[:len(z)-4]), ProblemTruncated, layerInner},
+		"deflate cut":     {facetOf(t, z[:len(z)/2]), ProblemTruncated, layerInner},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Walk(bytes.NewReader(c.data), Facet, Limits{}, discard)
@@ -195,8 +201,8 @@ func TestForgedFacet(t *testing.T) {
 	}
 }
 
-// Whatever single byte of a .facet changes, reading refuses it or computes another sum:
-// of the archive always, and of the tar if the contents are others.
+// TestEveryByteCounts: after a change of any single byte of a .facet, reading refuses it or
+// computes another sum: always another one of the archive, and of the tar if contents changed.
 func TestEveryByteCounts(t *testing.T) {
 	inner := ending(file(t, "a.md", "content A"), file(t, "b.md", "content B"))
 	good := facetOf(t, zipped(t, inner))
@@ -234,7 +240,8 @@ func TestWalkAgreesWithWriter(t *testing.T) {
 				}
 				continue
 			}
-			size := rapid.OneOf(rapid.IntRange(0, 2000), rapid.SampledFrom([]int{512, 10240, 10240 - 512, 70_000})).Draw(t, "size")
+			size := rapid.OneOf(rapid.IntRange(0, 2000),
+				rapid.SampledFrom([]int{512, 10240, 10240 - 512, 70_000})).Draw(t, "size")
 			contents[path] = bytes.Repeat([]byte(path), size/len(path)+1)[:size]
 			files = append(files, tree.File{Path: path, Size: int64(size)})
 		}
@@ -278,7 +285,7 @@ func TestWalkAgreesWithWriter(t *testing.T) {
 	})
 }
 
-// What other programs write is read, too, and what could hurt in it is not.
+// TestGeneralTar: tars of other programs are read, unless they hold what could do harm.
 func TestGeneralTar(t *testing.T) {
 	long := strings.Repeat("directory/", 20) + "file"
 	write := func(headers ...tar.Header) []byte {
@@ -330,15 +337,17 @@ func TestGeneralTar(t *testing.T) {
 		data    []byte
 		problem Problem
 	}{
-		"link":               {write(tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}), ProblemLink},
-		"hard link":          {write(tar.Header{Name: "a"}, tar.Header{Name: "b", Typeflag: tar.TypeLink, Linkname: "a"}), ProblemLink},
-		"device":             {write(tar.Header{Name: "a", Typeflag: tar.TypeChar}), ProblemSpecial},
-		"parent":             {write(tar.Header{Name: "../a"}), ProblemParent},
-		"parent by PAX":      {write(tar.Header{Name: "../" + long, Format: tar.FormatPAX}), ProblemParent},
-		"absolute":           {write(tar.Header{Name: "/a"}), ProblemAbsolute},
-		"parent directory":   {write(tar.Header{Name: "a/../../", Typeflag: tar.TypeDir}), ProblemParent},
-		"twice":              {write(tar.Header{Name: "a"}, tar.Header{Name: "./a"}), ProblemDuplicate},
-		"file and directory": {write(tar.Header{Name: "a"}, tar.Header{Name: "a/", Typeflag: tar.TypeDir}), ProblemFileAndDir},
+		"link": {write(tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}), ProblemLink},
+		"hard link": {write(tar.Header{Name: "a"},
+			tar.Header{Name: "b", Typeflag: tar.TypeLink, Linkname: "a"}), ProblemLink},
+		"device":           {write(tar.Header{Name: "a", Typeflag: tar.TypeChar}), ProblemSpecial},
+		"parent":           {write(tar.Header{Name: "../a"}), ProblemParent},
+		"parent by PAX":    {write(tar.Header{Name: "../" + long, Format: tar.FormatPAX}), ProblemParent},
+		"absolute":         {write(tar.Header{Name: "/a"}), ProblemAbsolute},
+		"parent directory": {write(tar.Header{Name: "a/../../", Typeflag: tar.TypeDir}), ProblemParent},
+		"twice":            {write(tar.Header{Name: "a"}, tar.Header{Name: "./a"}), ProblemDuplicate},
+		"file and directory": {write(tar.Header{Name: "a"}, tar.Header{Name: "a/", Typeflag: tar.TypeDir}),
+			ProblemFileAndDir},
 		"alias":              {write(tar.Header{Name: "a"}, tar.Header{Name: "A"}), ProblemAlias},
 		"data after the end": {append(write(tar.Header{Name: "a"}), "x"...), ProblemTrailingData},
 		"cut":                {write(tar.Header{Name: "a", Size: 9000})[:5000], ProblemTruncated},
@@ -355,12 +364,13 @@ func TestGeneralTar(t *testing.T) {
 	}
 }
 
-// An error of the reader is not taken for one of the archive.
+// TestReaderFails: an error of the reader is not reported as one of the archive.
 func TestReaderFails(t *testing.T) {
 	good := facetOf(t, zipped(t, ending(file(t, "a", strings.Repeat("x", 3000)))))
 	broken := errors.New("connection reset")
 	for _, n := range []int{0, 100, 512, 800, 1100, 1600, len(good) - 1} {
-		_, err := Walk(io.MultiReader(bytes.NewReader(good[:n]), readerFunc(func([]byte) (int, error) { return 0, broken })), Facet, Limits{}, discard)
+		_, err := Walk(io.MultiReader(bytes.NewReader(good[:n]),
+			readerFunc(func([]byte) (int, error) { return 0, broken })), Facet, Limits{}, discard)
 		if !errors.Is(err, broken) || evidence.ClassOf(err) != evidence.Operation {
 			t.Errorf("after %d bytes: %v", n, err)
 		}

@@ -15,7 +15,7 @@ func walkCanonical(r io.Reader, layer string, limits Limits, fn func(Entry, io.R
 		names Names
 		last  string
 	)
-	t := newTarReader(r, layer)
+	t := newCanonicalTar(r, layer)
 	for {
 		e, err := t.next()
 		if err != nil {
@@ -38,48 +38,7 @@ func walkCanonical(r io.Reader, layer string, limits Limits, fn func(Entry, io.R
 	}
 }
 
-// walkOuter reads the outer layer of a .facet to its end: fn gets the build manifest
-// and inner the compressed tar, which it must read to its end.
-func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inner func(io.Reader) error) error {
-	t := newTarReader(r, layerOuter)
-	for _, want := range []string{BuildManifest, FacetTarGzip} {
-		e, err := t.next()
-		if err == io.EOF {
-			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Detail: want + " is missing"}
-		}
-		if err != nil {
-			return err
-		}
-		if err := CheckPath(e.Path); err != nil {
-			return withLayer(layerOuter, err)
-		}
-		if e.Path != want {
-			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path,
-				Detail: "found where " + want + " belongs"}
-		}
-		e.Outer = true
-		do := fn
-		if want == FacetTarGzip {
-			do = func(_ Entry, r io.Reader) error { return inner(r) }
-		}
-		if err := t.readContent(e, do); err != nil {
-			return err
-		}
-	}
-	e, err := t.next()
-	if err == nil {
-		var names Names
-		names.Add(BuildManifest)
-		names.Add(FacetTarGzip)
-		if err := names.Add(e.Path); err != nil {
-			return withLayer(layerOuter, err)
-		}
-		return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path, Detail: "a third member"}
-	}
-	return dropEOF(err)
-}
-
-// dropEOF turns io.EOF, which signals the end of an archive, into nil.
+// dropEOF returns nil for io.EOF, which signals the end of a tar.
 func dropEOF(err error) error {
 	if err == io.EOF {
 		return nil
@@ -87,42 +46,26 @@ func dropEOF(err error) error {
 	return err
 }
 
-// withLayer names the layer of an archive in an [*Error] about a path.
-func withLayer(layer string, err error) error {
-	if e, ok := err.(*Error); ok {
-		e.Layer = layer
-	}
-	return err
-}
-
-// checkCount refuses a set of more names than limits allow.
-func (n *Names) checkCount(limits Limits, layer string) error {
-	if n.entries > limits.Entries || n.implied > limits.Entries {
-		return &Error{Problem: ProblemTooManyEntries, Layer: layer,
-			Detail: fmt.Sprintf("more than %d entries or directories", limits.Entries)}
-	}
-	return nil
-}
-
-// tarReader reads a canonical tar and refuses every byte that paths and contents do not
-// determine. It does not check the order and the safety of paths.
-type tarReader struct {
+// canonicalTar reads the headers and contents of a canonical tar, and refuses every byte that
+// paths and contents do not determine. It does not check the order and the safety of paths.
+type canonicalTar struct {
 	r     *bufio.Reader
 	layer string
 	size  int64 // bytes of entries so far
 	block [tree.TarBlock]byte
 }
 
-func newTarReader(r io.Reader, layer string) *tarReader {
-	return &tarReader{r: bufio.NewReaderSize(r, bufferSize), layer: layer}
+func newCanonicalTar(r io.Reader, layer string) *canonicalTar {
+	return &canonicalTar{r: bufio.NewReaderSize(r, bufferSize), layer: layer}
 }
 
-func (t *tarReader) refuse(p Problem, path, format string, args ...any) error {
+func (t *canonicalTar) refuse(p Problem, path, format string, args ...any) error {
 	return &Error{Problem: p, Layer: t.layer, Path: path, Detail: fmt.Sprintf(format, args...)}
 }
 
-// next reads a header. At the end of the archive, which it checks, it returns io.EOF.
-func (t *tarReader) next() (Entry, error) {
+// next reads the header of the next file. At the end of the tar, which it checks, it returns
+// io.EOF.
+func (t *canonicalTar) next() (Entry, error) {
 	end := tree.TarEnd(t.size)
 	n, err := io.ReadFull(t.r, t.block[:])
 	switch {
@@ -161,9 +104,9 @@ func (t *tarReader) next() (Entry, error) {
 	return Entry{}, io.EOF
 }
 
-// parseHeader reads the header in t.block. If it is not canonical, the error says in what:
-// the comparison with the canonical header at the end would refuse it too.
-func (t *tarReader) parseHeader() (Entry, error) {
+// parseHeader reads the header in t.block. The checks before the last one only say what is not
+// canonical: the comparison with the canonical header would refuse the same headers.
+func (t *canonicalTar) parseHeader() (Entry, error) {
 	h := t.block[:]
 	name, rest, _ := bytes.Cut(h[:tree.MaxTarPath], []byte{0})
 	path := string(name)
@@ -225,8 +168,8 @@ func (t *tarReader) parseHeader() (Entry, error) {
 	return Entry{Path: path, Size: size}, nil
 }
 
-// readContent calls fn with the content of e and reads what it leaves, and the padding.
-func (t *tarReader) readContent(e Entry, fn func(Entry, io.Reader) error) error {
+// readContent calls fn with the content of e, and reads what fn leaves of it and the padding.
+func (t *canonicalTar) readContent(e Entry, fn func(Entry, io.Reader) error) error {
 	body := &exactReader{r: t.r, left: e.Size, short: t.refuse(ProblemTruncated, e.Path, "ends inside this file")}
 	if err := fn(e, body); err != nil {
 		return err
@@ -245,52 +188,4 @@ func (t *tarReader) readContent(e Entry, fn func(Entry, io.Reader) error) error 
 	}
 	t.size += e.Size + int64(len(padding))
 	return nil
-}
-
-// exactReader reads left bytes of r, then io.EOF; short if r has fewer.
-type exactReader struct {
-	r     io.Reader
-	left  int64
-	short error
-}
-
-func (x *exactReader) Read(p []byte) (int, error) {
-	if x.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := x.r.Read(p[:min(int64(len(p)), x.left)])
-	x.left -= int64(n)
-	if err == io.EOF {
-		err = nil
-		if x.left > 0 {
-			err = x.short
-		}
-	}
-	return n, err
-}
-
-// drain reads what is left.
-func (x *exactReader) drain() error {
-	_, err := io.Copy(io.Discard, x)
-	return err
-}
-
-func isZero(p []byte) bool {
-	for _, c := range p {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// checksum is the sum of a header's bytes, its own field counted as spaces.
-func checksum(h []byte) int64 {
-	sum := int64(8 * ' ')
-	for i, c := range h {
-		if i < 148 || i >= 156 {
-			sum += int64(c)
-		}
-	}
-	return sum
 }

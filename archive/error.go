@@ -52,7 +52,7 @@ const (
 	ProblemMultiDisk      Problem = "multi-disk"         // a part of a zip
 	ProblemSetID          Problem = "set-id"             // set user, set group or sticky
 	ProblemRepository     Problem = "repository"         // what git or another program takes for a repository
-	ProblemInvisible      Problem = "invisible"          // characters that are not seen, or change how others are
+	ProblemInvisible      Problem = "invisible"          // invisible characters, or those that change how others look
 	ProblemTooLarge       Problem = "too-large"          // packed or unpacked
 	ProblemTooCompressed  Problem = "compression-ratio"  //
 	ProblemTooManyEntries Problem = "too-many-entries"   //
@@ -90,15 +90,23 @@ func (e *Error) Error() string {
 // Class is validation: the archive is malformed, whatever is claimed of it.
 func (e *Error) Class() evidence.Class { return evidence.Validation }
 
-// tooLarge refuses a layer of more than limit bytes.
+// tooLarge is the error of a layer that has more than limit bytes.
 func tooLarge(layer string, limit int64) *Error {
 	return &Error{Problem: ProblemTooLarge, Layer: layer, Detail: fmt.Sprintf("more than %d bytes", limit)}
 }
 
-// quote prints a path from outside, at most 256 bytes of it.
+// quote returns a path from outside for a message, at most 256 bytes of it.
 func quote(path string) string {
 	if len(path) > 256 {
 		path = path[:256] + "…"
 	}
 	return `"` + surface.Escape(path) + `"`
+}
+
+// withLayer sets the layer of err, an [*Error] about a path.
+func withLayer(layer string, err error) error {
+	if e, ok := err.(*Error); ok {
+		e.Layer = layer
+	}
+	return err
 }

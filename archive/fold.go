@@ -4,18 +4,21 @@ import (
 	"strings"
 	"unicode"
 
+	"unicode/utf8"
+
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
-// caseFolder gives paths that some file system takes for one the same spelling.
+// caseFolder gives the same spelling to all paths that some file system takes for one.
 type caseFolder struct{ full cases.Caser }
 
+// newCaseFolder makes one; it is not safe for concurrent use.
 func newCaseFolder() *caseFolder { return &caseFolder{cases.Fold()} }
 
-// fold is the same for all spellings of path that are one under full case folding, under
-// the upper or lower case of single characters, which file systems compare, and under
-// canonical composition. The dotless i and the dotted I are i.
+// fold returns the same text for all spellings of path that are equal under full case
+// folding, under the upper or lower case of single characters, which file systems compare,
+// and under canonical composition. The dotless i and the dotted I become i.
 func (f *caseFolder) fold(path string) string {
 	if ascii(path) {
 		return strings.ToLower(path)
@@ -27,8 +30,8 @@ func (f *caseFolder) fold(path string) string {
 	return norm.NFC.String(strings.Map(foldRune, path))
 }
 
-// foldRune is the first character, in the order of code points, of all that differ from
-// r by case only.
+// foldRune returns the first character, in the order of code points, of all that differ
+// from r by case only.
 func foldRune(r rune) rune {
 	r = unicode.ToLower(unicode.ToUpper(r))
 	first := r
@@ -38,8 +41,8 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(first)
 }
 
-// skeleton is path as a careless reader or file system sees it: folded, under
-// compatibility, without what is not seen and without marks.
+// skeleton returns path as a careless reader or file system sees it: folded, in its
+// compatibility form, without invisible characters and without marks.
 func (f *caseFolder) skeleton(path string) string {
 	if ascii(path) {
 		return strings.ToLower(path)
@@ -53,8 +56,8 @@ func (f *caseFolder) skeleton(path string) string {
 	return f.fold(strings.Map(drop, norm.NFKD.String(f.fold(strings.Map(drop, path)))))
 }
 
-// isInvisible reports whether r is not seen, or is seen as a space without being one, or
-// changes the direction or the look of what stands beside it.
+// isInvisible reports whether r is invisible, looks like a space without being one, or
+// changes the direction or the look of its neighbours.
 func isInvisible(r rune) bool {
 	switch {
 	case r <= unicode.MaxLatin1:
@@ -64,4 +67,14 @@ func isInvisible(r rune) bool {
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}
+
+// ascii reports whether s has no character beyond ASCII.
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -67,7 +67,8 @@ func set(offset int, text string) func([]byte) {
 type refusal struct {
 	name    string
 	problem Problem
-	forge   func(t testing.TB, path string) []byte // a tar whose first file is called path, if that is not what is wrong
+	// a tar whose first file is called path, if that is not what is wrong
+	forge func(t testing.TB, path string) []byte
 }
 
 // headers are forgeries of one header, for both layers: path is any path.
@@ -138,10 +139,13 @@ func headers() []refusal {
 			b[512+300] = 'x'
 			return b
 		}},
-		{"cut inside a header", ProblemTruncated, func(t testing.TB, path string) []byte { return one()(t, path)[:200] }},
+		{"cut inside a header", ProblemTruncated,
+			func(t testing.TB, path string) []byte { return one()(t, path)[:200] }},
 		{"cut inside a file", ProblemTruncated, func(t testing.TB, path string) []byte { return one()(t, path)[:515] }},
-		{"cut inside a file's padding", ProblemTruncated, func(t testing.TB, path string) []byte { return one()(t, path)[:900] }},
-		{"cut before a file's padding", ProblemTruncated, func(t testing.TB, path string) []byte { return one()(t, path)[:519] }},
+		{"cut inside a file's padding", ProblemTruncated,
+			func(t testing.TB, path string) []byte { return one()(t, path)[:900] }},
+		{"cut before a file's padding", ProblemTruncated,
+			func(t testing.TB, path string) []byte { return one()(t, path)[:519] }},
 		{"size beyond the end", ProblemTruncated, one(set(124, "00000777777"))},
 	}
 }
@@ -155,10 +159,15 @@ var badPaths = []struct {
 	{"C:/x", ProblemDrive}, {"c:x", ProblemDrive}, {"z:", ProblemDrive},
 	{`a\b`, ProblemBackslash}, {`..\x`, ProblemBackslash}, {`\\host\share`, ProblemBackslash},
 	{"..", ProblemParent}, {"../x", ProblemParent}, {"a/../x", ProblemParent}, {"a/..", ProblemParent},
-	{".", ProblemUnclean}, {"./a", ProblemUnclean}, {"a/./b", ProblemUnclean}, {"a//b", ProblemUnclean}, {"a/", ProblemUnclean},
-	{"a\x01b", ProblemControl}, {"a\nb", ProblemControl}, {"a\x7f", ProblemControl}, {"a\u0085", ProblemControl}, {"\x1b[2J", ProblemControl},
-	{"a<b", ProblemReserved}, {"a>b", ProblemReserved}, {"ab:c", ProblemReserved}, {"a.md:stream", ProblemReserved}, {`a"b`, ProblemReserved}, {"a|b", ProblemReserved}, {"a?b", ProblemReserved}, {"a*b", ProblemReserved},
-	{"con", ProblemDeviceName}, {"a/NUL", ProblemDeviceName}, {"aux.md", ProblemDeviceName}, {"Prn.tar.gz", ProblemDeviceName}, {"com1", ProblemDeviceName}, {"LPT9.x/a", ProblemDeviceName}, {"com¹.md", ProblemDeviceName}, {"CONOUT$", ProblemDeviceName}, {"con .txt", ProblemDeviceName},
+	{".", ProblemUnclean}, {"./a", ProblemUnclean}, {"a/./b", ProblemUnclean}, {"a//b", ProblemUnclean},
+	{"a/", ProblemUnclean},
+	{"a\x01b", ProblemControl}, {"a\nb", ProblemControl}, {"a\x7f", ProblemControl}, {"a\u0085", ProblemControl},
+	{"\x1b[2J", ProblemControl},
+	{"a<b", ProblemReserved}, {"a>b", ProblemReserved}, {"ab:c", ProblemReserved}, {"a.md:stream", ProblemReserved},
+	{`a"b`, ProblemReserved}, {"a|b", ProblemReserved}, {"a?b", ProblemReserved}, {"a*b", ProblemReserved},
+	{"con", ProblemDeviceName}, {"a/NUL", ProblemDeviceName}, {"aux.md", ProblemDeviceName},
+	{"Prn.tar.gz", ProblemDeviceName}, {"com1", ProblemDeviceName}, {"LPT9.x/a", ProblemDeviceName},
+	{"com¹.md", ProblemDeviceName}, {"CONOUT$", ProblemDeviceName}, {"con .txt", ProblemDeviceName},
 	{"a.", ProblemTrailingDot}, {"a /b", ProblemTrailingDot}, {"a/...", ProblemTrailingDot}, {"a ", ProblemTrailingDot},
 	{"a\xffb", ProblemNotUTF8}, {"\xed\xa0\x80", ProblemNotUTF8}, {"\xc0\xae\xc0\xae/x", ProblemNotUTF8},
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// FuzzCanonical holds that a tar which is read as canonical is the one that its files
-// determine.
+// FuzzCanonical: a tar that is read as canonical is the one that its files determine.
 func FuzzCanonical(f *testing.F) {
 	f.Add(ending(file(f, "a.md", "content A"), file(f, "b/c.md", "content B")))
 	f.Add(ending(file(f, "a.md", "x", set(156, "2"))))
@@ -31,13 +30,14 @@ func FuzzCanonical(f *testing.F) {
 		}
 		var again bytes.Buffer
 		open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
-		if _, err := tree.WriteTar(context.Background(), &again, files, open, 1); err != nil || !bytes.Equal(again.Bytes(), data) {
+		if _, err := tree.WriteTar(context.Background(), &again, files, open, 1); err != nil ||
+			!bytes.Equal(again.Bytes(), data) {
 			t.Fatalf("read as canonical, but written otherwise: %v", err)
 		}
 	})
 }
 
-// FuzzFacet and FuzzTar hold that every path which is handed on is safe.
+// FuzzFacet: every path that Walk hands on is safe, as in FuzzTar.
 func FuzzFacet(f *testing.F) {
 	good := ending(file(f, "a.md", "content A"))
 	f.Add(facetOf(f, zipped(f, good)))

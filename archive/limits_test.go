@@ -77,7 +77,7 @@ func zeroTar(t testing.TB, size int64) []byte {
 	return b.Bytes()
 }
 
-// A bomb is refused after little work, and in little memory.
+// TestBombs: a bomb is refused after little work, and in little memory.
 func TestBombs(t *testing.T) {
 	bomb := zeroTar(t, 64<<20)
 	facet := facetOf(t, bomb)
@@ -113,9 +113,10 @@ func TestBombs(t *testing.T) {
 	refused(t, err, ProblemTooCompressed, layerInner)
 }
 
-// The refusal does not depend on how the archive arrives or is read.
+// TestRatioIsSteady: the refusal does not depend on the sizes in which the archive is read.
 func TestRatioIsSteady(t *testing.T) {
-	for _, size := range []int64{RatioFloor, RatioFloor + 200_000, RatioFloor + 1<<18, RatioFloor + 300_000, 3 * RatioFloor} {
+	for _, size := range []int64{RatioFloor, RatioFloor + 200_000, RatioFloor + 1<<18,
+		RatioFloor + 300_000, 3 * RatioFloor} {
 		data := facetOf(t, zeroTar(t, size))
 		var first string
 		for i, r := range []io.Reader{bytes.NewReader(data), &slow{data, 1}, &slow{data, 700}} {
@@ -132,7 +133,7 @@ func TestRatioIsSteady(t *testing.T) {
 	}
 }
 
-// The ratio is what the limit says, and not only about as large.
+// TestRatioIsExact: the ratio is refused exactly beyond the limit.
 func TestRatioIsExact(t *testing.T) {
 	const size = 16 << 20
 	packed := zeroTar(t, size)
@@ -159,7 +160,7 @@ func (s *slow) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Many names, long and deep, stay within the memory that the limits allow.
+// TestManyNames: the largest set of long and deep names takes little memory.
 func TestManyNames(t *testing.T) {
 	var b bytes.Buffer
 	for i := range 20_001 {

@@ -11,18 +11,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// bufferSize is the size of the buffers between the layers. It also makes the points at
-// which limits are checked independent of how the caller reads.
+// bufferSize is the size of the buffers between the layers, in bytes. Because of the buffers,
+// where limits are checked does not depend on how the caller reads.
 const bufferSize = 64 << 10
 
-// meter hashes and counts what passes, and refuses more than limit bytes. Its errors
-// stick.
+// meter hashes and counts the bytes that pass, and refuses more than limit of them. After an
+// error every Read returns it again.
 type meter struct {
 	r     io.Reader
 	hash  *digest.Hasher
-	over  *Error              // the error beyond limit
+	over  *Error              // the error for more than limit bytes
 	limit int64               // bytes
-	check func(n int64) error // of what has passed; may be nil
+	check func(n int64) error // told the bytes that have passed; may be nil
 	err   error
 }
 
@@ -101,17 +101,19 @@ func gunzip(r io.Reader, layer string, limits Limits, walk func(io.Reader) error
 	return out, nil
 }
 
+// readerFunc is an [io.Reader] that calls itself.
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
+// isCorrupt reports whether err says that a deflate stream is corrupt.
 func isCorrupt(err error) bool {
 	_, ok := errors.AsType[flate.CorruptInputError](err)
 	return ok
 }
 
-// gzipError turns an error of the gzip reader into an [*Error]; one of the layers below, and
-// one of the reader that gave the bytes, stays as it is.
+// gzipError turns an error of the gzip reader into an [*Error]. Errors of the layers below and
+// of the reader that gave the bytes stay as they are.
 func gzipError(layer string, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
@@ -124,5 +126,5 @@ func gzipError(layer string, err error) error {
 	case errors.Is(err, gzip.ErrHeader), isCorrupt(err):
 		return &Error{Problem: ProblemNotGzip, Layer: layer, Detail: "not gzip, or corrupt"}
 	}
-	return err // of the reader: nothing is known of the archive
+	return err // of the reader: it says nothing about the archive
 }

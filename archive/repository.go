@@ -1,19 +1,17 @@
 package archive
 
-import (
-	"strings"
-)
+import "strings"
 
-// Directories that a version control program acts upon where it finds them: their
-// configuration names programs that it starts.
+// repositories are the directories that a version control program acts upon where it finds
+// them: their configuration names programs that it starts.
 var repositories = []string{".git", ".hg", ".jj", ".bzr"}
 
-// repositoryName reports whether segment is such a directory in any spelling that a file
-// system takes for it: in another case, with characters that are ignored, with dots or
+// isRepository reports whether segment names one of them, in any spelling that a file system
+// takes for it: in another case, with characters that are ignored, with dots or
 // spaces at its end, with a stream of NTFS after a colon, or by its short name.
-func (f *caseFolder) repositoryName(segment string) bool {
+func (f *caseFolder) isRepository(segment string) bool {
 	if strings.IndexByte(segment, '~') < 0 && ascii(segment) && !strings.HasPrefix(segment, ".") {
-		return false // nearly always
+		return false // without folding: nearly every segment
 	}
 	s := f.spelling(segment)
 	for _, name := range repositories {
@@ -29,24 +27,25 @@ func (f *caseFolder) repositoryName(segment string) bool {
 	return false
 }
 
-// Spelling is one form for all names that some file system takes for the same: in another
+// Spelling returns one form for all names that some file system takes for the same: in another
 // case, with characters that are ignored, with dots or spaces at the end, or with a stream of
-// NTFS after a colon. Names with one spelling may be one file: a program that asks for the one
-// may get the other.
+// NTFS after a colon. Two names with one Spelling may be one file: a program that asks for one
+// of them may get the other.
 func Spelling(name string) string {
 	if ascii(name) {
-		return (*caseFolder)(nil).spelling(name) // which folds no more than case
+		return (*caseFolder)(nil).spelling(name) // ASCII needs no tables
 	}
 	return newCaseFolder().spelling(name)
 }
 
+// spelling is Spelling of one segment.
 func (f *caseFolder) spelling(segment string) string {
 	s, _, _ := strings.Cut(f.skeleton(segment), ":")
 	s, _, _ = strings.Cut(s, `\`)
 	return strings.TrimRight(s, ". ")
 }
 
-// Signs of a directory that git takes for a bare repository.
+// Signs by which git takes a directory for a bare repository.
 const (
 	signHead    = 1 << iota // a file HEAD
 	signObjects             // a directory
@@ -57,8 +56,8 @@ const (
 // bareSigns remembers what directories hold of a bare repository, by folded path.
 type bareSigns map[string]uint8
 
-// addSign takes a file or directory, by its folded path, and reports whether the directory
-// above it has become a bare repository.
+// addSign notes a file or directory, by its folded path, and reports whether it makes the
+// directory above it a bare repository.
 func (b bareSigns) addSign(folded string, dir bool) bool {
 	parent, name := "", folded
 	if i := strings.LastIndexByte(folded, '/'); i >= 0 {

@@ -2,11 +2,8 @@ package archive
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // walkTar reads a tar of any program to its end and calls fn for each regular file.
@@ -59,16 +56,7 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 	}
 }
 
-// generalTar reads a tar that some program wrote.
-type generalTar struct {
-	r     *bufio.Reader
-	block [tree.TarBlock]byte
-}
-
-// maxTarExtension bounds what a header beside that of a file may hold, in bytes.
-const maxTarExtension = 1 << 20
-
-// tarKind is what a member is.
+// tarKind is the kind of a member.
 type tarKind int
 
 const (
@@ -77,16 +65,12 @@ const (
 	tarGlobal // a header for all that follow
 )
 
-// tarMember is a member, with what extended headers said of it.
+// tarMember is what the headers of one member say together.
 type tarMember struct {
 	kind tarKind
 	path string
 	size int64
 	exec bool
-}
-
-func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {
-	return &Error{Problem: p, Layer: layerTar, Path: path, Detail: fmt.Sprintf(format, args...)}
 }
 
 // next reads the headers of the next member. At the end, which it checks, it returns
@@ -109,9 +93,9 @@ func (t *generalTar) next() (tarMember, error) {
 	return t.member(h, nil)
 }
 
-// nextExtended reads the extended header ext, which holds what the header of the next member
-// has no room for, and that member's own header. A second extended header is refused, of
-// either dialect: programs differ in which of the two they take.
+// nextExtended reads the content of the extended header ext, which holds what the header of
+// the next member has no room for, and then that header. It refuses a second extended header
+// of either dialect, because programs differ in which of the two they take.
 func (t *generalTar) nextExtended(ext tarHeader) (tarMember, error) {
 	data, err := t.readExtension(ext)
 	if err != nil {
@@ -138,7 +122,7 @@ func (t *generalTar) nextExtended(ext tarHeader) (tarMember, error) {
 	return t.member(h, more)
 }
 
-// member is what a header and an extended one before it say.
+// member joins a header with the extended header before it, nil if there was none.
 func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	m := tarMember{path: h.path, size: h.size, exec: h.mode&0o111 != 0}
 	if h.prefix != "" {
@@ -166,48 +150,4 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 		return m, t.refuse(ProblemHeader, m.path, "a file whose name ends as that of a directory")
 	}
 	return m, nil
-}
-
-// readExtension reads the content of an extended header.
-func (t *generalTar) readExtension(h tarHeader) ([]byte, error) {
-	if h.size > maxTarExtension {
-		return nil, t.refuse(ProblemHeader, h.path, "an extended header of more than %d bytes", maxTarExtension)
-	}
-	data := make([]byte, h.size)
-	if _, err := io.ReadFull(t.r, data); err == io.EOF && h.size > 0 || err == io.ErrUnexpectedEOF {
-		return nil, t.refuse(ProblemTruncated, h.path, "ends inside an extended header")
-	} else if err != nil && err != io.EOF {
-		return nil, err
-	}
-	return data, t.skipPadding(h.path, h.size)
-}
-
-// skipPadding reads what completes size bytes to whole blocks. It may hold anything: no
-// program reads it.
-func (t *generalTar) skipPadding(path string, size int64) error {
-	n := int(tree.TarPadding(size))
-	if got, err := t.r.Discard(n); err == io.EOF && got < n {
-		return t.refuse(ProblemTruncated, path, "ends inside the padding of this file")
-	} else if err != nil {
-		return err
-	}
-	return nil
-}
-
-// readEnd reads what follows a block of zeros: zeros, in whole blocks.
-func (t *generalTar) readEnd() error {
-	size := 0
-	buf := make([]byte, bufferSize)
-	for {
-		n, err := t.r.Read(buf)
-		size += n
-		switch {
-		case !isZero(buf[:n]):
-			return t.refuse(ProblemTrailingData, "", "data after the end")
-		case err == io.EOF && size%tree.TarBlock != 0:
-			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")
-		case err != nil:
-			return err
-		}
-	}
 }

@@ -2,15 +2,33 @@ package archive
 
 import (
 	"bytes"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
+// maxTarExtension bounds the content of an extended header, in bytes.
+const maxTarExtension = 1 << 20
+
 // tarExtended is what an extended header says of the file after it.
 type tarExtended struct {
-	path string // "" if it says nothing of that
-	size int64  // -1 if it says nothing of that
+	path string // "" if it holds none
+	size int64  // -1 if it holds none
+}
+
+// readExtension reads the content of an extended header.
+func (t *generalTar) readExtension(h tarHeader) ([]byte, error) {
+	if h.size > maxTarExtension {
+		return nil, t.refuse(ProblemHeader, h.path, "an extended header of more than %d bytes", maxTarExtension)
+	}
+	data := make([]byte, h.size)
+	if _, err := io.ReadFull(t.r, data); err == io.EOF && h.size > 0 || err == io.ErrUnexpectedEOF {
+		return nil, t.refuse(ProblemTruncated, h.path, "ends inside an extended header")
+	} else if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data, t.skipPadding(h.path, h.size)
 }
 
 // parseLongName reads the content of a GNU header with a long name: the name and one NUL.
@@ -25,8 +43,8 @@ func (t *generalTar) parseLongName(data []byte) (*tarExtended, error) {
 	return &tarExtended{path: string(name), size: -1}, nil
 }
 
-// checkGlobal refuses a header for all that follow, if it holds more than a comment and a
-// time: what it says of paths and sizes programs take or not.
+// checkGlobal refuses a header for all following members that holds more than a comment and a
+// time, because only some programs use the paths and sizes in it.
 func (t *generalTar) checkGlobal(data []byte) error {
 	return t.eachRecord(data, func(key, value string) error {
 		switch key {
@@ -41,8 +59,8 @@ func (t *generalTar) checkGlobal(data []byte) error {
 	})
 }
 
-// parsePAX reads the records of a PAX header. Only those are taken that change nothing, and
-// path and size, which all programs know.
+// parsePAX reads the records of a PAX header. It accepts path and size, which all programs
+// know, and records that change nothing; it refuses all others.
 func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 	x := &tarExtended{size: -1}
 	err := t.eachRecord(data, func(key, value string) error {
@@ -74,7 +92,7 @@ func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 }
 
 // eachRecord calls f with each record of a PAX header: a length in decimal, a space, key, an
-// equals sign, value and a line feed. A key stands there once.
+// equals sign, value and a line feed. It refuses a key that stands there twice.
 func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) error {
 	seen := map[string]bool{}
 	for len(data) > 0 {
@@ -101,7 +119,7 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 	return nil
 }
 
-// isPAXTime reports whether s is a time as PAX has it.
+// isPAXTime reports whether s is a time in the form of PAX: seconds with a fraction.
 func isPAXTime(s string) bool {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	return whole != "" && len(s) < 40 && strings.Trim(whole+part, "0123456789") == ""

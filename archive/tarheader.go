@@ -1,18 +1,32 @@
 package archive
 
 import (
-	"bytes"
+	"bufio"
+	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// tarHeader is a header of a tar.
+// generalTar reads a tar of any program, in any of the dialects. This file reads its headers,
+// and what stands between them.
+type generalTar struct {
+	r     *bufio.Reader
+	block [tree.TarBlock]byte
+}
+
+func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {
+	return &Error{Problem: p, Layer: layerTar, Path: path, Detail: fmt.Sprintf(format, args...)}
+}
+
+// tarHeader is what is used of one header.
 type tarHeader struct {
-	kind   byte
+	kind   byte // the type flag; '0' for a regular file of any dialect
 	path   string
 	prefix string
 	size   int64
-	mode   int64
+	mode   int64 // permissions
 }
 
 // Dialects of tar, by the magic of a header.
@@ -29,7 +43,7 @@ func (t *generalTar) readHeader() (tarHeader, error) {
 	case err == io.ErrUnexpectedEOF:
 		return tarHeader{}, t.refuse(ProblemTruncated, "", "ends inside a header")
 	case err != nil:
-		return tarHeader{}, err // also the end of a tar that has no mark of it
+		return tarHeader{}, err // also io.EOF: a tar without blocks of zeros at its end
 	case isZero(t.block[:]):
 		return tarHeader{}, t.readEnd()
 	}
@@ -63,15 +77,15 @@ func (t *generalTar) readHeader() (tarHeader, error) {
 	return h, nil
 }
 
-// checkKind returns the kind of the entry whose header is b. It refuses a header of no tar,
-// one with a wrong checksum, and the kinds that are not read.
+// checkKind returns the kind of the entry whose header is b. It refuses what is no header of a
+// tar, a wrong checksum, and the kinds of entries that are not read.
 func (t *generalTar) checkKind(b []byte, name string) (kind byte, err error) {
 	switch string(b[257:265]) {
 	case magicPOSIX, magicGNU, magicOld:
 	default:
 		return 0, t.refuse(ProblemHeader, name, "no tar, or of a kind that programs read differently")
 	}
-	// Of the checksum one program reads on after the field, up to a NUL or a space.
+	// One program reads the checksum beyond its field, up to a NUL or a space.
 	if sum, ok := tarNumber(b[148:156]); !ok || sum != checksum(b) || !endsNumber(b[155]) {
 		return 0, t.refuse(ProblemChecksum, name, "the checksum of the header is wrong")
 	}
@@ -110,7 +124,7 @@ func (t *generalTar) checkDialect(b []byte, name string) error {
 	return nil
 }
 
-// parseNumbers reads size and permissions, and checks the numbers that nothing is made of.
+// parseNumbers reads size and permissions, and checks the numbers that are not used.
 func (t *generalTar) parseNumbers(h *tarHeader, b []byte) error {
 	var ok bool
 	if h.size, ok = tarNumber(b[124:136]); !ok {
@@ -138,35 +152,33 @@ func prefixField(b []byte) (text string, ok bool) {
 	return text, ok && isHarmlessNumber(b[476:488]) && isHarmlessNumber(b[488:500])
 }
 
-// textField is the text of a field up to the first NUL; ok if nothing follows it.
-func textField(b []byte) (text string, ok bool) {
-	before, after, _ := bytes.Cut(b, []byte{0})
-	return string(before), isZero(after)
+// skipPadding skips what completes size bytes to whole blocks. It may hold any bytes, because
+// no program reads them.
+func (t *generalTar) skipPadding(path string, size int64) error {
+	n := int(tree.TarPadding(size))
+	if got, err := t.r.Discard(n); err == io.EOF && got < n {
+		return t.refuse(ProblemTruncated, path, "ends inside the padding of this file")
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
-// tarNumber reads a number in the one form that all programs read: octal digits, with
-// spaces before them, and NULs or spaces after.
-func tarNumber(b []byte) (n int64, ok bool) {
-	b = bytes.TrimLeft(b, " ")
-	end := 0
-	for end < len(b) && '0' <= b[end] && b[end] <= '7' {
-		n = n<<3 | int64(b[end]-'0') // at most 12 digits
-		end++
+// readEnd reads what follows the first block of zeros, and refuses all but whole blocks of
+// zeros. It returns io.EOF.
+func (t *generalTar) readEnd() error {
+	size := 0
+	buf := make([]byte, bufferSize)
+	for {
+		n, err := t.r.Read(buf)
+		size += n
+		switch {
+		case !isZero(buf[:n]):
+			return t.refuse(ProblemTrailingData, "", "data after the end")
+		case err == io.EOF && size%tree.TarBlock != 0:
+			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")
+		case err != nil:
+			return err
+		}
 	}
-	return n, end > 0 && len(bytes.Trim(b[end:], " \x00")) == 0
-}
-
-func endsNumber(c byte) bool { return c == 0 || c == ' ' }
-
-// isHarmlessNumber reports whether all programs go on after a number that nothing is made of:
-// it is octal, empty, or a positive one of 48 bits in base 256.
-func isHarmlessNumber(b []byte) bool {
-	if b[0] == 0x80 {
-		return isZero(b[1 : len(b)-6])
-	}
-	if len(bytes.Trim(b, " \x00")) == 0 {
-		return true
-	}
-	_, ok := tarNumber(b)
-	return ok
 }

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -91,7 +90,7 @@ func (z *zipReader) listFiles(
 			return nil, nil, z.refuse(ProblemTooLarge, "", "more than %d bytes unpacked", z.limits.Unpacked)
 		}
 		if !isDir {
-			files = append(files, tree.File{Path: path, Size: e.size, Exec: e.executable()})
+			files = append(files, tree.File{Path: path, Size: e.size, Exec: e.isExecutable()})
 			byPath[path] = e
 		}
 	}
@@ -101,31 +100,4 @@ func (z *zipReader) listFiles(
 	}
 	slices.SortFunc(files, func(a, b tree.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, byPath, nil
-}
-
-// zipReader reads the records of one zip.
-type zipReader struct {
-	r      io.ReaderAt
-	limits Limits
-}
-
-func (z *zipReader) refuse(p Problem, path, format string, args ...any) error {
-	return &Error{Problem: p, Layer: layerZip, Path: path, Detail: fmt.Sprintf(format, args...)}
-}
-
-// read fills p from offset. A zip that ends before it is an [*Error].
-func (z *zipReader) read(p []byte, offset int64, path string) error {
-	n, err := z.r.ReadAt(p, offset)
-	switch {
-	case n == len(p):
-		return nil
-	case err == io.EOF || err == io.ErrUnexpectedEOF || err == nil:
-		return z.refuse(ProblemTruncated, path, "ends early")
-	}
-	return err
-}
-
-// tooManyError refuses more entries than limits allow.
-func (z *zipReader) tooManyError() error {
-	return z.refuse(ProblemTooManyEntries, "", "more than %d entries or directories", z.limits.Entries)
 }

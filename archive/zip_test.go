@@ -52,7 +52,8 @@ func openZip(data []byte, limits Limits) ([]tree.File, tree.Open, error) {
 }
 
 func TestZip(t *testing.T) {
-	data := zipOf(t, zipEntry{name: "dist/"}, zipEntry{name: "dist/run.js", content: "run", mode: 0o755}, zipEntry{name: "a", content: strings.Repeat("a", 5000)},
+	data := zipOf(t, zipEntry{name: "dist/"}, zipEntry{name: "dist/run.js", content: "run", mode: 0o755},
+		zipEntry{name: "a", content: strings.Repeat("a", 5000)},
 		zipEntry{name: "empty"})
 	files, open, err := openZip(data, Limits{})
 	want := []tree.File{{Path: "a", Size: 5000}, {Path: "dist/run.js", Size: 3, Exec: true}, {Path: "empty"}}
@@ -78,14 +79,16 @@ func TestZip(t *testing.T) {
 
 func TestForgedZip(t *testing.T) {
 	a := zipEntry{name: "a", content: "content"}
-	stored := zipOf(t, zipEntry{name: "a", content: "content", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
+	stored := zipOf(t, zipEntry{name: "a", content: "content",
+		change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	encrypted := slices.Clone(stored)
 	binary.LittleEndian.PutUint16(encrypted[bytes.LastIndex(encrypted, []byte("PK\x01\x02"))+8:], 9)
 	for name, c := range map[string]struct {
 		data    []byte
 		problem Problem
 	}{
-		"link":               {zipOf(t, zipEntry{name: "a", content: "/etc", mode: fs.ModeSymlink | 0o777}), ProblemLink},
+		"link": {zipOf(t,
+			zipEntry{name: "a", content: "/etc", mode: fs.ModeSymlink | 0o777}), ProblemLink},
 		"device":             {zipOf(t, zipEntry{name: "a", mode: fs.ModeDevice | 0o600}), ProblemSpecial},
 		"pipe":               {zipOf(t, zipEntry{name: "a", mode: fs.ModeNamedPipe | 0o600}), ProblemSpecial},
 		"parent":             {zipOf(t, zipEntry{name: "../a"}), ProblemParent},
@@ -131,7 +134,8 @@ func TestForgedZip(t *testing.T) {
 func zipRaw(t testing.TB, method uint16) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	f, err := w.CreateRaw(&zip.FileHeader{Name: "a", Method: method, CompressedSize64: 1, UncompressedSize64: 1, CRC32: crc32.ChecksumIEEE([]byte("x"))})
+	f, err := w.CreateRaw(&zip.FileHeader{Name: "a", Method: method, CompressedSize64: 1, UncompressedSize64: 1,
+		CRC32: crc32.ChecksumIEEE([]byte("x"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +177,8 @@ func TestZipLimits(t *testing.T) {
 	// A directory that lies about its length is not held in memory.
 	var many []zipEntry
 	for range 40_000 {
-		many = append(many, zipEntry{name: strings.Repeat("n", 200), change: func(h *zip.FileHeader) { h.Method = zip.Store }})
+		many = append(many,
+			zipEntry{name: strings.Repeat("n", 200), change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	}
 	data = zipOf(t, many...)
 	var before, after runtime.MemStats
@@ -210,11 +215,12 @@ func FuzzZip(f *testing.F) {
 	})
 }
 
-// What WriteZip writes, OpenZip reads, whatever the alphabet of a name is.
+// TestWriteZipNames: OpenZip reads what WriteZip writes, in any alphabet of a name.
 func TestWriteZipNames(t *testing.T) {
 	files := []tree.File{{Path: "dist/a.js", Size: 1}, {Path: "dist/é.js", Size: 1}, {Path: "dist/日本.js", Size: 1}}
 	var b bytes.Buffer
-	if err := WriteZip(&b, files, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }); err != nil {
+	if err := WriteZip(&b, files,
+		func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }); err != nil {
 		t.Fatal(err)
 	}
 	got, _, err := openZip(b.Bytes(), Limits{})

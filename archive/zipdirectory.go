@@ -9,8 +9,8 @@ import (
 // Flags of an entry.
 const (
 	flagEncrypted  = 1 << 0
-	flagStrength   = 1<<1 | 1<<2 // of compression: for people
-	flagDescriptor = 1 << 3
+	flagStrength   = 1<<1 | 1<<2 // of compression; changes nothing
+	flagDescriptor = 1 << 3      // sizes and checksum follow the content
 	flagUTF8       = 1 << 11
 )
 
@@ -22,17 +22,17 @@ const (
 
 // zipMember is an entry of a zip's directory.
 type zipMember struct {
-	name       string // as it stands there; a directory ends in "/"
+	name       string // as the directory has it; that of a folder ends in "/"
 	flags      uint16
 	method     uint16
 	checksum   uint32
 	packed     int64  // bytes
 	size       int64  // bytes
 	offset     int64  // of the local header
-	body       int64  // offset of the content, once the local header was read
+	body       int64  // offset of the content; set by readLocal
 	madeBy     uint8  // the system that attributes are of
 	attributes uint32 // of the file: permissions of Unix above, attributes of DOS below
-	renamed    bool   // has the extra field of a second spelling of the name
+	renamed    bool   // has the extra field with a second spelling of the name
 }
 
 // readDirectory reads the central directory.
@@ -60,7 +60,7 @@ func (z *zipReader) readDirectory(d zipDirectory) ([]zipMember, error) {
 	return entries, nil
 }
 
-// parseCentral reads the first entry of data.
+// parseCentral reads the first entry of data, and returns what follows it.
 func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err error) {
 	if len(data) < zipCentralSize || !bytes.HasPrefix(data, []byte(zipCentral)) {
 		return e, nil, z.refuse(ProblemNotZip, "", "its directory is corrupt")
@@ -102,7 +102,7 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	return e, rest[nameLen+extra+comment:], err
 }
 
-// checkMember refuses an entry that programs read differently, or not at all.
+// checkMember refuses an entry that some programs read differently, or not at all.
 func (z *zipReader) checkMember(e zipMember, version uint16) error {
 	switch {
 	case e.flags&flagEncrypted != 0:
@@ -135,15 +135,6 @@ const (
 	madeByMac  = 19
 )
 
-// The types of Unix permissions, and those of them that are acted upon.
-const (
-	unixType      = 0o170000
-	unixLink      = 0o120000
-	unixRegular   = 0o100000
-	unixDirectory = 0o040000
-	unixSetID     = 0o007000 // set user, set group, sticky
-)
-
 // dosAllowed are the attributes of DOS and Windows that say nothing of what a file is:
 // read-only, hidden, system, directory, archive, normal, sparse, compressed, not indexed.
 const (
@@ -151,8 +142,8 @@ const (
 	dosAllowed   = 0x01 | 0x02 | 0x04 | dosDirectory | 0x20 | 0x80 | 0x200 | 0x800 | 0x2000
 )
 
-// checkAttributes refuses what is neither a regular file nor a directory for some
-// program: each looks at other bits, some of them whatever system wrote them.
+// checkAttributes refuses what some program takes for neither a regular file nor a directory.
+// Programs look at different bits, some without regard for the system that wrote them.
 func (z *zipReader) checkAttributes(e zipMember) error {
 	mode, dos, isDir := e.attributes>>16, e.attributes&0xffff, strings.HasSuffix(e.name, "/")
 	switch e.madeBy {
@@ -176,16 +167,7 @@ func (z *zipReader) checkAttributes(e zipMember) error {
 	return nil
 }
 
-// executable reports whether any execute permission is set, by a system that has them.
-func (e *zipMember) executable() bool {
+// isExecutable reports whether any execute permission is set, by a system that has them.
+func (e *zipMember) isExecutable() bool {
 	return (e.madeBy == madeByUnix || e.madeBy == madeByMac) && e.attributes>>16&0o111 != 0
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

@@ -2,41 +2,7 @@ package archive
 
 import (
 	"bytes"
-	"encoding/binary"
 )
-
-// Signatures of the records of a zip.
-const (
-	zipLocal      = "PK\x03\x04"
-	zipDescriptor = "PK\x07\x08"
-	zipCentral    = "PK\x01\x02"
-	zipEnd        = "PK\x05\x06"
-	zip64End      = "PK\x06\x06"
-	zip64Locator  = "PK\x06\x07"
-)
-
-// Sizes of records, in bytes, without what varies.
-const (
-	zipLocalSize     = 30
-	zipCentralSize   = 46
-	zipEndSize       = 22
-	zip64EndSize     = 56
-	zip64LocatorSize = 20
-)
-
-// What a field of 16 or 32 bits holds if the number stands in 64 bits elsewhere.
-const (
-	zipAbsent16 = 1<<16 - 1
-	zipAbsent32 = 1<<32 - 1
-)
-
-// maxZipVersion is the newest version of the format that an entry may need: 4.5, which has
-// the numbers of 64 bits.
-const maxZipVersion = 45
-
-// directoryShare bounds what is read of a zip's directory, in bytes for each entry that
-// the limits allow: its entries are held in memory.
-const directoryShare = 256
 
 // zipDirectory says where the central directory of a zip is.
 type zipDirectory struct {
@@ -44,17 +10,15 @@ type zipDirectory struct {
 	entries      int
 }
 
-var le = binary.LittleEndian
-
-// findEnd reads the end record, which is the last thing in the zip, and the two of the
-// 64-bit form if they are there. All programs must find the same one: those that look for
-// it from the end, and those that read on until they meet it.
+// findEnd reads the end record, which is the last thing in the zip, and the two records of
+// 64 bits if they are there. All programs must find the same end record: those that search
+// from the end, and those that read from the beginning until they meet it.
 func (z *zipReader) findEnd(size int64) (zipDirectory, error) {
 	record, at, err := z.readEndRecord(size)
 	if err != nil {
 		return zipDirectory{}, err
 	}
-	end := zipEnd64{
+	end := endNumbers{
 		here: uint64(le.Uint16(record[8:])), entries: uint64(le.Uint16(record[10:])),
 		length: uint64(le.Uint32(record[12:])), position: uint64(le.Uint32(record[16:])),
 	}
@@ -111,10 +75,10 @@ func (z *zipReader) readEndRecord(size int64) (record []byte, at int64, err erro
 	return record, size - int64(len(tail)-i), nil
 }
 
-// mergeEnds takes the numbers that the end record of 32 bits has no room for from the one of
-// 64 bits, if that was found. Where both hold a number they must agree, and the second record
-// must be needed.
-func (z *zipReader) mergeEnds(short, long zipEnd64, found bool) (zipEnd64, error) {
+// mergeEnds takes the numbers that the end record of 32 bits has no room for from the record
+// of 64 bits, if that was found. Where both hold a number they must agree, and the record of
+// 64 bits must be needed.
+func (z *zipReader) mergeEnds(short, long endNumbers, found bool) (endNumbers, error) {
 	absent := false
 	for _, f := range []struct{ short, long, max uint64 }{
 		{short.here, long.here, zipAbsent16}, {short.entries, long.entries, zipAbsent16},
@@ -122,62 +86,68 @@ func (z *zipReader) mergeEnds(short, long zipEnd64, found bool) (zipEnd64, error
 	} {
 		absent = absent || f.short == f.max
 		if found && f.short != f.long && f.short != f.max {
-			return zipEnd64{}, z.refuse(ProblemContradiction, "", "its two end records disagree")
+			return endNumbers{}, z.refuse(ProblemContradiction, "", "its two end records disagree")
 		}
 	}
 	switch {
 	case found && !absent:
-		return zipEnd64{}, z.refuse(ProblemContradiction, "", "an end record of 64 bits where nothing needs one")
+		return endNumbers{}, z.refuse(ProblemContradiction, "", "an end record of 64 bits where nothing needs one")
 	case found:
 		return long, nil
 	case absent:
-		return zipEnd64{}, z.refuse(ProblemContradiction, "",
+		return endNumbers{}, z.refuse(ProblemContradiction, "",
 			"its end record points to one of 64 bits, which is not there")
 	}
 	return short, nil
 }
 
-// zipEnd64 is what the end record of 64 bits says: the entries on this disk and in all, and
-// the directory's size and offset in bytes.
-type zipEnd64 struct{ here, entries, length, position uint64 }
+// endNumbers are the numbers of an end record: the entries on this disk and in all, and the
+// directory's size and offset in bytes.
+type endNumbers struct{ here, entries, length, position uint64 }
 
-// findEnd64 reads the records that stand before the end record at offset at, if a locator
-// is there.
-func (z *zipReader) findEnd64(at int64) (zipEnd64, bool, error) {
+// findEnd64 reads the two records of 64 bits that stand before the end record at offset at, and
+// reports whether they are there.
+func (z *zipReader) findEnd64(at int64) (endNumbers, bool, error) {
 	if at < zip64LocatorSize {
-		return zipEnd64{}, false, nil
+		return endNumbers{}, false, nil
 	}
 	locator := make([]byte, zip64LocatorSize)
 	if err := z.read(locator, at-zip64LocatorSize, ""); err != nil {
-		return zipEnd64{}, false, err
+		return endNumbers{}, false, err
 	}
 	if !bytes.HasPrefix(locator, []byte(zip64Locator)) {
-		return zipEnd64{}, false, nil
+		return endNumbers{}, false, nil
 	}
-	refuse := func(why string) (zipEnd64, bool, error) {
-		return zipEnd64{}, false, z.refuse(ProblemContradiction, "", "%s", why)
+	refuse := func(why string) (endNumbers, bool, error) {
+		return endNumbers{}, false, z.refuse(ProblemContradiction, "", "%s", why)
 	}
 	start := at - zip64LocatorSize - zip64EndSize
 	if start < 0 || le.Uint64(locator[8:]) != uint64(start) {
 		return refuse("its end record of 64 bits is not before the locator")
 	}
 	if le.Uint32(locator[4:]) != 0 || le.Uint32(locator[16:]) != 1 {
-		return zipEnd64{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
+		return endNumbers{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	}
 	record := make([]byte, zip64EndSize)
 	if err := z.read(record, start, ""); err != nil {
-		return zipEnd64{}, false, err
+		return endNumbers{}, false, err
 	}
 	switch {
 	case !bytes.HasPrefix(record, []byte(zip64End)) || le.Uint64(record[4:]) != zip64EndSize-12:
 		return refuse("its end record of 64 bits is broken, or has further data")
 	case le.Uint16(record[14:]) > maxZipVersion:
-		return zipEnd64{}, false, z.refuse(ProblemMethod, "", "needs version %d of the format", le.Uint16(record[14:]))
+		return endNumbers{}, false, z.refuse(ProblemMethod, "", "needs version %d of the format",
+			le.Uint16(record[14:]))
 	case le.Uint32(record[16:]) != 0 || le.Uint32(record[20:]) != 0:
-		return zipEnd64{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
+		return endNumbers{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	}
-	return zipEnd64{
+	return endNumbers{
 		here: le.Uint64(record[24:]), entries: le.Uint64(record[32:]),
 		length: le.Uint64(record[40:]), position: le.Uint64(record[48:]),
 	}, true, nil
+}
+
+// tooManyError is the error of a zip that has more entries than limits allow.
+func (z *zipReader) tooManyError() error {
+	return z.refuse(ProblemTooManyEntries, "", "more than %d entries or directories", z.limits.Entries)
 }

@@ -1,11 +1,9 @@
 package archive
 
-import (
-	"hash/crc32"
-)
+import "hash/crc32"
 
-// Extra fields of an entry that are known. Others are refused: a program may take from
-// them a name, a kind of file or a size that no other program sees.
+// Extra fields of an entry that are accepted. Others are refused, because a program may take
+// from them a name, a kind of file or a size that no other program sees.
 const (
 	extraZip64       = 0x0001
 	extraTimesNTFS   = 0x000a
@@ -20,7 +18,7 @@ const (
 	extraAlignment   = 0xd935 // zeros that align the content
 )
 
-// isKnownExtra reports whether all programs pass over, or know, a field of this length.
+// isKnownExtra reports whether all programs know, or skip, a field of this kind and length.
 func isKnownExtra(id uint16, data []byte) bool {
 	switch n := len(data); id {
 	case extraZip64, extraUnicodePath: // their content is checked by readNumbers and parseExtra
@@ -43,8 +41,8 @@ func isKnownExtra(id uint16, data []byte) bool {
 	return false
 }
 
-// parseExtra cuts the extra data of an entry into its fields, each once, and checks a
-// second spelling of its name: it is the first.
+// parseExtra splits the extra data of an entry into its fields, of which each may be there
+// once. A second spelling of its name must equal name.
 func (z *zipReader) parseExtra(data []byte, name string) (map[uint16][]byte, error) {
 	var fields map[uint16][]byte
 	for len(data) > 0 {
@@ -72,9 +70,9 @@ func (z *zipReader) parseExtra(data []byte, name string) (map[uint16][]byte, err
 	return fields, nil
 }
 
-// readNumbers returns the numbers of an entry: those of 32 bits, and for those that are absent
-// there the ones in the field of 64 bits, which must hold them in their order and nothing
-// else. In a local header the field holds both sizes or neither.
+// readNumbers returns the numbers of an entry: those of short, and for each that is absent
+// there the next in the field of 64 bits, which must hold these numbers and nothing else. In
+// a local header the field holds both sizes or neither.
 func (z *zipReader) readNumbers(name string, fields map[uint16][]byte, short []uint32, local bool) ([]int64, error) {
 	field, ok := fields[extraZip64]
 	long := make([]int64, len(short))

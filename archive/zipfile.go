@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// open opens the content of an entry.
+// open returns the content of an entry.
 func (z *zipReader) open(e *zipMember) io.ReadCloser {
 	packed := bufio.NewReader(io.NewSectionReader(z.r, e.body, e.packed))
 	f := &zipFile{z: z, e: e, packed: packed, left: e.size}
@@ -35,7 +35,7 @@ type zipFile struct {
 	unpack io.ReadCloser
 	left   int64
 	sum    uint32
-	err    error // sticks
+	err    error // of all further reads
 }
 
 func (f *zipFile) Close() error { return f.unpack.Close() }
@@ -65,7 +65,7 @@ func (f *zipFile) Read(p []byte) (int, error) {
 	return n, f.err
 }
 
-// checkEnd checks what can be known at the end only, and returns io.EOF.
+// checkEnd checks what is known only at the end of the content, and returns io.EOF.
 func (f *zipFile) checkEnd() error {
 	for range 100 { // a stream may say that it ends in blocks that hold nothing
 		n, err := f.unpack.Read(make([]byte, 1))
@@ -90,7 +90,8 @@ func (f *zipFile) checkEnd() error {
 	return io.ErrNoProgress
 }
 
-// contentError is an error of reading the packed content.
+// contentError turns an error of reading the packed content into an [*Error], unless it is one
+// of the reader that gave the bytes.
 func (f *zipFile) contentError(err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
@@ -104,11 +105,12 @@ func (f *zipFile) contentError(err error) error {
 	return err
 }
 
-// noDescriptor refuses a stored content that holds the signature of the record after it:
-// a program that reads from the beginning looks for that to find where the content ends.
+// noDescriptor refuses a stored content that holds the signature of the record after it,
+// because a program that reads from the beginning searches for the signature to find where
+// the content ends.
 type noDescriptor struct {
 	r     io.Reader
-	last  []byte // at most three bytes that were read before
+	last  []byte // the at most three bytes before those to be read
 	found error
 }
 

@@ -1,8 +1,6 @@
 package archive
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // walkLocal reads the local headers from the first byte on, and compares each with the entry
 // of the directory that has the same place in the order. They must follow each other
@@ -37,8 +35,8 @@ func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
 	return nil
 }
 
-// readLocal compares the local header of e and what follows its content with the
-// directory, and returns where its bytes end; limit is where the directory begins.
+// readLocal compares the local header of e, and the record after its content, with the
+// directory. It returns where the bytes of e end; limit is where the directory begins.
 func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) {
 	differs := func(what string) (int64, error) {
 		return 0, z.refuse(ProblemContradiction, e.name, "has %s in its local header than in the directory", what)
@@ -96,7 +94,7 @@ func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) 
 }
 
 // compareSizes compares sizes and checksum of the local header h with those of the directory.
-// If a record follows the content, zero stands for what was not known when h was written.
+// If a record follows the content, h has zero for what was not known when it was written.
 func (z *zipReader) compareSizes(e *zipMember, h []byte, fields map[uint16][]byte) error {
 	var (
 		checksum    = le.Uint32(h[14:])
@@ -106,7 +104,7 @@ func (z *zipReader) compareSizes(e *zipMember, h []byte, fields map[uint16][]byt
 		err         error
 	)
 	// Some programs that do not know the sizes yet write zeros beside the field for them.
-	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !isZero(fields[extraZip64]) {
+	if !deferred || packed != 0 || raw != 0 || !bytes.Equal(fields[extraZip64], make([]byte, 16)) {
 		if sizes, err = z.readNumbers(e.name, fields, []uint32{raw, packed}, true); err != nil {
 			return err
 		}
@@ -119,8 +117,9 @@ func (z *zipReader) compareSizes(e *zipMember, h []byte, fields map[uint16][]byt
 	return nil
 }
 
-// readDescriptor compares the record that follows a content whose size was not known when
-// its header was written: with numbers of 64 bits if the header has such a field.
+// readDescriptor compares the record at offset at with the directory. It follows a content
+// whose size was not known when the local header was written, and has numbers of 64 bits
+// (large) if that header has a field for them.
 func (z *zipReader) readDescriptor(e *zipMember, at, limit int64, large bool) (end int64, err error) {
 	want := append([]byte(zipDescriptor), make([]byte, 12)...)
 	le.PutUint32(want[4:], e.checksum)

@@ -1,6 +1,7 @@
 // Package project reads and writes the files that a project keeps: hallmark.toml,
-// which people write, and hallmark.lock, which records what was accepted. It holds
-// codecs only; the flows decide what is written.
+// which people write, and hallmark.lock, which records what was accepted; and the
+// approvals of its entries, which this machine keeps ([Approvals]). It holds codecs only;
+// the flows decide what is written.
 //
 // # hallmark.toml
 //

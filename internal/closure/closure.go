@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -116,12 +117,12 @@ type Packages struct {
 	Files  map[artifact.Ref]string // relative to dir
 	Report evidence.Report
 
-	Ref      artifact.Ref      // of the root's own file
-	Observed evidence.Observed // of that file
-	NPM      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
-	Wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
-	wheels   []artifact.Ref    // PyPI: the files, in the closure's order
-	Scripts  []string          // npm: Refs of packages whose install scripts are run
+	Ref      artifact.Ref       // of the root's own file
+	Observed evidence.Observed  // of that file
+	NPM      *fetch.NPMVersion  // the root; nil if it is none of npm, or could not be fetched
+	Wheel    *packagefile.Wheel // the root; nil if it is none of PyPI, or could not be fetched
+	wheels   []artifact.Ref     // PyPI: the files, in the closure's order
+	Scripts  []string           // npm: Refs of packages whose install scripts are run
 }
 
 // MoveFile moves a file, or copies it where it cannot be moved. What ends up there is

@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -48,7 +49,7 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range h.Fetch.Ignored() {
+	for _, line := range h.Fetch.IgnoredSettings() {
 		h.Logger.Warn(line)
 	}
 	user, checkout, err := h.Fetch.NPMFiles()
@@ -175,7 +176,7 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 		if err := MoveFile(d.Path(), filepath.Join(dir, name)); err != nil {
 			return err
 		}
-		unread := fetch.CheckTarball(filepath.Join(dir, name))
+		unread := packagefile.CheckTarball(filepath.Join(dir, name))
 		mu.Lock()
 		defer mu.Unlock()
 		if unread != nil { // said only of the bytes that are claimed: others are a mismatch

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -51,7 +52,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		}
 		return c, nil
 	}
-	for _, line := range h.Fetch.Ignored() {
+	for _, line := range h.Fetch.IgnoredSettings() {
 		h.Logger.Warn(line)
 	}
 	set := append(tool.HomeVariables(work), tool.NetrcVariable(h)...)
@@ -181,7 +182,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 			return err
 		}
 		if all[i].Ref != t.Ref {
-			if err := fetch.CheckWheel(name); err != nil {
+			if err := packagefile.CheckWheel(name); err != nil {
 				return evidence.Errorf(evidence.Validation, all[i].Ref.String(), "", err)
 			}
 			return nil
@@ -189,7 +190,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 		// Only this one call writes these.
 		t.Observed = d.Observed
 		var err error
-		if t.Wheel, err = fetch.ReadWheel(name); err != nil {
+		if t.Wheel, err = packagefile.ReadWheel(name); err != nil {
 			return evidence.Errorf(evidence.Validation, t.Ref.String(), "", err)
 		}
 		return nil
@@ -319,7 +320,7 @@ sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(modu
 
 // EntryPoint chooses the console script that starts a package: the one that is named, the
 // only one, or the one called like the package.
-func EntryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
+func EntryPoint(ref artifact.Ref, w *packagefile.Wheel, bin string) (string, error) {
 	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
 	target := w.Scripts[bin]
 	if bin == "" {

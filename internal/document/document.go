@@ -53,7 +53,7 @@ func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	client := h.Fetch.For(doc.Name).Asking(RefsOf(all)...)
+	client := h.Fetch.For(doc.Name).ForRefs(RefsOf(all)...)
 	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
 		return policy.Verdict{}, err
 	}

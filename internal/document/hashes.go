@@ -30,7 +30,7 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if err != nil {
 		return nil, err
 	}
-	client := h.Fetch.For(doc.Name).Asking(RefsOf(all)...)
+	client := h.Fetch.For(doc.Name).ForRefs(RefsOf(all)...)
 	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// What one client of For fetches is bounded together: files, documents, and what had to
-// be fetched again. What does not fit is not even begun where its size is known.
+// TestTogether: all that one client of For fetches counts together: files, documents, and what
+// had to be fetched again. A body whose announced size exceeds the rest is not read at all.
 func TestTogether(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Together, config.Limits.Parallel = 10_000, 1
@@ -35,7 +35,8 @@ func TestTogether(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		case "/pypi/a/1.0/json":
-			io.WriteString(w, `{"info":{"name":"a","version":"1.0","summary":"`+strings.Repeat("x", 5000)+`"},"urls":[{"filename":"a.zip","url":"https://`+r.Host+`/f","digests":{}}]}`)
+			io.WriteString(w, `{"info":{"name":"a","version":"1.0","summary":"`+strings.Repeat("x",
+				5000)+`"},"urls":[{"filename":"a.zip","url":"https://`+r.Host+`/f","digests":{}}]}`)
 			return
 		}
 		io.WriteString(w, body(4000))
@@ -74,8 +75,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// Files that are held at once are bounded; who finds no room waits a little, and is then
-// as one that a host does not give.
+// TestHeld: the files that are held at once are bounded. A file without room is tried again
+// later, and then fails as if its host did not answer.
 func TestHeld(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Held, config.Limits.Retries = 10_000, 2

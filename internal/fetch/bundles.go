@@ -15,18 +15,18 @@ import (
 )
 
 // bundles are files that a plain https URL names.
-type bundles struct{ ordinary }
+type bundles struct{ defaults }
 
 func (bundles) kind() artifact.Kind { return artifact.HTTPS }
 
 func (bundles) registries(Config) (public, configured []string) {
-	return []string{model.RegistryURLGitLab}, nil // which keeps releases, as GitHub does
+	return []string{model.RegistryURLGitLab}, nil // it keeps releases, as GitHub does
 }
 
 func (bundles) namedHost(ref artifact.Ref) string { return wire.HostOfText(ref.URL()) }
 
-// fetch downloads the body of a URL. No credentials are sent save an operator's, and nobody
-// claims anything of it.
+// fetch downloads the body of a URL. It sends no credentials but an operator's; nobody claims
+// anything of the file.
 func (bundles) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
 	u, err := url.Parse(ref.URL())
 	if err != nil {

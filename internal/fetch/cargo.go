@@ -23,8 +23,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// cargo is the registry of crates, or the sparse index that a user has in its place.
-type cargo struct{ ordinary }
+// cargo is the registry of crates, or the sparse index that a user has configured instead.
+type cargo struct{ defaults }
 
 func (cargo) kind() artifact.Kind { return artifact.Cargo }
 
@@ -37,7 +37,7 @@ func (cargo) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLCrates, indexURL(userconfig.Cargo{})}, []string{config.Cargo.Index}
 }
 
-// indexURL is the root of the sparse index.
+// indexURL returns the root of the sparse index.
 func indexURL(g userconfig.Cargo) string {
 	if g.Index != "" {
 		return strings.TrimPrefix(g.Index, "sparse+")
@@ -46,17 +46,17 @@ func indexURL(g userconfig.Cargo) string {
 	return scheme + "://index." + host
 }
 
-// crate is a line of the index.
+// crate is what a line of the index says.
 type crate struct {
 	name, version string
 	checksum      string // sha256 in hex
 	yanked        bool
 }
 
-// cargoConfig fetches the index's configuration: "dl", a template for downloads, and
-// "api".
-func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *url.URL, error) {
-	u, err := below(indexURL(c.config.Cargo), "config.json")
+// fetchCargoConfig fetches the index's configuration, which has "dl", a template for the URLs
+// of crates, and "api". It also returns its URL.
+func (c *Client) fetchCargoConfig(ctx context.Context, ref artifact.Ref) (object, *url.URL, error) {
+	u, err := joinURL(indexURL(c.config.Cargo), "config.json")
 	if err == nil {
 		err = transfer.CheckURL(u)
 	}
@@ -69,7 +69,7 @@ func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *ur
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			e.Cause = evidence.Unreachable // no index is there, which says nothing of the crate
+			e.Cause = evidence.Unreachable // without the index nothing is known of the crate
 		}
 		return nil, nil, err
 	}
@@ -83,15 +83,15 @@ func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *ur
 
 // fetch downloads a .crate.
 func (cargo) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	config, from, err := c.cargoConfig(ctx, ref)
+	config, from, err := c.fetchCargoConfig(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	line, err := c.cargoLine(ctx, ref)
+	line, err := c.fetchCargoLine(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	u, err := line.download(from, config.text("dl"))
+	u, err := line.downloadURL(from, config.text("dl"))
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 	}
@@ -112,9 +112,9 @@ func (cargo) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dige
 	return d, nil
 }
 
-// cargoLine fetches what the index says of the crate.
-func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error) {
-	u, err := below(indexURL(c.config.Cargo), indexPath(ref.Name())...)
+// fetchCargoLine fetches what the index says of the crate.
+func (c *Client) fetchCargoLine(ctx context.Context, ref artifact.Ref) (crate, error) {
+	u, err := joinURL(indexURL(c.config.Cargo), indexPath(ref.Name())...)
 	if err != nil {
 		return crate{}, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the crates index: %w", err)}
@@ -134,7 +134,7 @@ func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error)
 	return line, nil
 }
 
-// indexPath is where an index keeps a crate: by the length of its name, in lower case.
+// indexPath returns where an index keeps a crate: by the length of its name, in lower case.
 func indexPath(name string) []string {
 	name = strings.ToLower(name)
 	switch len(name) {
@@ -156,9 +156,9 @@ func parseIndexLines(data []byte, name, version string) (crate, evidence.Cause, 
 			continue
 		}
 		if schema := line.integer("v"); schema != "" && schema != "1" && schema != "2" {
-			continue // as cargo does: written for those who know more
+			continue // a form for newer programs, which cargo skips too
 		}
-		one := crate{line.text("name"), version, line.text("cksum"), line.truth("yanked")}
+		one := crate{line.text("name"), version, line.text("cksum"), line.isTrue("yanked")}
 		if found != nil && *found != one {
 			return crate{}, evidence.Ambiguous,
 				errors.New("the index lists this version twice, with different contents")
@@ -171,9 +171,9 @@ func parseIndexLines(data []byte, name, version string) (crate, evidence.Cause, 
 	return *found, "", nil
 }
 
-// download fills the template of an index's configuration. One without markers is the
-// beginning of a URL.
-func (k crate) download(from *url.URL, template string) (*url.URL, error) {
+// downloadURL fills the template of an index's configuration, which was read at from. A
+// template without markers is the beginning of a URL.
+func (k crate) downloadURL(from *url.URL, template string) (*url.URL, error) {
 	markers := []string{"{crate}", "{version}", "{prefix}", "{lowerprefix}", "{sha256-checksum}"}
 	if !slices.ContainsFunc(markers, func(m string) bool { return strings.Contains(template, m) }) {
 		template = strings.TrimRight(template, "/") + "/{crate}/{version}/download"
@@ -206,11 +206,11 @@ func (k crate) download(from *url.URL, template string) (*url.URL, error) {
 	return u, nil
 }
 
-// description is a crate's readme as its registry shows it. The API tells where it is;
-// that may be the API's host or the one that crates come from.
+// description fetches a crate's readme as its registry shows it. The API says where it is,
+// which must be the API's host or the one that crates come from.
 func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
 	api := c.config.Cargo.API
-	config, from, err := c.cargoConfig(ctx, ref)
+	config, from, err := c.fetchCargoConfig(ctx, ref)
 	if err != nil {
 		return "", err
 	}
@@ -223,7 +223,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	if api == "" {
 		return refuse(evidence.Unsupported, errors.New("the index names no API, so that there are no readmes"))
 	}
-	u, err := below(api, "api", "v1", "crates", ref.Name(), ref.Version(), "readme")
+	u, err := joinURL(api, "api", "v1", "crates", ref.Name(), ref.Version(), "readme")
 	if err != nil {
 		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
 	}
@@ -240,7 +240,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	if err != nil {
 		return refuse(evidence.Unsupported, err)
 	}
-	crates, err := crate{name: ref.Name(), version: ref.Version()}.download(from, config.text("dl"))
+	crates, err := crate{name: ref.Name(), version: ref.Version()}.downloadURL(from, config.text("dl"))
 	if err != nil {
 		return refuse(evidence.Unsupported, err)
 	}
@@ -252,7 +252,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 		Authorization: c.addCredentials(nil)})
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusNotFound) {
-		// The public host of readmes says 403 of what it does not have.
+		// The public host of readmes answers 403 for what it does not have.
 		e.Cause, e.Hint = evidence.NotFound, "does this version exist, and has it a readme?"
 	}
 	return string(page), err

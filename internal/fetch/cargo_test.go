@@ -24,10 +24,13 @@ func TestCargo(t *testing.T) {
 	other := newSite(t, map[string]string{"/readme": "evil"})
 	s := newSite(t, map[string]string{
 		"/index/config.json": `{"dl":"BASE/dl","api":"BASE"}`,
-		"/index/no/te/notes": indexLine("Notes", "1.0.0", "crate", "") + indexLine("Notes", "1.0.1", "crate", `,"yanked":true`) +
-			indexLine("Notes", "1.0.2", "other", `,"yanked":false,"v":2`) + indexLine("Notes", "1.0.3", "x", `,"v":3`) + "not json\n\n" +
+		"/index/no/te/notes": indexLine("Notes", "1.0.0", "crate", "") +
+			indexLine("Notes", "1.0.1", "crate", `,"yanked":true`) +
+			indexLine("Notes", "1.0.2", "other", `,"yanked":false,"v":2`) +
+			indexLine("Notes", "1.0.3", "x", `,"v":3`) + "not json\n\n" +
 			indexLine("Notes", "1.0.4", "a", "") + indexLine("Notes", "1.0.4", "b", "") +
-			indexLine("other", "1.0.5", "a", "") + `{"name":"Notes","vers":"1.0.6","cksum":"zz"}` + "\n" + `{"name":"Notes","vers":"1.0.7"}` + "\n" +
+			indexLine("other", "1.0.5", "a", "") + `{"name":"Notes","vers":"1.0.6","cksum":"zz"}` + "\n" +
+			`{"name":"Notes","vers":"1.0.7"}` + "\n" +
 			indexLine("Notes", "1.0.8", "gone", ""),
 		"/dl/Notes/1.0.0/download":          "crate",
 		"/dl/Notes/1.0.1/download":          "crate",
@@ -127,7 +130,8 @@ func TestCargo(t *testing.T) {
 	}
 	// Readmes at the API's host, crates from another.
 	config.Cargo.Index = s.base + "/apart"
-	if text, err := newClient(t, config).Description(context.Background(), mustRef(t, "cargo:notes@1.0.0")); err != nil || text == "" {
+	if text, err := newClient(t, config).Description(context.Background(),
+		mustRef(t, "cargo:notes@1.0.0")); err != nil || text == "" {
 		t.Errorf("%q, %v", text, err)
 	}
 	_, err = newClient(t, config).Description(context.Background(), mustRef(t, "cargo:notes@1.0.1"))
@@ -142,18 +146,20 @@ func TestCargoURLs(t *testing.T) {
 	for _, tt := range []struct{ name, template, want string }{
 		{"Notes", "https://dl.example.com/c/", "https://dl.example.com/c/Notes/1.0.0+b/download"},
 		{"Notes", "https://dl.example.com/{crate}-{version}.crate", "https://dl.example.com/Notes-1.0.0+b.crate"},
-		{"Notes", "https://dl.example.com/{prefix}/{lowerprefix}/{sha256-checksum}", "https://dl.example.com/No/te/no/te/00ff"},
+		{"Notes", "https://dl.example.com/{prefix}/{lowerprefix}/{sha256-checksum}",
+			"https://dl.example.com/No/te/no/te/00ff"},
 		{"Abc", "https://dl.example.com/{prefix}/{lowerprefix}", "https://dl.example.com/3/A/3/a"},
 		{"Ab", "https://dl.example.com/{prefix}/{lowerprefix}", "https://dl.example.com/2/2"},
 		{"A", "https://dl.example.com/{prefix}/{lowerprefix}", "https://dl.example.com/1/1"},
 		{"A", "/dl", "https://index.example.com/dl/A/1.0.0+b/download"},
 	} {
-		u, err := crate{tt.name, "1.0.0+b", "00ff", false}.download(from, tt.template)
+		u, err := crate{tt.name, "1.0.0+b", "00ff", false}.downloadURL(from, tt.template)
 		if err != nil || u.String() != tt.want {
 			t.Errorf("%s %s: %v, %v", tt.name, tt.template, u, err)
 		}
 	}
-	for name, want := range map[string]string{"A": "1/a", "aB": "2/ab", "Abc": "3/a/abc", "Abcd": "ab/cd/abcd", "serde_json": "se/rd/serde_json"} {
+	for name, want := range map[string]string{"A": "1/a", "aB": "2/ab", "Abc": "3/a/abc", "Abcd": "ab/cd/abcd",
+		"serde_json": "se/rd/serde_json"} {
 		if got := strings.Join(indexPath(name), "/"); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -165,20 +171,30 @@ func TestCargoURLs(t *testing.T) {
 }
 
 func TestCargoUserConfig(t *testing.T) {
-	const mirror = "[source.crates-io]\nreplace-with = \"m\"\n[source.m]\nregistry = \"sparse+https://crates.example.com/index/\"\n"
+	const mirror = "[source.crates-io]\nreplace-with = \"m\"\n[source.m]\nregistry = " +
+		"\"sparse+https://crates.example.com/index/\"\n"
 	for name, tt := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"nothing":  {nil, ""},
-		"other":    {map[string]string{"home/.cargo/config.toml": "[build]\njobs = 1\n[registries.x]\nindex = \"sparse+https://x.example.com/\""}, ""},
-		"mirror":   {map[string]string{"home/.cargo/config.toml": mirror}, "sparse+https://crates.example.com/index/"},
-		"registry": {map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"x\"\n[registries.x]\nindex = \"sparse+https://x.example.com/\""}, "sparse+https://x.example.com/"},
-		"chain":    {map[string]string{"home/.cargo/config.toml": mirror + "replace-with = \"n\"\n[source.n]\nregistry = \"sparse+https://n.example.com/\""}, "sparse+https://n.example.com/"},
-		"loop":     {map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"m\"\n[source.m]\nreplace-with = \"crates-io\""}, ""},
-		"project":  {map[string]string{"home/.cargo/config.toml": mirror, "project/.cargo/config.toml": "[source.m]\nregistry = \"sparse+https://p.example.com/\""}, "sparse+https://p.example.com/"},
-		"vendored": {map[string]string{"project/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"v x\"\n[source.\"v x\"]\ndirectory = \"vendor\""}, "source:v%20x"},
-		"git":      {map[string]string{"project/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"g\"\n[source.g]\nregistry = \"https://git.example.com/index\""}, "source:g"},
+		"nothing": {nil, ""},
+		"other": {map[string]string{"home/.cargo/config.toml": "[build]\njobs = 1\n[registries.x]\nindex = " +
+			"\"sparse+https://x.example.com/\""}, ""},
+		"mirror": {map[string]string{"home/.cargo/config.toml": mirror}, "sparse+https://crates.example.com/index/"},
+		"registry": {map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"x\"\n" +
+			"[registries.x]\nindex = \"sparse+https://x.example.com/\""}, "sparse+https://x.example.com/"},
+		"chain": {map[string]string{"home/.cargo/config.toml": mirror +
+			"replace-with = \"n\"\n[source.n]\nregistry = \"sparse+https://n.example.com/\""},
+			"sparse+https://n.example.com/"},
+		"loop": {map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"m\"\n[source.m]\n" +
+			"replace-with = \"crates-io\""}, ""},
+		"project": {map[string]string{"home/.cargo/config.toml": mirror,
+			"project/.cargo/config.toml": "[source.m]\nregistry = \"sparse+https://p.example.com/\""},
+			"sparse+https://p.example.com/"},
+		"vendored": {map[string]string{"project/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"v x\"\n" +
+			"[source.\"v x\"]\ndirectory = \"vendor\""}, "source:v%20x"},
+		"git": {map[string]string{"project/.cargo/config.toml": "[source.crates-io]\nreplace-with = \"g\"\n" +
+			"[source.g]\nregistry = \"https://git.example.com/index\""}, "source:g"},
 	} {
 		config, err := userOf(t, tt.files, nil)
 		if err != nil || config.Cargo.Index != tt.want {
@@ -202,7 +218,7 @@ func FuzzCargoIndex(f *testing.F) {
 		if !strings.EqualFold(k.name, "notes") || k.version != "1.0.0" {
 			t.Errorf("%+v", k)
 		}
-		if u, err := k.download(from, template); err == nil && (u.Scheme != "https" || u.User != nil) {
+		if u, err := k.downloadURL(from, template); err == nil && (u.Scheme != "https" || u.User != nil) {
 			t.Errorf("%s", u)
 		}
 	})

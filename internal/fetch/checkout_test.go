@@ -91,19 +91,25 @@ func TestVariablesOfACheckout(t *testing.T) {
 	c = checkout(t, map[string]string{".npmrc": "registry=https://npm.example.com/${TOKEN}/"}, "", env)
 	_, err := c.config.NPM.Registry("a")
 	refusedFor(t, err, "TOKEN="+host)
-	for _, value := range []string{"https://${TOKEN}.example.com/", "https://${TOKEN}@npm.example.com/", "${TOKEN}", "https://a${TOKEN}/", "${TOKEN}://x/", "https://npm.example.com:${TOKEN}/", "https://npm.example.com?${TOKEN}"} {
+	for _, value := range []string{"https://${TOKEN}.example.com/", "https://${TOKEN}@npm.example.com/", "${TOKEN}",
+		"https://a${TOKEN}/", "${TOKEN}://x/", "https://npm.example.com:${TOKEN}/",
+		"https://npm.example.com?${TOKEN}"} {
 		c = checkout(t, map[string]string{".npmrc": "registry=" + value}, "", env, "TOKEN=npm.example.com")
-		if base, err := c.config.NPM.Registry("a"); err != nil || strings.Contains(base, "s3cret") || len(c.Ignored()) != 1 {
+		if base, err := c.config.NPM.Registry("a"); err != nil || strings.Contains(base, "s3cret") ||
+			len(c.IgnoredSettings()) != 1 {
 			t.Errorf("%s: %s, %v", value, base, err)
 		}
 	}
 	// npm would ask another registry than one that is none.
-	for _, value := range []string{"npm.example.com", "ht!tp://[::bad/", "//npm.example.com/", "file:///npm", "https:///npm"} {
+	for _, value := range []string{"npm.example.com", "ht!tp://[::bad/", "//npm.example.com/",
+		"file:///npm", "https:///npm"} {
 		for _, c := range []*Client{
-			checkout(t, map[string]string{".npmrc": "registry=" + value}, "", nil), checkout(t, map[string]string{".npmrc": "@a:registry=" + value}, "", nil),
+			checkout(t, map[string]string{".npmrc": "registry=" + value}, "", nil),
+			checkout(t, map[string]string{".npmrc": "@a:registry=" + value}, "", nil),
 			checkout(t, nil, "registry="+value, nil),
 		} {
-			if _, _, err := c.NPMFiles(); err == nil || !strings.Contains(err.Error(), "registry of .npmrc is no URL of a registry") {
+			if _, _, err := c.NPMFiles(); err == nil ||
+				!strings.Contains(err.Error(), "registry of .npmrc is no URL of a registry") {
 				t.Errorf("%s: %v", value, err)
 			}
 		}
@@ -117,17 +123,21 @@ func TestVariablesOfACheckout(t *testing.T) {
 		t.Errorf("%q, %v", header, err)
 	}
 	// A checkout that chooses who is trusted on the way gets none of the user's secrets.
-	for _, key := range []string{"cafile=ca.pem", "proxy=http://p.example.com/", "https-proxy=http://p.example.com/", "ca=x"} {
+	for _, key := range []string{"cafile=ca.pem", "proxy=http://p.example.com/",
+		"https-proxy=http://p.example.com/", "ca=x"} {
 		c = checkout(t, map[string]string{".npmrc": key}, "//npm.example.com/:_authToken=mine", nil)
 		header, err := c.config.NPM.Authorization(u)
 		user, rc, filesErr := c.NPMFiles()
-		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") || len(c.Ignored()) == 0 {
+		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") ||
+			len(c.IgnoredSettings()) == 0 {
 			t.Errorf("%s: %q, %v, %v, %s", key, header, err, filesErr, user)
 		}
 	}
 	// An index's name chooses variables too.
-	c = checkout(t, map[string]string{"uv.toml": "[[index]]\nname = \"internal\"\nurl = \"https://pypi.example.com/simple\"\n"}, "",
-		map[string]string{"UV_INDEX_INTERNAL_USERNAME": "u", "UV_INDEX_INTERNAL_PASSWORD": "s3cret"}, "UV_INDEX_INTERNAL_USERNAME=pypi.example.com")
+	c = checkout(t, map[string]string{"uv.toml": "[[index]]\nname = \"internal\"\nurl = " +
+		"\"https://pypi.example.com/simple\"\n"}, "",
+		map[string]string{"UV_INDEX_INTERNAL_USERNAME": "u",
+			"UV_INDEX_INTERNAL_PASSWORD": "s3cret"}, "UV_INDEX_INTERNAL_USERNAME=pypi.example.com")
 	_, err = c.UVFile()
 	refusedFor(t, err, "UV_INDEX_INTERNAL_PASSWORD=pypi.example.com")
 	_, err = c.PipVariables()

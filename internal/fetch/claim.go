@@ -1,9 +1,7 @@
 package fetch
 
 import (
-	"errors"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// registryClaim is a claim of a package's own registry. Text that is no digest comes
-// as evidence.
+// registryClaim makes a claim of a package's own registry from the text of a digest. If the
+// text cannot be read, bad says so.
 func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Claim, bad evidence.Report) {
 	const most = 300 // bytes; the longest digest has half of that
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry, Where: where}
@@ -26,10 +24,10 @@ func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Clai
 	return []evidence.Claim{claim}, nil
 }
 
-// hashClaim makes a claim of the strongest of several hashes, which are in hex by the
-// name of their algorithm. If none can be computed they come as evidence; if there are
-// none there is no claim.
-func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evidence.Claim, evidence.Report) {
+// strongestClaim makes a claim of the strongest of several hashes, which are in hex by the
+// name of their algorithm. If none of them can be computed, the report says so for the
+// first; without hashes there is no claim.
+func strongestClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evidence.Claim, evidence.Report) {
 	for _, a := range []digest.Algorithm{digest.SHA256, digest.SHA512, digest.SHA1} {
 		if hex := hashes[string(a)]; hex != "" {
 			return registryClaim(ref, where+"."+string(a), string(a)+":"+hex)
@@ -41,7 +39,7 @@ func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evid
 	return nil, nil
 }
 
-// addAlgorithms adds the algorithms that claims are under.
+// addAlgorithms appends the algorithms of the digests in claims.
 func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Algorithm {
 	for _, c := range claims {
 		for _, want := range c.Want {
@@ -51,31 +49,10 @@ func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Al
 	return algs
 }
 
-// fileURL reads the URL of a file that a registry's document names, relative to the
-// document's own.
-func fileURL(base *url.URL, text string) (*url.URL, error) {
-	const most = 2048
-	if len(text) > most {
-		return nil, errors.New("the file's URL is longer than 2048 bytes")
+// yankReason returns why a version was withdrawn, also if its publisher gave no reason.
+func yankReason(reason string) string {
+	if strings.TrimSpace(reason) == "" {
+		return "no reason given"
 	}
-	u, err := base.Parse(text)
-	if err != nil {
-		return nil, errors.New("the file's URL cannot be parsed")
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
-}
-
-// below is base with segments appended, each escaped. A query of base is dropped.
-func below(base string, segments ...string) (*url.URL, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, errors.New("the base URL cannot be parsed")
-	}
-	escaped, clear := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(u.Path, "/")
-	for _, s := range segments {
-		escaped += "/" + url.PathEscape(s)
-		clear += "/" + s
-	}
-	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: clear, RawPath: escaped}, nil
+	return reason
 }

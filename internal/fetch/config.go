@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
@@ -18,17 +19,19 @@ import (
 // public registries without credentials, proxy or restriction of addresses.
 type Config struct {
 	Limits  Limits
-	Dir     string            // where downloads are staged; "" is os.TempDir()
-	NPM     userconfig.NPM    //
-	PyPI    userconfig.PyPI   //
-	GitHub  userconfig.GitHub //
-	NuGet   NuGetConfig       //
-	Cargo   userconfig.Cargo  //
-	OCI     OCIConfig         //
-	RootCAs *x509.CertPool    // nil: the system's
+	Dir     string         // where downloads are staged; "" is os.TempDir()
+	RootCAs *x509.CertPool // nil: the system's
 
-	// Credentials are an operator's; they are used by clients of [Client.For], until
-	// [Client.SetCredentials] says otherwise.
+	// Of single ecosystems.
+	NPM    userconfig.NPM
+	PyPI   userconfig.PyPI
+	GitHub userconfig.GitHub
+	NuGet  NuGetConfig
+	Cargo  userconfig.Cargo
+	OCI    OCIConfig
+
+	// Credentials are an operator's. Clients of [Client.For] use them, until
+	// [Client.SetCredentials] replaces them.
 	Credentials []HostCredential
 
 	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
@@ -49,39 +52,39 @@ type Config struct {
 	// name. Nil refuses them. UserConfig sets it; who asks is set there.
 	Agreement *consent.Agreement
 
-	// AnyHost lets every host be asked without consent: for a server, which is told by
-	// strangers what to fetch, and restricts addresses.
+	// AnyHost lets every host be asked without consent. It is for a server, which strangers
+	// tell what to fetch, and which restricts addresses instead.
 	AnyHost bool
 
 	Logger   *slog.Logger // nil: silent
-	Warnings []string     // what UserConfig read and does not honour; New logs them
+	Warnings []string     // settings that UserConfig found and does not honour; New logs them
 
 	// create makes the staging file; nil is os.CreateTemp. For tests.
 	create func(dir string) (stagingFile, error)
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // see transfer.Route; for tests
 
-	ignored *userconfig.Ignored // what a checkout's files say and is not taken; may be nil
-	named   consent.Named       // hosts that the files of the user and the checkout name
+	ignored *userconfig.IgnoredSettings // settings of a checkout's files that are not taken; may be nil
+	named   consent.Named               // hosts that the files of the user and of the checkout name
 }
 
-// ServerConfig is the configuration of a server: no ambient credentials, no
-// user's configuration, no proxy, no private addresses.
+// ServerConfig returns the configuration of a server: without the credentials and the
+// configuration of a user, without proxy, and without private addresses.
 func ServerConfig() Config {
 	return Config{AllowAddr: transfer.RefusePrivate(), AnyHost: true}
 }
 
-// UserConfig is the configuration that a user already has, as it counts in a checkout: see
-// package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may be empty.
-func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
-		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}
-	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
-	for _, e := range ecosystems {
-		if err := e.configure(&config, user); err != nil {
-			return config, err
-		}
-	}
-	config.named, config.Warnings = user.Named, user.Warnings
-	return config, nil
+// NuGetConfig says where NuGet packages come from.
+type NuGetConfig struct {
+	Index string // URL of a service index (V3), "" is the public one
+}
+
+// OCIConfig says how image registries are reached. Their hosts are in the Refs.
+type OCIConfig struct {
+	// Keychain gives credentials for a repository; nil means anonymous.
+	Keychain authn.Keychain
+
+	// PlainHTTP allows plain http to registries on this machine's loopback, for
+	// those that are developed or tested here.
+	PlainHTTP bool
 }

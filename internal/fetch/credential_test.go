@@ -20,10 +20,11 @@ func TestOperatorCredentials(t *testing.T) {
 	config.Limits.Retries = -1
 	other := newSite(t, map[string]string{"/away": "x"})
 	s := newSite(t, map[string]string{
-		"/f":                           "x",
-		"/away":                        "-> " + other.base + "/away",
-		"/npm/a/1.0.0":                 `{"name":"a","version":"1.0.0","dist":{"tarball":"BASE/f"}}`,
-		"/pypi/a/1.0/json":             `{"info":{"name":"a","version":"1.0"},"urls":[{"filename":"a-1.0.zip","url":"BASE/f","digests":{}}]}`,
+		"/f":           "x",
+		"/away":        "-> " + other.base + "/away",
+		"/npm/a/1.0.0": `{"name":"a","version":"1.0.0","dist":{"tarball":"BASE/f"}}`,
+		"/pypi/a/1.0/json": `{"info":{"name":"a","version":"1.0"},"urls":[{"filename":"a-1.0.zip","url":"BASE/f",` +
+			`"digests":{}}]}`,
 		"/repos/o/r/releases/tags/v1":  `{"tag_name":"v1","assets":[{"id":1,"name":"a"}]}`,
 		"/repos/o/r/releases/assets/1": "x",
 		"/o/r/releases/download/v1/a":  "x",
@@ -35,7 +36,8 @@ func TestOperatorCredentials(t *testing.T) {
 	})
 	r := newImages()
 	r.image(t, "1", "io.example/notes")
-	images := strings.TrimPrefix(serve(t, guarded(r, func() string { return `Basic realm="x"` }, "Basic dTpw")), "https://")
+	images := strings.TrimPrefix(serve(t,
+		guarded(r, func() string { return `Basic realm="x"` }, "Basic dTpw")), "https://")
 	config.NPM = settings(map[string]string{"registry": s.base + "/npm"})
 	config.PyPI.Base, config.NuGet.Index, config.Cargo.Index = s.base, s.base+"/nuget", s.base
 	config.GitHub = userconfig.GitHub{Base: s.base, API: s.base}
@@ -50,7 +52,8 @@ func TestOperatorCredentials(t *testing.T) {
 	}
 	c := newClient(t, config)
 	refs := map[string]int{ // and how many requests each makes
-		s.base + "/f": 1, "npm:a@1.0.0": 2, "pypi:a==1.0": 2, "github:o/r/v1/a": 2, "nuget:a@1.0.0": 2, "cargo:a@1.0.0": 3,
+		s.base + "/f": 1, "npm:a@1.0.0": 2, "pypi:a==1.0": 2, "github:o/r/v1/a": 2, "nuget:a@1.0.0": 2,
+		"cargo:a@1.0.0": 3,
 	}
 	for namespace, want := range map[string]string{
 		"":                  "",
@@ -97,7 +100,8 @@ func TestOperatorCredentials(t *testing.T) {
 	for _, k := range []struct {
 		client *Client
 		want   string
-	}{{begun, "[/f <- Bearer T]"}, {c.For("com.example"), "[/f]"}, {c.For("org.x"), "[/f <- Bearer new]"}, {c, "[/f]"}} {
+	}{{begun, "[/f <- Bearer T]"}, {c.For("com.example"), "[/f]"},
+		{c.For("org.x"), "[/f <- Bearer new]"}, {c, "[/f]"}} {
 		s.requests()
 		d, err := get(t, k.client, s.base+"/f")
 		wantBody(t, d, err, "x")
@@ -105,7 +109,8 @@ func TestOperatorCredentials(t *testing.T) {
 			t.Errorf("%v, want %s", log, k.want)
 		}
 	}
-	config.Credentials = []HostCredential{{Host: s.host(), Token: "T\r\nX: secret", Namespaces: []string{"com.example"}}}
+	config.Credentials = []HostCredential{{Host: s.host(), Token: "T\r\nX: secret",
+		Namespaces: []string{"com.example"}}}
 	_, err = newClient(t, config).For("com.example").Fetch(t.Context(), mustRef(t, s.base+"/f"))
 	wantError(t, err, evidence.Unsupported, "characters that cannot be sent")
 	if strings.Contains(err.Error(), "secret") {
@@ -117,10 +122,13 @@ func TestOperatorCredentials(t *testing.T) {
 // is a private address that a registry's document names.
 func TestServerAddresses(t *testing.T) {
 	config := testConfig(t)
-	inner := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent to a private address") })
+	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		t.Error("a request was sent to a private address")
+	})
 	s := newSite(t, map[string]string{
-		"/pypi/doc/1.0/json":          "-> " + inner + "/x",
-		"/pypi/file/1.0/json":         `{"info":{"name":"file","version":"1.0"},"urls":[{"filename":"f.zip","url":"` + inner + `/x","digests":{}}]}`,
+		"/pypi/doc/1.0/json": "-> " + inner + "/x",
+		"/pypi/file/1.0/json": `{"info":{"name":"file","version":"1.0"},"urls":[{"filename":"f.zip","url":"` + inner +
+			`/x","digests":{}}]}`,
 		"/repos/o/r/releases/tags/v1": "-> " + inner + "/x",
 		"/nuget":                      `{"resources":[{"@id":"` + inner + `/","@type":"PackageBaseAddress/3.0.0"}]}`,
 		"/config.json":                `{"dl":"` + inner + `/"}`,
@@ -142,7 +150,8 @@ func TestServerAddresses(t *testing.T) {
 	}
 	// A login that leads to a private address is refused as well.
 	host := strings.TrimPrefix(serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="https://127.0.0.1:`+strings.Split(inner, ":")[2]+`/token",service="x"`)
+		w.Header().Set("WWW-Authenticate",
+			`Bearer realm="https://127.0.0.1:`+strings.Split(inner, ":")[2]+`/token",service="x"`)
 		w.WriteHeader(401)
 		io.WriteString(w, "{}")
 	}), "https://")

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// maxCredentials is the size of a file of credentials, in bytes.
+// maxCredentials bounds a file of credentials, in bytes.
 const maxCredentials = 1 << 20
 
 // credentialFile is the form of a file of credentials.
@@ -106,7 +106,7 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 	return all, nil
 }
 
-// secret is text, or the value of a variable, which then must have one.
+// secret returns text, or the value of variable if that is named, which must not be empty.
 func secret(text, variable string, env func(string) string) (string, error) {
 	switch {
 	case variable == "":

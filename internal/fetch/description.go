@@ -26,9 +26,9 @@ func (c *Client) Description(ctx context.Context, ref artifact.Ref) (string, err
 }
 
 // OwnerToken reports whether text holds "mcp-name: NAME" as the official MCP registry
-// wants it: with one space, in this case, and not as the beginning of a longer name.
-// What ends a name is the end of the text, a character that no name has, or the end
-// of an HTML comment, whose first characters a name could have.
+// wants it: with one space, in lower case, and not as the beginning of a longer name.
+// A name ends at the end of the text, at a character that no name has, or at the end
+// of an HTML comment, although a name could have its first characters.
 func OwnerToken(text, name string) bool {
 	if name == "" {
 		return false
@@ -39,7 +39,7 @@ func OwnerToken(text, name string) bool {
 		if i < 0 {
 			return false
 		}
-		if after := text[i+len(token):]; after == "" || !nameByte(after[0]) ||
+		if after := text[i+len(token):]; after == "" || !isNameByte(after[0]) ||
 			strings.HasPrefix(after, "-->") || strings.HasPrefix(after, "--!>") {
 			return true
 		}
@@ -47,7 +47,7 @@ func OwnerToken(text, name string) bool {
 	}
 }
 
-// nameByte reports whether a server's name can go on with c.
-func nameByte(c byte) bool {
+// isNameByte reports whether c can stand in a server's name.
+func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-/", c) >= 0
 }

@@ -17,34 +17,34 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Download is an artifact on this machine. Its file is removed by Close.
+// Download is an artifact on this machine. Close removes its file.
 type Download struct {
 	Ref      artifact.Ref
 	Observed evidence.Observed // From is the URL asked for, without query
 
-	// Claims are what the package's own registry says of the file; they are
-	// empty if it says nothing that could be compared.
+	// Claims are what the package's own registry says of the file; empty if it
+	// says nothing that could be compared.
 	Claims []evidence.Claim
 
 	// Unverifiable holds the registry's claims that could not be read: malformed,
 	// or under an unknown algorithm.
 	Unverifiable evidence.Report
 
-	// Yanked is why the publisher has withdrawn the version, "" if that was not
-	// done. The text is the publisher's.
+	// Yanked is why the publisher has withdrawn the version, "" if it is not
+	// withdrawn. The text is the publisher's.
 	Yanked string
 
-	// Notes are what a person should know of how the file was got.
+	// Notes tell a person what is unusual about how the file was fetched.
 	Notes []string
 
 	// NPM is the version's document for an npm: Ref, else nil.
 	NPM *NPMVersion
 
 	path string
-	free func() // gives back the room that the file took
+	free func() // returns the file's bytes to the budget of the client
 }
 
-// Path is the file's place. It has mode 0600.
+// Path returns where the file is. It has mode 0600.
 func (d *Download) Path() string { return d.path }
 
 // Open opens the file for reading.
@@ -62,20 +62,20 @@ func (d *Download) Close() error {
 	return nil
 }
 
-// transfer prepares one for ref, over the network of its ecosystem. A request without a bound
-// of its own may have most bytes.
-func (c *Client) transfer(ref artifact.Ref, r transfer.Request, most int64, to transfer.Sink) *transfer.Transfer {
+// newTransfer prepares a transfer for ref, over the network of its ecosystem. The body of a
+// request without a bound of its own may have most bytes.
+func (c *Client) newTransfer(ref artifact.Ref, r transfer.Request, most int64, to transfer.Sink) *transfer.Transfer {
 	r.Most = cmp.Or(r.Most, most)
-	return &transfer.Transfer{Network: c.network(ref.Kind()), Hosts: c.hosts, Request: r, Limits: c.limits.transfer(),
-		Together: c.together, Sink: to, Log: c.log}
+	return &transfer.Transfer{Network: c.network(ref.Kind()), Hosts: c.hosts, Request: r,
+		Limits: c.limits.forTransfer(), Together: c.together, Sink: to, Log: c.log}
 }
 
-// download brings the body of r into a staging file.
+// download fetches the body of r into a staging file and hashes it under algs.
 func (c *Client) download(ctx context.Context, ref artifact.Ref, r transfer.Request,
 	algs []digest.Algorithm) (_ *Download, err error) {
 	file, err := c.config.create(c.config.Dir)
 	if err != nil {
-		return nil, c.staging(ref, err)
+		return nil, c.stagingError(ref, err)
 	}
 	defer func() {
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, r transfer.Requ
 		}
 	}()
 	to := &fileSink{file: file, algs: algs, hasher: digest.NewHasher(algs...)}
-	t := c.transfer(ref, r, c.limits.FileSize, to)
+	t := c.newTransfer(ref, r, c.limits.FileSize, to)
 	t.Held = c.held
 	defer func() {
 		if err != nil {
@@ -95,10 +95,10 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, r transfer.Requ
 		t.Progress = func(done, total int64) { c.config.Progress(ref, done, total) }
 	}
 	if err := t.Run(ctx); err != nil {
-		return nil, c.explain(ctx, ref, r.URL, err)
+		return nil, c.transferError(ctx, ref, r.URL, err)
 	}
 	if err := file.Close(); err != nil {
-		return nil, c.staging(ref, err)
+		return nil, c.stagingError(ref, err)
 	}
 	return &Download{
 		Ref: ref,
@@ -112,23 +112,23 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, r transfer.Requ
 	}, nil
 }
 
-// documentSink holds a document in memory. Its transfer bounds it.
+// documentSink holds a document in memory; the transfer bounds its size.
 type documentSink struct{ held bytes.Buffer }
 
 func (s *documentSink) Write(p []byte) (int, error) { return s.held.Write(p) }
 func (s *documentSink) Reset() error                { s.held.Reset(); return nil }
 
-// document brings the body of r, a registry's document, into memory.
+// document fetches the body of r, a registry's document, into memory.
 func (c *Client) document(ctx context.Context, ref artifact.Ref, r transfer.Request) ([]byte, error) {
 	var to documentSink
-	if err := c.transfer(ref, r, c.limits.DocumentSize, &to).Run(ctx); err != nil {
-		return nil, c.explain(ctx, ref, r.URL, err)
+	if err := c.newTransfer(ref, r, c.limits.DocumentSize, &to).Run(ctx); err != nil {
+		return nil, c.transferError(ctx, ref, r.URL, err)
 	}
 	return to.held.Bytes(), nil
 }
 
-// staging is an error of this machine's disk.
-func (c *Client) staging(ref artifact.Ref, err error) error {
+// stagingError is the error of this machine's disk.
+func (c *Client) stagingError(ref artifact.Ref, err error) error {
 	dir := c.config.Dir
 	if dir == "" {
 		dir = os.TempDir()
@@ -136,9 +136,9 @@ func (c *Client) staging(ref artifact.Ref, err error) error {
 	return fmt.Errorf("%s: staging the download in %s: %w", wire.Name(ref.String()), dir, err)
 }
 
-// explain makes the error of a transfer into one of the three kinds that the
-// package comment names. What a person has to agree to first stays as it is.
-func (c *Client) explain(ctx context.Context, ref artifact.Ref, u *url.URL, err error) error {
+// transferError turns the error of a transfer into one of the three kinds that the package
+// comment names. A missing consent stays as it is.
+func (c *Client) transferError(ctx context.Context, ref artifact.Ref, u *url.URL, err error) error {
 	if consent.NotAgreed(err) != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (c *Client) explain(ctx context.Context, ref artifact.Ref, u *url.URL, err 
 			Err: f.Err, Hint: f.Hint}
 	}
 	if ctx.Err() != nil {
-		return interrupted(ctx, ref)
+		return interruptedError(ctx, ref)
 	}
-	return c.staging(ref, err)
+	return c.stagingError(ref, err)
 }

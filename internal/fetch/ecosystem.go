@@ -10,54 +10,55 @@ import (
 )
 
 // ecosystem is a place that packages come from: how a Ref of its kind is downloaded, what its
-// registry says of a package, and which hosts that takes. An ecosystem is a value without a
-// state of its own; it stands in the table, and nothing else here asks for the kind of a Ref.
-// Most embed ordinary, which has nothing but what every ecosystem has.
+// registry says of a package, and which hosts are asked for that. An ecosystem is a value
+// without state. Its files need only what stands below them: the Client, its downloads and
+// [Config]. Nothing outside of the table depends on the kind of a Ref. Most ecosystems embed
+// defaults.
 type ecosystem interface {
-	// kind is that of the Refs that it fetches.
+	// kind returns the kind of the Refs that it fetches.
 	kind() artifact.Kind
 
 	// fetch downloads what a Ref names, hashes it under algs, and adds what the registry
 	// claims of it.
 	fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error)
 
-	// files expands a Ref that stands for several files.
+	// files expands a Ref that stands for several files to one Ref for each.
 	files(ctx context.Context, c *Client, ref artifact.Ref) ([]artifact.Ref, error)
 
 	// description fetches the text in which a package may say which MCP server it is for.
 	description(ctx context.Context, c *Client, ref artifact.Ref) (string, error)
 
-	// configure takes over what the user's own files say.
+	// configure sets in config what the user's own files say.
 	configure(config *Config, user *userconfig.Reader) error
 
-	// route is how its hosts are reached, nil if they are reached as shared says.
+	// route returns how its hosts are reached; nil if shared says that.
 	route(config Config, shared transfer.Route) *transfer.Route
 
-	// registries are URLs whose hosts may be asked without a question: of the public
+	// registries returns URLs whose hosts may be asked without consent: of the public
 	// registries, and of those that a configuration names in their place.
 	registries(config Config) (public, configured []string)
 
-	// packageHosts are the hosts that a package is asked of. Nobody is asked, and no
-	// variable is looked up.
+	// packageHosts returns the hosts that a package is asked of. It sends nothing, and looks
+	// up no variable.
 	packageHosts(config Config, name string) []string
 
-	// namedHost is the host that a Ref itself names, "" if it names none.
+	// namedHost returns the host that a Ref itself names, "" if it names none.
 	namedHost(ref artifact.Ref) string
 }
 
-// ecosystems are all that are fetched from. Their order is that in which configuration is
-// read, and so that of its errors.
+// ecosystems is the table of all that are fetched from. Their order is the one in which the
+// user's files are read, which decides which of several errors is reported.
 var ecosystems = []ecosystem{npm{}, pypi{}, github{}, nuget{}, cargo{}, images{}, bundles{}}
 
-// ecosystemOf is the ecosystem of a Ref. The error is an [*wire.Error].
+// ecosystemOf returns the ecosystem of a Ref. The error is an [*wire.Error].
 func ecosystemOf(ref artifact.Ref) (ecosystem, error) {
 	if e := ecosystemOfKind(ref.Kind()); e != nil {
 		return e, nil
 	}
-	return nil, unsupportedKind(ref)
+	return nil, unsupportedKindError(ref)
 }
 
-// ecosystemOfKind is nil for a kind that is not fetched.
+// ecosystemOfKind returns the ecosystem of a kind, nil for a kind that is not fetched.
 func ecosystemOfKind(kind artifact.Kind) ecosystem {
 	for _, e := range ecosystems {
 		if e.kind() == kind {
@@ -66,23 +67,3 @@ func ecosystemOfKind(kind artifact.Kind) ecosystem {
 	}
 	return nil
 }
-
-// ordinary is an ecosystem whose Refs are single files, which has no descriptions, names no
-// hosts, and is not configured by the user's files.
-type ordinary struct{}
-
-func (ordinary) files(_ context.Context, _ *Client, ref artifact.Ref) ([]artifact.Ref, error) {
-	return []artifact.Ref{ref}, nil
-}
-
-func (ordinary) description(_ context.Context, _ *Client, ref artifact.Ref) (string, error) {
-	return "", unsupportedKind(ref)
-}
-
-func (ordinary) configure(*Config, *userconfig.Reader) error { return nil }
-
-func (ordinary) route(Config, transfer.Route) *transfer.Route { return nil }
-
-func (ordinary) packageHosts(Config, string) []string { return nil }
-
-func (ordinary) namedHost(artifact.Ref) string { return "" }

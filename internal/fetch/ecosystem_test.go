@@ -2,7 +2,13 @@ package fetch
 
 import (
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -15,7 +21,7 @@ import (
 // snapshots are commits of git as a mirror packs them: an ecosystem that is written here
 // alone, as one more would be in a file of its own.
 type snapshots struct {
-	ordinary
+	defaults
 	mirror string
 }
 
@@ -30,7 +36,7 @@ func (s snapshots) description(_ context.Context, _ *Client, ref artifact.Ref) (
 }
 
 func (s snapshots) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	u, err := below(s.mirror, ref.Version()+".tar.gz")
+	u, err := joinURL(s.mirror, ref.Version()+".tar.gz")
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err}
 	}
@@ -81,5 +87,61 @@ func TestEcosystems(t *testing.T) {
 			t.Errorf("%q is there twice, or nothing", e.kind())
 		}
 		seen[e.kind()] = true
+	}
+}
+
+// TestEcosystemsStandAlone: an ecosystem is named in its own files and in its row of the table,
+// and so is the kind of its Refs, so that another one is added with a file and a row.
+func TestEcosystemsStandAlone(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*ast.File{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if files[name], err = parser.ParseFile(token.NewFileSet(), name, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	constants := map[artifact.Kind]string{artifact.NPM: "NPM", artifact.PyPI: "PyPI", artifact.GitHub: "GitHub",
+		artifact.NuGet: "NuGet", artifact.Cargo: "Cargo", artifact.OCI: "OCI", artifact.HTTPS: "HTTPS"}
+	for _, e := range ecosystems {
+		name, constant := reflect.TypeOf(e).Name(), constants[e.kind()]
+		if constant == "" {
+			t.Errorf("%s: what is %s called in package artifact?", name, e.kind())
+		}
+		rows := 0
+		for file, parsed := range files {
+			own := strings.HasPrefix(file, strings.TrimSuffix(name, "s"))
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CompositeLit:
+					if id, ok := n.Type.(*ast.Ident); ok && id.Name == name && file == "ecosystem.go" {
+						rows++
+					} else if ok && id.Name == name {
+						t.Errorf("%s makes an ecosystem %s", file, name)
+					}
+				case *ast.SelectorExpr:
+					from, ok := n.X.(*ast.Ident)
+					if ok && from.Name == "artifact" && n.Sel.Name == constant && !own {
+						t.Errorf("%s has a case for artifact.%s", file, constant)
+					}
+				case *ast.FuncDecl:
+					if n.Recv == nil || own {
+						break
+					}
+					if id, ok := n.Recv.List[0].Type.(*ast.Ident); ok && id.Name == name {
+						t.Errorf("%s has a method of %s", file, name)
+					}
+				}
+				return true
+			})
+		}
+		if rows != 1 {
+			t.Errorf("%s has %d rows", name, rows)
+		}
 	}
 }

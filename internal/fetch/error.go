@@ -9,12 +9,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// interrupted is the error of a fetch whose caller gave up.
-func interrupted(ctx context.Context, ref artifact.Ref) error {
+// interruptedError is the error of a fetch whose context has ended.
+func interruptedError(ctx context.Context, ref artifact.Ref) error {
 	return fmt.Errorf("%s: fetch interrupted: %w", wire.Name(ref.String()), ctx.Err())
 }
 
-func unsupportedKind(ref artifact.Ref) *wire.Error {
+// unsupportedKindError is the error for a Ref of a kind that is not fetched, or not in the way
+// that was asked for.
+func unsupportedKindError(ref artifact.Ref) *wire.Error {
 	kind := string(ref.Kind())
 	if kind == "" {
 		kind = "empty"

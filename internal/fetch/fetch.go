@@ -20,21 +20,21 @@
 //   - 5xx, 429, resets, stalls and bodies that end early are tried again after a
 //     growing, jittered pause (Retry-After is honoured up to a cap). Other 4xx
 //     are final.
-//   - A retry goes on from where the last one ended if the server gave a strong
+//   - A retry continues where the last attempt ended if the server gave a strong
 //     ETag, or a Last-Modified old enough to be one: Range with If-Range, and the
 //     206's Content-Range, total and validator must fit. In every other case the
 //     file and the hash begin again at zero, so that two versions of a file are
 //     never mixed.
 //   - Credentials go to the host and path prefix that they were configured for.
-//     After a redirect to another host none are sent any more. A server has those
-//     of [HostCredential] alone, and only for the namespaces mapped to them.
+//     After a redirect to another host no credentials are sent. A server sends only
+//     those of [HostCredential], and each only for the namespaces mapped to it.
 //   - Nothing is left on disk after an error.
 //
 // # Errors
 //
-// Where the outside is at fault the error is an [*wire.Error] with a cause of package
-// evidence. A cancelled context gives an error that wraps the context's. What goes
-// wrong on this machine, such as a full disk, is any other error.
+// If a host or what it answers is at fault, the error is an [*wire.Error] with a cause of
+// package evidence. A cancelled context gives an error that wraps the context's. Any other
+// error is one of this machine, such as a full disk.
 package fetch
 
 import (
@@ -47,28 +47,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
-
-// Client fetches artifacts. It is safe for concurrent use.
-type Client struct {
-	config Config
-	limits Limits
-	log    *slog.Logger
-	slots  chan struct{}                       // one for each fetch under way
-	held   *transfer.Budget                    // of files on this machine
-	shared *transfer.Network                   // of all that have none of their own
-	own    map[artifact.Kind]*transfer.Network // of ecosystems with authorities or a proxy of their own
-	hosts  consent.Hosts                       // which may be asked
-
-	operator    *atomic.Pointer[[]HostCredential]
-	credentials []HostCredential // of this view, as they were when it was made
-	namespace   string           // that they are for, "" for none
-	together    *transfer.Budget // of all that this view fetches
-}
-
-// Limits are those that c works by, with defaults for what was not set.
-func (c *Client) Limits() Limits { return c.limits }
 
 // New returns a client. The configuration must not change afterwards.
 func New(config Config) *Client {
@@ -84,9 +65,6 @@ func New(config Config) *Client {
 	if c.config.create == nil {
 		c.config.create = createTemp
 	}
-	if c.config.NPM.Setting == nil {
-		c.config.NPM.Setting = func(string) string { return "" }
-	}
 	c.hosts = newHosts(config)
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = transfer.NewBudget(c.limits.Held)
@@ -100,26 +78,6 @@ func New(config Config) *Client {
 	}
 	return c
 }
-
-// network is that over which Refs of a kind are fetched.
-func (c *Client) network(kind artifact.Kind) *transfer.Network {
-	if own := c.own[kind]; own != nil {
-		return own
-	}
-	return c.shared
-}
-
-// CloseIdleConnections closes connections that are kept for reuse.
-func (c *Client) CloseIdleConnections() {
-	c.shared.CloseIdleConnections()
-	for _, n := range c.own {
-		n.CloseIdleConnections()
-	}
-}
-
-// Ignored returns, the first time, what the files of the checkout say to resolvers and is
-// not taken from them.
-func (c *Client) Ignored() []string { return c.config.ignored.Lines() }
 
 // Fetch downloads ref and computes sha256, the digests under algs, and those that
 // the registry's own claim needs, in one pass. The caller closes the Download,
@@ -144,7 +102,7 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 }
 
 // Files expands a Ref that stands for several files, such as a PyPI release, to one Ref for
-// each; any other Ref is returned alone.
+// each. It returns any other Ref alone.
 func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, error) {
 	e := ecosystemOfKind(ref.Kind())
 	if e == nil {
@@ -153,17 +111,18 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	return e.files(ctx, c, ref)
 }
 
-// begin waits for a slot and starts the clock.
-func (c *Client) begin(ctx context.Context, ref artifact.Ref) (context.Context, context.CancelFunc, error) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, interrupted(ctx, ref)
+// UserConfig returns the configuration that a user already has, as far as it counts in a
+// checkout: see package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may
+// be empty.
+func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
+	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
+		Agreement: new(consent.Agreement), Ignored: new(userconfig.IgnoredSettings)}
+	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
+	for _, e := range ecosystems {
+		if err := e.configure(&config, user); err != nil {
+			return config, err
+		}
 	}
-	if ctx.Err() != nil { // select chooses at random
-		<-c.slots
-		return nil, nil, interrupted(ctx, ref)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.FileTime, transfer.ErrTimeUp)
-	return ctx, func() { cancel(); <-c.slots }, nil
+	config.named, config.Warnings = user.Named, user.Warnings
+	return config, nil
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// github is a release's assets on GitHub, or on an enterprise's.
-type github struct{ ordinary }
+// github has the assets of releases, on the public GitHub or an enterprise's.
+type github struct{ defaults }
 
 func (github) kind() artifact.Kind { return artifact.GitHub }
 
@@ -36,8 +36,10 @@ func (github) registries(config Config) (public, configured []string) {
 		[]string{siteURL(config.GitHub), apiURL(config.GitHub)}
 }
 
+// siteURL returns the base URL of the site.
 func siteURL(g userconfig.GitHub) string { return cmp.Or(g.Base, model.RegistryURLGitHub) }
 
+// apiURL returns the base URL of the API.
 func apiURL(g userconfig.GitHub) string {
 	if g.API != "" {
 		return g.API
@@ -46,8 +48,9 @@ func apiURL(g userconfig.GitHub) string {
 	return scheme + "://api." + rest
 }
 
-// tokenOf gives the Authorization header of the user's token, for the API's URLs alone.
-func tokenOf(g userconfig.GitHub) func(*url.URL) (string, error) {
+// gitHubAuthorization gives the Authorization header of the user's token. It is for the API's
+// URLs alone.
+func gitHubAuthorization(g userconfig.GitHub) func(*url.URL) (string, error) {
 	return func(*url.URL) (string, error) { return userconfig.Bearer(g.Token, "the GitHub token") }
 }
 
@@ -58,17 +61,17 @@ type gitHubAsset struct {
 	url    string // of the site
 }
 
-// fetch downloads a release's asset. Where the API does not let us ask, the
-// asset comes from the site, and nobody claims anything of it.
+// fetch downloads a release's asset. If the API refuses to answer, the asset comes from the
+// site, and nobody claims anything of it.
 func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
 	g := c.config.GitHub
 	owner, repo, _ := strings.Cut(ref.Name(), "/")
-	site, err := below(siteURL(g), owner, repo, "releases", "download", ref.Version(), ref.Filename())
+	site, err := joinURL(siteURL(g), owner, repo, "releases", "download", ref.Version(), ref.Filename())
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub: %w", err)}
 	}
 	r := transfer.Request{URL: site, By: consent.ByConfig, Authorization: c.addCredentials(nil)}
-	asset, err := c.gitHubAsset(ctx, ref)
+	asset, err := c.fetchGitHubAsset(ctx, ref)
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusTooManyRequests) {
 		d, err := c.download(ctx, ref, r, algs)
@@ -87,8 +90,8 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	if err != nil {
 		return nil, err
 	}
-	auth := c.addCredentials(tokenOf(g))
-	at, err := below(apiURL(g), "repos", owner, repo, "releases", "assets", asset.id)
+	auth := c.addCredentials(gitHubAuthorization(g))
+	at, err := joinURL(apiURL(g), "repos", owner, repo, "releases", "assets", asset.id)
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub API: %w", err)}
 	}
@@ -97,7 +100,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err}
 	}
 	if header != "" && asset.id != "" {
-		// The only way to an asset of a private repository.
+		// Only the API gives out the assets of a private repository.
 		r = transfer.Request{URL: at, By: consent.ByConfig, Accept: "application/octet-stream", Authorization: auth}
 	} else if u, err := fileURL(site, asset.url); err == nil && asset.url != "" && wire.SameHost(u, site) {
 		r.URL = u
@@ -115,20 +118,20 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	return d, nil
 }
 
-// gitHubAsset asks the API for the asset that ref names.
-func (c *Client) gitHubAsset(ctx context.Context, ref artifact.Ref) (gitHubAsset, error) {
+// fetchGitHubAsset asks the API for the asset that ref names.
+func (c *Client) fetchGitHubAsset(ctx context.Context, ref artifact.Ref) (gitHubAsset, error) {
 	g := c.config.GitHub
 	fail := func(cause evidence.Cause, u *url.URL, err error) (gitHubAsset, error) {
 		return gitHubAsset{}, &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(u), Err: err}
 	}
 	owner, repo, _ := strings.Cut(ref.Name(), "/")
-	u, err := below(apiURL(g), "repos", owner, repo, "releases", "tags", ref.Version())
+	u, err := joinURL(apiURL(g), "repos", owner, repo, "releases", "tags", ref.Version())
 	if err != nil {
 		return fail(evidence.Unsupported, nil, fmt.Errorf("GitHub API: %w", err))
 	}
 	data, err := c.document(ctx, ref, transfer.Request{
 		URL: u, By: consent.ByConfig, Accept: "application/vnd.github+json", Final429: true,
-		Authorization: c.addCredentials(tokenOf(g))})
+		Authorization: c.addCredentials(gitHubAuthorization(g))})
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Hint == "" && e.Cause == evidence.NotFound && g.Token == "" {
 		e.Hint = "is there a release of this tag? if the repository is private, set GITHUB_TOKEN"
 	}

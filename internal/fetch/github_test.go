@@ -23,7 +23,9 @@ func gitHubRelease(tag string, assets ...string) string {
 		} else {
 			digest = `"` + digest + `"`
 		}
-		list = append(list, fmt.Sprintf(`{"id":%d,"name":"%s","digest":%s,"browser_download_url":"SITE/o/r/releases/download/%s/%s"}`, 100+i, name, digest, tag, name))
+		list = append(list,
+			fmt.Sprintf(`{"id":%d,"name":"%s","digest":%s,"browser_download_url":"SITE/o/r/releases/download/%s/%s"}`,
+				100+i, name, digest, tag, name))
 	}
 	return fmt.Sprintf(`{"tag_name":"%s","assets":[%s]}`, tag, strings.Join(list, ","))
 }
@@ -41,7 +43,8 @@ func TestGitHub(t *testing.T) {
 		"/o/r/releases/download/x/v2/a.zip":   "slash",
 	})
 	api := newSite(t, map[string]string{
-		"/repos/o/r/releases/tags/v1":      gitHubRelease("v1", "a.zip sha256:"+sha("asset"), "old.zip", "bad.zip sha256:"+sha("other"), "odd.zip md5:00", "gone.zip"),
+		"/repos/o/r/releases/tags/v1": gitHubRelease("v1", "a.zip sha256:"+sha("asset"), "old.zip",
+			"bad.zip sha256:"+sha("other"), "odd.zip md5:00", "gone.zip"),
 		"/repos/o/r/releases/tags/x%2Fv2":  gitHubRelease("x/v2", "a.zip sha256:"+sha("slash")),
 		"/repos/o/r/releases/tags/moved":   gitHubRelease("other", "a.zip"),
 		"/repos/o/r/releases/tags/html":    "<html>",
@@ -65,7 +68,8 @@ func TestGitHub(t *testing.T) {
 		"x/v2/a.zip": "[match]",
 	} {
 		d, err := get(t, c, "github:o/r/"+ref)
-		if err == nil && (len(d.Notes) != 0 || !strings.HasPrefix(d.Observed.From, www.base+"/o/r/releases/download/")) {
+		if err == nil && (len(d.Notes) != 0 ||
+			!strings.HasPrefix(d.Observed.From, www.base+"/o/r/releases/download/")) {
 			t.Errorf("%s: %+v", ref, d)
 		}
 		if got := fmt.Sprint(outcomes(t, d, err)); got != want {
@@ -107,7 +111,8 @@ func TestGitHub(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.Claims)+len(d.Unverifiable) != 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "GITHUB_TOKEN") {
+		if len(d.Claims)+len(d.Unverifiable) != 0 || len(d.Notes) != 1 ||
+			!strings.Contains(d.Notes[0], "GITHUB_TOKEN") {
 			t.Errorf("%+v", d)
 		}
 		wantBody(t, d, nil, "asset")
@@ -123,7 +128,8 @@ func TestGitHub(t *testing.T) {
 	storage.requests()
 	d, err := get(t, c, "github:o/r/v1/a.zip")
 	wantBody(t, d, err, "asset")
-	if log := api.requests(); !slices.Equal(log, []string{"/repos/o/r/releases/tags/v1 <- Bearer T", "/repos/o/r/releases/assets/100 <- Bearer T"}) {
+	if log := api.requests(); !slices.Equal(log,
+		[]string{"/repos/o/r/releases/tags/v1 <- Bearer T", "/repos/o/r/releases/assets/100 <- Bearer T"}) {
 		t.Errorf("%v", log)
 	}
 	if a, b := www.requests(), storage.requests(); len(a) != 0 || !slices.Equal(b, []string{"/blob"}) {
@@ -145,7 +151,8 @@ func TestGitHubForeignDownload(t *testing.T) {
 	config := testConfig(t)
 	www := newSite(t, map[string]string{"/o/r/releases/download/v1/a.zip": "site"})
 	other := newSite(t, map[string]string{"/evil": "other"})
-	api := newSite(t, map[string]string{"/repos/o/r/releases/tags/v1": `{"tag_name":"v1","assets":[{"name":"a.zip","browser_download_url":"` + other.base + `/evil"}]}`})
+	api := newSite(t, map[string]string{"/repos/o/r/releases/tags/v1": `{"tag_name":"v1","assets":[{"name":"a.zip",` +
+		`"browser_download_url":"` + other.base + `/evil"}]}`})
 	config.GitHub = userconfig.GitHub{Base: www.base, API: api.base}
 	d, err := get(t, newClient(t, config), "github:o/r/v1/a.zip")
 	wantBody(t, d, err, "site")
@@ -159,11 +166,18 @@ func TestGitHubUserConfig(t *testing.T) {
 		api  string
 	}{
 		{nil, userconfig.GitHub{}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_TOKEN": "b", "GH_ENTERPRISE_TOKEN": "c"}, userconfig.GitHub{Token: "b"}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": public.Host}, userconfig.GitHub{Token: "a"}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": "Git.example.com"}, userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3"}, "https://git.example.com/api/v3"},
-		{map[string]string{"GITHUB_ENTERPRISE_TOKEN": "c", "GH_TOKEN": "b", "GH_HOST": "git.example.com"}, userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3", Token: "c"}, "https://git.example.com/api/v3"},
-		{map[string]string{"GH_TOKEN": "b", "GH_HOST": "acme.ghe.com"}, userconfig.GitHub{Base: "https://acme.ghe.com", Token: "b"}, "https://api.acme.ghe.com"},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_TOKEN": "b", "GH_ENTERPRISE_TOKEN": "c"},
+			userconfig.GitHub{Token: "b"}, "https://api." + public.Host},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": public.Host}, userconfig.GitHub{Token: "a"},
+			"https://api." + public.Host},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": "Git.example.com"},
+			userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3"},
+			"https://git.example.com/api/v3"},
+		{map[string]string{"GITHUB_ENTERPRISE_TOKEN": "c", "GH_TOKEN": "b", "GH_HOST": "git.example.com"},
+			userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3", Token: "c"},
+			"https://git.example.com/api/v3"},
+		{map[string]string{"GH_TOKEN": "b", "GH_HOST": "acme.ghe.com"},
+			userconfig.GitHub{Base: "https://acme.ghe.com", Token: "b"}, "https://api.acme.ghe.com"},
 	} {
 		got := (&userconfig.Reader{Env: func(key string) string { return tt.env[key] }}).GitHub()
 		if got != tt.want || apiURL(got) != tt.api {

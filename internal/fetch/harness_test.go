@@ -85,7 +85,9 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 // begin starts a program: with the first one package descend begins what it keeps running.
 var begin = sync.OnceFunc(func() {
 	if self, err := os.Executable(); err == nil {
-		foreign.Run(context.Background(), foreign.Call{Tool: foreign.Sealed, Path: self, Args: []string{"-test.run=^$"}, Dir: os.TempDir(), Checkout: foreign.FindCheckout(".", "")})
+		foreign.Run(context.Background(),
+			foreign.Call{Tool: foreign.Sealed, Path: self, Args: []string{"-test.run=^$"}, Dir: os.TempDir(),
+				Checkout: foreign.FindCheckout(".", "")})
 	}
 })
 
@@ -105,7 +107,8 @@ func testConfig(t *testing.T) Config {
 			time.Sleep(10 * time.Millisecond)
 		}
 		buf := make([]byte, 64<<10)
-		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines, buf[:runtime.Stack(buf, true)])
+		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines,
+			buf[:runtime.Stack(buf, true)])
 	})
 	return config
 }
@@ -129,7 +132,8 @@ func quickConfig(t *testing.T) Config {
 		Dir:     dir,
 		RootCAs: pool,
 		AnyHost: true, // who asks is the tests' own; see hostuse_test.go for the others
-		Limits:  Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: 5 * time.Second, FileTime: 20 * time.Second},
+		Limits: Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: 5 * time.Second,
+			FileTime: 20 * time.Second},
 	}
 }
 
@@ -294,7 +298,8 @@ func outcomes(t *testing.T, d *Download, err error) []evidence.Outcome {
 	defer d.Close()
 	var all []evidence.Outcome
 	for _, c := range d.Claims {
-		if c.Subject != d.Ref.String() || c.Scheme != evidence.File || c.Authority != evidence.Registry || c.Where == "" {
+		if c.Subject != d.Ref.String() || c.Scheme != evidence.File ||
+			c.Authority != evidence.Registry || c.Where == "" {
 			t.Errorf("claim %+v", c)
 		}
 		all = append(all, evidence.Compare(c, d.Observed).Outcome)

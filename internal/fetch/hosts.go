@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// newHosts are those that a client of the configuration may ask.
+// newHosts returns the hosts that a client with config may ask.
 func newHosts(config Config) consent.Hosts {
 	h := consent.NewHosts(config.named, config.Agreement, config.AnyHost)
 	for _, e := range ecosystems {
@@ -29,8 +28,8 @@ func newHosts(config Config) consent.Hosts {
 	return h
 }
 
-// Hosts are the hosts that a package is asked of, as c is configured; none for a kind that
-// has no registry. Nobody is asked, and no variable is looked up.
+// Hosts returns the hosts that c would ask for a package, sorted; none for a kind that has no
+// registry. It sends nothing, and looks up no variable.
 func (c *Client) Hosts(kind artifact.Kind, name string) []string {
 	e := ecosystemOfKind(kind)
 	if e == nil {
@@ -41,26 +40,17 @@ func (c *Client) Hosts(kind artifact.Kind, name string) []string {
 	return slices.Compact(hosts)
 }
 
-// hostsOf are the hosts of URLs; what has none is left out.
-func hostsOf(addresses ...string) (hosts []string) {
-	for _, a := range addresses {
-		if u, err := url.Parse(a); err == nil && u.Host != "" {
-			hosts = append(hosts, wire.HostPort(u))
-		}
-	}
-	return hosts
-}
-
-// Names reports whether Hallmark itself, the user's configuration or c's caller names a
-// host, so that nobody need be asked about it.
+// Names reports whether Hallmark itself, the user's configuration or the caller of c names a
+// host, so that asking it needs no consent.
 func (c *Client) Names(host string) bool { return c.hosts.Names(host) }
 
-// Theirs are the hosts that nobody but the checkout's configuration names and that packages
-// of a kind may be asked of, or by, sorted.
-func (c *Client) Theirs(kind artifact.Kind) []consent.HostUse { return c.hosts.OfCheckout(kind) }
+// CheckoutHosts returns the hosts that only the checkout's configuration names, and that are
+// asked for packages of a kind, as registry or as proxy; sorted.
+func (c *Client) CheckoutHosts(kind artifact.Kind) []consent.HostUse { return c.hosts.OfCheckout(kind) }
 
-// Asking is c for a caller who names these Refs: their hosts are asked without a question.
-func (c *Client) Asking(refs ...artifact.Ref) *Client {
+// ForRefs returns a client for a caller who names refs: the hosts in them are asked without
+// consent.
+func (c *Client) ForRefs(refs ...artifact.Ref) *Client {
 	named := map[string]bool{}
 	for _, ref := range refs {
 		if e := ecosystemOfKind(ref.Kind()); e != nil {

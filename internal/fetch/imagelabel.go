@@ -21,14 +21,14 @@ import (
 // against the digest that led to it; the label is the publisher's text.
 func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (string, error) {
 	if ref.Kind() != artifact.OCI {
-		return "", unsupportedKind(ref)
+		return "", unsupportedKindError(ref)
 	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	repo, err := c.ociRepository(ctx, ref)
+	repo, err := c.openRepository(ctx, ref)
 	if err != nil {
 		return "", err
 	}
@@ -62,8 +62,8 @@ func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (
 	return config.Config.Labels[label], nil
 }
 
-// chooseImage leaves out what is no image, such as attestations, whose platform is
-// "unknown".
+// chooseImage returns the image for linux/amd64, or the first one. It skips what is no image,
+// such as attestations, whose platform is "unknown".
 func chooseImage(all []v1.Descriptor) (v1.Descriptor, bool) {
 	var first *v1.Descriptor
 	for _, d := range all {
@@ -102,9 +102,10 @@ type ociContent struct {
 	size      int64         // of the content; -1 is any
 }
 
-// fetchContent fetches a document and checks it.
-func (c *Client) fetchContent(ctx context.Context, ref artifact.Ref, repo *ociRepository, o ociContent) ([]byte, error) {
-	r := repo.get(c, o.what, o.reference)
+// fetchContent fetches a manifest or blob into memory, and checks its digest and size.
+func (c *Client) fetchContent(ctx context.Context, ref artifact.Ref, repo *ociRepository,
+	o ociContent) ([]byte, error) {
+	r := repo.request(c, o.what, o.reference)
 	data, err := c.document(ctx, ref, r)
 	if err != nil || o.want.IsZero() {
 		return data, err

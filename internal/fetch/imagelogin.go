@@ -22,27 +22,26 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// ociLogin asks a registry how it wants to be asked, and gets what it wants: nothing,
-// the credentials themselves, or a token for pulling from the repository. The token
-// comes from the place that the registry names, often another host, and the
-// credentials are shown there: so the protocol is, and only https is spoken. It sets
-// the repository's header and scheme.
-func (c *Client) ociLogin(ctx context.Context, ref artifact.Ref, r *ociRepository) error {
+// logIn asks a registry how it wants requests to be authorized, and obtains that: nothing, the
+// credentials themselves, or a token for pulling from the repository. The token comes from
+// the URL that the registry names, often on another host, and the credentials are sent
+// there over https, as the protocol demands. It sets the repository's header and scheme.
+func (c *Client) logIn(ctx context.Context, ref artifact.Ref, r *ociRepository) error {
 	if err := c.hosts.Check(r.base, consent.ByRef); err != nil {
 		return err
 	}
-	auth, err := c.ociCredentials(ctx, ref, r)
+	auth, err := c.findOCICredentials(ctx, ref, r)
 	if err != nil {
 		return err
 	}
 	reg := r.name.Registry
 	var challenge *transport.Challenge
-	err = c.ociRetry(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
+	err = c.repeatLogin(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
 		challenge, err = transport.Ping(ctx, reg, g)
 		return err
 	})
 	if err != nil {
-		return c.explain(ctx, ref, r.base, err)
+		return c.transferError(ctx, ref, r.base, err)
 	}
 	if r.plain = challenge.Insecure; r.plain {
 		r.base.Scheme = "http"
@@ -66,12 +65,12 @@ func (c *Client) ociLogin(ctx context.Context, ref artifact.Ref, r *ociRepositor
 		}
 	case strings.EqualFold(challenge.Scheme, "bearer"):
 		var token *transport.Token
-		err = c.ociRetry(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
+		err = c.repeatLogin(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
 			token, err = transport.Exchange(ctx, reg, auth, g, []string{r.name.Scope(transport.PullScope)}, challenge)
 			return err
 		})
 		if err != nil {
-			return c.explain(ctx, ref, r.base, err)
+			return c.transferError(ctx, ref, r.base, err)
 		}
 		if token.AccessToken != "" {
 			token.Token = token.AccessToken
@@ -86,12 +85,13 @@ func (c *Client) ociLogin(ctx context.Context, ref artifact.Ref, r *ociRepositor
 	return nil
 }
 
-// ociCredentials are the operator's for the namespace at work, or the user's. A helper
-// program that keeps them may hang, which must not outlast the fetch.
-func (c *Client) ociCredentials(ctx context.Context, ref artifact.Ref, r *ociRepository) (authn.Authenticator, error) {
-	for _, host := range []string{r.base.Host, strings.TrimPrefix(r.base.Host,
-		"index.")} { // the default registry goes by both
-		if k, ok := c.credential(&url.URL{Host: host}); ok {
+// findOCICredentials returns the operator's credentials for the namespace of c, or the user's.
+// It does not wait longer than ctx for a helper program that keeps them.
+func (c *Client) findOCICredentials(ctx context.Context, ref artifact.Ref,
+	r *ociRepository) (authn.Authenticator, error) {
+	// The default registry has two names.
+	for _, host := range []string{r.base.Host, strings.TrimPrefix(r.base.Host, "index.")} {
+		if k, ok := c.findCredential(&url.URL{Host: host}); ok {
 			config := authn.AuthConfig{Username: k.Username, Password: k.Password}
 			if k.Username == "" && k.Password == "" {
 				config.RegistryToken = k.Token
@@ -123,42 +123,42 @@ func (c *Client) ociCredentials(ctx context.Context, ref artifact.Ref, r *ociRep
 		}
 		return a.auth, nil
 	case <-ctx.Done():
-		return nil, c.explain(ctx, ref, r.base, c.limits.transfer().Overdue(ctx, transfer.Nothing))
+		return nil, c.transferError(ctx, ref, r.base, c.limits.forTransfer().OverdueError(ctx, transfer.Nothing))
 	}
 }
 
-// ociRetry calls f until it succeeds or fails for good. Errors are failures or those
-// of ctx.
-func (c *Client) ociRetry(ctx context.Context, r *ociRepository, f func(context.Context, *ociGuard) error) error {
-	return c.limits.transfer().Repeat(ctx, func(ctx context.Context) *transfer.Failure {
+// repeatLogin calls f until it succeeds or fails for good. Errors are failures or those of
+// ctx.
+func (c *Client) repeatLogin(ctx context.Context, r *ociRepository, f func(context.Context, *ociGuard) error) error {
+	return c.limits.forTransfer().Repeat(ctx, func(ctx context.Context) *transfer.Failure {
 		guard := &ociGuard{net: c.shared}
 		if r.plain {
 			guard.plainHost = r.base.Host
 		}
 		if err := f(ctx, guard); err != nil {
-			return guard.explain(err)
+			return guard.failureOf(err)
 		}
 		return nil
 	})
 }
 
-// ociGuard puts our rules between a library and the network: https only, bounded
-// replies, our dialer and authorities.
+// ociGuard applies the rules of a transfer to a library that speaks HTTP itself: https only,
+// bounded replies, our dialer and authorities.
 type ociGuard struct {
 	net       *transfer.Network
-	plainHost string // may be asked over plain http
+	plainHost string // the host that may be asked over plain http; "" is none
 
 	mu      sync.Mutex
-	failure *transfer.Failure // of the first request that got no reply, other than over plain http
+	failure *transfer.Failure // of the first request over https that got no reply
 }
 
-// maxLogin bounds a reply while logging in, in bytes.
+// maxLogin bounds each reply during a login, in bytes.
 const maxLogin = 1 << 20
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements [http.RoundTripper].
 func (g *ociGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := transfer.CheckURLPlain(req.URL, g.plainHost); err != nil {
-		return nil, transfer.Refused("%s: %w", wire.ShowURL(req.URL), err)
+		return nil, transfer.NewRefusal("%s: %w", wire.ShowURL(req.URL), err)
 	}
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", transfer.UserAgent)
@@ -182,9 +182,9 @@ func (g *ociGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// explain is the failure behind an error of the library. Its messages may hold a
-// reply's body, which may hold a token: only what is known to be none is kept.
-func (g *ociGuard) explain(err error) *transfer.Failure {
+// failureOf returns the failure behind an error of the library. The library's messages may
+// hold the body of a reply, and so a token: only text that cannot hold one is kept.
+func (g *ociGuard) failureOf(err error) *transfer.Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var reply *transport.Error
@@ -210,4 +210,17 @@ func (g *ociGuard) explain(err error) *transfer.Failure {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return &transfer.Failure{Cause: evidence.Unreachable,
 		Err: fmt.Errorf("logging in to the image registry: %s", wire.Plain(text, 300))}
+}
+
+// openRepository logs in to the repository of ref.
+func (c *Client) openRepository(ctx context.Context, ref artifact.Ref) (*ociRepository, error) {
+	r, err := parseRepository(ref)
+	if err != nil {
+		return nil, err
+	}
+	r.plain = c.config.OCI.PlainHTTP && artifact.IsLoopback(r.base.Hostname()) // allowed; logIn finds out
+	if err := c.logIn(ctx, ref, r); err != nil {
+		return nil, err
+	}
+	return r, nil
 }

@@ -20,17 +20,17 @@ type Limits struct {
 	BackoffMax   time.Duration // longest pause, also if Retry-After asks for more
 	Parallel     int           // fetches at once in one Client
 
-	// Of one document, as who fetches for it counts.
+	// Fetches for one document, such as a server.json. Callers of the Client count them.
 	DocumentFiles  int // in all
 	DocumentAtOnce int // at the same time
 
 	// Together bounds all that one client of [Client.For] fetches, in bytes: files,
-	// documents, and what had to be fetched again. What does not fit is too large.
+	// documents, and what had to be fetched again. What goes beyond is too large.
 	Together int64 // 0: no limit
 
 	// Held bounds the files of a Client that are on this machine at once, in bytes. A
-	// file for which there is no room is tried again later, as one that a host does
-	// not give.
+	// file for which there is no room is tried again later, as if its host did not
+	// answer.
 	Held int64 // 0: no limit
 }
 
@@ -52,7 +52,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// orDefault replaces what is unset.
+// orDefault replaces the fields that are zero.
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	return Limits{
@@ -74,8 +74,8 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// transfer are those of one transfer.
-func (l Limits) transfer() transfer.Limits {
+// forTransfer returns the limits of a single transfer.
+func (l Limits) forTransfer() transfer.Limits {
 	return transfer.Limits{Time: l.FileTime, Stall: l.Stall, Retries: l.Retries, Backoff: l.Backoff,
 		BackoffMax: l.BackoffMax}
 }

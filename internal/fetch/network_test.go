@@ -121,8 +121,8 @@ func TestRedirects(t *testing.T) {
 	wantError(t, err, evidence.Unsupported, "more than 0 redirects")
 }
 
-// TestCertificates: what the system or the configuration does not vouch for is not
-// talked to, and not asked again.
+// TestCertificates: a host whose certificate neither the system nor the configuration trusts is
+// sent nothing, and not tried again.
 func TestCertificates(t *testing.T) {
 	config := testConfig(t)
 	var connections atomic.Int32
@@ -154,11 +154,13 @@ func TestCertificates(t *testing.T) {
 	wantError(t, err, evidence.Unreachable, "does not speak TLS")
 }
 
-// TestAddresses: the check sees the address of each connection, also of redirects,
-// whatever the host is called.
+// TestAddresses: the check sees the address of each connection, also of redirects, under any
+// name of the host.
 func TestAddresses(t *testing.T) {
 	config := testConfig(t)
-	inner := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent to a refused address") })
+	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		t.Error("a request was sent to a refused address")
+	})
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(inner, "https://"))
 	outer := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -174,7 +176,10 @@ func TestAddresses(t *testing.T) {
 	_, err := get(t, newClient(t, server), outer+"/f")
 	wantError(t, err, evidence.Unsupported, "connection to localhost refused", "not a public address")
 	var asked atomic.Int32
-	server.AllowAddr = func(host string, addr netip.Addr) error { asked.Add(1); return transfer.RefusePrivate()(host, addr) }
+	server.AllowAddr = func(host string, addr netip.Addr) error {
+		asked.Add(1)
+		return transfer.RefusePrivate()(host, addr)
+	}
 	_, err = get(t, newClient(t, server), inner+"/f")
 	wantError(t, err, evidence.Unsupported, "is not a public address")
 	if asked.Load() != 1 {

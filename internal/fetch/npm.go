@@ -1,14 +1,11 @@
 package fetch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -22,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// npm is npm's registry, or what a user has in its place.
-type npm struct{ ordinary }
+// npm is npm's registry, or those that a user has configured instead.
+type npm struct{ defaults }
 
 func (npm) kind() artifact.Kind { return artifact.NPM }
 
@@ -32,7 +29,7 @@ func (npm) configure(config *Config, user *userconfig.Reader) (err error) {
 	return err
 }
 
-// route is npm's own where its configuration has authorities or a proxy of its own.
+// route returns a route of npm's own if its configuration has authorities or a proxy.
 func (npm) route(config Config, shared transfer.Route) *transfer.Route {
 	own := shared
 	own.Authorities = config.NPM.Authorities
@@ -46,45 +43,27 @@ func (npm) route(config Config, shared transfer.Route) *transfer.Route {
 }
 
 func (npm) registries(config Config) (public, configured []string) {
-	if config.NPM.Setting != nil {
-		configured = []string{config.NPM.Setting("registry")}
-	}
-	return []string{model.RegistryURLNPM}, configured
+	return []string{model.RegistryURLNPM}, []string{config.NPM.Value("registry")}
 }
 
 func (npm) packageHosts(config Config, name string) []string { return config.NPM.Hosts(name) }
 
-// NPMVersion is what an npm registry says of one version of a package. All text is
-// the publisher's.
-type NPMVersion struct {
-	Name       string
-	Version    string
-	MCPName    string            // mcpName: the MCP server that this package is for
-	Bin        map[string]string // commands and their files, normalised as npm does; nil if none
-	Tarball    string            // dist.tarball
-	Integrity  string            // dist.integrity, subresource integrity
-	Shasum     string            // dist.shasum, sha1 in hex
-	Deprecated string            // the message, "" if it is not deprecated
-	Raw        []byte            // the document as served
-	From       string            // its URL
-}
-
 // NPM fetches the document of the version that ref names.
 func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	if ref.Kind() != artifact.NPM {
-		return nil, unsupportedKind(ref)
+		return nil, unsupportedKindError(ref)
 	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return c.npmVersion(ctx, ref)
+	return c.fetchNPMVersion(ctx, ref)
 }
 
-// fetch downloads a version's tarball, from where its document says.
+// fetch downloads a version's tarball from the URL in its document.
 func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	v, err := c.npmVersion(ctx, ref)
+	v, err := c.fetchNPMVersion(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +81,8 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 	return d, nil
 }
 
-func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
+// fetchNPMVersion fetches the document of the version that ref names.
+func (c *Client) fetchNPMVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	base, err := c.config.NPM.Registry(ref.Name())
 	if err != nil {
 		return nil, err
@@ -128,89 +108,7 @@ func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion,
 	return v, nil
 }
 
-// npmVersionURL is where a registry keeps a version's document. The slash of a
-// scoped name is escaped.
-func npmVersionURL(base, name, version string) (*url.URL, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, errors.New("the npm registry's URL cannot be parsed")
-	}
-	if err := transfer.CheckURL(u); err != nil {
-		return nil, fmt.Errorf("the npm registry %s: %w", wire.ShowURL(u), err)
-	}
-	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/" + url.PathEscape(name) + "/" + url.PathEscape(version)
-	clear := strings.TrimRight(u.Path, "/") + "/" + name + "/" + version
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: clear, RawPath: escaped}, nil
-}
-
-// parseNPMVersion reads a version's document. Members are matched by their exact
-// names; what is not of the expected type is as if it were missing. The cause
-// belongs to the error.
-func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.Cause, error) {
-	var doc, dist map[string]json.RawMessage
-	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
-		return nil, evidence.Unreachable, errors.New("the answer is not a version's document")
-	}
-	v := &NPMVersion{
-		Name:       text(doc["name"]),
-		Version:    text(doc["version"]),
-		MCPName:    text(doc["mcpName"]),
-		Deprecated: text(doc["deprecated"]),
-		Raw:        data,
-	}
-	if v.Name != name || v.Version != version {
-		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", wire.Quoted(v.Name),
-			wire.Quoted(v.Version))
-	}
-	if string(bytes.TrimSpace(doc["deprecated"])) == "true" {
-		v.Deprecated = "deprecated"
-	}
-	if json.Unmarshal(doc["dist"], &dist) == nil {
-		v.Tarball, v.Integrity, v.Shasum = text(dist["tarball"]), text(dist["integrity"]), text(dist["shasum"])
-	}
-	if v.Tarball == "" {
-		return nil, evidence.NotFound, errors.New("the version's document names no tarball (dist.tarball)")
-	}
-	v.Bin = npmBin(name, doc["bin"])
-	return v, "", nil
-}
-
-// npmBin brings "bin" into one form: a single path is the command named as the
-// package without its scope, a list gives commands named as their files. Names lose
-// directories, paths become relative without "..".
-func npmBin(name string, raw json.RawMessage) map[string]string {
-	var (
-		single  string
-		list    []string
-		members map[string]any
-	)
-	switch {
-	case json.Unmarshal(raw, &single) == nil && single != "":
-		members = map[string]any{name: single}
-	case json.Unmarshal(raw, &list) == nil:
-		members = make(map[string]any, len(list))
-		for _, file := range list {
-			members[path.Base(file)] = file
-		}
-	case json.Unmarshal(raw, &members) != nil:
-		return nil
-	}
-	bin := make(map[string]string)
-	for key, value := range members {
-		file, ok := value.(string)
-		base := path.Base(strings.NewReplacer(`\`, "/", ":", "/").Replace(key))
-		file = strings.TrimPrefix(path.Join("/", strings.ReplaceAll(file, `\`, "/")), "/")
-		if ok && file != "" && base != "." && base != ".." && base != "/" {
-			bin[base] = file
-		}
-	}
-	if len(bin) == 0 {
-		return nil
-	}
-	return bin
-}
-
-// tarballURL is the URL to download. If the registry passes on documents of the public
+// tarballURL returns the URL of the tarball. If the registry passes on documents of the public
 // one unchanged, the tarball is asked of the registry too, as npm does.
 func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	const most = 2048
@@ -230,7 +128,7 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
 	}
-	replace := cmp.Or(n.Setting("replace-registry-host"), "npmjs")
+	replace := cmp.Or(n.Value("replace-registry-host"), "npmjs")
 	if replace == "npmjs" {
 		replace = strings.TrimPrefix(model.RegistryURLNPM, "https://")
 	}
@@ -243,40 +141,9 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	return u, nil
 }
 
-// claims is what the registry says of the tarball: dist.integrity, and dist.shasum
-// where that is missing or cannot be read. What cannot be read comes as evidence.
-func (v *NPMVersion) claims(ref artifact.Ref) (claims []evidence.Claim, bad evidence.Report) {
-	read := func(text, where string, parse func(string) ([]digest.Digest, error)) bool {
-		claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Text: text,
-			Authority: evidence.Registry, Where: "the npm registry, " + where}
-		want, err := parse(text)
-		if err != nil {
-			cause := evidence.Malformed
-			if _, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
-				cause = evidence.Unsupported
-			}
-			bad = append(bad, evidence.CannotVerify(claim, cause, err.Error()))
-			return false
-		}
-		claim.Want = want
-		claims = append(claims, claim)
-		return true
-	}
-	if v.Integrity != "" && read(v.Integrity, "dist.integrity", digest.ParseSRI) {
-		return claims, bad
-	}
-	if v.Shasum != "" {
-		read(v.Shasum, "dist.shasum", func(s string) ([]digest.Digest, error) {
-			d, err := digest.ParseHex(digest.SHA1, s)
-			return []digest.Digest{d}, err
-		})
-	}
-	return claims, bad
-}
+// NPMSetting returns the value of a key of the user's npm configuration, "" if unset.
+func (c *Client) NPMSetting(key string) string { return c.config.NPM.Value(key) }
 
-// NPMSetting is the value of a key of the user's npm configuration, "" if unset.
-func (c *Client) NPMSetting(key string) string { return c.config.NPM.Setting(key) }
-
-// NPMFiles are the texts of the files that npm is to read in place of those of the user and
-// of the checkout: see [userconfig.NPM.Files].
+// NPMFiles returns the texts of the files that npm is to read in place of those of the user
+// and of the checkout: see [userconfig.NPM.Files].
 func (c *Client) NPMFiles() (user, checkout string, err error) { return c.config.NPM.Files(c.hosts) }

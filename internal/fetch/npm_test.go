@@ -46,7 +46,8 @@ func TestNPM(t *testing.T) {
 			if r.Header.Get("Accept") != "application/json" {
 				t.Errorf("Accept %q", r.Header.Get("Accept"))
 			}
-			fmt.Fprintf(w, `{"name":"@acme/notes","version":"1.4.0","mcpName":"io.example/notes","bin":"./cli.js","deprecated":"use 2",
+			fmt.Fprintf(w, `{"name":"@acme/notes","version":"1.4.0","mcpName":"io.example/notes","bin":"./cli.js",
+				"deprecated":"use 2",
 				"Name":"other","dist":{"tarball":"%s/files/notes-1.4.0.tgz?x=secret","integrity":"%s","shasum":"%s"}}`,
 				base, sri("the tarball"), shasum("the tarball"))
 		case "/files/notes-1.4.0.tgz":
@@ -81,7 +82,8 @@ func TestNPM(t *testing.T) {
 		t.Fatalf("claims %v, %v", first.Claims, first.Unverifiable)
 	}
 	claim := first.Claims[0]
-	if claim.Subject != ref.String() || claim.Authority != evidence.Registry || claim.Scheme != evidence.File || claim.Where != "the npm registry, dist.integrity" {
+	if claim.Subject != ref.String() || claim.Authority != evidence.Registry || claim.Scheme != evidence.File ||
+		claim.Where != "the npm registry, dist.integrity" {
 		t.Errorf("claim %+v", claim)
 	}
 	if e := evidence.Compare(claim, first.Observed); e.Outcome != evidence.Match || e.Weak {
@@ -122,20 +124,25 @@ func TestNPMClaims(t *testing.T) {
 		cause   evidence.Cause // of the only claim that cannot be read
 	}{
 		{"both", NPMVersion{Integrity: sri("x"), Shasum: shasum("x")}, "dist.integrity", false, evidence.Match, ""},
-		{"integrity differs", NPMVersion{Integrity: sri("y"), Shasum: shasum("x")}, "dist.integrity", false, evidence.Mismatch, ""},
-		{"several, one matches", NPMVersion{Integrity: sri("y") + " " + sri("x")}, "dist.integrity", false, evidence.Match, ""},
+		{"integrity differs", NPMVersion{Integrity: sri("y"), Shasum: shasum("x")}, "dist.integrity", false,
+			evidence.Mismatch, ""},
+		{"several, one matches", NPMVersion{Integrity: sri("y") + " " + sri("x")}, "dist.integrity", false,
+			evidence.Match, ""},
 		{"shasum alone", NPMVersion{Shasum: shasum("x")}, "dist.shasum", true, evidence.Match, ""},
-		{"shasum in capitals", NPMVersion{Shasum: strings.ToUpper(shasum("x"))}, "dist.shasum", true, evidence.Match, ""},
+		{"shasum in capitals", NPMVersion{Shasum: strings.ToUpper(shasum("x"))}, "dist.shasum", true,
+			evidence.Match, ""},
 		{"shasum differs", NPMVersion{Shasum: shasum("y")}, "dist.shasum", false, evidence.Mismatch, ""},
 		{"unknown algorithm", NPMVersion{Integrity: "sha3-AAAA"}, "", false, "", evidence.Unsupported},
-		{"unknown algorithm and shasum", NPMVersion{Integrity: "sha3-AAAA", Shasum: shasum("x")}, "dist.shasum", true, evidence.Match, evidence.Unsupported},
+		{"unknown algorithm and shasum", NPMVersion{Integrity: "sha3-AAAA", Shasum: shasum("x")}, "dist.shasum", true,
+			evidence.Match, evidence.Unsupported},
 		{"malformed", NPMVersion{Integrity: "sha512-AAAA"}, "", false, "", evidence.Malformed},
 		{"malformed shasum", NPMVersion{Shasum: "12"}, "", false, "", evidence.Malformed},
 		{"nothing", NPMVersion{}, "", false, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			claims, bad := tt.v.claims(ref)
-			if tt.where == "" && len(claims) != 0 || tt.where != "" && (len(claims) != 1 || claims[0].Where != "the npm registry, "+tt.where) {
+			if tt.where == "" && len(claims) != 0 || tt.where != "" &&
+				(len(claims) != 1 || claims[0].Where != "the npm registry, "+tt.where) {
 				t.Fatalf("claims %+v", claims)
 			}
 			if tt.where != "" {
@@ -146,7 +153,9 @@ func TestNPMClaims(t *testing.T) {
 			if tt.cause == "" && len(bad) != 0 {
 				t.Errorf("cannot be read: %+v", bad)
 			}
-			if tt.cause != "" && (len(bad) != 1 || bad[0].Outcome != evidence.Unverifiable || bad[0].Cause != tt.cause || bad[0].Text == "") {
+			if tt.cause != "" &&
+				(len(bad) != 1 || bad[0].Outcome != evidence.Unverifiable || bad[0].Cause != tt.cause ||
+					bad[0].Text == "") {
 				t.Errorf("cannot be read: %+v", bad)
 			}
 		})
@@ -159,7 +168,8 @@ func TestNPMComputesWhatIsClaimed(t *testing.T) {
 	var base string
 	base = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/old/1.0.0" {
-			fmt.Fprintf(w, `{"name":"old","version":"1.0.0","dist":{"tarball":"%s/t","shasum":"%s"}}`, base, shasum("x"))
+			fmt.Fprintf(w, `{"name":"old","version":"1.0.0","dist":{"tarball":"%s/t","shasum":"%s"}}`,
+				base, shasum("x"))
 			return
 		}
 		io.WriteString(w, "x")
@@ -199,8 +209,9 @@ func TestNPMRefusals(t *testing.T) {
 		"file":     `{"name":"file","version":"1.0.0","dist":{"tarball":"file:///etc/passwd"}}`,
 		"userinfo": `{"name":"userinfo","version":"1.0.0","dist":{"tarball":"https://u:secret@npm.example.com/t"}}`,
 		"bad":      `{"name":"bad","version":"1.0.0","dist":{"tarball":"https://[::1"}}`,
-		"long":     `{"name":"long","version":"1.0.0","dist":{"tarball":"https://npm.example.com/` + strings.Repeat("a", 2048) + `"}}`,
-		"escape":   `{"name":"\u001b[31m\n","version":"1.0.0"}`,
+		"long": `{"name":"long","version":"1.0.0","dist":{"tarball":"https://npm.example.com/` +
+			strings.Repeat("a", 2048) + `"}}`,
+		"escape": `{"name":"\u001b[31m\n","version":"1.0.0"}`,
 	}
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -251,7 +262,8 @@ func TestNPMRefusals(t *testing.T) {
 	_, err := get(t, newClient(t, config), "npm:long@1.0.0")
 	wantError(t, err, evidence.Unsupported, "longer than")
 
-	for _, registry := range []string{"http://npm.example.com/", "npm.example.com", "https://u:secret@npm.example.com", "file:///x", "https://%zz", "${REGISTRY}"} {
+	for _, registry := range []string{"http://npm.example.com/", "npm.example.com", "https://u:secret@npm.example.com",
+		"file:///x", "https://%zz", "${REGISTRY}"} {
 		config.NPM = settings(map[string]string{"registry": registry})
 		_, err := get(t, newClient(t, config), "npm:a@1.0.0")
 		wantError(t, err, evidence.Unsupported, "registry")
@@ -286,7 +298,8 @@ func TestReplaceRegistryHost(t *testing.T) {
 		{"https://npm.example.com/", "never", public, public},
 		{"https://npm.example.com/", "", "https://cdn.example.com/a.tgz", "https://cdn.example.com/a.tgz"},
 		{"https://npm.example.com/", "always", "https://cdn.example.com/a.tgz", "https://npm.example.com/a.tgz"},
-		{"https://npm.example.com/", "cdn.example.com", "https://cdn.example.com/a.tgz", "https://npm.example.com/a.tgz"},
+		{"https://npm.example.com/", "cdn.example.com", "https://cdn.example.com/a.tgz",
+			"https://npm.example.com/a.tgz"},
 	} {
 		n := settings(map[string]string{"registry": tt.registry, "replace-registry-host": tt.setting})
 		u, err := tarballURL(n, &NPMVersion{Name: "a", Tarball: tt.tarball})

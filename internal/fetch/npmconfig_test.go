@@ -40,8 +40,10 @@ func TestUserConfig(t *testing.T) {
 		env  map[string]string
 		want map[string]string
 	}{
-		{"files", nil, map[string]string{"a": "user", "b": "user", "c": "global", "d": "", "@p:registry": "https://p.example.com"}},
-		{"environment", map[string]string{"npm_config_a": "env", "NPM_CONFIG_B": "env", "npm_config_c": ""}, map[string]string{"a": "env", "b": "env", "c": "global"}},
+		{"files", nil, map[string]string{"a": "user", "b": "user", "c": "global", "d": "",
+			"@p:registry": "https://p.example.com"}},
+		{"environment", map[string]string{"npm_config_a": "env", "NPM_CONFIG_B": "env", "npm_config_c": ""},
+			map[string]string{"a": "env", "b": "env", "c": "global"}},
 		{"environment's spelling", map[string]string{
 			"npm_config_replace_registry_host":            "always",
 			"npm_config_@p:registry":                      "https://e.example.com",
@@ -56,9 +58,12 @@ func TestUserConfig(t *testing.T) {
 			"//two.example.com/a_b:_authToken": "expanded",
 			"registry":                         "https://r.example.com",
 		}},
-		{"userconfig", map[string]string{"npm_config_userconfig": alternative}, map[string]string{"a": "", "b": "alternative"}},
-		{"globalconfig", map[string]string{"NPM_CONFIG_GLOBALCONFIG": alternative}, map[string]string{"b": "user", "c": ""}},
-		{"relative", map[string]string{"npm_config_globalconfig": "~/../other/alternative", "npm_config_userconfig": "../nothing"}, map[string]string{"a": "", "b": "alternative", "c": ""}},
+		{"userconfig", map[string]string{"npm_config_userconfig": alternative},
+			map[string]string{"a": "", "b": "alternative"}},
+		{"globalconfig", map[string]string{"NPM_CONFIG_GLOBALCONFIG": alternative},
+			map[string]string{"b": "user", "c": ""}},
+		{"relative", map[string]string{"npm_config_globalconfig": "~/../other/alternative",
+			"npm_config_userconfig": "../nothing"}, map[string]string{"a": "", "b": "alternative", "c": ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config, err := UserConfig(environment(tt.env), project, home)
@@ -84,7 +89,8 @@ func TestUserConfig(t *testing.T) {
 		t.Errorf("registry %q, %v", got, err)
 	}
 	write(t, filepath.Join(home, ".npmrc"), strings.Repeat("#", 1<<20+1))
-	if _, err = UserConfig(environment(nil), "", home); err == nil || !strings.Contains(err.Error(), ".npmrc is larger") {
+	if _, err = UserConfig(environment(nil), "", home); err == nil ||
+		!strings.Contains(err.Error(), ".npmrc is larger") {
 		t.Errorf("error %v", err)
 	}
 	if _, err = UserConfig(environment(map[string]string{"npm_config_userconfig": home}), "", ""); err == nil {
@@ -102,7 +108,8 @@ func TestGlobalPrefixOfNode(t *testing.T) {
 	if err := os.Symlink(node, filepath.Join(dir, "bin", "node")); err != nil {
 		t.Skip(err) // Windows without the right to make links
 	}
-	path := strings.Join([]string{"relative", filepath.Join(dir, "none"), filepath.Join(dir, "bin")}, string(filepath.ListSeparator))
+	path := strings.Join([]string{"relative", filepath.Join(dir, "none"), filepath.Join(dir, "bin")},
+		string(filepath.ListSeparator))
 	config, err := UserConfig(environment(map[string]string{"PATH": path}), "", "")
 	if err != nil || config.NPM.Setting("a") != "global" {
 		t.Errorf("%q, %v", config.NPM.Setting("a"), err)
@@ -122,7 +129,8 @@ func TestGlobalPrefixOfNode(t *testing.T) {
 func TestAuthorities(t *testing.T) {
 	dir := t.TempDir()
 	cert, _ := authority()
-	ca := write(t, filepath.Join(dir, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[1]})))
+	ca := write(t, filepath.Join(dir, "ca.pem"),
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[1]})))
 	write(t, filepath.Join(dir, ".npmrc"), "cafile=ca.pem\nregistry=https://npm.example.com/\n")
 	config, err := UserConfig(environment(nil), dir, "")
 	if err != nil || config.NPM.Authorities == nil || config.RootCAs != nil {
@@ -174,7 +182,8 @@ func TestAuthorities(t *testing.T) {
 	c = newClient(t, config)
 	for range 2 { // and not only the first time
 		_, err := get(t, c, "npm:a@1.0.0")
-		if f, ok := errors.AsType[*wire.Error](err); !ok || f.Cause != evidence.Unsupported || !strings.Contains(err.Error(), empty+" holds no certificate") {
+		if f, ok := errors.AsType[*wire.Error](err); !ok || f.Cause != evidence.Unsupported ||
+			!strings.Contains(err.Error(), empty+" holds no certificate") {
 			t.Errorf("a cafile without a certificate was taken: %v", err)
 		}
 	}
@@ -199,14 +208,18 @@ func TestUserProxy(t *testing.T) {
 	config, err := UserConfig(environment(map[string]string{
 		"HTTPS_PROXY": "http://proxy.example.com:3128", "NO_PROXY": "direct.example.com",
 	}), "", "")
-	if err != nil || via(config.Proxy, npm) != "proxy.example.com:3128" || via(config.Proxy, direct) != "" || config.NPM.Proxy != nil {
+	if err != nil || via(config.Proxy, npm) != "proxy.example.com:3128" || via(config.Proxy, direct) != "" ||
+		config.NPM.Proxy != nil {
 		t.Errorf("%v: %q %q", err, via(config.Proxy, npm), via(config.Proxy, direct))
 	}
 	config, err = UserConfig(environment(map[string]string{
-		"https_proxy": "http://proxy.example.com:3128", "npm_config_https_proxy": "http://npmproxy.example.com:1", "npm_config_noproxy": "direct.example.com",
+		"https_proxy":            "http://proxy.example.com:3128",
+		"npm_config_https_proxy": "http://npmproxy.example.com:1", "npm_config_noproxy": "direct.example.com",
 	}), "", "")
-	if err != nil || via(config.Proxy, direct) != "proxy.example.com:3128" || via(config.NPM.Proxy, npm) != "npmproxy.example.com:1" || via(config.NPM.Proxy, direct) != "" {
-		t.Errorf("%v: %q %q %q", err, via(config.Proxy, direct), via(config.NPM.Proxy, npm), via(config.NPM.Proxy, direct))
+	if err != nil || via(config.Proxy, direct) != "proxy.example.com:3128" ||
+		via(config.NPM.Proxy, npm) != "npmproxy.example.com:1" || via(config.NPM.Proxy, direct) != "" {
+		t.Errorf("%v: %q %q %q", err, via(config.Proxy, direct), via(config.NPM.Proxy, npm),
+			via(config.NPM.Proxy, direct))
 	}
 	if server := ServerConfig(); server.Proxy != nil || server.NPM.Setting != nil || server.AllowAddr == nil {
 		t.Errorf("%+v", server)

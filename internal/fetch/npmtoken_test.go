@@ -73,15 +73,18 @@ func TestNPMToken(t *testing.T) {
 	})
 	c := newClient(t, config)
 	for name, want := range map[string][]seen{
-		"same":     {{"base/npm/same/1.0.0", "Bearer T"}, {"base/npm/same.tgz", "Bearer T"}},
-		"prefix":   {{"base/npm/prefix/1.0.0", "Bearer T"}, {"base/npm-other/prefix.tgz", ""}},
-		"up":       {{"base/npm/up/1.0.0", "Bearer T"}, {"base/npm/../up.tgz", ""}},
-		"escaped":  {{"base/npm/escaped/1.0.0", "Bearer T"}, {"base/npm/%2e%2e/up.tgz", ""}},
-		"host":     {{"base/npm/host/1.0.0", "Bearer T"}, {"other/npm/host.tgz", ""}},
-		"redirect": {{"base/npm/redirect/1.0.0", "Bearer T"}, {"base/npm/redirect.tgz", "Bearer T"}, {"other/npm/x.tgz", ""}},
-		"aside":    {{"base/npm/aside/1.0.0", "Bearer T"}, {"base/npm/aside.tgz", "Bearer T"}, {"base/elsewhere/x.tgz", ""}},
-		"return":   {{"base/npm/return/1.0.0", "Bearer T"}, {"base/npm/return.tgz", "Bearer T"}, {"other/back", ""}, {"base/npm/final", ""}},
-		"mapped":   {{"base/npm/mapped/1.0.0", "Bearer T"}, {"other/mapped/x.tgz", "Basic dTpw"}},
+		"same":    {{"base/npm/same/1.0.0", "Bearer T"}, {"base/npm/same.tgz", "Bearer T"}},
+		"prefix":  {{"base/npm/prefix/1.0.0", "Bearer T"}, {"base/npm-other/prefix.tgz", ""}},
+		"up":      {{"base/npm/up/1.0.0", "Bearer T"}, {"base/npm/../up.tgz", ""}},
+		"escaped": {{"base/npm/escaped/1.0.0", "Bearer T"}, {"base/npm/%2e%2e/up.tgz", ""}},
+		"host":    {{"base/npm/host/1.0.0", "Bearer T"}, {"other/npm/host.tgz", ""}},
+		"redirect": {{"base/npm/redirect/1.0.0", "Bearer T"}, {"base/npm/redirect.tgz", "Bearer T"},
+			{"other/npm/x.tgz", ""}},
+		"aside": {{"base/npm/aside/1.0.0", "Bearer T"}, {"base/npm/aside.tgz", "Bearer T"},
+			{"base/elsewhere/x.tgz", ""}},
+		"return": {{"base/npm/return/1.0.0", "Bearer T"}, {"base/npm/return.tgz", "Bearer T"}, {"other/back", ""},
+			{"base/npm/final", ""}},
+		"mapped": {{"base/npm/mapped/1.0.0", "Bearer T"}, {"other/mapped/x.tgz", "Basic dTpw"}},
 	} {
 		log = nil
 		d, err := get(t, c, "npm:"+name+"@1.0.0")

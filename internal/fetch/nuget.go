@@ -3,13 +3,9 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -18,17 +14,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// NuGetConfig says where NuGet packages come from.
-type NuGetConfig struct {
-	Index string // URL of a service index (V3), "" is the public one
-}
-
-// nuget is the registry of .NET packages, or another with a service index.
-type nuget struct{ ordinary }
+// nuget is the public registry of .NET packages, or another with a service index.
+type nuget struct{ defaults }
 
 func (nuget) kind() artifact.Kind { return artifact.NuGet }
 
@@ -36,7 +28,7 @@ func (nuget) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLNuGet}, []string{config.NuGet.Index}
 }
 
-// Resources of a service index that are used.
+// Resources that are used of a service index.
 const (
 	nugetFlat            = "PackageBaseAddress/3.0.0"
 	nugetReadmeTemplates = "ReadmeUriTemplate/6.13.0"
@@ -48,8 +40,8 @@ type serviceIndex struct {
 	from      *url.URL          // the index's own
 }
 
-// nugetIndex fetches the service index.
-func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceIndex, error) {
+// fetchServiceIndex fetches the service index.
+func (c *Client) fetchServiceIndex(ctx context.Context, ref artifact.Ref) (*serviceIndex, error) {
 	u, err := url.Parse(cmp.Or(c.config.NuGet.Index, model.RegistryURLNuGet))
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
@@ -59,7 +51,7 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceInde
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
+			e.Cause = evidence.Unreachable // without the index nothing is known of the package
 		}
 		return nil, err
 	}
@@ -76,19 +68,20 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceInde
 	return &serviceIndex{resources, u}, nil
 }
 
-// fetch downloads a .nupkg. The flat container says nothing of its hash.
+// fetch downloads a .nupkg, for whose hash the registry has no claim.
 func (nuget) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	index, err := c.nugetIndex(ctx, ref)
+	index, err := c.fetchServiceIndex(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return c.nugetPackage(ctx, ref, index, algs)
+	return c.downloadNuGet(ctx, ref, index, algs)
 }
 
-func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serviceIndex,
+// downloadNuGet downloads the .nupkg from the flat container that index names.
+func (c *Client) downloadNuGet(ctx context.Context, ref artifact.Ref, index *serviceIndex,
 	algs []digest.Algorithm) (*Download, error) {
-	id, version := ref.Normal().Name(), ref.Normal().Version() // lower case, as the protocol has it
-	u, err := below(index.resources[nugetFlat], id, version, id+"."+version+".nupkg")
+	id, version := ref.Normal().Name(), ref.Normal().Version() // in lower case, as the protocol wants
+	u, err := joinURL(index.resources[nugetFlat], id, version, id+"."+version+".nupkg")
 	if err != nil || transfer.CheckURL(u) != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from),
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
@@ -101,21 +94,26 @@ func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serv
 	return d, err
 }
 
-// description is the readme of a package: as its registry serves it, or from within
-// the package where the registry does not offer that.
+// description fetches the readme of a package as its registry serves it, or reads it from the
+// package if the registry serves none.
 func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
-	index, err := c.nugetIndex(ctx, ref)
+	index, err := c.fetchServiceIndex(ctx, ref)
 	if err != nil {
 		return "", err
 	}
 	template := index.resources[nugetReadmeTemplates]
 	if template == "" {
-		d, err := c.nugetPackage(ctx, ref, index, nil)
+		d, err := c.downloadNuGet(ctx, ref, index, nil)
 		if err != nil {
 			return "", err
 		}
 		defer d.Close()
-		return packedReadme(ref, d.Path(), c.limits.DocumentSize)
+		text, err := packagefile.NuGetReadme(d.Path(), ref.Name(), c.limits.DocumentSize)
+		if err != nil {
+			return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
+				Err: fmt.Errorf("the package cannot be read: %w", err)}
+		}
+		return text, nil
 	}
 	u, err := fileURL(index.from, strings.NewReplacer(
 		"{lower_id}", url.PathEscape(ref.Normal().Name()),
@@ -129,57 +127,4 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
 	}
 	return string(data), err
-}
-
-// packedReadme reads the file that the .nuspec of a .nupkg names as its readme.
-func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
-	unreadable := func(err error) (string, error) {
-		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
-			Err: fmt.Errorf("the package cannot be read: %w", err)}
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return unreadable(errors.Unwrap(err)) // the path is that of a temporary file
-	}
-	defer f.Close()
-	z, err := openZip(f, maxZipList)
-	if err != nil {
-		return unreadable(err)
-	}
-	// Two files that match are read by no one in the same way.
-	read := func(is func(string) bool) ([]byte, error) {
-		found := slices.DeleteFunc(slices.Clone(z.paths), func(path string) bool { return !is(path) })
-		switch len(found) {
-		case 0:
-			return nil, nil
-		case 1:
-			return z.read(found[0], limit)
-		}
-		return nil, fmt.Errorf("it has both %s and %s", wire.Quoted(found[0]), wire.Quoted(found[1]))
-	}
-	data, err := read(func(name string) bool {
-		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
-	})
-	if err != nil {
-		return unreadable(err)
-	}
-	var nuspec struct {
-		ID     string `xml:"metadata>id"`
-		Readme string `xml:"metadata>readme"`
-	}
-	if err := xml.Unmarshal(data, &nuspec); err != nil {
-		return unreadable(errors.New("it has no .nuspec that can be parsed"))
-	}
-	if !strings.EqualFold(nuspec.ID, ref.Name()) {
-		return unreadable(fmt.Errorf("its .nuspec is of %s", wire.Quoted(nuspec.ID)))
-	}
-	if nuspec.Readme == "" {
-		return "", nil
-	}
-	want := strings.TrimPrefix(path.Clean(strings.ReplaceAll(nuspec.Readme, `\`, "/")), "/")
-	data, err = read(func(name string) bool { return strings.EqualFold(path.Clean(name), want) })
-	if err != nil {
-		return unreadable(err)
-	}
-	return string(data), nil
 }

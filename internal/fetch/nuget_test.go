@@ -40,24 +40,29 @@ func TestNuGet(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = -1
 	nuspec := func(id, readme string) string {
-		return "x.nuspec=<?xml version='1.0'?><package xmlns='urn:x'><metadata><id>" + id + "</id>" + readme + "</metadata></package>"
+		return "x.nuspec=<?xml version='1.0'?><package xmlns='urn:x'><metadata><id>" + id + "</id>" + readme +
+			"</metadata></package>"
 	}
 	s := newSite(t, map[string]string{
-		"/index.json": fmt.Sprintf(nugetIndexPage, `,{"@id":"BASE/readme/{lower_id}/{lower_version}","@type":"ReadmeUriTemplate/6.13.0"}`),
-		"/bare.json":  fmt.Sprintf(nugetIndexPage, ""),
+		"/index.json": fmt.Sprintf(nugetIndexPage,
+			`,{"@id":"BASE/readme/{lower_id}/{lower_version}","@type":"ReadmeUriTemplate/6.13.0"}`),
+		"/bare.json": fmt.Sprintf(nugetIndexPage, ""),
 		"/flat/acme.notes/1.2.0/acme.notes.1.2.0.nupkg":           "package",
 		"/flat/acme.notes/1.2.0-rc.1/acme.notes.1.2.0-rc.1.nupkg": "candidate",
 		"/readme/acme.notes/1.2.0":                                "the readme",
 		"/empty.json":                                             `{"resources":[]}`,
 		"/html.json":                                              "<html>",
-		"/plain.json":                                             `{"resources":[{"@id":"http://nuget.example.com/","@type":"PackageBaseAddress/3.0.0"}]}`,
-		"/flat/packed/1.0.0/packed.1.0.0.nupkg":                   nupkg(t, nuspec("Packed", `<readme>docs\README.md</readme>`), "docs/README.md=packed readme"),
-		"/flat/none/1.0.0/none.1.0.0.nupkg":                       nupkg(t, nuspec("none", "")),
-		"/flat/other/1.0.0/other.1.0.0.nupkg":                     nupkg(t, nuspec("another", "<readme>r</readme>"), "r=x"),
-		"/flat/lost/1.0.0/lost.1.0.0.nupkg":                       nupkg(t, nuspec("lost", "<readme>r</readme>")),
-		"/flat/deep/1.0.0/deep.1.0.0.nupkg":                       nupkg(t, "d/"+nuspec("deep", "<readme>r</readme>"), "r=x"),
-		"/flat/large/1.0.0/large.1.0.0.nupkg":                     nupkg(t, nuspec("large", "<readme>r</readme>"), "r="+strings.Repeat("x", 5001)),
-		"/flat/nozip/1.0.0/nozip.1.0.0.nupkg":                     "x",
+		"/plain.json": `{"resources":[{"@id":"http://nuget.example.com/",` +
+			`"@type":"PackageBaseAddress/3.0.0"}]}`,
+		"/flat/packed/1.0.0/packed.1.0.0.nupkg": nupkg(t, nuspec("Packed", `<readme>docs\README.md</readme>`),
+			"docs/README.md=packed readme"),
+		"/flat/none/1.0.0/none.1.0.0.nupkg":   nupkg(t, nuspec("none", "")),
+		"/flat/other/1.0.0/other.1.0.0.nupkg": nupkg(t, nuspec("another", "<readme>r</readme>"), "r=x"),
+		"/flat/lost/1.0.0/lost.1.0.0.nupkg":   nupkg(t, nuspec("lost", "<readme>r</readme>")),
+		"/flat/deep/1.0.0/deep.1.0.0.nupkg":   nupkg(t, "d/"+nuspec("deep", "<readme>r</readme>"), "r=x"),
+		"/flat/large/1.0.0/large.1.0.0.nupkg": nupkg(t, nuspec("large", "<readme>r</readme>"),
+			"r="+strings.Repeat("x", 5001)),
+		"/flat/nozip/1.0.0/nozip.1.0.0.nupkg": "x",
 	})
 	config.Limits.DocumentSize = 5000
 	config.NuGet.Index = s.base + "/index.json"
@@ -94,7 +99,8 @@ func TestNuGet(t *testing.T) {
 			t.Errorf("%s: %q, %v", id, text, err)
 		}
 	}
-	for id, part := range map[string]string{"other": `"another"`, "deep": "no .nuspec", "large": "larger than 5,000", "nozip": "cannot be read"} {
+	for id, part := range map[string]string{"other": `"another"`, "deep": "no .nuspec", "large": "larger than 5,000",
+		"nozip": "cannot be read"} {
 		_, err := describe("nuget:" + id + "@1.0.0")
 		wantError(t, err, evidence.Unreachable, part)
 	}

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// object is a JSON object of a registry's document. Members are matched by their
-// exact names; what is missing or of another type than asked for is the zero value.
+// object is a JSON object of a registry's document. Members are matched by their exact names;
+// a member that is missing or of another type than asked for gives the zero value.
 type object map[string]json.RawMessage
 
-// parseObject reads an object; nil if data is none.
+// parseObject reads an object; nil if data holds none.
 func parseObject(data []byte) object {
 	var o object
 	if json.Unmarshal(data, &o) != nil {
@@ -18,12 +18,23 @@ func parseObject(data []byte) object {
 	return o
 }
 
-func (o object) text(key string) string   { return text(o[key]) }
+func (o object) text(key string) string   { return decodeText(o[key]) }
 func (o object) object(key string) object { return parseObject(o[key]) }
-func (o object) truth(key string) bool    { return string(o[key]) == "true" }
+func (o object) isTrue(key string) bool   { return string(o[key]) == "true" }
 
-// integer is a number without fraction or exponent, as text; it is only ever put
-// into a URL.
+// texts returns the members that are text.
+func (o object) texts() map[string]string {
+	all := make(map[string]string, len(o))
+	for key := range o {
+		if text := o.text(key); text != "" {
+			all[key] = text
+		}
+	}
+	return all
+}
+
+// integer returns a number without fraction or exponent as text, because it is only put into
+// URLs.
 func (o object) integer(key string) string {
 	n, err := strconv.ParseUint(string(o[key]), 10, 63)
 	if err != nil {
@@ -32,7 +43,7 @@ func (o object) integer(key string) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// list is the objects of an array; other elements are left out.
+// list returns the objects of an array; other elements are left out.
 func (o object) list(key string) []object {
 	var raw []json.RawMessage
 	if json.Unmarshal(o[key], &raw) != nil {
@@ -47,8 +58,8 @@ func (o object) list(key string) []object {
 	return list
 }
 
-// text is a JSON string, or "".
-func text(raw json.RawMessage) string {
+// decodeText reads a JSON string; "" if raw is none.
+func decodeText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""

@@ -77,18 +77,21 @@ func (r *imageServer) put(t *testing.T, path, kind, body string) {
 func (r *imageServer) image(t *testing.T, tag, name string) string {
 	config := fmt.Sprintf(`{"os":"linux","architecture":"amd64","config":{"Labels":{"%s":"%s"}}}`, ociLabel, name)
 	r.put(t, "/v2/acme/notes/blobs/x", "", config)
-	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s","config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
+	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s",`+
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
 		ociImage, sha(config), len(config))
 	r.put(t, "/v2/acme/notes/manifests/"+tag, ociImage, manifest)
 	return manifest
 }
 
 func descriptor(manifest, platform string) string {
-	return fmt.Sprintf(`{"mediaType":"%s","digest":"sha256:%s","size":%d,"platform":{%s}}`, ociImage, sha(manifest), len(manifest), platform)
+	return fmt.Sprintf(`{"mediaType":"%s","digest":"sha256:%s","size":%d,"platform":{%s}}`, ociImage, sha(manifest),
+		len(manifest), platform)
 }
 
 func (r *imageServer) index(t *testing.T, tag string, descriptors ...string) string {
-	index := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s","manifests":[%s]}`, ociIndex, strings.Join(descriptors, ","))
+	index := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s","manifests":[%s]}`, ociIndex,
+		strings.Join(descriptors, ","))
 	r.put(t, "/v2/acme/notes/manifests/"+tag, ociIndex, index)
 	return index
 }
@@ -101,14 +104,16 @@ func TestOCI(t *testing.T) {
 	one := r.image(t, "1.0.0", "io.example/notes")
 	arm := r.image(t, "arm", "io.example/arm")
 	attestation := r.image(t, "attestation", "io.example/attestation")
-	const unknown, amd, arm64 = `"os":"unknown","architecture":"unknown"`, `"os":"linux","architecture":"amd64"`, `"os":"linux","architecture":"arm64"`
+	const unknown, amd, arm64 = `"os":"unknown","architecture":"unknown"`, `"os":"linux","architecture":"amd64"`,
+		`"os":"linux","architecture":"arm64"`
 	index := r.index(t, "multi", descriptor(attestation, unknown), descriptor(arm, arm64), descriptor(one, amd))
 	r.index(t, "noamd", descriptor(attestation, unknown), descriptor(arm, arm64))
 	r.index(t, "noimage", descriptor(attestation, unknown))
 	lost := r.image(t, "gone", "io.example/lost")
 	r.index(t, "lost", descriptor(lost, amd))
 	for _, m := range []string{"gone", "sha256:" + sha(lost)} {
-		r.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodDelete, "/v2/acme/notes/manifests/"+m, nil))
+		r.handler.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequest(http.MethodDelete, "/v2/acme/notes/manifests/"+m, nil))
 	}
 	r.index(t, "size", strings.Replace(descriptor(one, amd), fmt.Sprint(len(one)), fmt.Sprint(len(one)+1), 1))
 	r.put(t, "/v2/acme/notes/manifests/odd", ociImage, `{"schemaVersion":2}`)
@@ -181,7 +186,7 @@ func TestOCI(t *testing.T) {
 	}
 }
 
-// TestOCIHostile: a registry that serves other bytes than were asked for is found out.
+// TestOCIHostile: other bytes than were asked for are an error.
 func TestOCIHostile(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = 1
@@ -324,7 +329,8 @@ func TestOCILogin(t *testing.T) {
 	var asked []string
 	tokens := serve(t, func(w http.ResponseWriter, req *http.Request) {
 		req.ParseForm()
-		asked = append(asked, fmt.Sprintf("%s %s %s", req.Form.Get("service"), req.Form.Get("scope"), req.Header.Get("Authorization")))
+		asked = append(asked,
+			fmt.Sprintf("%s %s %s", req.Form.Get("service"), req.Form.Get("scope"), req.Header.Get("Authorization")))
 		if req.URL.Path == "/refused" {
 			w.WriteHeader(401)
 			return
@@ -341,7 +347,8 @@ func TestOCILogin(t *testing.T) {
 	bearerHost := strings.TrimPrefix(serve(t, guarded(r, func() string {
 		return `Bearer realm="` + tokens + path + `",service="images"`
 	}, "Bearer T")), "https://")
-	basicHost := strings.TrimPrefix(serve(t, guarded(r, func() string { return `Basic realm="x"` }, "Basic dTpw")), "https://")
+	basicHost := strings.TrimPrefix(serve(t,
+		guarded(r, func() string { return `Basic realm="x"` }, "Basic dTpw")), "https://")
 	moving := strings.TrimPrefix(serve(t, guarded(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.Contains(req.URL.Path, "/manifests/") {
 			http.Redirect(w, req, blobs.base+"/blob", http.StatusTemporaryRedirect)
@@ -366,7 +373,8 @@ func TestOCILogin(t *testing.T) {
 	}
 	wantError(t, fetch(config, basicHost), evidence.Unreachable, "401")
 
-	config.OCI.Keychain = keychain{bearerHost: {Username: "u", Password: "p"}, basicHost: {Username: "u", Password: "p"}, moving: {Auth: "dTpw"}}
+	config.OCI.Keychain = keychain{bearerHost: {Username: "u", Password: "p"},
+		basicHost: {Username: "u", Password: "p"}, moving: {Auth: "dTpw"}}
 	asked = nil
 	for _, host := range []string{bearerHost, basicHost, moving} {
 		if err := fetch(config, host); err != nil {
@@ -397,7 +405,7 @@ func TestOCILogin(t *testing.T) {
 	wantError(t, fetch(config, bearerHost), evidence.Unsupported, "characters that cannot be sent")
 }
 
-// TestOCIPlainHTTP: only where it is allowed, and only on loopback.
+// TestOCIPlainHTTP: plain http is spoken only if it is allowed, and only on loopback.
 func TestOCIPlainHTTP(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = -1
@@ -450,22 +458,31 @@ func TestOCIPlainHTTP(t *testing.T) {
 
 func TestDockerKeychain(t *testing.T) {
 	auth := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	one := `{"auths":{"oci.example.com:5000":{"auth":"` + auth("u:p") + `"},"` + authn.DefaultAuthKey + `":{"auth":"` + auth("hub:secret") + `"},
+	one := `{"auths":{"oci.example.com:5000":{"auth":"` + auth("u:p") + `"},"` + authn.DefaultAuthKey + `":{"auth":"` +
+		auth("hub:secret") + `"},
 		"id.example.com":{"auth":"` + auth("<token>:") + `","identitytoken":"I"},"empty.example.com":{}}}`
 	for name, tt := range map[string]struct {
 		files, env map[string]string
 		repository string
 		want       authn.AuthConfig
 	}{
-		"docker":       {map[string]string{"home/.docker/config.json": one}, nil, "oci.example.com:5000/acme/notes", authn.AuthConfig{Username: "u", Password: "p"}},
-		"other port":   {map[string]string{"home/.docker/config.json": one}, nil, "oci.example.com/acme/notes", authn.AuthConfig{}},
-		"default":      {map[string]string{"home/.docker/config.json": one}, nil, ociname.DefaultRegistry + "/acme/notes", authn.AuthConfig{Username: "hub", Password: "secret"}},
-		"identity":     {map[string]string{"home/.docker/config.json": one}, nil, "id.example.com/a", authn.AuthConfig{Username: "<token>", IdentityToken: "I"}},
-		"empty":        {map[string]string{"home/.docker/config.json": one}, nil, "empty.example.com/a", authn.AuthConfig{}},
-		"other place":  {map[string]string{"home/x/config.json": one, "home/.docker/config.json": "{}"}, map[string]string{"DOCKER_CONFIG": "HOME/x"}, "oci.example.com:5000/a", authn.AuthConfig{Username: "u", Password: "p"}},
-		"podman":       {map[string]string{"home/.config/containers/auth.json": one}, nil, "oci.example.com:5000/a", authn.AuthConfig{Username: "u", Password: "p"}},
-		"podman named": {map[string]string{"home/auth": one}, map[string]string{"REGISTRY_AUTH_FILE": "HOME/auth"}, "oci.example.com:5000/a", authn.AuthConfig{Username: "u", Password: "p"}},
-		"nothing":      {nil, nil, "oci.example.com:5000/a", authn.AuthConfig{}},
+		"docker": {map[string]string{"home/.docker/config.json": one}, nil, "oci.example.com:5000/acme/notes",
+			authn.AuthConfig{Username: "u", Password: "p"}},
+		"other port": {map[string]string{"home/.docker/config.json": one}, nil, "oci.example.com/acme/notes",
+			authn.AuthConfig{}},
+		"default": {map[string]string{"home/.docker/config.json": one}, nil, ociname.DefaultRegistry + "/acme/notes",
+			authn.AuthConfig{Username: "hub", Password: "secret"}},
+		"identity": {map[string]string{"home/.docker/config.json": one}, nil, "id.example.com/a",
+			authn.AuthConfig{Username: "<token>", IdentityToken: "I"}},
+		"empty": {map[string]string{"home/.docker/config.json": one}, nil, "empty.example.com/a", authn.AuthConfig{}},
+		"other place": {map[string]string{"home/x/config.json": one, "home/.docker/config.json": "{}"},
+			map[string]string{"DOCKER_CONFIG": "HOME/x"}, "oci.example.com:5000/a",
+			authn.AuthConfig{Username: "u", Password: "p"}},
+		"podman": {map[string]string{"home/.config/containers/auth.json": one}, nil, "oci.example.com:5000/a",
+			authn.AuthConfig{Username: "u", Password: "p"}},
+		"podman named": {map[string]string{"home/auth": one}, map[string]string{"REGISTRY_AUTH_FILE": "HOME/auth"},
+			"oci.example.com:5000/a", authn.AuthConfig{Username: "u", Password: "p"}},
+		"nothing": {nil, nil, "oci.example.com:5000/a", authn.AuthConfig{}},
 	} {
 		config, err := userOf(t, tt.files, tt.env)
 		if err != nil {
@@ -477,19 +494,21 @@ func TestDockerKeychain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.ociCredentials(context.Background(), ref, repo)
+		got, err := c.findOCICredentials(context.Background(), ref, repo)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		clear, err := authn.Authorization(context.Background(), got)
-		if err != nil || clear.Username != tt.want.Username || clear.Password != tt.want.Password || clear.IdentityToken != tt.want.IdentityToken {
+		if err != nil || clear.Username != tt.want.Username || clear.Password != tt.want.Password ||
+			clear.IdentityToken != tt.want.IdentityToken {
 			t.Errorf("%s: %+v, %v", name, clear, err)
 		}
 	}
 	dir := tree(t, map[string]string{".docker/config.json": `{"auths":{"a":{"auth":"secret"`})
 	_, err := dockerAt(dir).Resolve(mustRepository(t, "oci.example.com/a"))
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(".docker", "config.json")) || strings.Contains(err.Error(), "secret") {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(".docker", "config.json")) ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
@@ -502,9 +521,11 @@ func TestDockerHelper(t *testing.T) {
 	}
 	config := testConfig(t)
 	dir := tree(t, map[string]string{
-		".docker/config.json":         `{"credsStore":"quick","credHelpers":{"slow.example.com":"slow"}}`,
-		"bin/docker-credential-quick": "#!/bin/sh\nread host\ncase $host in https://*) ;; */*) echo 'credentials not found in native keychain'; exit 1 ;; esac\nprintf '{\"ServerURL\":\"%s\",\"Username\":\"u\",\"Secret\":\"%s\"}' \"$host\" \"$host\"\n",
-		"bin/docker-credential-slow":  "#!/bin/sh\nexec sleep 1\n",
+		".docker/config.json": `{"credsStore":"quick","credHelpers":{"slow.example.com":"slow"}}`,
+		"bin/docker-credential-quick": "#!/bin/sh\nread host\ncase $host in https://*) ;; */*) echo 'credentials not " +
+			"found in native keychain'; exit 1 ;; esac\nprintf '{\"ServerURL\":\"%s\",\"Username\":\"u\"," +
+			"\"Secret\":\"%s\"}' \"$host\" \"$host\"\n",
+		"bin/docker-credential-slow": "#!/bin/sh\nexec sleep 1\n",
 	})
 	for _, helper := range []string{"quick", "slow"} {
 		if err := os.Chmod(filepath.Join(dir, "bin", "docker-credential-"+helper), 0o700); err != nil {
@@ -513,7 +534,8 @@ func TestDockerHelper(t *testing.T) {
 	}
 	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	config.OCI.Keychain = dockerAt(dir)
-	for host, want := range map[string]string{ociname.DefaultRegistry: authn.DefaultAuthKey, "oci.example.com": "oci.example.com"} {
+	for host, want := range map[string]string{ociname.DefaultRegistry: authn.DefaultAuthKey,
+		"oci.example.com": "oci.example.com"} {
 		auth, err := config.OCI.Keychain.Resolve(mustRepository(t, host+"/a"))
 		if err != nil {
 			t.Fatal(err)
@@ -533,19 +555,24 @@ func TestDockerHelper(t *testing.T) {
 }
 
 // TestDockerHelperBounds: a helper that hangs, floods, opens the terminal or leaves something
-// running is given up and ended with all it started; it gets no variable but those of helpers,
-// and its words are in no error.
+// running is ended with all that it started. It gets no variables but those of helpers, and no
+// error shows what it prints.
 func TestDockerHelperBounds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the helpers are shell scripts")
 	}
 	dir := tree(t, map[string]string{
-		".docker/config.json":               `{"credHelpers":{"hang.example.com":"hang","flood.example.com":"flood","terminal.example.com":"terminal","environment.example.com":"environment","path.example.com":"../bin/docker-credential-terminal","loud.example.com":"loud","none.example.com":"none"}}`,
-		"bin/docker-credential-hang":        "#!/bin/sh\nsleep 60 &\necho $! >$HOME/left\nsleep 60\n",
-		"bin/docker-credential-flood":       "#!/bin/sh\nyes secret\n",
-		"bin/docker-credential-terminal":    "#!/bin/sh\nif (: </dev/tty) 2>/dev/null; then u=terminal; else u=none; fi\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' $u $PWD\n",
-		"bin/docker-credential-environment": "#!/bin/sh\nprintf '{\"Username\":\"<token>\",\"Secret\":\"%s\"}' \"$HELPER_TEST_SECRET$LD_AUDIT-$AWS_PROFILE\"\n",
-		"bin/docker-credential-loud":        "#!/bin/sh\necho secret\necho secret >&2\nexit 3\n",
+		".docker/config.json": `{"credHelpers":{"hang.example.com":"hang","flood.example.com":"flood",` +
+			`"terminal.example.com":"terminal","environment.example.com":"environment",` +
+			`"path.example.com":"../bin/docker-credential-terminal","loud.example.com":"loud",` +
+			`"none.example.com":"none"}}`,
+		"bin/docker-credential-hang":  "#!/bin/sh\nsleep 60 &\necho $! >$HOME/left\nsleep 60\n",
+		"bin/docker-credential-flood": "#!/bin/sh\nyes secret\n",
+		"bin/docker-credential-terminal": "#!/bin/sh\nif (: </dev/tty) 2>/dev/null; then u=terminal; else u=none; " +
+			"fi\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' $u $PWD\n",
+		"bin/docker-credential-environment": "#!/bin/sh\nprintf '{\"Username\":\"<token>\",\"Secret\":\"%s\"}' " +
+			"\"$HELPER_TEST_SECRET$LD_AUDIT-$AWS_PROFILE\"\n",
+		"bin/docker-credential-loud": "#!/bin/sh\necho secret\necho secret >&2\nexit 3\n",
 	})
 	programs, _ := filepath.Glob(filepath.Join(dir, "bin", "*"))
 	for _, program := range programs {
@@ -581,8 +608,10 @@ func TestDockerHelperBounds(t *testing.T) {
 	} else {
 		t.Error(err)
 	}
-	for host, want := range map[string]string{"flood": "printed too much", "path": "not the name", "loud": "exit status 3", "none": "not found in PATH"} {
-		if got, err := ask(t.Context(), host); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+	for host, want := range map[string]string{"flood": "printed too much", "path": "not the name",
+		"loud": "exit status 3", "none": "not found in PATH"} {
+		if got, err := ask(t.Context(), host); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %+v, %v", host, got, err)
 		}
 	}

@@ -1,11 +1,9 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -20,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// pypi is the Python package index, or the indexes that a user has in its place.
-type pypi struct{ ordinary }
+// pypi is the Python package index, or the indexes that a user has configured instead.
+type pypi struct{ defaults }
 
 func (pypi) kind() artifact.Kind { return artifact.PyPI }
 
@@ -30,7 +28,7 @@ func (pypi) configure(config *Config, user *userconfig.Reader) (err error) {
 	return err
 }
 
-// route is pip's own where its configuration has authorities of its own.
+// route returns a route of PyPI's own if its configuration has authorities.
 func (pypi) route(config Config, shared transfer.Route) *transfer.Route {
 	if config.PyPI.Authorities == nil {
 		return nil
@@ -51,19 +49,6 @@ func (pypi) packageHosts(config Config, _ string) []string {
 	return hostsOf(addresses...)
 }
 
-// pypiFile is what an index says of one file of a release.
-type pypiFile struct {
-	name   string
-	url    *url.URL
-	hashes map[string]string // hex, by the name of the algorithm
-	where  string            // what says so
-	yanked string            // why; "" if it was not
-}
-
-func (f pypiFile) same(g pypiFile) bool {
-	return f.url.String() == g.url.String() && fmt.Sprint(f.hashes) == fmt.Sprint(g.hashes)
-}
-
 // files expands a release to one Ref for each of its files, by name. Those of a yanked
 // release are included.
 func (pypi) files(ctx context.Context, c *Client, ref artifact.Ref) ([]artifact.Ref, error) {
@@ -75,7 +60,7 @@ func (pypi) files(ctx context.Context, c *Client, ref artifact.Ref) ([]artifact.
 		return nil, err
 	}
 	defer release()
-	files, err := c.pypiFiles(ctx, ref)
+	files, err := c.findPyPIFiles(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +77,7 @@ func (pypi) files(ctx context.Context, c *Client, ref artifact.Ref) ([]artifact.
 
 // fetch downloads the file that ref names, or the only one of its release.
 func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	files, err := c.pypiFiles(ctx, ref)
+	files, err := c.findPyPIFiles(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +91,7 @@ func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []diges
 		return nil, e
 	}
 	file := files[0]
-	claims, bad := hashClaim(ref, file.where, file.hashes)
+	claims, bad := strongestClaim(ref, file.where, file.hashes)
 	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, By: consent.ByAnswer,
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
@@ -116,13 +101,13 @@ func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []diges
 	return d, nil
 }
 
-// pypiFiles are the files that ref names, of the first index that has any: sorted by
-// name and at least one.
-func (c *Client) pypiFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, error) {
+// findPyPIFiles returns the files that ref names, of the first index that has any: at least
+// one, sorted by name.
+func (c *Client) findPyPIFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, error) {
 	var missing *wire.Error
 	indexes := pypiSources(c.config.PyPI)
 	for _, ix := range indexes {
-		files, err := c.pypiIndex(ctx, ref, ix)
+		files, err := c.askPyPISource(ctx, ref, ix)
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			if missing == nil {
 				missing = e
@@ -139,43 +124,21 @@ func (c *Client) pypiFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, e
 	return nil, missing
 }
 
-// pypiSource is one place to ask: the JSON API at base, unless that is empty, and the
-// simple API at simple for what the other does not have. Many mirrors serve only the
-// simple API, also those that stand in for the public registry under its own name.
-type pypiSource struct{ base, simple string }
-
-// pypiSources are the places to ask, in order.
-func pypiSources(p userconfig.PyPI) []pypiSource {
-	public := strings.TrimRight(model.RegistryURLPyPI, "/")
-	if len(p.Indexes) == 0 {
-		base := cmp.Or(strings.TrimRight(p.Base, "/"), public)
-		return []pypiSource{{base, base + "/simple"}}
-	}
-	var all []pypiSource
-	for _, ix := range p.Indexes {
-		s := pypiSource{simple: ix}
-		if strings.TrimRight(ix, "/") == public+"/simple" {
-			s.base = public
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// pypiIndex asks one index. That it has no such file is an *wire.Error with not_found.
-func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource) (files []pypiFile, err error) {
+// askPyPISource asks one index for the files that ref names. If it has none, the error is a
+// [*wire.Error] with not_found.
+func (c *Client) askPyPISource(ctx context.Context, ref artifact.Ref, ix pypiSource) (files []pypiFile, err error) {
 	if ix.base != "" {
-		files, err = c.pypiJSON(ctx, ref, ix.base)
+		files, err = c.listPyPIByJSON(ctx, ref, ix.base)
 	}
 	if e, ok := errors.AsType[*wire.Error](err); ix.base == "" || ok && e.Cause == evidence.NotFound {
-		files, err = c.pypiSimple(ctx, ref, ix.simple)
+		files, err = c.listPyPIBySimple(ctx, ref, ix.simple)
 	}
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(files, func(a, b pypiFile) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(files); i++ {
-		if files[i].name == files[i-1].name && !files[i].same(files[i-1]) {
+		if files[i].name == files[i-1].name && !files[i].sameAs(files[i-1]) {
 			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Ambiguous,
 				Err: fmt.Errorf("the index lists %s twice, with different contents", wire.Quoted(files[i].name))}
 		}
@@ -183,32 +146,35 @@ func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource)
 	return slices.CompactFunc(files, func(a, b pypiFile) bool { return a.name == b.name }), nil
 }
 
-// pypiPick keeps what ref names of the files of its release. from is the document's
-// URL.
-func pypiPick(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, error) {
-	if want := ref.Filename(); want != "" {
-		files = slices.DeleteFunc(files, func(f pypiFile) bool { return f.name != want })
-	}
-	if len(files) == 0 {
-		missing := errors.New("the release has no files")
-		if ref.Filename() != "" {
-			missing = errors.New("the release has no such file")
-		}
-		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.NotFound, URL: wire.ShowURL(from), Err: missing}
-	}
-	return files, nil
-}
-
-// sameRelease reports whether name and version are those of ref, however spelled.
-func sameRelease(ref artifact.Ref, name, version string) bool {
-	got, err := artifact.NewPyPI(name, version, "")
-	want, err2 := artifact.NewPyPI(ref.Name(), ref.Version(), "")
-	return err == nil && err2 == nil && got.Normal() == want.Normal()
-}
-
-// UVFile is the text of the uv.toml that uv is to read in place of all others: see
+// UVFile returns the text of the uv.toml that uv is to read in place of all others: see
 // [userconfig.PyPI.UVFile].
 func (c *Client) UVFile() (string, error) { return c.config.PyPI.UVFile(c.hosts) }
 
-// PipVariables are the variables by which pip is told all that it is to know.
+// PipVariables returns the variables that hold all of pip's configuration: see
+// [userconfig.PyPI.PipVariables].
 func (c *Client) PipVariables() ([]string, error) { return c.config.PyPI.PipVariables(c.hosts) }
+
+// description returns info.description of a release. If an index has no documents of
+// releases, it takes the project's document, provided that this is of the same release.
+func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
+	var missing error
+	for _, ix := range pypiSources(c.config.PyPI) {
+		if ix.base == "" { // many that serve a simple API serve the other beside it
+			ix.base, _ = strings.CutSuffix(strings.TrimRight(ix.simple, "/"), "/simple")
+		}
+		project := ref.Normal().Name()
+		doc, _, err := c.fetchPyPIRelease(ctx, ref, ix.base, project, ref.Version(), "json")
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
+			doc, _, err = c.fetchPyPIRelease(ctx, ref, ix.base, project, "json")
+		}
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
+			missing = err
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return doc.object("info").text("description"), nil
+	}
+	return "", missing
+}

@@ -20,20 +20,26 @@ func release(name, version string, files ...string) string {
 	var urls []string
 	for _, f := range files {
 		file, body, _ := strings.Cut(f, "=")
-		urls = append(urls, fmt.Sprintf(`{"filename":"%s","url":"BASE/files/%s","digests":{"md5":"00","sha256":"%s"},"yanked":false}`, file, file, sha(body)))
+		urls = append(urls,
+			fmt.Sprintf(`{"filename":"%s","url":"BASE/files/%s","digests":{"md5":"00","sha256":"%s"},"yanked":false}`,
+				file, file, sha(body)))
 	}
-	return fmt.Sprintf(`{"info":{"name":"%s","version":"%s","description":"the text"},"urls":[%s]}`, name, version, strings.Join(urls, ","))
+	return fmt.Sprintf(`{"info":{"name":"%s","version":"%s","description":"the text"},"urls":[%s]}`, name, version,
+		strings.Join(urls, ","))
 }
 
 func TestPyPI(t *testing.T) {
 	config := testConfig(t)
 	s := newSite(t, map[string]string{
-		"/pypi/a-b/1.0/json": release("A.b", "1.0.0", "a_b-1.0.0-py3-none-any.whl=wheel", "a_b-1.0.0.tar.gz=other", "a_b-1.0.0-lost-py3-none-any.whl=x"),
+		"/pypi/a-b/1.0/json": release("A.b", "1.0.0", "a_b-1.0.0-py3-none-any.whl=wheel", "a_b-1.0.0.tar.gz=other",
+			"a_b-1.0.0-lost-py3-none-any.whl=x"),
 		"/pypi/two/1.0/json": release("two", "1.0", "two-1.0.zip=a", "two-1.0.tar.gz=b"),
 		"/pypi/one/1.0/json": release("one", "1.0", "one-1.0.tar.gz=sdist"),
 		"/pypi/yank/1.0/json": `{"info":{"name":"yank","version":"1.0"},"urls":[
-			{"filename":"yank-1.0.tar.gz","url":"BASE/files/one-1.0.tar.gz","digests":{"sha512":"` + strings.Repeat("0", 128) + `"},"yanked":true,"yanked_reason":"leaks"},
-			{"filename":"yank-1.0.zip","url":"BASE/files/one-1.0.tar.gz","digests":{"md5":"00"},"yanked":true,"yanked_reason":null},
+			{"filename":"yank-1.0.tar.gz","url":"BASE/files/one-1.0.tar.gz","digests":{"sha512":"` +
+			strings.Repeat("0", 128) + `"},"yanked":true,"yanked_reason":"leaks"},
+			{"filename":"yank-1.0.zip","url":"BASE/files/one-1.0.tar.gz","digests":{"md5":"00"},
+				"yanked":true,"yanked_reason":null},
 			{"filename":"yank-1.0.tgz","url":"BASE/files/one-1.0.tar.gz","digests":{}},
 			{"filename":"yank-1.0.tar.xz","url":"BASE/files/one-1.0.tar.gz","digests":{"sha256":"12"}}]}`,
 		"/files/a_b-1.0.0-py3-none-any.whl": "wheel",
@@ -45,7 +51,8 @@ func TestPyPI(t *testing.T) {
 
 	ref := "pypi:a_B==1.0/a_b-1.0.0-py3-none-any.whl"
 	d, err := get(t, c, ref)
-	if err == nil && (d.Observed.From != s.base+"/files/a_b-1.0.0-py3-none-any.whl" || d.Yanked != "" || d.Claims[0].Where != "the PyPI registry, digests.sha256") {
+	if err == nil && (d.Observed.From != s.base+"/files/a_b-1.0.0-py3-none-any.whl" || d.Yanked != "" ||
+		d.Claims[0].Where != "the PyPI registry, digests.sha256") {
 		t.Errorf("%+v", d)
 	}
 	if got := outcomes(t, d, err); !slices.Equal(got, []evidence.Outcome{evidence.Match}) {
@@ -108,7 +115,8 @@ func TestPyPI(t *testing.T) {
 	}
 
 	refs, err := c.Files(context.Background(), mustRef(t, "pypi:A_b==1.0"))
-	if want := "[pypi:A_b==1.0/a_b-1.0.0-lost-py3-none-any.whl pypi:A_b==1.0/a_b-1.0.0-py3-none-any.whl pypi:A_b==1.0/a_b-1.0.0.tar.gz]"; err != nil || fmt.Sprint(refs) != want {
+	if want := "[pypi:A_b==1.0/a_b-1.0.0-lost-py3-none-any.whl pypi:A_b==1.0/a_b-1.0.0-py3-none-any.whl " +
+		"pypi:A_b==1.0/a_b-1.0.0.tar.gz]"; err != nil || fmt.Sprint(refs) != want {
 		t.Errorf("%v, %v", refs, err)
 	}
 	s.requests()
@@ -143,7 +151,8 @@ func TestPyPIRefusals(t *testing.T) {
 	config.Limits.Retries = -1
 	config.Limits.DocumentSize = 2200
 	file := func(name, url string) string {
-		return fmt.Sprintf(`{"info":{"name":"%s","version":"1"},"urls":[{"filename":"f.zip","url":"%s","digests":{}}]}`, name, url)
+		return fmt.Sprintf(`{"info":{"name":"%s","version":"1"},"urls":[{"filename":"f.zip","url":"%s","digests":{}}]}`,
+			name, url)
 	}
 	s := newSite(t, map[string]string{
 		"/pypi/html/1/json":      "<html>log in</html>",
@@ -159,13 +168,14 @@ func TestPyPIRefusals(t *testing.T) {
 		"/pypi/ftp/1/json":       file("ftp", "ftp://files.example.com/f"),
 		"/pypi/user/1/json":      file("user", "https://u:secret@files.example.com/f"),
 		"/pypi/bad/1/json":       file("bad", "https://[::1"),
-		"/pypi/long/1/json":      file("long", "https://files.example.com/"+strings.Repeat("a", 1990)+"?"+strings.Repeat("b", 40)),
-		"/pypi/encoded/1/json":   release("encoded", "1", "f.zip"),
-		"/pypi/gzip/1/json":      release("gzip", "1", "gzip.zip"),
-		"/pypi/twice/1/json":     release("twice", "1", "f.zip=a", "f.zip=b"),
-		"/pypi/same/1/json":      release("same", "1", "f.zip=x", "f.zip=x"),
-		"/files/gzip.zip":        "x",
-		"/files/f.zip":           "x",
+		"/pypi/long/1/json": file("long",
+			"https://files.example.com/"+strings.Repeat("a", 1990)+"?"+strings.Repeat("b", 40)),
+		"/pypi/encoded/1/json": release("encoded", "1", "f.zip"),
+		"/pypi/gzip/1/json":    release("gzip", "1", "gzip.zip"),
+		"/pypi/twice/1/json":   release("twice", "1", "f.zip=a", "f.zip=b"),
+		"/pypi/same/1/json":    release("same", "1", "f.zip=x", "f.zip=x"),
+		"/files/gzip.zip":      "x",
+		"/files/f.zip":         "x",
 	})
 	s.kinds["/pypi/encoded/1/json"], s.kinds["/files/gzip.zip"] = "encoded gzip", "encoded gzip"
 	config.PyPI.Base = s.base
@@ -203,12 +213,15 @@ func TestPyPIRefusals(t *testing.T) {
 
 	// Whose document it is says the error of the JSON API itself.
 	from, _ := url.Parse(s.base)
-	_, _, err = c.pypiRelease(context.Background(), mustRef(t, "pypi:other==1"), from.String(), "other", "1", "json")
+	_, _, err = c.fetchPyPIRelease(context.Background(), mustRef(t, "pypi:other==1"), from.String(),
+		"other", "1", "json")
 	wantError(t, err, evidence.NotFound, `"another"`)
-	_, _, err = c.pypiRelease(context.Background(), mustRef(t, "pypi:version==1"), from.String(), "version", "1", "json")
+	_, _, err = c.fetchPyPIRelease(context.Background(), mustRef(t, "pypi:version==1"), from.String(),
+		"version", "1", "json")
 	wantError(t, err, evidence.NotFound, `"1.0.1"`)
 
-	for _, base := range []string{"http://pypi.example.com", "https://u:secret@pypi.example.com", "https://%zz", "pypi.example.com"} {
+	for _, base := range []string{"http://pypi.example.com", "https://u:secret@pypi.example.com", "https://%zz",
+		"pypi.example.com"} {
 		config.PyPI.Base = base
 		_, err := get(t, newClient(t, config), "pypi:a==1")
 		wantError(t, err, evidence.Unsupported)
@@ -218,14 +231,16 @@ func TestPyPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPyPIIndexes: the first index that has the file gives it, and one that does not
+// TestPyPIIndexes: the file comes from the first index that has it. An index that does not
 // answer ends the search, so that a stranger's package cannot take its place.
 func TestPyPIIndexes(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = -1
 	page := `<a href="../../f/a-1.0.tar.gz">x</a><a href="../../f/a-2.0.tar.gz">y</a>`
 	first := newSite(t, map[string]string{"/simple/a/": page, "/f/a-1.0.tar.gz": "first"})
-	second := newSite(t, map[string]string{"/simple/a/": page + `<a href="/f/a-3.0.tar.gz">`, "/f/a-1.0.tar.gz": "second", "/f/a-3.0.tar.gz": "third", "/simple/b/": `<a href="/f/a-1.0.tar.gz#sha256=0">`})
+	second := newSite(t,
+		map[string]string{"/simple/a/": page + `<a href="/f/a-3.0.tar.gz">`, "/f/a-1.0.tar.gz": "second",
+			"/f/a-3.0.tar.gz": "third", "/simple/b/": `<a href="/f/a-1.0.tar.gz#sha256=0">`})
 	config.PyPI.Indexes = []string{first.base + "/simple", second.base + "/simple/"}
 	c := newClient(t, config)
 	d, err := get(t, c, "pypi:a==1.0/a-1.0.tar.gz")
@@ -257,7 +272,8 @@ func TestPyPISources(t *testing.T) {
 		want   []pypiSource
 	}{
 		{userconfig.PyPI{}, []pypiSource{{public, public + "/simple"}}},
-		{userconfig.PyPI{Base: "https://pypi.example.com/"}, []pypiSource{{"https://pypi.example.com", "https://pypi.example.com/simple"}}},
+		{userconfig.PyPI{Base: "https://pypi.example.com/"},
+			[]pypiSource{{"https://pypi.example.com", "https://pypi.example.com/simple"}}},
 		{userconfig.PyPI{Indexes: []string{"https://pypi.example.com/simple", public + "/simple/"}},
 			[]pypiSource{{"", "https://pypi.example.com/simple"}, {public, public + "/simple/"}}},
 	} {
@@ -306,7 +322,8 @@ func TestSimplePages(t *testing.T) {
 			<A HREF='html-1.0.zip' data-yanked="">b</a>
 			<a href="/x/html-1.0.tgz#md5=00" data-yanked="a &lt; b">c</a>
 			<a href="html-1.0.tar.xz#sha256=` + sha("y") + `&amp;egg=z" />
-			<a href="html-1.0+cpu-py3-none-any.whl">d</a><a href="../../../etc/passwd">e</a><a>f</a><a href="https://[">`,
+			<a href="html-1.0+cpu-py3-none-any.whl">d</a><a href="../../../etc/passwd">e</a><a>f</a>
+			<a href="https://[">`,
 		"/simple/moved/":                  "-> BASE/pages/deep/moved/",
 		"/pages/deep/moved/":              `<a href="moved-1.0.zip">`,
 		"/simple/old/":                    `{"meta":{"api-version":"2.0"},"files":[]}`,
@@ -349,7 +366,8 @@ func TestSimplePages(t *testing.T) {
 		}
 	}
 	refs, err := c.Files(context.Background(), mustRef(t, "pypi:html==1.0"))
-	if err != nil || len(refs) != 4 || !slices.IsSortedFunc(refs, func(a, b artifact.Ref) int { return strings.Compare(a.Filename(), b.Filename()) }) {
+	if err != nil || len(refs) != 4 ||
+		!slices.IsSortedFunc(refs, func(a, b artifact.Ref) int { return strings.Compare(a.Filename(), b.Filename()) }) {
 		t.Errorf("%v, %v", refs, err)
 	}
 	for ref, part := range map[string]string{

@@ -58,44 +58,66 @@ func TestPyPIUserConfig(t *testing.T) {
 		files, env map[string]string
 		want       []string
 	}{
-		"nothing":      {nil, nil, nil},
-		"pip variable": {nil, map[string]string{"PIP_INDEX_URL": "https://pip.example.com/simple/"}, []string{"https://pip.example.com/simple/"}},
-		"pip extra": {nil, map[string]string{"PIP_EXTRA_INDEX_URL": "https://a.example.com/simple  https://b.example.com"},
+		"nothing": {nil, nil, nil},
+		"pip variable": {nil, map[string]string{"PIP_INDEX_URL": "https://pip.example.com/simple/"},
+			[]string{"https://pip.example.com/simple/"}},
+		"pip extra": {nil, map[string]string{"PIP_EXTRA_INDEX_URL": "https://a.example.com/simple " +
+			"https://b.example.com"},
 			[]string{"https://a.example.com/simple", "https://b.example.com", pub}},
-		"pip file": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex_url = https://pip.example.com/simple\nextra-index-url =\n  https://a.example.com\n\thttps://b.example.com\n"}, nil,
+		"pip file": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex_url = https://pip.example.com/" +
+			"simple\nextra-index-url =\n https://a.example.com\n\thttps://b.example.com\n"}, nil,
 			[]string{"https://a.example.com", "https://b.example.com", "https://pip.example.com/simple"}},
 		"pip order": {map[string]string{
 			"system/pip/pip.conf":       "[global]\nindex-url = https://system.example.com",
 			"home/.pip/pip.conf":        "[global]\nindex-url = https://legacy.example.com",
 			"home/.config/pip/pip.conf": "[global]\nindex-url = https://user.example.com",
 		}, nil, []string{"https://user.example.com"}},
-		"pip site": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex-url = https://user.example.com", "home/venv/pip.conf": "[global]\nindex-url = https://site.example.com"},
+		"pip site": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex-url = https://user.example.com",
+			"home/venv/pip.conf": "[global]\nindex-url = https://site.example.com"},
 			map[string]string{"VIRTUAL_ENV": "HOME/venv"}, []string{"https://site.example.com"}},
-		"pip section": {map[string]string{"home/.config/pip/pip.conf": "[install]\nindex-url: https://install.example.com\n[global]\nindex-url = https://global.example.com\n[list]\nindex-url = https://list.example.com"}, nil,
+		"pip section": {map[string]string{"home/.config/pip/pip.conf": "[install]\nindex-url: https://" +
+			"install.example.com\n[global]\nindex-url = https://global.example.com\n[list]\nindex-url = " +
+			"https://list.example.com"}, nil,
 			[]string{"https://install.example.com"}},
-		"pip variable beats file": {map[string]string{"home/.config/pip/pip.conf": "[install]\nindex-url = https://file.example.com"},
+		"pip variable beats file": {map[string]string{"home/.config/pip/pip.conf": "[install]\nindex-url = https://" +
+			"file.example.com"},
 			map[string]string{"PIP_INDEX_URL": "https://env.example.com"}, []string{"https://env.example.com"}},
-		"pip named file": {map[string]string{"home/.config/pip/pip.conf": "[global]\nextra-index-url = https://user.example.com", "home/named": "[global]\nindex-url = https://named.example.com"},
+		"pip named file": {map[string]string{"home/.config/pip/pip.conf": "[global]\nextra-index-url = " +
+			"https://user.example.com", "home/named": "[global]\nindex-url = https://named.example.com"},
 			map[string]string{"PIP_CONFIG_FILE": "HOME/named"}, []string{"https://named.example.com"}},
-		"pip no files": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex-url = https://user.example.com"},
+		"pip no files": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex-url = https://" +
+			"user.example.com"},
 			map[string]string{"PIP_CONFIG_FILE": os.DevNull}, nil},
-		"uv variable": {nil, map[string]string{"UV_INDEX_URL": "https://old.example.com", "PIP_EXTRA_INDEX_URL": "https://pip.example.com"}, []string{"https://old.example.com"}},
-		"uv default": {nil, map[string]string{"UV_DEFAULT_INDEX": "corp=https://new.example.com/simple?a=b", "UV_INDEX_URL": "https://old.example.com"},
+		"uv variable": {nil,
+			map[string]string{"UV_INDEX_URL": "https://old.example.com",
+				"PIP_EXTRA_INDEX_URL": "https://pip.example.com"}, []string{"https://old.example.com"}},
+		"uv default": {nil,
+			map[string]string{"UV_DEFAULT_INDEX": "corp=https://new.example.com/simple?a=b",
+				"UV_INDEX_URL": "https://old.example.com"},
 			[]string{"https://new.example.com/simple"}},
-		"uv index": {nil, map[string]string{"UV_INDEX": "one=https://one.example.com/x=y https://two.example.com", "UV_EXTRA_INDEX_URL": "https://three.example.com"},
+		"uv index": {nil, map[string]string{"UV_INDEX": "one=https://one.example.com/x=y https://two.example.com",
+			"UV_EXTRA_INDEX_URL": "https://three.example.com"},
 			[]string{"https://one.example.com/x=y", "https://two.example.com", "https://three.example.com", pub}},
-		"uv file": {map[string]string{"home/.config/uv/uv.toml": "[[index]]\nname = \"a\"\nurl = \"https://a.example.com\"\n[[index]]\nurl = \"https://d.example.com\"\ndefault = true\n[[index]]\nname=\"x\"\nurl = \"https://x.example.com\"\nexplicit = true\n"}, nil,
+		"uv file": {map[string]string{"home/.config/uv/uv.toml": "[[index]]\nname = \"a\"\nurl = " +
+			"\"https://a.example.com\"\n[[index]]\nurl = \"https://d.example.com\"\ndefault = true\n[[index]]\n" +
+			"name=\"x\"\nurl = \"https://x.example.com\"\nexplicit = true\n"}, nil,
 			[]string{"https://a.example.com", "https://d.example.com"}},
-		"uv old file": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://d.example.com\"\nextra-index-url = [\"https://a.example.com\"]\n"}, nil,
+		"uv old file": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://d.example.com\"\n" +
+			"extra-index-url = [\"https://a.example.com\"]\n"}, nil,
 			[]string{"https://a.example.com", "https://d.example.com"}},
-		"uv project": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://user.example.com\"", "project/pyproject.toml": "[project]\nname=\"x\"\n[tool.uv]\nindex-url = \"https://project.example.com\""}, nil,
-			[]string{"https://project.example.com"}},
-		"uv project's uv.toml": {map[string]string{"project/uv.toml": "index-url = \"https://own.example.com\"", "project/pyproject.toml": "[tool.uv]\nindex-url = \"https://project.example.com\""}, nil,
+		"uv project": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://user.example.com\"",
+			"project/pyproject.toml": "[project]\nname=\"x\"\n[tool.uv]\nindex-url = \"https://project.example.com\""},
+			nil, []string{"https://project.example.com"}},
+		"uv project's uv.toml": {map[string]string{"project/uv.toml": "index-url = \"https://own.example.com\"",
+			"project/pyproject.toml": "[tool.uv]\nindex-url = \"https://project.example.com\""}, nil,
 			[]string{"https://own.example.com"}},
-		"uv named file": {map[string]string{"home/x.toml": "index-url = \"https://named.example.com\"", "home/.config/uv/uv.toml": "index-url = \"https://user.example.com\""},
+		"uv named file": {map[string]string{"home/x.toml": "index-url = \"https://named.example.com\"",
+			"home/.config/uv/uv.toml": "index-url = \"https://user.example.com\""},
 			map[string]string{"UV_CONFIG_FILE": "HOME/x.toml"}, []string{"https://named.example.com"}},
-		"uv no files": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://user.example.com\""}, map[string]string{"UV_NO_CONFIG": "1"}, nil},
-		"password":    {nil, map[string]string{"PIP_INDEX_URL": "https://u:secret@pip.example.com/simple"}, []string{"https://pip.example.com/simple"}},
+		"uv no files": {map[string]string{"home/.config/uv/uv.toml": "index-url = \"https://user.example.com\""},
+			map[string]string{"UV_NO_CONFIG": "1"}, nil},
+		"password": {nil, map[string]string{"PIP_INDEX_URL": "https://u:secret@pip.example.com/simple"},
+			[]string{"https://pip.example.com/simple"}},
 	} {
 		config, err := userOf(t, tt.files, tt.env)
 		if err != nil || !slices.Equal(config.PyPI.Indexes, tt.want) {
@@ -106,11 +128,12 @@ func TestPyPIUserConfig(t *testing.T) {
 		files, env map[string]string
 		part       string
 	}{
-		"no URL":        {nil, map[string]string{"PIP_INDEX_URL": "pip.example.com"}, "not a URL"},
-		"no host":       {nil, map[string]string{"UV_INDEX": "x=https:///simple"}, "not a URL"},
-		"unparseable":   {nil, map[string]string{"PIP_INDEX_URL": "https://u:secret@[::1"}, "not a URL"},
-		"uv file":       {map[string]string{"home/.config/uv/uv.toml": "["}, nil, "uv.toml"},
-		"certificate":   {map[string]string{"home/x.pem": "no certificate"}, map[string]string{"PIP_CERT": "HOME/x.pem"}, "holds no certificate"},
+		"no URL":      {nil, map[string]string{"PIP_INDEX_URL": "pip.example.com"}, "not a URL"},
+		"no host":     {nil, map[string]string{"UV_INDEX": "x=https:///simple"}, "not a URL"},
+		"unparseable": {nil, map[string]string{"PIP_INDEX_URL": "https://u:secret@[::1"}, "not a URL"},
+		"uv file":     {map[string]string{"home/.config/uv/uv.toml": "["}, nil, "uv.toml"},
+		"certificate": {map[string]string{"home/x.pem": "no certificate"}, map[string]string{"PIP_CERT": "HOME/x.pem"},
+			"holds no certificate"},
 		"cargo file":    {map[string]string{"home/.cargo/config.toml": "["}, nil, "cargo configuration"},
 		"a large netrc": {map[string]string{"home/.netrc": strings.Repeat("x", 1<<20+1)}, nil, "larger than"},
 	} {
@@ -122,7 +145,8 @@ func TestPyPIUserConfig(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	config, err := userOf(t, map[string]string{"home/.config/pip/pip.conf": "[global]\ntrusted-host = pip.example.com"}, nil)
+	config, err := userOf(t,
+		map[string]string{"home/.config/pip/pip.conf": "[global]\ntrusted-host = pip.example.com"}, nil)
 	if err != nil || len(config.Warnings) != 1 || !strings.Contains(config.Warnings[0], "trusted-host") {
 		t.Errorf("%v, %v", config.Warnings, err)
 	}
@@ -139,7 +163,9 @@ func TestPyPIAuthorization(t *testing.T) {
 		machine files.example.com login n password p4
 		default login d password never`},
 		map[string]string{
-			"UV_INDEX":                   "corp-1=https://corp.example.com/simple https://u:p%40w@url.example.com:8443/simple https://tok@tok.example.com/simple https://x:own@both.example.com/ https://port.example.com:3141/simple",
+			"UV_INDEX": "corp-1=https://corp.example.com/simple https://u:p%40w@url.example.com:8443/simple " +
+				"https://tok@tok.example.com/simple https://x:own@both.example.com/ " +
+				"https://port.example.com:3141/simple",
 			"UV_INDEX_CORP_1_USERNAME":   "c",
 			"UV_INDEX_CORP_1_PASSWORD":   "pw",
 			"UV_DEFAULT_INDEX":           "https://none.example.com/simple",
@@ -188,7 +214,8 @@ func TestPyPIToken(t *testing.T) {
 		"/simple/moved/": "-> " + other.base + "/simple/moved/",
 	})
 	user, err := UserConfig(func(key string) string {
-		return map[string]string{"PIP_INDEX_URL": "https://u:p@" + index.host() + "/simple", "PIP_CONFIG_FILE": os.DevNull}[key]
+		return map[string]string{"PIP_INDEX_URL": "https://u:p@" + index.host() + "/simple",
+			"PIP_CONFIG_FILE": os.DevNull}[key]
 	}, "", "")
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -14,11 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// pypiRelease fetches a release's document of the JSON API at base, from the path
-// below /pypi.
-func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL,
+// fetchPyPIRelease fetches a release's document of the JSON API at base, from the path below
+// /pypi. It also returns its URL.
+func (c *Client) fetchPyPIRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL,
 	error) {
-	u, err := below(base, append([]string{"pypi"}, path...)...)
+	u, err := joinURL(base, append([]string{"pypi"}, path...)...)
 	if err != nil {
 		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the package index: %w", err)}
@@ -42,70 +41,26 @@ func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string,
 	return doc, u, nil
 }
 
-// pypiJSON lists files by the JSON API.
-func (c *Client) pypiJSON(ctx context.Context, ref artifact.Ref, base string) ([]pypiFile, error) {
-	doc, from, err := c.pypiRelease(ctx, ref, base, ref.Normal().Name(), ref.Version(), "json")
+// listPyPIByJSON lists the files that ref names by the JSON API at base.
+func (c *Client) listPyPIByJSON(ctx context.Context, ref artifact.Ref, base string) ([]pypiFile, error) {
+	doc, from, err := c.fetchPyPIRelease(ctx, ref, base, ref.Normal().Name(), ref.Version(), "json")
 	if err != nil {
 		return nil, err
 	}
 	var files []pypiFile
 	for _, entry := range doc.list("urls") {
 		f := pypiFile{name: entry.text("filename"), where: "the PyPI registry, digests",
-			hashes: hashes(entry.object("digests"))}
+			hashes: entry.object("digests").texts()}
 		if f.name == "" || entry.text("url") == "" {
 			continue
 		}
 		if f.url, err = fileURL(from, entry.text("url")); err != nil {
 			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 		}
-		if entry.truth("yanked") {
+		if entry.isTrue("yanked") {
 			f.yanked = yankReason(entry.text("yanked_reason"))
 		}
 		files = append(files, f)
 	}
-	return pypiPick(ref, files, from)
-}
-
-// hashes are the members of an object that are text.
-func hashes(o object) map[string]string {
-	all := make(map[string]string, len(o))
-	for algorithm := range o {
-		if hex := o.text(algorithm); hex != "" {
-			all[algorithm] = hex
-		}
-	}
-	return all
-}
-
-// yankReason is the reason for a withdrawal, for one who gave none too.
-func yankReason(reason string) string {
-	if strings.TrimSpace(reason) == "" {
-		return "no reason given"
-	}
-	return reason
-}
-
-// description is info.description of a release. Where an index has no documents of
-// releases, that of the project serves if it is of the same release.
-func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
-	var missing error
-	for _, ix := range pypiSources(c.config.PyPI) {
-		if ix.base == "" { // many that serve a simple API serve the other beside it
-			ix.base, _ = strings.CutSuffix(strings.TrimRight(ix.simple, "/"), "/simple")
-		}
-		project := ref.Normal().Name()
-		doc, _, err := c.pypiRelease(ctx, ref, ix.base, project, ref.Version(), "json")
-		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			doc, _, err = c.pypiRelease(ctx, ref, ix.base, project, "json")
-		}
-		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
-			missing = err
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		return doc.object("info").text("description"), nil
-	}
-	return "", missing
+	return pickPyPIFiles(ref, files, from)
 }

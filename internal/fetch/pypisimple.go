@@ -21,16 +21,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// What a project's page may come as: PEP 691 JSON, or the HTML of PEP 503.
+// Media types of a project's page: the JSON of PEP 691, or the HTML of PEP 503.
 const (
 	simpleJSON = "application/vnd.pypi.simple.v1+json"
 	simpleHTML = "application/vnd.pypi.simple.v1+html"
 )
 
-// pypiSimple lists files by the simple API at root. Its page has the files of all
-// releases; those are told apart by their names.
-func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) ([]pypiFile, error) {
-	u, err := below(root, ref.Normal().Name(), "")
+// listPyPIBySimple lists the files that ref names by the simple API at root. Its page has the
+// files of all releases; their names tell of which release they are.
+func (c *Client) listPyPIBySimple(ctx context.Context, ref artifact.Ref, root string) ([]pypiFile, error) {
+	u, err := joinURL(root, ref.Normal().Name(), "")
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the package index: %w", err)}
@@ -64,7 +64,7 @@ func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) 
 		version, ok := releaseOf(ref.Normal().Name(), f.name)
 		return !ok || !sameRelease(ref, ref.Name(), version)
 	})
-	return pypiPick(ref, files, u)
+	return pickPyPIFiles(ref, files, u)
 }
 
 // parseSimpleJSON reads a project's page of PEP 691.
@@ -77,12 +77,12 @@ func parseSimpleJSON(data []byte, from *url.URL) ([]pypiFile, error) {
 	var files []pypiFile
 	for _, entry := range doc.list("files") {
 		f := pypiFile{name: entry.text("filename"), where: "the package index, hashes",
-			hashes: hashes(entry.object("hashes"))}
+			hashes: entry.object("hashes").texts()}
 		var err error
 		if f.url, err = fileURL(from, entry.text("url")); err != nil || f.name == "" {
-			continue // of another release, perhaps
+			continue // it may be of another release
 		}
-		if reason := entry.text("yanked"); reason != "" || entry.truth("yanked") {
+		if reason := entry.text("yanked"); reason != "" || entry.isTrue("yanked") {
 			f.yanked = yankReason(reason)
 		}
 		files = append(files, f)
@@ -125,6 +125,7 @@ func parseSimpleHTML(data []byte, from *url.URL) ([]pypiFile, error) {
 	}
 }
 
+// simpleLink returns the file of a link, which from is the base of.
 func simpleLink(tag html.Token, href string, from *url.URL) (pypiFile, bool) {
 	f := pypiFile{where: "the package index, link", hashes: make(map[string]string)}
 	_, fragment, _ := strings.Cut(href, "#")
@@ -145,6 +146,7 @@ func simpleLink(tag html.Token, href string, from *url.URL) (pypiFile, bool) {
 	return f, true
 }
 
+// attribute returns the value of an attribute of a tag.
 func attribute(tag html.Token, key string) (string, bool) {
 	i := slices.IndexFunc(tag.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == key })
 	if i < 0 {
@@ -153,7 +155,7 @@ func attribute(tag html.Token, key string) (string, bool) {
 	return tag.Attr[i].Val, true
 }
 
-// releaseOf is the version in the name of a file of a project, whose name is normal.
+// releaseOf returns the version in the name of a file of a project, whose own name is normal.
 // Wheels are NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl, eggs NAME-VERSION-pyX.egg,
 // source archives NAME-VERSION.EXT, where old ones have a name with hyphens.
 func releaseOf(project, file string) (version string, ok bool) {
@@ -185,6 +187,7 @@ func releaseOf(project, file string) (version string, ok bool) {
 	return "", false
 }
 
+// sameProject reports whether name is a spelling of project, which is normal.
 func sameProject(project, name string) bool {
 	ref, err := artifact.NewPyPI(name, "0", "")
 	return err == nil && ref.Normal().Name() == project

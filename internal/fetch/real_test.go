@@ -61,8 +61,10 @@ func TestRealNPM(t *testing.T) {
 func TestRealPyPI(t *testing.T) {
 	c := realClient(t)
 	for ref, want := range map[string]string{
-		"pypi:iniconfig==2.0.0/iniconfig-2.0.0-py3-none-any.whl": "sha256:b6a85871a79d2e3b22d2d1b94ac2824226a63c6b741c88f7ae975f18b6778374",
-		"pypi:six==1.16.0/six-1.16.0-py2.py3-none-any.whl":       "sha256:8abb2f1d86890a2dfb989f9a77cfcfd3e47c2a354b01111771326f8aa26e0254",
+		"pypi:iniconfig==2.0.0/iniconfig-2.0.0-py3-none-any.whl": "" +
+			"sha256:b6a85871a79d2e3b22d2d1b94ac2824226a63c6b741c88f7ae975f18b6778374",
+		"pypi:six==1.16.0/six-1.16.0-py2.py3-none-any.whl": "" +
+			"sha256:8abb2f1d86890a2dfb989f9a77cfcfd3e47c2a354b01111771326f8aa26e0254",
 	} {
 		d, err := c.Fetch(context.Background(), mustRef(t, ref))
 		if err != nil {
@@ -84,7 +86,8 @@ func TestRealPyPI(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.String())
 	}
-	if want := []string{"pypi:INIConfig==2.0/iniconfig-2.0.0-py3-none-any.whl", "pypi:INIConfig==2.0/iniconfig-2.0.0.tar.gz"}; !slices.Equal(names, want) {
+	if want := []string{"pypi:INIConfig==2.0/iniconfig-2.0.0-py3-none-any.whl",
+		"pypi:INIConfig==2.0/iniconfig-2.0.0.tar.gz"}; !slices.Equal(names, want) {
 		t.Errorf("files %v", names)
 	}
 	_, err = c.Fetch(context.Background(), mustRef(t, "pypi:iniconfig==2.0.0"))

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 )
 
 // realArchives are widely used packages of several ages, made by different tools.
@@ -82,10 +83,11 @@ func readRealArchive(name string, zip bool) error {
 	}
 	defer f.Close()
 	if !zip {
-		_, err := archive.Walk(f, archive.TarGzip, archive.Limits{}, func(archive.Entry, io.Reader) error { return nil })
+		_, err := archive.Walk(f, archive.TarGzip, archive.Limits{},
+			func(archive.Entry, io.Reader) error { return nil })
 		return err
 	}
-	if err := CheckWheel(name); err != nil {
+	if err := packagefile.CheckWheel(name); err != nil {
 		return err
 	}
 	info, err := f.Stat()

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// TestResume breaks the first reply off in the middle, by a reset or an early end,
-// and checks what the second request asks for and what becomes of its answer.
+// TestResume ends the first reply in the middle, by a reset or an early end, and checks what
+// the second request asks for and how its reply is used.
 func TestResume(t *testing.T) {
 	const size, cut = 400_000, 150_000
 	old, fresh := body(size), body(2 * size)[size:] // of one length
@@ -56,7 +56,8 @@ func TestResume(t *testing.T) {
 			second:   func(w http.ResponseWriter, from int) { io.WriteString(w, fresh) },
 			requests: 2, want: fresh,
 		}, {
-			name: "200 with a shorter file leaves nothing of the longer", header: "ETag", value: `"v1"`, wantRange: true, ifRange: `"v1"`,
+			name: "200 with a shorter file leaves nothing of the longer", header: "ETag", value: `"v1"`,
+			wantRange: true, ifRange: `"v1"`,
 			second:   func(w http.ResponseWriter, from int) { io.WriteString(w, "short") },
 			requests: 2, want: "short",
 		}, {
@@ -64,7 +65,8 @@ func TestResume(t *testing.T) {
 			second:   func(w http.ResponseWriter, from int) { partial(w, from, fresh, `"v2"`) },
 			requests: 3, want: fresh,
 		}, {
-			name: "206 with another total is not mixed", header: "ETag", value: `"v1"`, wantRange: true, ifRange: `"v1"`,
+			name: "206 with another total is not mixed", header: "ETag", value: `"v1"`,
+			wantRange: true, ifRange: `"v1"`,
 			second:   func(w http.ResponseWriter, from int) { partial(w, from, fresh+"more", `"v1"`) },
 			requests: 3, want: fresh,
 		}, {
@@ -131,7 +133,8 @@ func TestResume(t *testing.T) {
 						from := 0
 						if tt.wantRange {
 							// a reset may take the last bytes with it
-							if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err != nil || from <= 0 || from > cut {
+							if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err != nil ||
+								from <= 0 || from > cut {
 								t.Errorf("Range %q", r.Header.Get("Range"))
 							}
 						} else if r.Header.Get("Range") != "" {
@@ -164,9 +167,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestWrongLength: a reply that is always shorter than announced is never an
-// artifact; what comes after the announced length is no part of it, nor the answer
-// to the next request.
+// TestWrongLength: a reply that is shorter than announced at every attempt is no artifact. What
+// follows the announced length is not a part of it, nor the reply to the next request.
 func TestWrongLength(t *testing.T) {
 	config := testConfig(t)
 	config.Limits.Retries = 2
@@ -178,7 +180,8 @@ func TestWrongLength(t *testing.T) {
 				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
 				return
 			}
-			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 "+
+				"OK\r\nContent-Length: 4\r\n\r\nevil")
 		})
 	})
 	c := newClient(t, config)

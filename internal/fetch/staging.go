@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// stagingFile is what is needed of an *os.File.
+// stagingFile is what a download needs of an [os.File]; tests have others.
 type stagingFile interface {
 	io.Writer
 	io.Seeker
@@ -16,6 +16,7 @@ type stagingFile interface {
 	Truncate(size int64) error
 }
 
+// createTemp makes a staging file in dir.
 func createTemp(dir string) (stagingFile, error) {
 	f, err := os.CreateTemp(dir, "hallmark-*") // mode 0600
 	if err != nil {
@@ -24,7 +25,7 @@ func createTemp(dir string) (stagingFile, error) {
 	return f, nil
 }
 
-// fileSink writes to a file and hashes.
+// fileSink is the [transfer.Sink] that writes to a file and hashes what it writes.
 type fileSink struct {
 	file   stagingFile
 	algs   []digest.Algorithm

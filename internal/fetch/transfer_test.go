@@ -43,7 +43,8 @@ func TestFetchHTTPS(t *testing.T) {
 		io.WriteString(w, want)
 	})
 	c := newClient(t, config)
-	d, err := c.Fetch(context.Background(), mustRef(t, url+"/a/file.tgz?token=secret"), digest.SHA512, digest.SHA1, digest.SHA256)
+	d, err := c.Fetch(context.Background(), mustRef(t, url+"/a/file.tgz?token=secret"), digest.SHA512,
+		digest.SHA1, digest.SHA256)
 	wantBody(t, d, err, want)
 	if len(d.Observed.Digests) != 3 {
 		t.Errorf("%d digests", len(d.Observed.Digests))

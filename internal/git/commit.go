@@ -24,7 +24,7 @@ type Commit struct {
 	dir  string
 }
 
-// Fetch gets a commit, with its history only where the server does not give it alone.
+// Fetch fetches a commit; with its history only if the server does not give it without.
 func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	if !objectID.MatchString(commit) {
 		return nil, fmt.Errorf("%+q is not the id of a commit", commit)
@@ -44,6 +44,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	return c, nil
 }
 
+// fetch fetches the commit into its directory.
 func (c *Commit) fetch(ctx context.Context) error {
 	r := c.repo
 	ctx, cancel := context.WithTimeoutCause(ctx, r.time(), r.timeUp())
@@ -69,7 +70,8 @@ func (c *Commit) fetch(ctx context.Context) error {
 	return nil
 }
 
-// boundSize ends what runs under the context once the directory of c has grown too large.
+// boundSize returns a context that ends when the directory of c grows beyond maxSize, and a
+// function that stops watching it.
 func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -99,14 +101,14 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { tick.Stop(); cancel(nil) }
 }
 
-// Close removes what Fetch got.
+// Close removes what Fetch fetched.
 func (c *Commit) Close() error { return os.RemoveAll(c.dir) }
 
 // File is one file of a commit.
 type File struct {
 	Path string
 	Size int64
-	Kind string // what it is, if it is no regular file: "a symbolic link", "a submodule"
+	Kind string // "" for a regular file, else such as "a symbolic link", "a submodule"
 	id   string
 }
 

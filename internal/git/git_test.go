@@ -6,39 +6,17 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/listener"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// listener counts who connects to it, and answers nobody.
-func listener(t *testing.T) (address string, connections *atomic.Int32) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	connections = new(atomic.Int32)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			c.Close()
-		}
-	}()
-	return l.Addr().String(), connections
-}
-
-// A server that takes a connection and says nothing is given up.
+// TestSilentGit: git gives up on a server that accepts a connection and sends nothing.
 func TestSilentGit(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,8 +32,8 @@ func TestSilentGit(t *testing.T) {
 			defer c.Close()
 		}
 	}()
-	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), Time: time.Second, Work: t.TempDir(),
-		May: func(consent.HostUse) error { return nil }}
+	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""),
+		Environ: os.Environ(), Time: time.Second, Work: t.TempDir(), May: func(consent.HostUse) error { return nil }}
 	began := time.Now()
 	_, err = r.Resolve(t.Context(), Ref{})
 	var e *wire.Error
@@ -70,8 +48,10 @@ func TestSilentGit(t *testing.T) {
 	}
 }
 
+// TestGitWithoutPassword: an error does not show the password of a URL.
 func TestGitWithoutPassword(t *testing.T) {
-	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: func(consent.HostUse) error { return nil }}
+	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""),
+		Environ: os.Environ(), May: func(consent.HostUse) error { return nil }}
 	if _, err := r.Resolve(t.Context(), Ref{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
@@ -79,11 +59,17 @@ func TestGitWithoutPassword(t *testing.T) {
 
 // TestRepositoryHost: git is not started for a host that nobody agreed to.
 func TestRepositoryHost(t *testing.T) {
-	host, connections := listener(t)
+	host, connections := listener.Start(t)
 	var asked sync.Map
-	for _, may := range []func(consent.HostUse) error{nil, func(u consent.HostUse) error { asked.Store(u.Host, true); return consent.Refusal(u) }} {
-		for _, address := range []string{"https://" + host + "/kit.git", "ssh://git@" + host + "/kit.git", "https://user:s3cret@" + host + "/kit.git"} {
-			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: may, Work: t.TempDir()}
+	refuse := func(u consent.HostUse) error {
+		asked.Store(u.Host, true)
+		return consent.Refusal(u)
+	}
+	for _, may := range []func(consent.HostUse) error{nil, refuse} {
+		for _, scheme := range []string{"https://", "ssh://git@", "https://user:s3cret@"} {
+			address := scheme + host + "/kit.git"
+			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(),
+				May: may, Work: t.TempDir()}
 			_, resolving := r.Resolve(t.Context(), Ref{})
 			_, fetching := r.Fetch(t.Context(), strings.Repeat("a", 40))
 			for _, err := range []error{resolving, fetching} {

@@ -1,19 +1,19 @@
-// Package git reads one commit of a git repository elsewhere, with the git command.
+// Package git reads one commit of a remote git repository, with the git command.
 //
 // The command uses the user's own configuration for credentials, proxies and keys, and is
 // run as follows:
 //
 //   - https and ssh only, also after redirects and whatever url.insteadOf says.
-//   - Nothing is asked on the terminal and nothing of the repository is run: there is no
-//     working tree and so neither checkout, filter nor hook; submodules are left alone.
-//   - Files come from the object store, as blobs: what the repository's attributes or the
-//     user's configuration say of line ends cannot change them.
-//   - No repository around the working directory counts, and of the environment only how to
-//     connect: see package foreign.
-//   - Time and disk are bounded by [Repository].Time and maxSize. A server that is silent for as
-//     long as stallTime is given up, and so is a list of references after resolveTime.
+//   - It asks nothing on the terminal and runs nothing of the repository: there is no
+//     working tree, and so neither checkout, filter nor hook. Submodules are not read.
+//   - Files are read from the object store as blobs, so that neither the repository's
+//     attributes nor the user's configuration change their line ends.
+//   - It uses no repository around the working directory, and of the environment only how
+//     to connect: see package foreign.
+//   - Time and disk are bounded by [Repository].Time and maxSize. It ends when a server
+//     is silent for stallTime, or has not listed its references after resolveTime.
 //
-// Where the outside is at fault the error is an [*wire.Error].
+// If the server or the repository is at fault, the error is an [*wire.Error].
 package git
 
 import (
@@ -43,28 +43,30 @@ const (
 	maxOutput   = 512 << 20        // bytes that git may print: a list of files, or one of them
 )
 
-// Repository is a git repository elsewhere.
+// Repository is a remote git repository.
 type Repository struct {
 	URL      string
-	Checkout foreign.Checkout // in which no git is started
-	Environ  []string
-	// May is asked about the repository's host before it is; nil lets only the public
-	// hosts of repositories be asked.
+	Checkout foreign.Checkout // no git in it is started
+	Environ  []string         // of the git command
+
+	// May is asked about the repository's host before a connection to it; an error refuses it.
+	// Nil allows only the public hosts of repositories.
 	May  func(consent.HostUse) error
 	Time time.Duration // for a commit, and for each run of git; 0 is fetchTime
-	Work string        // where directories to work in are made, the user's alone; "" is the system's
+	Work string        // where temporary directories are made, for the user alone; "" is the system's
 }
 
-// Ref says which commit of a repository is meant: that of a tag, of a branch, or with
-// neither of the default branch.
+// Ref names a commit of a repository: that of a tag, of a branch, or with neither that of the
+// default branch.
 type Ref struct{ Tag, Branch string }
 
+// objectID matches the id of an object.
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // ErrNoRef says that a repository has no such tag or branch, or no such commit.
 var ErrNoRef = errors.New("there is no such tag, branch or commit")
 
-// Resolve asks which commit ref names now: 40 hex digits.
+// Resolve returns the id of the commit that ref names now, 40 hex digits.
 func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err error) {
 	if err := r.checkHost(); err != nil {
 		return "", err
@@ -72,8 +74,7 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 	names := []string{"HEAD"}
 	switch {
 	case ref.Tag != "":
-		names = []string{"refs/tags/" + ref.Tag + "^{}",
-			"refs/tags/" + ref.Tag} // an annotated tag is an object of its own
+		names = []string{"refs/tags/" + ref.Tag + "^{}", "refs/tags/" + ref.Tag} // the first for an annotated tag
 	case ref.Branch != "":
 		names = []string{"refs/heads/" + ref.Branch}
 	}
@@ -102,13 +103,13 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 		Err: fmt.Errorf("%s: %w", names[len(names)-1], ErrNoRef)}
 }
 
-// publicHosts are those that nobody need be asked about.
+// publicHosts are asked without consent.
 var publicHosts = map[string]bool{
 	wire.HostOfText(model.RegistryURLGitHub): true,
 	wire.HostOfText(model.RegistryURLGitLab): true,
 }
 
-// checkHost is an error if nobody agreed that the host of the repository is asked.
+// checkHost returns an error if nobody agreed to a connection to the repository's host.
 func (r Repository) checkHost() error {
 	host := wire.HostOfText(r.URL)
 	if publicHosts[host] {
@@ -121,7 +122,7 @@ func (r Repository) checkHost() error {
 	return r.May(use)
 }
 
-// name names the repository in messages, without what may be a password.
+// name returns the repository's name for messages, without what may be a password.
 func (r Repository) name() string { return "git+" + artifact.RedactURLs(r.URL) }
 
 func (r Repository) time() time.Duration { return cmp.Or(r.Time, fetchTime) }

@@ -17,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// settings go before the user's own.
+// settings take precedence over those of the user's configuration.
 var settings = []string{
 	"protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always",
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "credential.interactive=false",
@@ -26,7 +26,7 @@ var settings = []string{
 	"uploadpack.packObjectsHook=", "advice.detachedHead=false",
 }
 
-// run runs the git command in a directory of ours.
+// run runs the git command on the repository in dir, one of ours, and returns what it prints.
 func (r Repository) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	stall := int(stallTime / time.Second)
 	all := []string{"--git-dir=" + dir}

@@ -288,7 +288,7 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name",
 			cmp.Or(err, errors.New("not the URL of a zip")))
 	}
-	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // giving a URL is consent to ask its host
+	d, err := h.Fetch.ForRefs(ref).Fetch(ctx, ref) // giving a URL is consent to ask its host
 	if err != nil {
 		return nil, fetchError(from, err)
 	}

@@ -72,7 +72,7 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		if all, report, err = document.Subjects(h.Fetch, doc, where, true); err != nil {
 			return nil, err
 		}
-		client := h.Fetch.For(doc.Name).Asking(document.RefsOf(all)...)
+		client := h.Fetch.For(doc.Name).ForRefs(document.RefsOf(all)...)
 		if all, err = document.ExpandReleases(ctx, client, where, all); err != nil {
 			return nil, err
 		}

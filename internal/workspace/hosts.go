@@ -60,7 +60,7 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 		if w.Host.Fetch == nil {
 			return nil
 		}
-		return w.Host.Fetch.Theirs(kind)
+		return w.Host.Fetch.CheckoutHosts(kind)
 	}
 	if s.Record != "" || s.Source != "" {
 		uses = w.registryHosts()

@@ -8,7 +8,7 @@ import (
 )
 
 // RefusePrivate returns a check for [Route].AllowAddr that refuses every address
-// which is not a public unicast one: private, shared (CGNAT), loopback,
+// that is not a public unicast one: private, shared (CGNAT), loopback,
 // link-local, multicast, reserved, unspecified, those of cloud metadata services,
 // and IPv6 forms that carry such an IPv4 address (mapped, translated, NAT64, 6to4,
 // ISATAP). Ranges for documentation are not refused. Hosts that are named in
@@ -16,19 +16,20 @@ import (
 func RefusePrivate(allowHosts ...string) func(host string, addr netip.Addr) error {
 	allowed := make([]string, len(allowHosts))
 	for i, h := range allowHosts {
-		allowed[i] = hostName(h)
+		allowed[i] = normalHost(h)
 	}
 	return func(host string, addr netip.Addr) error {
-		if slices.Contains(allowed, hostName(host)) || public(addr) {
+		if slices.Contains(allowed, normalHost(host)) || isPublic(addr) {
 			return nil
 		}
-		return errNotPublic // which one is not said: our resolver may know names that are not for all
+		return errNotPublic // without the address: our resolver may know names that are not public
 	}
 }
 
 var errNotPublic = errors.New("that is not a public address")
 
-func hostName(h string) string { return strings.ToLower(strings.TrimSuffix(h, ".")) }
+// normalHost returns a host in lower case, without a dot at its end.
+func normalHost(h string) string { return strings.ToLower(strings.TrimSuffix(h, ".")) }
 
 // special4 are the IPv4 ranges that are not public unicast, of IANA's registry of
 // special purposes, without those for documentation.
@@ -48,7 +49,7 @@ var special4 = prefixes(
 )
 
 var (
-	global6   = netip.MustParsePrefix("2000::/3")        // all that is given out for public IPv6 unicast
+	global6   = netip.MustParsePrefix("2000::/3")        // all that is assigned for public IPv6 unicast
 	special6  = netip.MustParsePrefix("2001::/23")       // within it: protocol assignments, Teredo among them
 	nat64     = netip.MustParsePrefix("64:ff9b::/96")    // IPv4 in the last four bytes
 	siit      = netip.MustParsePrefix("::ffff:0:0:0/96") // the same
@@ -63,9 +64,9 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public reports whether a is a public unicast address and does not stand for an
-// IPv4 address that is not.
-func public(a netip.Addr) bool {
+// isPublic reports whether a is a public unicast address, and does not stand for an IPv4
+// address that is none.
+func isPublic(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
 	if !a.IsValid() {
 		return false
@@ -77,13 +78,13 @@ func public(a netip.Addr) bool {
 	v4 := func(i int) netip.Addr { return netip.AddrFrom4([4]byte(b[i : i+4])) }
 	switch {
 	case nat64.Contains(a) || siit.Contains(a):
-		return public(v4(12))
+		return isPublic(v4(12))
 	case sixToFour.Contains(a):
-		return public(v4(2))
+		return isPublic(v4(2))
 	case !global6.Contains(a) || special6.Contains(a):
 		return false
 	case b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP
-		return public(v4(12))
+		return isPublic(v4(12))
 	}
 	return true
 }

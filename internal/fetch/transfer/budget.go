@@ -21,7 +21,7 @@ func NewBudget(most int64) *Budget {
 	return &Budget{most: most}
 }
 
-// take spends n bytes, or none if there are not so many left.
+// take spends n bytes, or none if fewer are left, and reports which.
 func (b *Budget) take(n int64) bool {
 	if b == nil {
 		return true
@@ -33,8 +33,8 @@ func (b *Budget) take(n int64) bool {
 	return true
 }
 
-// Give returns n bytes that were taken.
-func (b *Budget) Give(n int64) {
+// GiveBack gives back n bytes that were spent.
+func (b *Budget) GiveBack(n int64) {
 	if b != nil {
 		b.spent.Add(-n)
 	}
@@ -43,21 +43,21 @@ func (b *Budget) Give(n int64) {
 // has reports whether n bytes are left.
 func (b *Budget) has(n int64) bool { return b == nil || b.spent.Load() <= b.most-n }
 
-// overspent is the failure of a transfer that does not fit into what is fetched
-// together with it.
-func (b *Budget) overspent() *Failure {
+// overspentFailure is the failure of a transfer that exceeds the limit of all that is fetched
+// together.
+func (b *Budget) overspentFailure() *Failure {
 	return &Failure{Cause: evidence.TooLarge,
 		Err: fmt.Errorf("with what was fetched before, more than the limit of %s bytes for all files together",
 			evidence.Group(b.most))}
 }
 
-// crowded is the failure of a transfer for which there is no room on this machine now.
-func (b *Budget) crowded() *Failure {
+// crowdedFailure is the failure of a transfer for which there is no room on this machine now.
+func (b *Budget) crowdedFailure() *Failure {
 	return &Failure{Cause: evidence.Unreachable, Retry: true,
 		Err: fmt.Errorf("other fetches take up the %s bytes that may be held at once", evidence.Group(b.most))}
 }
 
-// Spent is what was taken and not given back.
+// Spent returns the bytes that were spent and not given back.
 func (b *Budget) Spent() int64 {
 	if b == nil {
 		return 0

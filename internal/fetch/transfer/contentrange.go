@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// contentRange is the header of a 206 reply: "bytes first-last/total". A total of
-// "*" is not read, since without it a part cannot be fitted to the rest.
+// contentRange is the Content-Range of a 206 reply: "bytes first-last/total". A total of "*" is
+// refused, because a part of a body of unknown size cannot be joined to another.
 type contentRange struct {
 	first, last, total int64 // last is inclusive
 }
@@ -28,17 +28,17 @@ func parseContentRange(s string) (contentRange, bool) {
 		return r, false
 	}
 	var ok1, ok2, ok3 bool
-	r.first, ok1 = decimal(first)
-	r.last, ok2 = decimal(last)
-	r.total, ok3 = decimal(total)
+	r.first, ok1 = parseDecimal(first)
+	r.last, ok2 = parseDecimal(last)
+	r.total, ok3 = parseDecimal(total)
 	if !ok1 || !ok2 || !ok3 || r.first > r.last || r.last >= r.total {
 		return contentRange{}, false
 	}
 	return r, true
 }
 
-// decimal reads digits alone, at most 18 of them, so that sums do not overflow.
-func decimal(s string) (int64, bool) {
+// parseDecimal reads a number of digits only, at most 18 so that sums do not overflow.
+func parseDecimal(s string) (int64, bool) {
 	if len(s) == 0 || len(s) > 18 {
 		return 0, false
 	}
@@ -51,9 +51,8 @@ func decimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// validator is what If-Range may hold for this reply: a strong ETag, else a
-// Last-Modified that is strong by RFC 9110, 8.8.2.2 (at least a second older than
-// the reply), else nothing.
+// validator returns what If-Range may hold for this reply: a strong ETag, else a Last-Modified
+// that is strong by RFC 9110, 8.8.2.2 (at least a second older than the reply), else "".
 func validator(h http.Header) string {
 	if strings.EqualFold(h.Get("Accept-Ranges"), "none") {
 		return ""
@@ -85,10 +84,10 @@ func contradicts(h http.Header, want string) bool {
 	return got != "" && got != want
 }
 
-// retryAfter reads Retry-After, in seconds or as a date; 0 if there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// parseRetryAfter reads Retry-After, in seconds or as a date; 0 if there is none.
+func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, ok := decimal(value); ok {
+	if seconds, ok := parseDecimal(value); ok {
 		return time.Duration(min(seconds, 1<<20)) * time.Second
 	}
 	at, err := http.ParseTime(value)

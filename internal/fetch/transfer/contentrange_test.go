@@ -75,7 +75,8 @@ func TestValidator(t *testing.T) {
 		{},
 	} {
 		h := http.Header{}
-		for k, v := range map[string]string{"ETag": tt.etag, "Last-Modified": tt.modified, "Date": tt.date, "Accept-Ranges": tt.ranges} {
+		for k, v := range map[string]string{"ETag": tt.etag, "Last-Modified": tt.modified, "Date": tt.date,
+			"Accept-Ranges": tt.ranges} {
 			if v != "" {
 				h.Set(k, v)
 			}
@@ -101,7 +102,7 @@ func TestRetryAfterHeader(t *testing.T) {
 		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second,
 		"Fri, 02 Jan 2026 03:04:00 GMT": 0,
 	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+		if got := parseRetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("Retry-After %q is %s, not %s", value, got, want)
 		}
 	}

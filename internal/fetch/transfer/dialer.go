@@ -23,9 +23,9 @@ func (e *addressError) Error() string {
 
 func (e *addressError) Unwrap() error { return e.err }
 
-// Dialer returns what an [http.Transport] dials with. It asks allow, as
+// Dialer returns the function that an [http.Transport] dials with. It asks allow, which is
 // [Route].AllowAddr, about each address at the moment of connecting, so that no second
-// resolution can put another in its place. Nil allows all.
+// resolution can give another address. Nil allows all.
 func Dialer(allow func(string, netip.Addr) error) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}

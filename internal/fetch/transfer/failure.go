@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// ErrTimeUp is the cause of a context that ends because a fetch may last no longer.
+// ErrTimeUp is the cause of a context that ends because a fetch has used up its time.
 var ErrTimeUp = errors.New("time is up")
 
 var errStalled = errors.New("no data for too long")
@@ -29,12 +29,13 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Refused is the failure of what a rule of ours does not allow.
-func Refused(format string, args ...any) *Failure {
+// NewRefusal returns the failure of what a rule of a transfer does not allow.
+func NewRefusal(format string, args ...any) *Failure {
 	return &Failure{Cause: evidence.Unsupported, Err: fmt.Errorf(format, args...)}
 }
 
-// ConnectionFailure sorts out what cannot be mended by trying again.
+// ConnectionFailure turns the error of a connection into a failure, which says whether a
+// further attempt may succeed.
 func ConnectionFailure(err error) *Failure {
 	f := &Failure{Cause: evidence.Unreachable, Err: err, Retry: true}
 	var (
@@ -44,7 +45,7 @@ func ConnectionFailure(err error) *Failure {
 		dns         *net.DNSError
 		operation   *net.OpError
 	)
-	// Where this machine is, and whom it asks for names, is not for a publisher.
+	// A publisher is not told this machine's address, nor the server that it asks for names.
 	switch {
 	case errors.As(err, &dns):
 		clean := *dns
@@ -70,7 +71,7 @@ func ConnectionFailure(err error) *Failure {
 	return f
 }
 
-// statusFailure is a reply that is not the thing asked for.
+// statusFailure is the failure of a reply with another status than success.
 func statusFailure(resp *http.Response) *Failure {
 	f := &Failure{Cause: evidence.Unreachable, Status: resp.StatusCode, Err: StatusError(resp.StatusCode)}
 	switch status := resp.StatusCode; {
@@ -79,12 +80,12 @@ func statusFailure(resp *http.Response) *Failure {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		f.Hint = "it may be private: check the credentials for this host"
 	case status == http.StatusTooManyRequests || status >= 500:
-		f.Retry, f.After = true, retryAfter(resp.Header, time.Now())
+		f.Retry, f.After = true, parseRetryAfter(resp.Header, time.Now())
 	}
 	return f
 }
 
-// StatusError is a reply that is not the thing asked for.
+// StatusError is the error of a reply with another status than success.
 func StatusError(status int) error {
 	if text := http.StatusText(status); text != "" {
 		return fmt.Errorf("answered %d %s", status, text)

@@ -11,15 +11,15 @@ import (
 
 // Limits bound the attempts of a transfer.
 type Limits struct {
-	Time       time.Duration // all requests, retries and pauses; for messages: the context ends it
+	Time       time.Duration // all requests, retries and pauses; for messages only: the context ends them
 	Stall      time.Duration // longest silence before an attempt is given up
 	Retries    int           // attempts after the first
 	Backoff    time.Duration // pause before the first retry; doubles each time
 	BackoffMax time.Duration // longest pause, also if Retry-After asks for more
 }
 
-// pause is the time before the retry that follows attempt: what the server asks
-// for, else between half and all of a backoff that doubles; never more than the cap.
+// pause returns the time before the retry that follows attempt: what the server asked for,
+// else between half and all of a backoff that doubles; never more than BackoffMax.
 func (l Limits) pause(attempt int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return min(asked, l.BackoffMax)
@@ -32,7 +32,7 @@ func (l Limits) pause(attempt int, asked time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// wait pauses, and reports whether the context lasted that long.
+// wait pauses, and reports whether the context lasted as long.
 func wait(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -44,8 +44,9 @@ func wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// Overdue is the error of something whose context has ended, after so much was done.
-func (l Limits) Overdue(ctx context.Context, done string) error {
+// OverdueError is the error of a transfer whose context has ended; done says how much of it was
+// done.
+func (l Limits) OverdueError(ctx context.Context, done string) error {
 	if context.Cause(ctx) != ErrTimeUp {
 		return ctx.Err()
 	}
@@ -53,12 +54,13 @@ func (l Limits) Overdue(ctx context.Context, done string) error {
 		Err: fmt.Errorf("not complete after %s (%s)", l.Time, done)}
 }
 
-func (l Limits) stalled(done string) *Failure {
+// stallFailure is the failure of an attempt in which no data came for Stall.
+func (l Limits) stallFailure(done string) *Failure {
 	return &Failure{Cause: evidence.Unreachable, Retry: true,
 		Err: fmt.Errorf("%w (%s, after %s)", errStalled, l.Stall, done)}
 }
 
-// Nothing is what was done where a transfer has no body, for [Limits.Overdue].
+// Nothing is what was done of an exchange without a body, for [Limits.OverdueError].
 const Nothing = "0 bytes"
 
 // Repeat calls try until it succeeds or fails for good, each time for at most l.Stall. It
@@ -73,16 +75,16 @@ func (l Limits) Repeat(ctx context.Context, try func(context.Context) *Failure) 
 			return nil
 		}
 		if ctx.Err() != nil {
-			return l.Overdue(ctx, Nothing)
+			return l.OverdueError(ctx, Nothing)
 		}
 		if late {
-			failed = l.stalled(Nothing)
+			failed = l.stallFailure(Nothing)
 		}
 		if !failed.Retry || attempt >= l.Retries {
 			return failed
 		}
 		if !wait(ctx, l.pause(attempt, failed.After)) {
-			return l.Overdue(ctx, Nothing)
+			return l.OverdueError(ctx, Nothing)
 		}
 	}
 }

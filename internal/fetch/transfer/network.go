@@ -19,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// UserAgent says who asks; some registries refuse a client that does not.
+// UserAgent names Hallmark; some registries refuse a client without a name.
 const UserAgent = "hallmark (+https://github.com/hallmark-mcp/hallmark)"
 
 // Network sends requests under one set of authorities and one proxy.
@@ -27,22 +27,23 @@ type Network struct {
 	transport *http.Transport
 	redirects int // most hops per request
 
-	trust func() error // completes transport; called before each request
+	trust func() error // reads the authorities into transport, once; called before each request
 }
 
 // Route says how a [Network] reaches the outside.
 type Route struct {
 	RootCAs *x509.CertPool // nil: the system's
 
-	// Authorities gives those that count in place of RootCAs, unless it gives nil. It is
-	// called once, before the first request. It may be nil.
+	// Authorities returns the authorities that take the place of RootCAs, or nil for RootCAs.
+	// It is called once, before the first request. It may be nil.
 	Authorities func() (*x509.CertPool, error)
 
 	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
 	Proxy func(*url.URL) (*url.URL, error)
 
 	AllowAddr func(host string, addr netip.Addr) error // see [Dialer]
-	// Dial takes the place of a [Dialer] with AllowAddr; nil is that.
+
+	// Dial takes the place of a [Dialer] with AllowAddr, which nil stands for.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Redirects int // most hops per request
@@ -82,27 +83,27 @@ func NewNetwork(r Route) *Network {
 // CloseIdleConnections closes connections that are kept for reuse.
 func (n *Network) CloseIdleConnections() { n.transport.CloseIdleConnections() }
 
-// RoundTrip sends one request as it is, with no rule of ours but those of the [Route]. It is
-// for libraries that speak HTTP themselves.
+// RoundTrip sends one request as it is, by the rules of the [Route] alone. It is for libraries
+// that speak HTTP themselves.
 func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	return n.transport.RoundTrip(req)
 }
 
-// get sends r and follows redirects. The reply may have any other status; its body
-// must be closed. Errors are failures.
+// get sends r and follows redirects. The reply may have any status but that of a redirect. The
+// caller closes its body. Errors are failures.
 func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 	if err := n.trust(); err != nil {
-		return nil, Refused("%w", err)
+		return nil, NewRefusal("%w", err)
 	}
 	at, seen := r.URL, []string{r.URL.String()}
 	authorization := r.Authorization
 	for {
 		if err := r.checkURL(at); err != nil {
-			return nil, Refused("%s: %w", wire.ShowURL(at), err)
+			return nil, NewRefusal("%s: %w", wire.ShowURL(at), err)
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
-			return nil, Refused("%s cannot be requested", wire.ShowURL(at))
+			return nil, NewRefusal("%s cannot be requested", wire.ShowURL(at))
 		}
 		req.Header.Set("User-Agent", UserAgent)
 		req.Header.Set("Accept-Encoding", "identity")
@@ -116,10 +117,10 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		if authorization != nil {
 			value, err := authorization(at)
 			if consent.NotAgreed(err) != nil {
-				return nil, err // a person decides; nothing was sent
+				return nil, err // a person decides; nothing was sent to this URL
 			}
 			if err != nil {
-				return nil, Refused("%w", err)
+				return nil, NewRefusal("%w", err)
 			}
 			if value != "" {
 				req.Header.Set("Authorization", value)
@@ -143,10 +144,10 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		}
 		key := next.String()
 		if i := slices.Index(seen, key); i >= 0 {
-			return nil, Refused("redirect loop: %s", showLoop(seen[i:]))
+			return nil, NewRefusal("redirect loop: %s", showLoop(seen[i:]))
 		}
 		if len(seen) > n.redirects {
-			return nil, Refused("more than %d redirects, the last to %s", n.redirects, wire.ShowURL(next))
+			return nil, NewRefusal("more than %d redirects, the last to %s", n.redirects, wire.ShowURL(next))
 		}
 		seen = append(seen, key)
 		if !wire.SameHost(at, next) {

@@ -16,27 +16,27 @@ type Request struct {
 	URL    *url.URL
 	Accept string // media type; "" is any
 
-	// Authorization gives the Authorization header for a URL, "" for none. It may
-	// be nil. It is not asked after a redirect to another host.
+	// Authorization returns the Authorization header for a URL, "" for none. It is not called
+	// after a redirect to another host. It may be nil.
 	Authorization func(*url.URL) (string, error)
 
-	// Head is given each reply whose body is read from its beginning, before that.
-	// It may be nil.
+	// Head is called with each reply whose body is read from its beginning, before the body
+	// is read. It may be nil.
 	Head func(*http.Response)
 
 	Most      int64          // bytes that the body may have
-	By        consent.Naming // who named the host of URL
+	By        consent.Naming // what named the host of URL
 	Final429  bool           // 429 is an answer, not a reason to wait
 	PlainHost string         // host and port on this machine that may be asked over plain http
 
-	from    int64  // first byte wanted; with 0 the whole is asked for
-	ifRange string // validator that from depends on
+	from    int64  // first byte that is requested; 0 requests the whole body
+	ifRange string // validator of the version that from is of
 }
 
-// checkURL applies our rules to a URL that is about to be requested.
+// checkURL applies the rules of a transfer to a URL that is about to be requested.
 func (r Request) checkURL(u *url.URL) error { return CheckURLPlain(u, r.PlainHost) }
 
-// location is where a redirect leads.
+// location returns where a redirect leads.
 func (r Request) location(at *url.URL, resp *http.Response) (*url.URL, error) {
 	header := resp.Header.Get("Location")
 	if header == "" {
@@ -45,18 +45,18 @@ func (r Request) location(at *url.URL, resp *http.Response) (*url.URL, error) {
 	}
 	next, err := at.Parse(header)
 	if err != nil {
-		return nil, Refused("redirect to something that is no URL")
+		return nil, NewRefusal("redirect to something that is no URL")
 	}
 	next.Fragment, next.RawFragment = "", ""
 	if err := r.checkURL(next); err != nil {
-		return nil, Refused("redirect to %s: %w", wire.ShowURL(next), err)
+		return nil, NewRefusal("redirect to %s: %w", wire.ShowURL(next), err)
 	}
 	return next, nil
 }
 
 var errPlainHTTP = errors.New("plain http is refused, only https is fetched")
 
-// CheckURL applies our rules to a URL.
+// CheckURL applies the rules of a transfer to a URL.
 func CheckURL(u *url.URL) error {
 	switch {
 	case u.Scheme == "http":

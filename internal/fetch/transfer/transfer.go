@@ -1,8 +1,8 @@
-// Package transfer brings the body of one URL into a [Sink]: over https, bounded in size,
+// Package transfer fetches the body of one URL into a [Sink]: over https, bounded in size,
 // time, redirects and retries, and resumed only where that cannot mix two versions.
 //
-// Its errors are [*Failure] where the outside is at fault, those of the context, those of
-// the sink, and refusals of package consent: then nothing was sent. The rules of a transfer
+// Its errors are [*Failure] if a host or its answer is at fault, those of the context, those
+// of the sink, and refusals of package consent, before which nothing was sent. The rules of a transfer
 // stand in the comment of package fetch.
 package transfer
 
@@ -22,16 +22,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Sink takes the bytes of a transfer. Its errors are those of this machine.
+// Sink receives the bytes of a transfer. Its errors are those of this machine.
 type Sink interface {
 	io.Writer
-	Reset() error // forget all that was written
+	Reset() error // discards all that was written
 }
 
-// Transfer brings the body of one URL into a sink, with retries. It is used once.
+// Transfer fetches the body of one URL into a sink, with retries. It is used once.
 type Transfer struct {
 	Network  *Network
-	Hosts    consent.Hosts // which may be asked
+	Hosts    consent.Hosts // those that may be asked
 	Request  Request
 	Limits   Limits
 	Together *Budget // pays for every byte that arrives
@@ -42,7 +42,7 @@ type Transfer struct {
 
 	done      int64  // bytes in the sink
 	total     int64  // bytes of the whole body, -1 if unknown
-	validator string // of the version that the sink's bytes are from; "" forbids resuming
+	validator string // of the version that the sink's bytes are of; without one it cannot be resumed
 }
 
 // Run returns nil once the sink holds the whole body. Errors are failures, the
@@ -59,7 +59,7 @@ func (t *Transfer) Run(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return t.Limits.Overdue(ctx, t.progress())
+			return t.Limits.OverdueError(ctx, t.progress())
 		}
 		var f *Failure
 		if !errors.As(err, &f) || !f.Retry {
@@ -79,12 +79,12 @@ func (t *Transfer) Run(ctx context.Context) error {
 		t.Log.Debug("fetch is tried again", "url", wire.ShowURL(t.Request.URL), "attempt", attempt+1,
 			"pause", pause, "bytes", t.done, "reason", wire.Plain(f.Error(), 600))
 		if !wait(ctx, pause) {
-			return t.Limits.Overdue(ctx, t.progress())
+			return t.Limits.OverdueError(ctx, t.progress())
 		}
 	}
 }
 
-// progress is how much has come, for messages.
+// progress says how much has arrived, for messages.
 func (t *Transfer) progress() string {
 	if t.total >= 0 {
 		return fmt.Sprintf("%s of %s bytes", evidence.Group(t.done), evidence.Group(t.total))
@@ -92,9 +92,9 @@ func (t *Transfer) progress() string {
 	return evidence.Group(t.done) + " bytes"
 }
 
-// forget begins the body anew.
-func (t *Transfer) forget() error {
-	t.Held.Give(t.done)
+// reset discards the bytes in the sink, so that the body begins anew.
+func (t *Transfer) reset() error {
+	t.Held.GiveBack(t.done)
 	t.done, t.total, t.validator = 0, -1, ""
 	return t.Sink.Reset()
 }
@@ -107,7 +107,7 @@ func (t *Transfer) attempt(ctx context.Context, buf []byte) error {
 	defer watch.Stop()
 
 	if t.done > 0 && t.validator == "" {
-		if err := t.forget(); err != nil {
+		if err := t.reset(); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (t *Transfer) attempt(ctx context.Context, buf []byte) error {
 	resp, err := t.Network.get(ctx, r)
 	if err != nil {
 		if context.Cause(ctx) == errStalled {
-			return t.Limits.stalled(t.progress())
+			return t.Limits.stallFailure(t.progress())
 		}
 		return err
 	}
@@ -138,14 +138,14 @@ func (t *Transfer) attempt(ctx context.Context, buf []byte) error {
 		case err == nil:
 			continue
 		case context.Cause(ctx) == errStalled:
-			return t.Limits.stalled(t.progress())
+			return t.Limits.stallFailure(t.progress())
 		}
 		return &Failure{Cause: evidence.Unreachable, Status: resp.StatusCode, Retry: true,
 			Err: fmt.Errorf("the body broke off after %s: %w", t.progress(), err)}
 	}
 }
 
-// take adds p to the sink, within the limits.
+// take writes p to the sink, within the limits.
 func (t *Transfer) take(p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -155,21 +155,21 @@ func (t *Transfer) take(p []byte) error {
 		return t.tooLarge(-1)
 	}
 	if t.total >= 0 && after > t.total { // a 206 in chunks can be longer than its range
-		if err := t.forget(); err != nil {
+		if err := t.reset(); err != nil {
 			return err
 		}
 		return &Failure{Cause: evidence.Unreachable, Retry: true,
 			Err: errors.New("the body is longer than announced")}
 	}
 	if !t.Together.take(int64(len(p))) {
-		return t.Together.overspent()
+		return t.Together.overspentFailure()
 	}
 	if !t.Held.take(int64(len(p))) {
-		// To wait with what is there already could keep others waiting for it.
-		if err := t.forget(); err != nil {
+		// Others may wait for the room of the bytes that are there already.
+		if err := t.reset(); err != nil {
 			return err
 		}
-		return t.Held.crowded()
+		return t.Held.crowdedFailure()
 	}
 	t.done = after
 	if _, err := t.Sink.Write(p); err != nil {
@@ -181,6 +181,7 @@ func (t *Transfer) take(p []byte) error {
 	return nil
 }
 
+// tooLarge is the failure of a body of size bytes, -1 if its size is not known.
 func (t *Transfer) tooLarge(size int64) *Failure {
 	f := &Failure{Cause: evidence.TooLarge}
 	if size >= 0 {
@@ -191,13 +192,13 @@ func (t *Transfer) tooLarge(size int64) *Failure {
 	return f
 }
 
-// accept judges the head of a reply to r and prepares for its body.
+// accept checks the status and the headers of a reply to r, and prepares for its body.
 func (t *Transfer) accept(resp *http.Response, r Request) error {
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusPartialContent:
 	case http.StatusRequestedRangeNotSatisfiable:
-		if r.from > 0 { // the file has become shorter
-			if err := t.forget(); err != nil {
+		if r.from > 0 { // the file is shorter than what the sink holds
+			if err := t.reset(); err != nil {
 				return err
 			}
 			return &Failure{Cause: evidence.Unreachable, Status: resp.StatusCode, Retry: true,
@@ -212,26 +213,26 @@ func (t *Transfer) accept(resp *http.Response, r Request) error {
 		return f
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		f := Refused("the reply is encoded as %s though identity was asked for", wire.Quoted(e))
+		f := NewRefusal("the reply is encoded as %s though identity was asked for", wire.Quoted(e))
 		f.Status = resp.StatusCode
 		return f
 	}
 	if resp.ContentLength < 0 && resp.ProtoMajor < 2 && len(resp.TransferEncoding) == 0 {
-		f := Refused("the reply has neither a length nor chunks: one that is cut off would look whole")
+		f := NewRefusal("the reply has neither a length nor chunks: one that is cut off would look whole")
 		f.Status = resp.StatusCode
 		return f
 	}
 	if resp.StatusCode == http.StatusPartialContent {
 		return t.acceptPart(resp, r)
 	}
-	if err := t.forget(); err != nil {
+	if err := t.reset(); err != nil {
 		return err
 	}
 	if resp.ContentLength > t.Request.Most {
 		return t.tooLarge(resp.ContentLength)
 	}
 	if !t.Together.has(resp.ContentLength) {
-		return t.Together.overspent()
+		return t.Together.overspentFailure()
 	}
 	t.total, t.validator = resp.ContentLength, validator(resp.Header)
 	if t.Request.Head != nil {
@@ -259,16 +260,16 @@ func (t *Transfer) acceptPart(resp *http.Response, r Request) error {
 	case part.total > t.Request.Most:
 		return t.tooLarge(part.total)
 	case !t.Together.has(part.total - t.done):
-		return t.Together.overspent()
+		return t.Together.overspentFailure()
 	default:
 		t.total = part.total
 		return nil
 	}
-	if err := t.forget(); err != nil {
+	if err := t.reset(); err != nil {
 		return err
 	}
 	return &Failure{Cause: evidence.Unreachable, Status: resp.StatusCode, Retry: true, Err: errors.New(problem)}
 }
 
-// Discard gives back the room that the sink's bytes took; the sink is not needed any more.
-func (t *Transfer) Discard() { t.Held.Give(t.done) }
+// Discard gives back the room that the sink's bytes took. The sink is not needed any more.
+func (t *Transfer) Discard() { t.Held.GiveBack(t.done) }

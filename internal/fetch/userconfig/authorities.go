@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// authorities gives what adds the certificates in a tool's files to the system's, when it
-// is asked; nil if no file is named.
+// authorities returns a function that adds the certificates in a tool's files to the
+// system's; nil if paths names no file.
 func authorities(tool string, paths ...string) func() (*x509.CertPool, error) {
 	if cmp.Or(paths...) == "" {
 		return nil
@@ -15,7 +15,8 @@ func authorities(tool string, paths ...string) func() (*x509.CertPool, error) {
 	return func() (*x509.CertPool, error) { return readAuthorities(tool, paths) }
 }
 
-// readAuthorities is nil if there are no certificates. A missing file is passed over.
+// readAuthorities reads the files of authorities; nil if there are no certificates in them. It
+// skips files that do not exist.
 func readAuthorities(tool string, paths []string) (*x509.CertPool, error) {
 	var pool *x509.CertPool
 	for _, path := range paths {

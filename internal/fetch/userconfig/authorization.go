@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Basic is the Authorization header of a user and a password.
+// Basic returns the Authorization header of a user and a password.
 func Basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// Bearer is the Authorization header for a token, "" for none. The setting is named in
-// errors, the token never.
+// Bearer returns the Authorization header for a token, "" for none. Errors name the setting, and
+// never show the token.
 func Bearer(token, setting string) (string, error) {
 	if err := checkHeader(token, setting); err != nil || token == "" {
 		return "", err
@@ -19,7 +19,8 @@ func Bearer(token, setting string) (string, error) {
 	return "Bearer " + token, nil
 }
 
-// checkHeader refuses what cannot stand in a header. The setting is named, the value never.
+// checkHeader refuses a value that cannot stand in a header. The error names the setting, and
+// does not show the value.
 func checkHeader(value, setting string) error {
 	for i := range len(value) {
 		if value[i] <= ' ' || value[i] > '~' {

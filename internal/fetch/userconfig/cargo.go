@@ -14,95 +14,117 @@ import (
 
 // Cargo says where crates come from.
 type Cargo struct {
-	// Index is the root of a sparse index, with or without cargo's "sparse+" before
-	// it. "" is that of the public registry: "index." before its host.
+	// Index is the root of a sparse index, with or without cargo's "sparse+" before it.
+	// "" is the index of the public registry, whose host begins with "index.".
 	Index string
 
-	// API is the base URL for readmes. "" is what the index's configuration says.
+	// API is the base URL for readmes. "" is the one that the index's configuration names.
 	API string
 }
 
 // maxReplacements bounds how often one source replaces another.
 const maxReplacements = 8
 
-// Cargo reads which index cargo asks in place of the public one.
+// cargoFile is what is read of a config.toml.
+type cargoFile struct {
+	Source     map[string]cargoSource `toml:"source"`
+	Registries map[string]struct {
+		Index string `toml:"index"`
+	} `toml:"registries"`
+}
+
+// cargoSource is where cargo takes crates from, or the name of another source in its place.
+type cargoSource struct {
+	ReplaceWith string `toml:"replace-with"`
+	Registry    string `toml:"registry"`
+}
+
+// Cargo reads from cargo's configuration which index takes the place of the public one.
 func (r *Reader) Cargo() (Cargo, error) {
-	var none Cargo
-	env, projectDir, home := r.Env, r.Project, r.Home
-	type source struct {
-		ReplaceWith string `toml:"replace-with"`
-		Registry    string `toml:"registry"`
+	sources := cargoSources{byName: map[string]cargoSource{}, indexes: map[string]string{}, users: map[string]bool{}}
+	own := r.Env("CARGO_HOME")
+	if own == "" && r.Home != "" {
+		own = filepath.Join(r.Home, ".cargo")
 	}
-	sources := make(map[string]source)
-	registries := make(map[string]string)
-	users := make(map[string]bool) // the URLs that the user's own files name
-	own := env("CARGO_HOME")
-	if own == "" && home != "" {
-		own = filepath.Join(home, ".cargo")
-	}
-	var dirs []string
-	if projectDir != "" {
-		dirs = append(dirs, filepath.Join(projectDir, ".cargo"))
-	}
-	if own != "" {
-		dirs = append(dirs, own)
-	}
-	for i, dir := range dirs {
-		path := filepath.Join(dir, "config.toml")
-		var text string
-		var err error
-		if i == 0 && projectDir != "" {
-			text, err = readCheckout(projectDir, ".cargo/config.toml", maxConfigFile)
-		} else {
-			text, err = ReadFile(path, maxConfigFile)
+	if r.Project != "" {
+		dir := filepath.Join(r.Project, ".cargo")
+		text, err := readCheckout(r.Project, ".cargo/config.toml", maxConfigFile)
+		if err == nil {
+			err = sources.addFile(text, filepath.Join(dir, "config.toml"), dir == own)
 		}
 		if err != nil {
-			return none, fmt.Errorf("cargo configuration: %w", err)
-		}
-		var file struct {
-			Source     map[string]source `toml:"source"`
-			Registries map[string]struct {
-				Index string `toml:"index"`
-			} `toml:"registries"`
-		}
-		if err := toml.Unmarshal([]byte(text), &file); err != nil {
-			return none, fmt.Errorf("cargo configuration: %s: %w", path, err)
-		}
-		if own != "" && dir == own {
-			for _, s := range file.Source {
-				users[s.Registry] = true
-			}
-			for _, registry := range file.Registries {
-				users[registry.Index] = true
-			}
-		}
-		for name, s := range file.Source {
-			have := sources[name] // members of a nearer file count more
-			sources[name] = source{cmp.Or(have.ReplaceWith, s.ReplaceWith), cmp.Or(have.Registry, s.Registry)}
-		}
-		for name, registry := range file.Registries {
-			registries[name] = cmp.Or(registries[name], registry.Index)
+			return Cargo{}, fmt.Errorf("cargo configuration: %w", err)
 		}
 	}
-	name := "crates-io"
+	if own != "" {
+		path := filepath.Join(own, "config.toml")
+		text, err := ReadFile(path, maxConfigFile)
+		if err == nil {
+			err = sources.addFile(text, path, true)
+		}
+		if err != nil {
+			return Cargo{}, fmt.Errorf("cargo configuration: %w", err)
+		}
+	}
+	index := sources.replacement()
+	if index == "" {
+		return Cargo{}, nil
+	}
+	file := ".cargo/config.toml"
+	if sources.users[index] {
+		file = ""
+	}
+	r.Named.Add(index, artifact.Cargo, file)
+	return Cargo{Index: index}, nil
+}
+
+// cargoSources are the sources of all files together.
+type cargoSources struct {
+	byName  map[string]cargoSource
+	indexes map[string]string // URLs of registries, by their names
+	users   map[string]bool   // the URLs that the user's own files name
+}
+
+// addFile adds what a file says. Files that were added before count more, member by member.
+func (c cargoSources) addFile(text, path string, isUsers bool) error {
+	var file cargoFile
+	if err := toml.Unmarshal([]byte(text), &file); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for name, s := range file.Source {
+		have := c.byName[name]
+		c.byName[name] = cargoSource{cmp.Or(have.ReplaceWith, s.ReplaceWith), cmp.Or(have.Registry, s.Registry)}
+		if isUsers {
+			c.users[s.Registry] = true
+		}
+	}
+	for name, registry := range file.Registries {
+		c.indexes[name] = cmp.Or(c.indexes[name], registry.Index)
+		if isUsers {
+			c.users[registry.Index] = true
+		}
+	}
+	return nil
+}
+
+// replacement returns the sparse index that takes the place of the public one, "" if none does.
+// For a directory or a git index, which cannot be asked, it is no URL but "source:" and the name.
+func (c cargoSources) replacement() string {
+	const public = "crates-io"
+	name := public
 	for range maxReplacements {
-		next := sources[name].ReplaceWith
+		next := c.byName[name].ReplaceWith
 		if next == "" {
 			break
 		}
 		name = next
 	}
-	if name == "crates-io" {
-		return none, nil
+	if name == public {
+		return ""
 	}
-	index := cmp.Or(sources[name].Registry, registries[name])
+	index := cmp.Or(c.byName[name].Registry, c.indexes[name])
 	if !strings.HasPrefix(index, "sparse+") {
-		index = "source:" + url.PathEscape(name) // a directory or a git index, which cannot be asked
+		return "source:" + url.PathEscape(name)
 	}
-	file := ".cargo/config.toml"
-	if users[index] {
-		file = ""
-	}
-	r.Named.Add(index, artifact.Cargo, file)
-	return Cargo{Index: index}, nil
+	return index
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
-// dockerKeychain is the keychain of docker's configuration, or podman's where there is
-// none: what `docker login` keeps, itself or through a helper program. The files are
-// read at each use.
+// dockerKeychain is the keychain of docker's configuration, or of podman's if docker has none:
+// what `docker login` keeps, itself or through a helper program. The files are read at each
+// use.
 type dockerKeychain struct {
 	env      func(string) string
 	home     string
-	checkout foreign.Checkout // in which no helper is started
+	checkout foreign.Checkout // no helper in it is started
 }
 
-// files are the places to look in; the first that exists counts.
+// files returns the paths of the files; the first that exists counts.
 func (k dockerKeychain) files() []string {
 	var files []string
 	add := func(elements ...string) {
@@ -49,12 +49,12 @@ func (k dockerKeychain) files() []string {
 	return files
 }
 
-// hosts are the registries that the user's configuration has credentials for.
+// hosts returns the registries that the user's configuration has credentials for.
 func (k dockerKeychain) hosts() (hosts []string) {
 	for _, path := range k.files() {
 		text, err := ReadFile(path, maxConfigFile)
 		if err != nil {
-			return nil // who asks for credentials is told
+			return nil // Resolve reports it
 		}
 		if text == "" {
 			continue
@@ -77,13 +77,13 @@ func (k dockerKeychain) hosts() (hosts []string) {
 	return nil
 }
 
-// Resolve implements authn.Keychain.
+// Resolve implements [authn.Keychain].
 func (k dockerKeychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return k.ResolveContext(context.Background(), target)
 }
 
-// ResolveContext implements authn.ContextKeychain. A repository's own credentials come
-// before its host's.
+// ResolveContext implements [authn.ContextKeychain]. A repository's own credentials come before
+// those of its host.
 func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	for _, path := range k.files() {
 		text, err := ReadFile(path, maxConfigFile)
@@ -98,7 +98,7 @@ func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resourc
 			return nil, errors.New(path + " cannot be parsed") // the parser's message may hold a password
 		}
 		for _, key := range []string{target.String(), target.RegistryStr()} {
-			found, err := credentialsOf(ctx, file, key, k.checkout)
+			found, err := findCredentials(ctx, file, key, k.checkout)
 			if err != nil {
 				return nil, fmt.Errorf("credential helper of %s: %w", path, err)
 			}
@@ -115,9 +115,10 @@ func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resourc
 	return authn.Anonymous, nil
 }
 
-// credentialsOf are those for a host, or a repository, that file holds itself or has a helper
-// for; none are zero. What DOCKER_AUTH_CONFIG holds comes first, as docker has it.
-func credentialsOf(ctx context.Context, file *configfile.ConfigFile, key string,
+// findCredentials returns the credentials for key, a host or a repository, that file holds or
+// that its helper has; zero if there are none. Those of DOCKER_AUTH_CONFIG come first, as for
+// docker.
+func findCredentials(ctx context.Context, file *configfile.ConfigFile, key string,
 	checkout foreign.Checkout) (types.AuthConfig, error) {
 	if key == ociname.DefaultRegistry {
 		key = authn.DefaultAuthKey
@@ -142,11 +143,11 @@ const (
 	helperOutput = 64 << 10    // bytes
 )
 
-// noCredentials is what helpers print, by their protocol, where they have none.
+// noCredentials is what helpers print, by their protocol, if they have none.
 const noCredentials = "credentials not found in native keychain"
 
-// askHelper asks the program docker-credential-NAME, which is the user's own, as any program
-// that is not ours: see package foreign.
+// askHelper asks the user's program docker-credential-NAME. It is run as any program that is not
+// ours: see package foreign.
 func askHelper(ctx context.Context, helper, key string, checkout foreign.Checkout) (none types.AuthConfig, _ error) {
 	program := "docker-credential-" + helper
 	if strings.ContainsAny(helper, `/\`) || helper == "" || len(helper) > 128 {

@@ -15,7 +15,7 @@ import (
 // maxConfigFile is the largest file of a tool's configuration that is read, in bytes.
 const maxConfigFile = 1 << 20
 
-// ReadFile reads at most limit bytes; a file that is not there is empty.
+// ReadFile reads a file of at most limit bytes. A file that does not exist is empty.
 func ReadFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func ReadFile(path string, limit int64) (string, error) {
 	return string(data), nil
 }
 
-// readRegular is ReadFile that waits for nothing.
+// readRegular is ReadFile for regular files only, so that it never waits, as for a pipe.
 func readRegular(path string, limit int64) (string, error) {
 	data, err := beneath.ReadFile(path, limit)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +44,8 @@ func readRegular(path string, limit int64) (string, error) {
 	return string(data), err
 }
 
-// readCheckout reads a file of a checkout as ReadFile does, and nothing that a link leads to
-// outside of it: what is read may be shown.
+// readCheckout is ReadFile for a file of a checkout. It follows no link that leads out of the
+// checkout, because messages may show what was read.
 func readCheckout(dir, name string, limit int64) (string, error) {
 	data, err := beneath.ReadIn(dir, name, limit)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +58,8 @@ func readCheckout(dir, name string, limit int64) (string, error) {
 	return string(data), err
 }
 
-// resolve makes a configured path absolute.
-func resolve(path, dir, home string) string {
+// absolutePath makes a configured path absolute: relative to dir, or to home after "~/".
+func absolutePath(path, dir, home string) string {
 	if path == "" {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 // GitHub says where GitHub is.
 type GitHub struct {
 	Base  string // of the site, "" is the public one
-	API   string // base URL of its REST API; "" is "api." before the host of Base
+	API   string // base URL of its REST API; "" is the host of Base with "api." before it
 	Token string // sent to the API's host alone; "" is none
 }
 

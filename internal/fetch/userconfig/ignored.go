@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// Ignored collects what a checkout's files say and is not taken, to be told once. Nil has
-// nothing to tell.
-type Ignored struct {
+// IgnoredSettings collects the settings of a checkout's files that are not taken, to report them once.
+// Nil has none.
+type IgnoredSettings struct {
 	mu    sync.Mutex
 	lines []string
 	told  bool
 }
 
-// note says that a setting is not taken, by its key if that looks like one, and never in more
-// of the file's words.
-func (i *Ignored) note(file, key, why string) {
+// note adds that a setting is not taken, and why. Of the file's text it shows the key only, and
+// that only if it looks like one.
+func (i *IgnoredSettings) note(file, key, why string) {
 	what := "a line that is no setting"
 	if oneWord.MatchString(key) {
 		what = `"` + key + `"`
@@ -32,21 +32,21 @@ func (i *Ignored) note(file, key, why string) {
 	i.add(line)
 }
 
-func (i *Ignored) add(line string) {
+// add adds a line, once.
+func (i *IgnoredSettings) add(line string) {
 	if !slices.Contains(i.lines, line) {
 		i.lines = append(i.lines, line)
 	}
 }
 
-// oneWord is what a key may be: one word, which whoever prints it escapes.
+// oneWord matches a key that may be shown: one word, which is escaped when it is printed.
 var oneWord = regexp.MustCompile(`^[^\s=]+$`)
 
 // maxKey bounds how much of a key is shown, in bytes.
 const maxKey = 40
 
-// Lines returns, the first time, what the files of the checkout say to resolvers and is not
-// taken from them.
-func (i *Ignored) Lines() []string {
+// Lines returns, when it is first called, the settings that are not taken, as lines of text.
+func (i *IgnoredSettings) Lines() []string {
 	if i == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ type login struct{ user, password string }
 // account X", in any order after the machine. A word may be quoted with escapes, "#"
 // at the beginning of a word begins a comment unless a value is due there, and
 // "macdef NAME" lasts until an empty line. The first entry of a machine counts. The
-// default entry is left out: it would be sent to every host. Nothing is an error.
+// default entry is skipped, because it would be sent to every host. Nothing is an error.
 func parseNetrc(text string) map[string]login {
 	logins := make(map[string]login)
 	machine, entry := "", login{}
@@ -34,7 +34,7 @@ func parseNetrc(text string) map[string]login {
 			if due == "" && line[0] == '#' {
 				break
 			}
-			word, line = netrcWord(line)
+			word, line = cutNetrcWord(line)
 			switch due {
 			case "machine":
 				machine = strings.ToLower(word)
@@ -67,8 +67,8 @@ func parseNetrc(text string) map[string]login {
 	return logins
 }
 
-// netrcWord takes one word off a line.
-func netrcWord(line string) (word, rest string) {
+// cutNetrcWord returns the first word of a line, and what follows it.
+func cutNetrcWord(line string) (word, rest string) {
 	if line[0] != '"' {
 		i := strings.IndexAny(line, " \t")
 		if i < 0 {
@@ -89,8 +89,8 @@ func netrcWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// netrcLogins reads the file that NETRC names, else ~/.netrc or ~/_netrc.
-func netrcLogins(env func(string) string, home string) (map[string]login, error) {
+// readNetrc reads the file that NETRC names, else ~/.netrc or ~/_netrc.
+func readNetrc(env func(string) string, home string) (map[string]login, error) {
 	paths := []string{env("NETRC")}
 	if paths[0] == "" && home != "" {
 		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
@@ -99,7 +99,7 @@ func netrcLogins(env func(string) string, home string) (map[string]login, error)
 		if path == "" {
 			continue
 		}
-		text, err := ReadFile(resolve(path, "", home), maxConfigFile)
+		text, err := ReadFile(absolutePath(path, "", home), maxConfigFile)
 		if err != nil {
 			return nil, fmt.Errorf("netrc: %w", err)
 		}

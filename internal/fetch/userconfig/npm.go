@@ -17,7 +17,7 @@ import (
 // NPM is what npm's configuration says.
 type NPM struct {
 	// Setting gives the value of a key as it stands in an .npmrc file, "" if unset.
-	// These are asked for:
+	// These keys are looked up:
 	//
 	//	registry                       base URL
 	//	@acme:registry                 base URL for a scope
@@ -29,145 +29,181 @@ type NPM struct {
 	// Nil means no settings: the public registry without credentials.
 	Setting func(key string) string
 
-	// Authorities gives those for npm alone. It is asked once, before the first request,
-	// as reading them takes longer than most commands do. If it is nil or gives nil, those
-	// of everything else count.
+	// Authorities reads the authorities for npm alone. It is called once, before the first
+	// request, because reading them takes longer than most commands do. If it is nil or gives
+	// nil, npm has those of all others.
 	Authorities func() (*x509.CertPool, error)
 
-	// Proxy is for npm alone; nil means that of everything else.
+	// Proxy is for npm alone; nil means the proxy of all others.
 	Proxy func(*url.URL) (*url.URL, error)
 
-	user    map[string]string // settings of the user's files, without those of the environment
-	project npmProject        // of the checkout
-	cafile  string            // absolute
-	fill    func(template) (string, error)
+	user    map[string]string              // settings of the user's files, without the environment
+	project npmProject                     // settings of the checkout
+	cafile  string                         // absolute
+	fill    func(template) (string, error) // looks up the variables of a template, with consent
 }
 
-// sent is the value of a key that is about to be asked, or sent: a variable that a
-// checkout's file names is looked up only if a person agreed.
-func (n NPM) sent(key string) (string, error) {
-	if t, ok := n.project.templates[key]; ok && n.fill != nil && n.Setting(key) == "" {
+// Value returns the value of a key, "" if it is unset.
+func (n NPM) Value(key string) string {
+	if n.Setting == nil {
+		return ""
+	}
+	return n.Setting(key)
+}
+
+// valueToSend returns the value of a key for a request. It looks up a variable that a
+// checkout's file names only if a person agreed, else the error says who must.
+func (n NPM) valueToSend(key string) (string, error) {
+	if t, ok := n.project.templates[key]; ok && n.fill != nil && n.Value(key) == "" {
 		return n.fill(t)
 	}
-	return n.Setting(key), nil
+	return n.Value(key), nil
 }
 
-// NPM reads npm's configuration. Of the file of the checkout only named keys are taken, and
-// variables in it are looked up when somebody agreed.
+// NPM reads npm's configuration. Of the checkout's file it takes named keys only, and it does
+// not look up variables there before a person agreed.
 func (r *Reader) NPM() (NPM, error) {
-	env, projectDir, home := r.Env, r.Project, r.Home
-	var none NPM
-	read := func(path string) (string, error) {
-		text, err := ReadFile(path, maxNPMRC)
-		if err != nil {
-			return "", fmt.Errorf("npm configuration: %w", err)
-		}
-		return text, nil
+	checkout, err := r.readCheckoutNPMRC()
+	if err != nil {
+		return NPM{}, err
 	}
-	fromEnv := func(key string) string { return npmEnv(env, key) }
-	var checkout npmProject
-	if projectDir != "" {
-		text, err := readCheckout(projectDir, ".npmrc", maxNPMRC)
-		if err != nil {
-			return none, fmt.Errorf("npm configuration: %w", err)
-		}
-		checkout = readNPMProject(text, r.Ignored)
+	own, err := r.readOwnNPMRC()
+	if err != nil {
+		return NPM{}, err
 	}
+	n := NPM{Setting: npmSettings(r.Env, checkout, own), user: own, project: checkout}
+	env, agreement := r.Env, r.Agreement
+	n.fill = func(t template) (string, error) { return t.fill(env, agreement) }
+	r.nameNPMHosts(checkout, own)
+	r.reportNPM(n)
+	n.cafile = absolutePath(n.Value("cafile"), r.Project, r.Home)
+	n.Authorities = authorities("npm", n.cafile, absolutePath(r.Env("NODE_EXTRA_CA_CERTS"), r.Project, r.Home))
+	n.Proxy = r.npmProxy(n)
+	return n, nil
+}
+
+// readCheckoutNPMRC reads the .npmrc of the checkout.
+func (r *Reader) readCheckoutNPMRC() (npmProject, error) {
+	if r.Project == "" {
+		return npmProject{}, nil
+	}
+	text, err := readCheckout(r.Project, ".npmrc", maxNPMRC)
+	if err != nil {
+		return npmProject{}, fmt.Errorf("npm configuration: %w", err)
+	}
+	return readNPMProject(text, r.Ignored), nil
+}
+
+// readOwnNPMRC reads the user's file and the global one, whose settings count less.
+func (r *Reader) readOwnNPMRC() (map[string]string, error) {
 	own := map[string]string{}
-	ofUser := func(key string) string { return cmp.Or(fromEnv(key), own[key]) }
-	user := npmEnv(env, "userconfig")
-	if user == "" && home != "" {
-		user = filepath.Join(home, ".npmrc")
+	user := npmEnv(r.Env, "userconfig")
+	if user == "" && r.Home != "" {
+		user = filepath.Join(r.Home, ".npmrc")
 	}
-	if user = resolve(user, projectDir, home); user != "" {
-		text, err := read(user)
+	if user = absolutePath(user, r.Project, r.Home); user != "" {
+		text, err := ReadFile(user, maxNPMRC)
 		if err != nil {
-			return none, err
+			return nil, fmt.Errorf("npm configuration: %w", err)
 		}
-		own = parseNPMRC(text, env)
+		own = parseNPMRC(text, r.Env)
 	}
-	// Where the global file lies no checkout says.
-	if global := globalNPMRC(ofUser, env, foreign.FindCheckout(projectDir, home)); global != "" {
-		text, err := read(resolve(global, projectDir, home))
-		if err != nil {
-			return none, err
-		}
-		for key, value := range parseNPMRC(text, env) {
-			own[key] = cmp.Or(own[key], value)
-		}
+	// A checkout has no say in where the global file is.
+	ofUser := func(key string) string { return cmp.Or(npmEnv(r.Env, key), own[key]) }
+	global := globalNPMRC(ofUser, r.Env, foreign.FindCheckout(r.Project, r.Home))
+	if global == "" {
+		return own, nil
 	}
-	setting := func(key string) string {
-		if v := fromEnv(key); v != "" {
+	text, err := ReadFile(absolutePath(global, r.Project, r.Home), maxNPMRC)
+	if err != nil {
+		return nil, fmt.Errorf("npm configuration: %w", err)
+	}
+	for key, value := range parseNPMRC(text, r.Env) {
+		own[key] = cmp.Or(own[key], value)
+	}
+	return own, nil
+}
+
+// npmSettings returns the function that gives the value of a key: of the environment, of the
+// checkout, or of the user's own files.
+func npmSettings(env func(string) string, checkout npmProject, own map[string]string) func(string) string {
+	return func(key string) string {
+		if v := npmEnv(env, key); v != "" {
 			return v
 		}
 		if _, waits := checkout.templates[key]; waits {
-			return "" // see sent
+			return "" // see valueToSend
 		}
 		if v := checkout.settings[key]; v != "" {
 			return v
 		}
-		if _, _, credential := foreign.HostKey(key); credential && checkout.trust != "" {
-			return "" // a checkout that says whom to trust on the way gets no secret of the user's
+		if isHostKey(key) && checkout.trust != "" {
+			return "" // a checkout that names a proxy or an authority gets no secret of the user's
 		}
 		return own[key]
 	}
-	n := NPM{Setting: setting, user: own, project: checkout}
-	agreement := r.Agreement
-	n.fill = func(t template) (string, error) { return t.fill(env, agreement) }
-	r.Named.Add(fromEnv("registry"), artifact.NPM, "")
+}
+
+// isHostKey reports whether a key of npm's is for a host, as those of credentials are.
+func isHostKey(key string) bool {
+	_, _, ok := foreign.HostKey(key)
+	return ok
+}
+
+// nameNPMHosts notes the hosts that npm's configuration names, and who names each.
+func (r *Reader) nameNPMHosts(checkout npmProject, own map[string]string) {
+	r.Named.Add(npmEnv(r.Env, "registry"), artifact.NPM, "")
 	for key, value := range own {
-		if registryKey(key) || proxyKey(key) {
+		if isRegistryKey(key) || isProxyKey(key) {
 			r.Named.Add(value, artifact.NPM, "")
 		}
 	}
 	for key, value := range checkout.hosts() {
-		if fromEnv(key) == "" { // a variable takes its place, for npm too
+		if npmEnv(r.Env, key) == "" { // else the variable counts, for npm too
 			r.Named.Add(value, artifact.NPM, ".npmrc, "+key)
 		}
 	}
-	n.cafile = resolve(setting("cafile"), projectDir, home)
-	if checkout.trust != "" && slices.ContainsFunc(sortedKeys(own), func(key string) bool {
-		_, _,
-			ok := foreign.HostKey(key)
-		return ok
-	}) {
-		r.Ignored.add(".npmrc names " + checkout.trust + ", so that your own credentials for registries" +
-			" are not sent from this checkout; write the key into your own .npmrc")
-	}
+}
 
-	n.Authorities = authorities("npm",
-		n.cafile,
-		resolve(env("NODE_EXTRA_CA_CERTS"), projectDir, home))
-
-	proxies := proxyEnvironment(env)
+// npmProxy returns npm's own proxy, nil if it has none.
+func (r *Reader) npmProxy(n NPM) proxyFunc {
 	key := "https-proxy"
-	if setting(key) == "" {
+	if n.Value(key) == "" {
 		key = "proxy"
 	}
-	if p := setting(key); p != "" && p != "true" && p != "null" {
-		if p == "false" {
-			p = ""
-		}
-		proxies.HTTPSProxy = p
-		proxies.NoProxy = cmp.Or(setting("noproxy"), proxies.NoProxy)
-		n.Proxy = proxies.ProxyFunc()
-		if p != "" && fromEnv(key) == "" && checkout.settings[key] != "" {
-			n.Proxy = asking(agreement, ".npmrc, "+key, n.Proxy)
-		}
+	p := n.Value(key)
+	if p == "" || p == "true" || p == "null" {
+		return nil
 	}
+	if p == "false" {
+		p = ""
+	}
+	proxies := proxyEnvironment(r.Env)
+	proxies.HTTPSProxy = p
+	proxies.NoProxy = cmp.Or(n.Value("noproxy"), proxies.NoProxy)
+	if p != "" && npmEnv(r.Env, key) == "" && n.project.settings[key] != "" {
+		return withConsent(r.Agreement, ".npmrc, "+key, proxies.ProxyFunc())
+	}
+	return proxies.ProxyFunc()
+}
 
-	if setting("strict-ssl") == "false" || env("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
+// reportNPM notes the settings that are not taken or not honoured.
+func (r *Reader) reportNPM(n NPM) {
+	if n.project.trust != "" && slices.ContainsFunc(sortedKeys(n.user), isHostKey) {
+		r.Ignored.add(".npmrc names " + n.project.trust + ", so that your own credentials for registries" +
+			" are not sent from this checkout; write the key into your own .npmrc")
+	}
+	if n.Value("strict-ssl") == "false" || r.Env("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
 		r.warn("npm is configured not to verify TLS certificates; they are verified all the same" +
 			" (name your authority in cafile)")
 	}
-	if cmp.Or(setting("_authToken"), setting("_auth"), setting("_password")) != "" {
+	if cmp.Or(n.Value("_authToken"), n.Value("_auth"), n.Value("_password")) != "" {
 		r.warn("npm credentials that name no host are not sent; write //HOST/:_authToken")
 	}
-	return n, nil
 }
 
-// npmEnv is the value of a variable that stands for a key of npm's: any case of
-// the prefix, "_" for "-" except at the beginning, keys that begin with "//" as
+// npmEnv returns the value of the variable that stands for a key of npm's: with the prefix in
+// either case, and "_" for "-" except at the beginning. Keys that begin with "//" stay as
 // they are.
 func npmEnv(env func(string) string, key string) string {
 	names := []string{key}
@@ -183,9 +219,9 @@ func npmEnv(env func(string) string, key string) string {
 	return ""
 }
 
-// globalNPMRC is the place of the global file: as configured, else below the
-// prefix, which by default is where node is installed: one of the checkout would make a file
-// of the checkout the user's.
+// globalNPMRC returns where the global file is: as configured, else below the prefix, which by
+// default is where node is installed. A node in the checkout does not count: a file of the
+// checkout would be taken for the user's.
 func globalNPMRC(setting, env func(string) string, checkout foreign.Checkout) string {
 	if path := setting("globalconfig"); path != "" {
 		return path

@@ -12,25 +12,26 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Registry is the base URL for a package. It is an error if nobody agreed to a variable in it.
+// Registry returns the base URL for a package. It is an error if nobody agreed to a variable in
+// the URL.
 func (n NPM) Registry(name string) (string, error) {
 	if scope, _, ok := strings.Cut(name, "/"); ok {
-		if base, err := n.sent(scope + ":registry"); base != "" || err != nil {
+		if base, err := n.valueToSend(scope + ":registry"); base != "" || err != nil {
 			return base, err
 		}
 	}
-	base, err := n.sent("registry")
+	base, err := n.valueToSend("registry")
 	return cmp.Or(base, model.RegistryURLNPM), err
 }
 
-// Hosts are the hosts that a package is asked of. No variable is looked up.
+// Hosts returns the hosts that a package is asked of. It looks up no variable.
 func (n NPM) Hosts(name string) []string {
 	key := "registry"
 	if scope, _, ok := strings.Cut(name, "/"); ok &&
-		(n.Setting(scope+":registry") != "" || len(n.project.templates[scope+":registry"].uses) > 0) {
+		(n.Value(scope+":registry") != "" || len(n.project.templates[scope+":registry"].uses) > 0) {
 		key = scope + ":registry"
 	}
-	if t, ok := n.project.templates[key]; ok && n.Setting(key) == "" {
+	if t, ok := n.project.templates[key]; ok && n.Value(key) == "" {
 		return []string{t.uses[0].Host}
 	}
 	base, err := n.Registry(name)
@@ -44,31 +45,31 @@ func (n NPM) Hosts(name string) []string {
 	return []string{wire.HostPort(u)}
 }
 
-// Authorization is the Authorization header for u: that of the longest path at or
-// above u's which has credentials, "" if none has.
+// Authorization returns the Authorization header for u: that of the longest path at or above
+// the path of u that has credentials, "" if none has.
 func (n NPM) Authorization(u *url.URL) (string, error) {
-	if dotted(u) {
+	if hasDotSegment(u) {
 		return "", nil
 	}
-	// As npm does it: //host/a/b, //host/a/, //host/a, //host/, //host
-	for key := "//" + wire.HostPort(u) + cmp.Or(u.EscapedPath(), "/"); len(key) > 2; key = parent(key) {
-		if token, err := n.secret(key + ":_authToken"); token != "" || err != nil {
+	// In npm's order: //host/a/b, //host/a/, //host/a, //host/, //host
+	for key := "//" + wire.HostPort(u) + cmp.Or(u.EscapedPath(), "/"); len(key) > 2; key = parentKey(key) {
+		if token, err := n.secretToSend(key + ":_authToken"); token != "" || err != nil {
 			if err != nil {
 				return "", err
 			}
 			return npmHeader("Bearer", token, key+":_authToken")
 		}
-		if auth, err := n.secret(key + ":_auth"); auth != "" || err != nil {
+		if auth, err := n.secretToSend(key + ":_auth"); auth != "" || err != nil {
 			if err != nil {
 				return "", err
 			}
 			return npmHeader("Basic", auth, key+":_auth")
 		}
-		user, err := n.secret(key + ":username")
+		user, err := n.secretToSend(key + ":username")
 		if err != nil {
 			return "", err
 		}
-		password, err := n.secret(key + ":_password")
+		password, err := n.secretToSend(key + ":_password")
 		if err != nil {
 			return "", err
 		}
@@ -83,8 +84,9 @@ func (n NPM) Authorization(u *url.URL) (string, error) {
 	return "", nil
 }
 
-// dotted reports whether a server may take u for another path than its text says.
-func dotted(u *url.URL) bool {
+// hasDotSegment reports whether a server may take the path of u for another one, because a
+// segment of it is "." or "..".
+func hasDotSegment(u *url.URL) bool {
 	for segment := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if segment == "." || segment == ".." {
 			return true
@@ -93,17 +95,17 @@ func dotted(u *url.URL) bool {
 	return false
 }
 
-// secret is a setting, unless it holds a variable that is not set: then sending it
-// could only do harm.
-func (n NPM) secret(key string) (string, error) {
-	v, err := n.sent(key)
+// secretToSend returns the value of a key for a request, "" if it holds a variable that is not
+// set: sending that could only do harm.
+func (n NPM) secretToSend(key string) (string, error) {
+	v, err := n.valueToSend(key)
 	if err != nil || strings.Contains(v, "${") {
 		return "", err
 	}
 	return v, nil
 }
 
-// npmHeader is an Authorization header. The key is named in errors, the value never.
+// npmHeader returns an Authorization header. Errors name the key, and never show the value.
 func npmHeader(scheme, value, key string) (string, error) {
 	if err := checkHeader(value, "npm setting "+wire.Plain(key, 300)); err != nil {
 		return "", err
@@ -111,15 +113,15 @@ func npmHeader(scheme, value, key string) (string, error) {
 	return scheme + " " + value, nil
 }
 
-// parent takes the last segment or the last slash off a key.
-func parent(key string) string {
+// parentKey returns a key without its last segment, or without its last slash.
+func parentKey(key string) string {
 	if strings.HasSuffix(key, "/") {
 		return key[:len(key)-1]
 	}
 	return key[:strings.LastIndexByte(key, '/')+1]
 }
 
-// decodeBase64 reads what npm reads: either alphabet, with or without padding.
+// decodeBase64 decodes what npm does: either alphabet, with or without padding.
 func decodeBase64(s string) (string, error) {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
 	data, err := base64.RawStdEncoding.DecodeString(s)

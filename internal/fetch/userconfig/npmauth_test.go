@@ -10,15 +10,16 @@ import (
 func TestAuthorization(t *testing.T) {
 	password := base64.StdEncoding.EncodeToString([]byte("pä??"))
 	settings := map[string]string{
-		"//npm.example.com/:_authToken":              "root",
-		"//npm.example.com/team/:_authToken":         "team",
-		"//npm.example.com/team/deep:_authToken":     "deep",
-		"//port.example.com:8443/:_authToken":        "port",
-		"//auth.example.com/:_auth":                  "dTpw",
-		"//user.example.com/:username":               "u",
-		"//user.example.com/:_password":              password,
-		"//url.example.com/:username":                "u",
-		"//url.example.com/:_password":               strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(password), "="),
+		"//npm.example.com/:_authToken":          "root",
+		"//npm.example.com/team/:_authToken":     "team",
+		"//npm.example.com/team/deep:_authToken": "deep",
+		"//port.example.com:8443/:_authToken":    "port",
+		"//auth.example.com/:_auth":              "dTpw",
+		"//user.example.com/:username":           "u",
+		"//user.example.com/:_password":          password,
+		"//url.example.com/:username":            "u",
+		"//url.example.com/:_password": strings.TrimRight(
+			strings.NewReplacer("+", "-", "/", "_").Replace(password), "="),
 		"//half.example.com/:username":               "u",
 		"//unset.example.com/:_authToken":            "${NPM_TOKEN}",
 		"//both.example.com/:_auth":                  "dTpw",

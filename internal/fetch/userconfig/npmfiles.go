@@ -2,6 +2,7 @@ package userconfig
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,92 +13,118 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// npmFile is the text of an .npmrc with these settings: what npm reads from it is exactly
-// them, and no variable.
-func npmFile(settings map[string]string) string {
+// writeNPMRC returns the text of an .npmrc from which npm reads exactly these settings, and
+// looks up no variable.
+func writeNPMRC(settings map[string]string) string {
 	var b strings.Builder
 	for _, key := range sortedKeys(settings) {
 		if strings.ContainsFunc(key, func(r rune) bool {
 			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 				strings.ContainsRune("@._~:/%[]-", r))
 		}) {
-			continue // no registry has such a name
+			continue // no registry and no host has such characters
 		}
-		fmt.Fprintf(&b, "%s=%s\n", key, npmQuote(settings[key]))
+		fmt.Fprintf(&b, "%s=%s\n", key, quoteNPM(settings[key]))
 	}
 	return b.String()
 }
 
-// Files are the texts of the files that npm is to read in place of those of the user and
-// of the checkout: the user's own settings, and what is taken of the checkout's. It is an
+// Files returns the texts of the files that npm is to read in place of those of the user and
+// of the checkout: the user's settings, and those that are taken of the checkout's. It is an
 // error if a registry that npm may ask needs a variable that nobody agreed to send there.
 func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
-	mine := map[string]string{}
+	mine, theirs := map[string]string{}, maps.Clone(n.project.settings)
+	if theirs == nil {
+		theirs = map[string]string{}
+	}
 	for key, value := range n.user {
-		if _, _, credential := foreign.HostKey(key); foreign.UserNPMKey(key) && !(credential && n.project.trust != "") {
+		if foreign.UserNPMKey(key) && !(isHostKey(key) && n.project.trust != "") {
 			mine[key] = value
 		}
 	}
-	theirs := map[string]string{}
-	for key, value := range n.project.settings {
-		theirs[key] = value
-	}
 	var asked []string // hosts of registries
 	for key, t := range n.project.templates {
-		if _, _, credential := foreign.HostKey(key); credential {
+		if isHostKey(key) {
 			continue
 		}
-		if theirs[key], err = n.sent(key); err != nil {
+		if theirs[key], err = n.valueToSend(key); err != nil {
 			return "", "", err
 		}
 		asked = append(asked, t.uses[0].Host)
 	}
 	for _, settings := range []map[string]string{mine, theirs} {
-		for key, value := range settings {
-			if !registryKey(key) || value == "" {
-				continue
-			}
-			u, err := url.Parse(value)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				// npm would warn, and ask another registry for what may be a private name.
-				return "", "", &wire.Error{Ref: "npm", Cause: evidence.Malformed,
-					Err: fmt.Errorf("%s of .npmrc is no URL of a registry", key)}
-			}
-			asked = append(asked, wire.HostPort(u))
-		}
-	}
-	if u, err := url.Parse(n.Setting("registry")); err == nil {
-		asked = append(asked, wire.HostPort(u))
-	}
-	for key, t := range n.project.templates {
-		if _, _, credential := foreign.HostKey(key); !credential || !slices.Contains(asked, t.uses[0].Host) {
-			continue // npm has no reason to ask that host
-		}
-		value, err := n.sent(key)
+		named, err := registryHosts(settings)
 		if err != nil {
 			return "", "", err
 		}
-		if !strings.Contains(value, "${") { // a variable that is not set is no credential
-			theirs[key] = value
-		}
+		asked = append(asked, named...)
 	}
-	for key, value := range theirs {
-		if !registryKey(key) && !proxyKey(key) || proxyKey(key) && off(value) {
-			continue
-		}
-		u, err := url.Parse(value)
-		if err != nil || u.Host == "" {
-			delete(theirs, key) // npm might read it otherwise
-			continue
-		}
-		if err := hosts.Check(u, consent.ByConfig); err != nil {
-			return "", "", err
-		}
+	if u, err := url.Parse(n.Value("registry")); err == nil {
+		asked = append(asked, wire.HostPort(u))
+	}
+	if err := n.addCredentials(theirs, asked); err != nil {
+		return "", "", err
+	}
+	if err := checkURLs(theirs, hosts); err != nil {
+		return "", "", err
 	}
 	if n.project.settings["cafile"] != "" {
 		theirs["cafile"] = n.cafile
 	} else if mine["cafile"] != "" {
 		mine["cafile"] = n.cafile
 	}
-	return npmFile(mine), npmFile(theirs), nil
+	return writeNPMRC(mine), writeNPMRC(theirs), nil
+}
+
+// registryHosts returns the hosts of the registries in settings.
+func registryHosts(settings map[string]string) (hosts []string, err error) {
+	for key, value := range settings {
+		if !isRegistryKey(key) || value == "" {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			// npm would warn, and tell another registry what may be a private name.
+			return nil, &wire.Error{Ref: "npm", Cause: evidence.Malformed,
+				Err: fmt.Errorf("%s of .npmrc is no URL of a registry", key)}
+		}
+		hosts = append(hosts, wire.HostPort(u))
+	}
+	return hosts, nil
+}
+
+// addCredentials adds the checkout's credentials for the hosts that npm may ask to settings.
+func (n NPM) addCredentials(settings map[string]string, asked []string) error {
+	for key, t := range n.project.templates {
+		if !isHostKey(key) || !slices.Contains(asked, t.uses[0].Host) {
+			continue // npm asks no such host
+		}
+		value, err := n.valueToSend(key)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(value, "${") { // a variable that is not set is no credential
+			settings[key] = value
+		}
+	}
+	return nil
+}
+
+// checkURLs returns an error if a registry or proxy of a checkout's settings may not be asked. It
+// removes those that are no URLs.
+func checkURLs(settings map[string]string, hosts consent.Hosts) error {
+	for key, value := range settings {
+		if !isRegistryKey(key) && !isProxyKey(key) || isProxyKey(key) && isNoProxy(value) {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" {
+			delete(settings, key) // npm might take it for another URL
+			continue
+		}
+		if err := hosts.Check(u, consent.ByConfig); err != nil {
+			return err
+		}
+	}
+	return nil
 }

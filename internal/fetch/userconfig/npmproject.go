@@ -14,17 +14,17 @@ import (
 type npmProject struct {
 	settings  map[string]string   // that name no variable
 	templates map[string]template // that name variables: registries, and credentials for a host
-	trust     string              // a key by which it changes who is trusted on the way: a proxy, an authority
+	trust     string              // a key of it that names a proxy or an authority; "" if none does
 }
 
-// readNPMProject takes the named keys of a checkout's .npmrc, and notes all others.
-func readNPMProject(text string, dropped *Ignored) npmProject {
+// readNPMProject takes the named keys of a checkout's .npmrc, and notes all others in dropped.
+func readNPMProject(text string, dropped *IgnoredSettings) npmProject {
 	const file = ".npmrc"
 	p := npmProject{settings: map[string]string{}, templates: map[string]template{}}
-	for _, s := range npmSettings(text) {
+	for _, s := range parseNPMSettings(text) {
 		switch {
 		case s.bare && !foreign.ProjectNPMKey(s.key):
-			dropped.note(file, "", "") // which may be any text
+			dropped.note(file, "", "") // without the key, which may be any text
 		case len(variablesIn(s.key)) > 0 || strings.Contains(s.key, "${"):
 			dropped.note(file, s.key, "a key there names no variable")
 		case !foreign.ProjectNPMKey(s.key):
@@ -54,39 +54,44 @@ func readNPMProject(text string, dropped *Ignored) npmProject {
 	return p
 }
 
-// registryKey reports whether a key of npm's names a registry.
-func registryKey(key string) bool { return key == "registry" || strings.HasSuffix(key, ":registry") }
+// isRegistryKey reports whether a key of npm's names a registry.
+func isRegistryKey(key string) bool { return key == "registry" || strings.HasSuffix(key, ":registry") }
 
-func proxyKey(key string) bool { return key == "proxy" || key == "https-proxy" }
+// isProxyKey reports whether a key of npm's names a proxy.
+func isProxyKey(key string) bool { return key == "proxy" || key == "https-proxy" }
 
-// off reports whether the value of a proxy says that there is none.
-func off(value string) bool { return slices.Contains([]string{"", "false", "null", "true"}, value) }
+// isNoProxy reports whether the value of a proxy says that there is none.
+func isNoProxy(value string) bool {
+	return slices.Contains([]string{"", "false", "null", "true"}, value)
+}
 
-// hosts are the URLs, by their keys, of what npm would ask because a checkout says so. A
-// variable in one stands in its path.
+// hosts returns the URLs, by their keys, that npm would ask because the checkout names them. A
+// variable in a URL is in its path.
 func (p npmProject) hosts() map[string]string {
 	all := map[string]string{}
 	for key, value := range p.settings {
 		switch {
-		case registryKey(key):
+		case isRegistryKey(key):
 			all[key] = value
-		case proxyKey(key) && !strings.Contains(value, "://"): // as it is read
+		case isProxyKey(key) && !strings.Contains(value, "://"): // npm reads it as http
 			all[key] = "http://" + value
-		case proxyKey(key):
+		case isProxyKey(key):
 			all[key] = value
 		}
 	}
 	for key, t := range p.templates {
-		if registryKey(key) {
+		if isRegistryKey(key) {
 			all[key] = t.text
 		}
 	}
 	return all
 }
 
-// asking is a proxy that a file of a checkout names: it is used if somebody agreed.
-func asking(a *consent.Agreement, file string, proxy func(*url.URL) (*url.URL, error)) func(*url.URL) (*url.URL,
-	error) {
+// proxyFunc chooses a proxy for a URL; a nil URL is none.
+type proxyFunc = func(*url.URL) (*url.URL, error)
+
+// withConsent returns proxy, which a file of a checkout names, for use only if a person agreed.
+func withConsent(a *consent.Agreement, file string, proxy proxyFunc) proxyFunc {
 	return func(u *url.URL) (*url.URL, error) {
 		at, err := proxy(u)
 		if err != nil || at == nil {
@@ -96,13 +101,13 @@ func asking(a *consent.Agreement, file string, proxy func(*url.URL) (*url.URL, e
 	}
 }
 
-// templateHost is the host that a value with variables would be sent to. There is none for
-// a variable that decides the host: it would be told to whoever resolves the name.
+// templateHost returns the host that a value with variables would be sent to. There is none if
+// a variable decides the host, because whoever resolves the name would learn its value.
 func templateHost(key, value string) (string, bool) {
 	if host, _, ok := foreign.HostKey(key); ok {
 		return strings.TrimSuffix(host, ":443"), true
 	}
-	if !registryKey(key) {
+	if !isRegistryKey(key) {
 		return "", false
 	}
 	scheme, rest, ok := strings.Cut(value, "://")

@@ -11,17 +11,17 @@ import (
 // maxNPMRC is the largest .npmrc that is read, in bytes.
 const maxNPMRC = 1 << 20
 
-// npmSetting is a line of an .npmrc file, as it is written: variables stand in it.
+// npmSetting is a line of an .npmrc file as it is written, with its variables.
 type npmSetting struct {
 	key, value string
 	bare       bool // without "="
 }
 
-// npmSettings reads the text of an .npmrc file as npm does: lines "key = value" in
+// parseNPMSettings reads the text of an .npmrc file as npm does: lines "key = value" in
 // the ini dialect of npm, "#" and ";" begin comments and values may be quoted. A key
-// without "=" is "true", and what follows a [section] is no setting. Nothing is an error,
-// as for npm.
-func npmSettings(text string) []npmSetting {
+// without "=" is "true", and what follows a [section] is no setting. As for npm, nothing is an
+// error.
+func parseNPMSettings(text string) []npmSetting {
 	var settings []npmSetting
 	text = strings.TrimPrefix(text, "\ufeff")
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -35,11 +35,11 @@ func npmSettings(text string) []npmSetting {
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if ok {
-			value = iniValue(value)
+			value = parseINIValue(value)
 		} else {
 			value = "true"
 		}
-		if key = iniValue(key); len(key) > 2 {
+		if key = parseINIValue(key); len(key) > 2 {
 			key = strings.TrimSuffix(key, "[]")
 		}
 		if key == "" {
@@ -50,18 +50,19 @@ func npmSettings(text string) []npmSetting {
 	return settings
 }
 
-// parseNPMRC is what a file of the user's says: ${NAME} in keys and values stands for a
-// variable of the environment, and the last of several equal keys counts.
+// parseNPMRC returns the settings of a file of the user's. ${NAME} in keys and values stands
+// for a variable of the environment; the last of several equal keys counts.
 func parseNPMRC(text string, env func(string) string) map[string]string {
 	settings := make(map[string]string)
-	for _, s := range npmSettings(text) {
+	for _, s := range parseNPMSettings(text) {
 		settings[expand(s.key, env)] = strings.TrimSpace(expand(s.value, env))
 	}
 	return settings
 }
 
-// npmQuote writes a value so that npm reads exactly it, and looks up no variable.
-func npmQuote(value string) string {
+// quoteNPM returns a value in a form from which npm reads exactly that value, and looks up no
+// variable.
+func quoteNPM(value string) string {
 	escaped := beforeVariable.ReplaceAllString(value, `$1$1\$${`)
 	quoted, err := json.Marshal(escaped)
 	if err != nil {
@@ -70,12 +71,15 @@ func npmQuote(value string) string {
 	return string(quoted)
 }
 
+// beforeVariable matches the beginning of a variable with the backslashes before it.
 var beforeVariable = regexp.MustCompile(`(\\*)\$\{`)
 
+// sortedKeys returns the keys of m in byte order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// iniValue takes quotes, escapes and a comment off a key or value.
-func iniValue(s string) string {
+// parseINIValue returns a key or value without its quotes, its escapes and the comment after
+// it.
+func parseINIValue(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return ""
@@ -108,10 +112,9 @@ func iniValue(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// expand replaces ${NAME}, ${NAME?} (empty if unset) and ${NAME-default} or
-// ${NAME:-default}. An unset variable without "?" or default stays as it is
-// written. An odd number of backslashes before "$" makes it plain text. A variable
-// that is set to nothing counts as unset.
+// expand replaces ${NAME}, ${NAME?} (empty if unset) and ${NAME-default} or ${NAME:-default}.
+// An unset variable without "?" or default stays as it is written. After an odd number of
+// backslashes "$" is plain text. A variable that is empty counts as unset.
 func expand(s string, env func(string) string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -119,7 +122,7 @@ func expand(s string, env func(string) string) string {
 		for j < len(s) && s[j] == '\\' {
 			j++
 		}
-		name, end := variable(s, j)
+		name, end := parseVariable(s, j)
 		if end < 0 {
 			j = min(j+1, len(s))
 			b.WriteString(s[i:j])
@@ -131,16 +134,16 @@ func expand(s string, env func(string) string) string {
 			b.WriteString(s[i+(slashes+1)/2 : end])
 		} else {
 			b.WriteString(s[i : i+slashes/2])
-			b.WriteString(lookup(name, s[j:end], env))
+			b.WriteString(lookUpVariable(name, s[j:end], env))
 		}
 		i = end
 	}
 	return b.String()
 }
 
-// variable reads "${NAME}" or "${NAME?}" at s[i:]. Name keeps the "?"; end is -1 if
-// there is none.
-func variable(s string, i int) (name string, end int) {
+// parseVariable reads "${NAME}" or "${NAME?}" at s[i:]. Name keeps the "?"; end is -1 if there
+// is no variable.
+func parseVariable(s string, i int) (name string, end int) {
 	if !strings.HasPrefix(s[i:], "${") {
 		return "", -1
 	}
@@ -156,8 +159,8 @@ func variable(s string, i int) (name string, end int) {
 	return name, i + n + 1
 }
 
-// lookup is the value of a variable that is written as literal.
-func lookup(name, literal string, env func(string) string) string {
+// lookUpVariable returns the value of a variable that is written as literal.
+func lookUpVariable(name, literal string, env func(string) string) string {
 	bare, optional := strings.CutSuffix(name, "?")
 	if v := env(bare); v != "" {
 		return v

@@ -12,9 +12,9 @@ import (
 
 // parsePipConf reads pip's configuration: sections of keys in the ini dialect of
 // Python. "=" or ":" ends a key, lines that begin with "#" or ";" are comments, and an
-// indented line goes on with the value before it. Keys are of any case, and "_" is
-// "-". A value's lines are joined by newlines. Nothing is an error: pip's own refusal
-// of a file it cannot read is not ours to repeat.
+// indented line continues the value before it. Keys are of any case, and "_" is "-". A
+// value's lines are joined by newlines. Nothing is an error: pip itself refuses a file that
+// it cannot read.
 func parsePipConf(text string) map[string]map[string]string {
 	sections := make(map[string]map[string]string)
 	var section map[string]string
@@ -50,9 +50,9 @@ func parsePipConf(text string) map[string]map[string]string {
 	return sections
 }
 
-// pipSettings gives pip's settings by their long names: variables first, then its
-// files in pip's order, the section for installing before the global one.
-func pipSettings(env func(string) string, home string) (func(string) string, error) {
+// readPipSettings returns a function that gives pip's settings by their long names: variables
+// first, then its files in pip's order, the section for installing before the global one.
+func readPipSettings(env func(string) string, home string) (func(string) string, error) {
 	global, install := make(map[string]string), make(map[string]string)
 	for _, path := range pipFiles(env, home) {
 		text, err := ReadFile(path, maxConfigFile)
@@ -69,8 +69,17 @@ func pipSettings(env func(string) string, home string) (func(string) string, err
 	}, nil
 }
 
-// pipFiles are the places of pip's files; later ones count more. PIP_CONFIG_FILE takes
-// the place of the user's own, and as the null device that of all.
+// pipIndexes returns the indexes that pip's settings name.
+func pipIndexes(pip func(string) string) indexList {
+	list := indexList{standard: pypiIndex{url: pip("index-url")}}
+	for _, u := range strings.Fields(pip("extra-index-url")) {
+		list.extra = append(list.extra, pypiIndex{url: u})
+	}
+	return list
+}
+
+// pipFiles returns the paths of pip's files; later ones count more. PIP_CONFIG_FILE takes the
+// place of the user's own; if it is the null device there are none.
 func pipFiles(env func(string) string, home string) []string {
 	named := env("PIP_CONFIG_FILE")
 	if named == os.DevNull {

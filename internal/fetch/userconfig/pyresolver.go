@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -14,42 +13,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// chosenUV are the keys that say which versions uv chooses, and how it trusts: they are
-// taken of the user's and the system's uv.toml.
-var chosenUV = []string{"index-strategy", "exclude-newer", "prerelease", "resolution", "fork-strategy", "native-tls",
-	"system-certs"}
-
-// chosenPip are the same of pip's configuration, and how it reaches its indexes.
+// chosenPip are the same keys of pip's configuration, and those of how it reaches its indexes.
 var chosenPip = []string{"cert", "client-cert", "proxy", "timeout", "default-timeout", "retries", "pre",
 	"prefer-binary", "find-links", "no-index"}
 
-// uvSettings reads chosenUV from the user's files, the user's own first.
-func uvSettings(env func(string) string, home string) map[string]any {
-	chosen := map[string]any{}
-	for _, path := range uvFiles(env, "", home) {
-		text, err := ReadFile(path, maxConfigFile)
-		if err != nil || filepath.Base(path) == "pyproject.toml" {
-			continue // reading the indexes says what is wrong
-		}
-		var all map[string]any
-		if toml.Unmarshal([]byte(text), &all) != nil {
-			continue
-		}
-		for _, key := range chosenUV {
-			value := all[key]
-			if pip, ok := all["pip"].(map[string]any); ok && value == nil {
-				value = pip[key]
-			}
-			if _, have := chosen[key]; !have && value != nil {
-				chosen[key] = value
-			}
-		}
-	}
-	return chosen
-}
-
-// indexURLs are the indexes with the credentials for them, the default one last; none if
-// nothing is configured.
+// indexURLs returns the indexes with their credentials, the default one last; none if nothing
+// is configured.
 func (p PyPI) indexURLs(hosts consent.Hosts) ([]string, error) {
 	var all []string
 	for _, text := range p.Indexes {
@@ -79,7 +48,7 @@ func (p PyPI) indexURLs(hosts consent.Hosts) ([]string, error) {
 	return all, nil
 }
 
-// UVFile is the text of the uv.toml that uv is to read in place of all others. It is an
+// UVFile returns the text of the uv.toml that uv is to read in place of all others. It is an
 // error if an index needs a variable that nobody agreed to send there.
 func (p PyPI) UVFile(hosts consent.Hosts) (string, error) {
 	indexes, err := p.indexURLs(hosts)
@@ -100,7 +69,8 @@ func (p PyPI) UVFile(hosts consent.Hosts) (string, error) {
 	return b.String(), nil
 }
 
-// PipVariables are the variables by which pip is told all that it is to know.
+// PipVariables returns the variables that hold all of pip's configuration. It is an error if an
+// index needs a variable that nobody agreed to send there.
 func (p PyPI) PipVariables(hosts consent.Hosts) ([]string, error) {
 	indexes, err := p.indexURLs(hosts)
 	if err != nil {

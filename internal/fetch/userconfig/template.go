@@ -12,7 +12,8 @@ type template struct {
 	uses []consent.VariableUse
 }
 
-// fill gives the value, if a person agreed to every use that would read something.
+// fill returns the value. It is an error if a person did not agree to a use of a variable that
+// is set.
 func (t template) fill(env func(string) string, a *consent.Agreement) (string, error) {
 	for _, u := range t.uses {
 		if env(u.Variable) == "" {
@@ -25,7 +26,7 @@ func (t template) fill(env func(string) string, a *consent.Agreement) (string, e
 	return expand(t.text, env), nil
 }
 
-// variablesIn are the names of all variables that expand may look up in s.
+// variablesIn returns the names of all variables that expand may look up in s.
 func variablesIn(s string) []string {
 	var names []string
 	expand(s, func(name string) string {

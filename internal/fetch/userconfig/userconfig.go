@@ -27,9 +27,9 @@
 //
 // HTTPS_PROXY and NO_PROXY count for everything.
 //
-// What a checkout's files say is not trusted: hosts that they name are noted as theirs, and
-// variables are not looked up before somebody agreed; see package consent. A file that is not
-// there is as one without settings.
+// A checkout's files are not trusted: hosts that they name are noted as theirs, and variables
+// in them are not looked up before a person agreed; see package consent. A file that does not
+// exist counts as one without settings.
 package userconfig
 
 import (
@@ -44,27 +44,28 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
-// Reader reads the configuration of one user, as it counts in one checkout. What every tool's
-// files have in common is noted in it.
+// Reader reads the configuration of one user, as far as it counts in one checkout. It collects
+// what the files of all tools have in common.
 type Reader struct {
 	Env       func(string) string // os.Getenv or a stand-in
 	Project   string              // the directory of the checkout; may be empty
 	Home      string              // the user's; may be empty
-	Agreement *consent.Agreement  // asked when a value is needed, not when it is read
+	Agreement *consent.Agreement  // consulted when a value is needed, not when it is read
 
-	Named    consent.Named // hosts that were read so far
-	Ignored  *Ignored      // what the checkout's files say and is not taken; not nil
-	Warnings []string      // what is not honoured
+	Named    consent.Named    // hosts that were read so far
+	Ignored  *IgnoredSettings // settings of the checkout's files that are not taken; not nil
+	Warnings []string         // settings that are not honoured
 }
 
+// warn adds a warning.
 func (r *Reader) warn(text string) { r.Warnings = append(r.Warnings, text) }
 
-// Proxy is that of the environment, for everything that has none of its own.
+// Proxy returns the proxy of the environment, for every ecosystem without one of its own.
 func (r *Reader) Proxy() func(*url.URL) (*url.URL, error) {
 	return proxyEnvironment(r.Env).ProxyFunc()
 }
 
-// Keychain gives the credentials of docker's configuration, or podman's.
+// Keychain returns the credentials of docker's configuration, or podman's.
 func (r *Reader) Keychain() authn.Keychain {
 	keychain := dockerKeychain{r.Env, r.Home, foreign.FindCheckout(r.Project, r.Home)}
 	for _, host := range keychain.hosts() {
@@ -73,6 +74,7 @@ func (r *Reader) Keychain() authn.Keychain {
 	return keychain
 }
 
+// proxyEnvironment reads the variables of a proxy.
 func proxyEnvironment(env func(string) string) *httpproxy.Config {
 	return &httpproxy.Config{
 		HTTPProxy:  cmp.Or(env("HTTP_PROXY"), env("http_proxy")),

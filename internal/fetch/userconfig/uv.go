@@ -17,20 +17,31 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// defaultIndex is asked where only further indexes are configured.
+// defaultIndex is the default index if only further ones are configured.
 const defaultIndex = model.RegistryURLPyPI + "/simple"
 
 // pypiIndex is an index of a configuration.
 type pypiIndex struct {
 	url, user, password string
 	checkout            string                // the file of a checkout that names it, if one does
-	uses                []consent.VariableUse // of the user and the password, where a checkout's file chose their names
+	uses                []consent.VariableUse // of user and password, if a checkout's file chose their names
 }
 
 // indexList is the indexes of a configuration.
 type indexList struct {
-	standard pypiIndex // takes the place of the public one
+	standard pypiIndex // takes the place of the public index
 	extra    []pypiIndex
+}
+
+// inOrder returns the indexes in the order in which they are asked. The default one is always
+// asked, and last; none if nothing is configured.
+func (l indexList) inOrder() []pypiIndex {
+	if len(l.extra) == 0 && l.standard.url == "" {
+		return nil
+	}
+	last := l.standard
+	last.url = cmp.Or(last.url, defaultIndex)
+	return append(slices.Clone(l.extra), last)
 }
 
 // uvFile is what is read of uv.toml, and of [tool.uv] in pyproject.toml.
@@ -45,8 +56,7 @@ type uvFile struct {
 	ExtraIndexURL []string `toml:"extra-index-url"`
 }
 
-// uvIndexes are the indexes that uv's configuration names: of its variables, then of
-// its files.
+// uvIndexes returns the indexes that uv's configuration names: its variables, then its files.
 func (r *Reader) uvIndexes() (indexList, error) {
 	env, projectDir := r.Env, r.Project
 	var list indexList
@@ -94,7 +104,7 @@ func (r *Reader) uvIndexes() (indexList, error) {
 			return list, fmt.Errorf("uv configuration: %s: %w", path, err)
 		}
 		if checkout == "uv.toml" {
-			noteUV(text, r.Ignored)
+			noteUVKeys(text, r.Ignored)
 		}
 		for _, ix := range file.Index {
 			if !ix.Explicit || ix.Default {
@@ -111,8 +121,8 @@ func (r *Reader) uvIndexes() (indexList, error) {
 	return list, nil
 }
 
-// noteUV says which keys of a checkout's uv.toml are not taken.
-func noteUV(text string, dropped *Ignored) {
+// noteUVKeys notes which keys of a checkout's uv.toml are not taken.
+func noteUVKeys(text string, dropped *IgnoredSettings) {
 	var all map[string]any
 	if toml.Unmarshal([]byte(text), &all) != nil {
 		return
@@ -124,8 +134,8 @@ func noteUV(text string, dropped *Ignored) {
 	}
 }
 
-// add appends an index; the first default counts. The credentials of one that has a
-// name are in variables. If a file of a checkout chose the name, it chose the variables.
+// add appends an index; the first default counts. Variables hold the credentials of an index
+// that has a name. If a file of a checkout chose the name, it chose the variables.
 func (l *indexList) add(env func(string) string, checkout, name, address string, standard bool) {
 	ix := pypiIndex{url: address, checkout: checkout}
 	if name != "" {
@@ -154,14 +164,14 @@ func (l *indexList) add(env func(string) string, checkout, name, address string,
 	}
 }
 
-// uvFiles are the places of uv's files; earlier ones count more. A project's uv.toml
-// takes the place of its pyproject.toml.
+// uvFiles returns the paths of uv's files; earlier ones count more. A project's uv.toml takes
+// the place of its pyproject.toml.
 func uvFiles(env func(string) string, projectDir, home string) []string {
 	if env("UV_NO_CONFIG") != "" {
 		return nil
 	}
 	if path := env("UV_CONFIG_FILE"); path != "" {
-		return []string{resolve(path, projectDir, home)}
+		return []string{absolutePath(path, projectDir, home)}
 	}
 	var files []string
 	if projectDir != "" {
@@ -183,4 +193,35 @@ func uvFiles(env func(string) string, projectDir, home string) []string {
 		}
 	}
 	return files
+}
+
+// chosenUV are the keys by which uv chooses versions and authorities. They are taken of the
+// user's and the system's uv.toml.
+var chosenUV = []string{"index-strategy", "exclude-newer", "prerelease", "resolution", "fork-strategy", "native-tls",
+	"system-certs"}
+
+// readUVSettings reads chosenUV from the files of the user and of the system; the user's count
+// first.
+func readUVSettings(env func(string) string, home string) map[string]any {
+	chosen := map[string]any{}
+	for _, path := range uvFiles(env, "", home) {
+		text, err := ReadFile(path, maxConfigFile)
+		if err != nil || filepath.Base(path) == "pyproject.toml" {
+			continue // uvIndexes reports what is wrong
+		}
+		var all map[string]any
+		if toml.Unmarshal([]byte(text), &all) != nil {
+			continue
+		}
+		for _, key := range chosenUV {
+			value := all[key]
+			if pip, ok := all["pip"].(map[string]any); ok && value == nil {
+				value = pip[key]
+			}
+			if _, have := chosen[key]; !have && value != nil {
+				chosen[key] = value
+			}
+		}
+	}
+	return chosen
 }

@@ -1,0 +1,67 @@
+package fetch
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+)
+
+// Client fetches artifacts. It is safe for concurrent use.
+type Client struct {
+	config Config
+	limits Limits
+	log    *slog.Logger
+	slots  chan struct{}                       // holds one value for each fetch that runs
+	held   *transfer.Budget                    // for the files on this machine
+	shared *transfer.Network                   // of the ecosystems without one of their own
+	own    map[artifact.Kind]*transfer.Network // of ecosystems with authorities or a proxy of their own
+	hosts  consent.Hosts                       // those that may be asked
+
+	operator    *atomic.Pointer[[]HostCredential] // see SetCredentials; shared by all views
+	credentials []HostCredential                  // the operator's when this view was made
+	namespace   string                            // which of them this view may use; "" is none
+	together    *transfer.Budget                  // for all that this view fetches
+}
+
+// Limits returns the limits of c, with defaults for what was not set.
+func (c *Client) Limits() Limits { return c.limits }
+
+// network returns the network over which Refs of a kind are fetched.
+func (c *Client) network(kind artifact.Kind) *transfer.Network {
+	if own := c.own[kind]; own != nil {
+		return own
+	}
+	return c.shared
+}
+
+// CloseIdleConnections closes connections that are kept for reuse.
+func (c *Client) CloseIdleConnections() {
+	c.shared.CloseIdleConnections()
+	for _, n := range c.own {
+		n.CloseIdleConnections()
+	}
+}
+
+// IgnoredSettings returns, when it is first called, the settings in the files of the checkout that
+// are ignored.
+func (c *Client) IgnoredSettings() []string { return c.config.ignored.Lines() }
+
+// begin waits until ref may be fetched, and gives its fetch Limits.FileTime from then on. The
+// caller calls the function that it returns when the fetch is over.
+func (c *Client) begin(ctx context.Context, ref artifact.Ref) (context.Context, context.CancelFunc, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, interruptedError(ctx, ref)
+	}
+	if ctx.Err() != nil { // select chooses at random
+		<-c.slots
+		return nil, nil, interruptedError(ctx, ref)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.FileTime, transfer.ErrTimeUp)
+	return ctx, func() { cancel(); <-c.slots }, nil
+}

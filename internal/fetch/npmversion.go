@@ -1,0 +1,145 @@
+package fetch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// NPMVersion is what an npm registry says of one version of a package. All text is
+// the publisher's.
+type NPMVersion struct {
+	Name       string
+	Version    string
+	MCPName    string            // mcpName: the MCP server that this package is for
+	Bin        map[string]string // commands and their files, normalised as npm does; nil if none
+	Tarball    string            // dist.tarball
+	Integrity  string            // dist.integrity, subresource integrity
+	Shasum     string            // dist.shasum, sha1 in hex
+	Deprecated string            // the message, "" if it is not deprecated
+	Raw        []byte            // the document as served
+	From       string            // its URL
+}
+
+// npmVersionURL returns where a registry keeps a version's document. The slash of a scoped
+// name is escaped.
+func npmVersionURL(base, name, version string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, errors.New("the npm registry's URL cannot be parsed")
+	}
+	if err := transfer.CheckURL(u); err != nil {
+		return nil, fmt.Errorf("the npm registry %s: %w", wire.ShowURL(u), err)
+	}
+	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/" + url.PathEscape(name) + "/" + url.PathEscape(version)
+	clear := strings.TrimRight(u.Path, "/") + "/" + name + "/" + version
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: clear, RawPath: escaped}, nil
+}
+
+// parseNPMVersion reads a version's document. Members are matched by their exact names; one
+// that is not of the expected type counts as missing. The cause belongs to the error.
+func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.Cause, error) {
+	var doc, dist map[string]json.RawMessage
+	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
+		return nil, evidence.Unreachable, errors.New("the answer is not a version's document")
+	}
+	v := &NPMVersion{
+		Name:       decodeText(doc["name"]),
+		Version:    decodeText(doc["version"]),
+		MCPName:    decodeText(doc["mcpName"]),
+		Deprecated: decodeText(doc["deprecated"]),
+		Raw:        data,
+	}
+	if v.Name != name || v.Version != version {
+		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", wire.Quoted(v.Name),
+			wire.Quoted(v.Version))
+	}
+	if string(bytes.TrimSpace(doc["deprecated"])) == "true" {
+		v.Deprecated = "deprecated"
+	}
+	if json.Unmarshal(doc["dist"], &dist) == nil {
+		v.Tarball, v.Integrity, v.Shasum = decodeText(dist["tarball"]), decodeText(dist["integrity"]),
+			decodeText(dist["shasum"])
+	}
+	if v.Tarball == "" {
+		return nil, evidence.NotFound, errors.New("the version's document names no tarball (dist.tarball)")
+	}
+	v.Bin = npmBin(name, doc["bin"])
+	return v, "", nil
+}
+
+// npmBin returns "bin" in one form. A single path is the command that is named as the package
+// without its scope, a list gives commands that are named as their files. Names lose their
+// directories; paths become relative, without "..".
+func npmBin(name string, raw json.RawMessage) map[string]string {
+	var (
+		single  string
+		list    []string
+		members map[string]any
+	)
+	switch {
+	case json.Unmarshal(raw, &single) == nil && single != "":
+		members = map[string]any{name: single}
+	case json.Unmarshal(raw, &list) == nil:
+		members = make(map[string]any, len(list))
+		for _, file := range list {
+			members[path.Base(file)] = file
+		}
+	case json.Unmarshal(raw, &members) != nil:
+		return nil
+	}
+	bin := make(map[string]string)
+	for key, value := range members {
+		file, ok := value.(string)
+		base := path.Base(strings.NewReplacer(`\`, "/", ":", "/").Replace(key))
+		file = strings.TrimPrefix(path.Join("/", strings.ReplaceAll(file, `\`, "/")), "/")
+		if ok && file != "" && base != "." && base != ".." && base != "/" {
+			bin[base] = file
+		}
+	}
+	if len(bin) == 0 {
+		return nil
+	}
+	return bin
+}
+
+// claims returns what the registry says of the tarball: dist.integrity, or dist.shasum if that
+// is missing or cannot be read. For each that cannot be read, bad says so.
+func (v *NPMVersion) claims(ref artifact.Ref) (claims []evidence.Claim, bad evidence.Report) {
+	read := func(text, where string, parse func(string) ([]digest.Digest, error)) bool {
+		claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Text: text,
+			Authority: evidence.Registry, Where: "the npm registry, " + where}
+		want, err := parse(text)
+		if err != nil {
+			cause := evidence.Malformed
+			if _, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
+				cause = evidence.Unsupported
+			}
+			bad = append(bad, evidence.CannotVerify(claim, cause, err.Error()))
+			return false
+		}
+		claim.Want = want
+		claims = append(claims, claim)
+		return true
+	}
+	if v.Integrity != "" && read(v.Integrity, "dist.integrity", digest.ParseSRI) {
+		return claims, bad
+	}
+	if v.Shasum != "" {
+		read(v.Shasum, "dist.shasum", func(s string) ([]digest.Digest, error) {
+			d, err := digest.ParseHex(digest.SHA1, s)
+			return []digest.Digest{d}, err
+		})
+	}
+	return claims, bad
+}
