@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -20,10 +21,10 @@ func TestKnownButNotOurs(t *testing.T) {
 	for name, change := range map[string]func(p *facetProject){
 		"no receipt": func(p *facetProject) { os.Remove(p.receiptFile()) },
 		"a receipt of another project": func(p *facetProject) {
-			p.rewriteReceipt(func(r *project.Receipt) { r.Project = "/elsewhere" })
+			p.rewriteReceipt(func(r *machine.Receipt) { r.Project = "/elsewhere" })
 		},
 		"a receipt without the facet": func(p *facetProject) {
-			p.rewriteReceipt(func(r *project.Receipt) { delete(r.Facets, "kit") })
+			p.rewriteReceipt(func(r *machine.Receipt) { delete(r.Facets, "kit") })
 		},
 	} {
 		p := newFacetProject(t, localKit)

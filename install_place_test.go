@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -70,7 +71,7 @@ func TestEditedFiles(t *testing.T) {
 	}
 }
 
-func (p *facetProject) receipt() *project.Receipt {
+func (p *facetProject) receipt() *machine.Receipt {
 	p.t.Helper()
 	dir, err := filepath.EvalSymlinks(p.dir)
 	if err != nil {
@@ -80,7 +81,7 @@ func (p *facetProject) receipt() *project.Receipt {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	r, err := project.ParseReceipt(data, dir)
+	r, err := machine.ParseReceipt(data, dir)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -118,11 +119,11 @@ func TestReceipt(t *testing.T) {
 	for name, change := range map[string]func(p *facetProject){
 		"no receipt": func(p *facetProject) { os.Remove(p.receiptFile()) },
 		"of another project": func(p *facetProject) {
-			p.rewriteReceipt(func(r *project.Receipt) { r.Project = "/elsewhere" })
+			p.rewriteReceipt(func(r *machine.Receipt) { r.Project = "/elsewhere" })
 		},
 		"damaged": func(p *facetProject) { os.WriteFile(p.receiptFile(), []byte("{"), 0o600) },
 		"outside": func(p *facetProject) {
-			p.rewriteReceipt(func(r *project.Receipt) { r.Facets["kit"].Assets[0].Files = []string{"../victim"} })
+			p.rewriteReceipt(func(r *machine.Receipt) { r.Facets["kit"].Assets[0].Files = []string{"../victim"} })
 		},
 	} {
 		p := newFacetProject(t, localKit)
@@ -139,7 +140,7 @@ func TestReceipt(t *testing.T) {
 }
 
 // rewriteReceipt changes the receipt as whoever can write it does, with its own digest.
-func (p *facetProject) rewriteReceipt(change func(*project.Receipt)) {
+func (p *facetProject) rewriteReceipt(change func(*machine.Receipt)) {
 	p.t.Helper()
 	r := p.receipt()
 	change(r)

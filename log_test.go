@@ -43,6 +43,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -202,7 +203,7 @@ func recordSeen(t *testing.T, h *host.Host, rules project.Registry, version stri
 
 func keptLogs(t *testing.T, h *host.Host) string {
 	t.Helper()
-	data, err := host.ReadFile(filepath.Join(h.Places.State, "logs.json"), project.MaxLogs)
+	data, err := host.ReadFile(filepath.Join(h.Places.State, "logs.json"), machine.MaxLogs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -92,7 +93,7 @@ func TestLockedProofs(t *testing.T) {
 	group.Wait()
 
 	// A checkpoint that contradicts the one which this machine was shown is a fork, each time.
-	err = trail.ChangeLogs(context.Background(), w.Host, func(logs *project.Logs) bool {
+	err = trail.ChangeLogs(context.Background(), w.Host, func(logs *machine.Logs) bool {
 		logs.Rely(rules.Name(), public, time.Now(), string(head))
 		return true
 	})

@@ -24,7 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // writtenLog writes the files of a log of size entries, and returns its key.
@@ -349,7 +349,7 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trail.ChangeLogs(t.Context(), h, func(l *project.Logs) bool {
+	if err := trail.ChangeLogs(t.Context(), h, func(l *machine.Logs) bool {
 		l.Rely("registry.example.com", key.VerifierKey, time.Now(), string(other))
 		return true
 	}); err != nil {

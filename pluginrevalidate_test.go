@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
 
@@ -718,7 +718,7 @@ func TestInstalledModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := project.ParseInstallLock(text)
+	l, err := installlock.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

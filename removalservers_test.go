@@ -25,6 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -240,7 +241,7 @@ func newRemovedDrift(t *testing.T) *removalWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.WriteNote(map[string]project.DriftItem{
+	l.WriteNote(map[string]machine.DriftItem{
 		"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}},
 		shown.Canonical())
 	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -14,7 +15,7 @@ type Books struct {
 	Config *project.Config
 	Lock   *project.Lock
 	Memory *project.Approvals
-	Logs   *project.Logs // of which this machine accepted the keys; nil: none
+	Logs   *machine.Logs // of which this machine accepted the keys; nil: none
 	// LogKey is the key of the registry's log that the caller named, RequireLock what it
 	// demands of a server, even one that hallmark.toml leaves unlocked.
 	LogKey      string
@@ -25,7 +26,7 @@ type Books struct {
 }
 
 // Open reads the books. Memory is not nil; logs may be.
-func Open(config *project.Config, lock *project.Lock, memory *project.Approvals, logs *project.Logs) Books {
+func Open(config *project.Config, lock *project.Lock, memory *project.Approvals, logs *machine.Logs) Books {
 	b := Books{Config: config, Lock: lock, Memory: memory, Logs: logs, brought: map[string][]string{}}
 	b.findBrought()
 	if logs != nil {

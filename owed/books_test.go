@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -185,7 +186,7 @@ func TestLogOwed(t *testing.T) {
 	if got := of(registry, "key", 0); got != nil {
 		t.Errorf("it is given: %q", got)
 	}
-	b.LogKey, b.Logs = "", &project.Logs{Registries: map[string]project.LogKey{registry: {Key: "key"}}}
+	b.LogKey, b.Logs = "", &machine.Logs{Registries: map[string]machine.LogKey{registry: {Key: "key"}}}
 	if got := of(registry, "key", 0); got != nil {
 		t.Errorf("it is known: %q", got)
 	}

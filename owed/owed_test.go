@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -199,7 +200,7 @@ func TestProofOwed(t *testing.T) {
 	if got := of(b); !slices.Equal(got, []string{"project"}) {
 		t.Errorf("log_key: %q", got)
 	}
-	b.Logs = &project.Logs{Registries: map[string]project.LogKey{registry: {Key: key}}}
+	b.Logs = &machine.Logs{Registries: map[string]machine.LogKey{registry: {Key: key}}}
 	if got := of(b); !slices.Equal(got, []string{"project", "machine"}) {
 		t.Errorf("known: %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -32,15 +33,6 @@ type AcceptedFacet struct {
 	Integrity digest.Digest `json:"integrity"`
 	AcceptedLog
 	At time.Time `json:"at"`
-}
-
-// AcceptedLog is the log that proved what was accepted, and what was demanded of it then.
-type AcceptedLog struct {
-	LogKey    string        `json:"log_key,omitempty"`        // "" without a log
-	LogSize   int64         `json:"log_size,omitempty"`       // of the newest checkpoint that this machine had seen
-	Quorum    int           `json:"witness_quorum,omitempty"` // of witnesses
-	Witnesses []string      `json:"witnesses,omitempty"`      // their verifier keys; none in what an older build wrote
-	MaxAge    time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
 }
 
 // Approval is what was approved of one server.
@@ -99,7 +91,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		if !read.isVersion1() {
 			return nil, errors.New("has members that approvals_version 1 does not have")
 		}
-	} else if err := checkSelf(data, read.Self); err != nil {
+	} else if err := sealed.Check(data, read.Self); err != nil {
 		return nil, err
 	}
 	for name, approved := range read.Servers {
@@ -210,7 +202,7 @@ func ExtraDigest(extra []string) digest.Digest {
 // Encode is the file's JSON.
 func (a *Approvals) Encode() ([]byte, error) {
 	a.Version = approvalsVersion
-	return seal(a, &a.Self)
+	return sealed.Encode(a, &a.Self)
 }
 
 // Approvable is the digest of all that a person approves with an entry: everything but
@@ -227,14 +219,7 @@ func (s ServerLock) Approvable() digest.Digest {
 		r.Proof = ""
 		shown.Record = &r
 	}
-	plain, err := marshal(shown)
-	if err == nil {
-		plain, err = surface.Canonical(plain, ownLimits)
-	}
-	if err != nil {
-		panic(err) // strings and digests only
-	}
-	return digest.FromBytes(plain)
+	return sealed.CanonicalDigest(shown)
 }
 
 // ConsentUnlocked is the digest that the approval of a server without a lock entry is bound

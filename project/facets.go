@@ -31,43 +31,6 @@ type Facet struct {
 	Path string // of a local directory, relative to the project
 }
 
-// Kind is where f comes from.
-func (f Facet) Kind() SourceKind {
-	i := slices.IndexFunc(sourceKinds, func(k sourceKind) bool { return k.declared(f) })
-	return sourceKinds[i].name // the last of which any facet is
-}
-
-// String is f as hallmark.toml declares it: a requirement, or the source.
-func (f Facet) String() string {
-	if f.Kind() == FromRegistry {
-		return f.Requirement.String()
-	}
-	text := f.Source(Registry{}).String()
-	if f.Commit != "" {
-		text += " commit " + f.Commit
-	}
-	return text
-}
-
-// The targets that facets are installed for. A target "dir:PATH" is a directory of the
-// project that gets the files as they stand in the archives.
-const (
-	TargetClaudeCode = "claude-code"
-	TargetCodex      = "codex"
-	TargetOpencode   = "opencode"
-	TargetCursor     = "cursor"
-	TargetCopilot    = "copilot"
-	TargetDir        = "dir:"
-)
-
-// Targets are the names of targets, without directories.
-func Targets() []string {
-	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot}
-}
-
-// vscode is another name of copilot, as both read the same files.
-const vscode = "vscode"
-
 var commitRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{40}$`)
 })
@@ -121,14 +84,6 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		}
 	}
 	return f, f.checkSource()
-}
-
-// Check says what is wrong with the source of f, as for one of hallmark.toml.
-func (f Facet) Check() error {
-	if f.Kind() == FromRegistry && f.Tag+f.Branch+f.Commit+f.Sub == "" {
-		return nil
-	}
-	return f.checkSource()
 }
 
 // checkSource says what is wrong with the source of f, which is no registry.
@@ -191,29 +146,4 @@ func checkGitURL(s string) error {
 		return fmt.Errorf("git %+q is no URL of a repository", s)
 	}
 	return nil
-}
-
-// targets checks adapters.targets and gives each target its one name.
-func targets(raw []string) ([]string, error) {
-	var out []string
-	for _, t := range raw {
-		if t == vscode {
-			t = TargetCopilot
-		}
-		if dir, ok := strings.CutPrefix(t, TargetDir); ok {
-			if err := archive.CheckPath(dir); err != nil {
-				return nil, fmt.Errorf("target %+q: the directory must be a clean path below the project: %w", t, err)
-			}
-		} else if !slices.Contains(Targets(), t) {
-			return nil, fmt.Errorf("unknown target %+q; there are %s, and dir:PATH", t, strings.Join(Targets(), ", "))
-		}
-		if slices.Contains(out, t) {
-			return nil, fmt.Errorf("target %s is named twice", t)
-		}
-		out = append(out, t)
-	}
-	if raw != nil && len(out) == 0 {
-		return nil, errors.New("targets is empty; leave it out for those found in the project")
-	}
-	return out, nil
 }

@@ -3,8 +3,6 @@ package project
 import (
 	"bytes"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // again demands that what was read is written, and read from that as the same.
@@ -28,70 +26,12 @@ func again[T interface{ Encode() ([]byte, error) }](t *testing.T, read T, err er
 
 const fuzzDigest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
-func FuzzReceipt(f *testing.F) {
-	f.Add([]byte(`{"receipt_version":1,"project":"/p","facets":{"a":{"version":"1.0.0","assets":[{"scope":"project","target":"dir:x","type":"skill","name":"n","files":["x/y"]}]}}}`))
-	f.Add([]byte(`{"materialized_version":1,"project":"/p","files":{"x/y":"` + fuzzDigest + `"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		receipt := func(data []byte) (*Receipt, error) { return ParseReceipt(data, "/p") }
-		r, err := receipt(data)
-		again(t, r, err, receipt)
-		files := func(data []byte) (*Materialized, error) { return ParseMaterialized(data, "/p") }
-		m, err := files(data)
-		again(t, m, err, files)
-	})
-}
-
 func FuzzApprovals(f *testing.F) {
 	f.Add([]byte(`{"approvals_version":1,"project":"/p","servers":{"a":{"entry":"` + fuzzDigest + `","path":"/bin","at":"2026-01-31T12:00:00Z"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parse := func(data []byte) (*Approvals, error) { return ParseApprovals(data, "/p") }
 		a, err := parse(data)
 		again(t, a, err, parse)
-	})
-}
-
-func FuzzInstallLock(f *testing.F) {
-	f.Add([]byte(`{"name":"a","version":"1.0.0","installedAt":"2026-01-31T12:00:00Z","fileCount":1,"totalBytes":2,"policy":{}}`))
-	f.Add([]byte(`{"installLockVersion":2,"name":"a","version":"1.0.0","from":"zip","sourceUrl":"https://example.com/a.zip","sha256":"` + fuzzDigest[len("sha256:"):] + `","distHash":"` + fuzzDigest +
-		`","treeHash":"` + fuzzDigest + `","manifestHash":"` + fuzzDigest + `","filesHash":"` + fuzzDigest + `","installedAt":"2026-01-31T12:00:00Z","signature":"AAAA","signerKeyId":"k","fileCount":1,"totalBytes":2,` +
-		`"policy":{"PLUGIN_ALLOW_RUNTIME_DEPS":false,"PLUGIN_ALLOW_NATIVE":false,"REQUIRE_SIGNATURES":true,"STRICT_CAPABILITIES":false,"STRICT_TOOLS":false,"STRICT_INTEGRITY":false,"SANDBOX_AVAILABLE":false}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := ParseInstallLock(data)
-		again(t, l, err, ParseInstallLock)
-	})
-}
-
-func FuzzInstalls(f *testing.F) {
-	in, err := ParseInstalls(nil, "/p")
-	if err != nil {
-		f.Fatal(err)
-	}
-	in.Plugins["a@1.0.0"] = Install{Name: "a", Version: "1.0.0", Lock: digest.FromBytes(nil), Tree: digest.FromBytes(nil)}
-	data, err := in.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		installs := func(data []byte) (*Installs, error) { return ParseInstalls(data, "/p") }
-		in, err := installs(data)
-		again(t, in, err, installs)
-	})
-}
-
-func FuzzLogs(f *testing.F) {
-	f.Add([]byte(`{"logs_version":1,"registries":{"r.example.com":{"key":"k","since":"2026-01-31T12:00:00Z"}},"checkpoints":{"k":"note"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := ParseLogs(data)
-		again(t, l, err, ParseLogs)
-	})
-}
-
-func FuzzDrift(f *testing.F) {
-	f.Add([]byte(`{"drift_version":1,"server":"a","at":"2026-01-31T12:00:00Z","items":{"tool/a":{"reason":"new","want":"","got":"` + fuzzDigest + `"}},"surface":{}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		n, err := ParseDrift(data)
-		again(t, n, err, ParseDrift)
 	})
 }
 

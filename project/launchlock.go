@@ -2,7 +2,7 @@ package project
 
 import (
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // LaunchLock is how the server was declared when it was accepted: all of its table,
@@ -62,13 +62,4 @@ func (s Server) Launch() LaunchLock {
 }
 
 // Digest is the sha256 of the canonical JSON of l.
-func (l LaunchLock) Digest() digest.Digest {
-	plain, err := marshal(l)
-	if err == nil {
-		plain, err = surface.Canonical(plain, ownLimits)
-	}
-	if err != nil {
-		panic(err) // strings only
-	}
-	return digest.FromBytes(plain)
-}
+func (l LaunchLock) Digest() digest.Digest { return sealed.CanonicalDigest(l) }

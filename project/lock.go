@@ -1,19 +1,10 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // LockVersion is the lockfile_version that this build writes. It also reads version 1, which
@@ -22,7 +13,7 @@ import (
 const LockVersion = 2
 
 // MaxLock bounds hallmark.lock, in bytes.
-const MaxLock = 64 << 20
+const MaxLock = sealed.MaxSize
 
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
 // [Lock.Add] and [Lock.AddFacet] only.
@@ -31,15 +22,6 @@ type Lock struct {
 	servers map[string]ServerLock
 	facets  map[string]FacetLock
 	logs    map[string]string // by registry the origin of its log: entries of that registry owe a proof
-}
-
-// lockWire is the file.
-type lockWire struct {
-	Version int                   `json:"lockfile_version"`
-	Self    digest.Digest         `json:"self"`
-	Logs    map[string]string     `json:"logs,omitempty"`
-	Facets  map[string]FacetLock  `json:"facets,omitempty"`
-	Servers map[string]ServerLock `json:"servers"`
 }
 
 // Server returns the entry of the server called name.
@@ -54,114 +36,14 @@ func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
 // Remove takes the entry of a server out of the lock.
 func (l *Lock) Remove(name string) { delete(l.servers, name) }
 
-// Encode writes the lock: JSON, sorted, one value a line.
-func (l *Lock) Encode() ([]byte, error) {
-	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets, Logs: l.provenLogs()}
-	if w.Servers == nil {
-		w.Servers = map[string]ServerLock{} // written as {}, not null
-	}
-	return seal(&w, &w.Self)
+// Facet returns the entry of the facet called name.
+func (l *Lock) Facet(name string) (FacetLock, bool) {
+	f, ok := l.facets[name]
+	return f, ok
 }
 
-// ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
-// was corrupted or edited carelessly, which is an integrity error; anything else wrong
-// is a validation error.
-func ParseLock(data []byte) (*Lock, error) {
-	if len(data) > MaxLock {
-		return nil, invalid(LockFile, fmt.Errorf("larger than %d bytes", MaxLock))
-	}
-	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
-		return nil, &evidence.Error{
-			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "take either side, then run 'hallmark pin' for the servers " +
-				"and 'hallmark install' for the facets that differ",
-		}
-	}
-	w, err := decodeLock(data)
-	if err != nil {
-		return nil, err
-	}
-	l := &Lock{version: w.Version, servers: w.Servers, facets: w.Facets, logs: w.Logs}
-	if err := l.checkEntries(); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	if err := l.checkVersion(); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	return l, nil
-}
+// Facets are the names of all facets' entries, sorted.
+func (l *Lock) Facets() []string { return slices.Sorted(maps.Keys(l.facets)) }
 
-// decodeLock reads the members of a lock of a version that this build reads, and refuses one that is not as it was
-// sealed.
-func decodeLock(data []byte) (w lockWire, err error) {
-	var (
-		self          digest.Digest
-		unread, exact error
-		group         errgroup.Group
-	)
-	group.Go(func() (err error) { // takes as long as decoding
-		self, err = selfOf(data)
-		return err
-	})
-	group.Go(func() error {
-		exact = surface.CheckMembers(data, lockWire{})
-		return nil
-	})
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	unread = d.Decode(&w)
-	if err := group.Wait(); err != nil {
-		return w, invalid(LockFile, err)
-	}
-	if unread != nil { // another version has other members
-		var version struct {
-			Version int `json:"lockfile_version"`
-		}
-		if err := json.Unmarshal(data, &version); err != nil {
-			return w, invalid(LockFile, err)
-		}
-		w.Version = version.Version
-	}
-	if w.Version != LockVersion && w.Version != 1 {
-		return w, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads 1 and %d", w.Version, LockVersion))
-	}
-	if unread != nil {
-		return w, invalid(LockFile, unread)
-	}
-	claim := evidence.Claim{
-		Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member",
-	}
-	if !w.Self.IsZero() {
-		claim.Want = []digest.Digest{w.Self}
-	}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{self}, From: "its content"})
-	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
-		return w, v.Err()
-	}
-	if err := checkSpelling(data, self); err != nil {
-		return w, evidence.Errorf(evidence.Integrity, LockFile, "", err)
-	}
-	if exact != nil {
-		return w, invalid(LockFile, exact)
-	}
-	return w, nil
-}
-
-// checkEntries completes the entries and refuses one that Hallmark would not have written.
-func (l *Lock) checkEntries() error {
-	for _, name := range l.Servers() {
-		if !nameRE().MatchString(name) {
-			return fmt.Errorf("%+q cannot be the name of a server", name)
-		}
-		l.servers[name] = l.servers[name].complete()
-		if err := l.servers[name].check(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	for _, name := range l.Facets() {
-		if err := l.facets[name].check(name); err != nil {
-			return fmt.Errorf("%+q: %w", name, err)
-		}
-	}
-	return nil
-}
+// RemoveFacet drops the entry of a facet, if there is one.
+func (l *Lock) RemoveFacet(name string) { delete(l.facets, name) }

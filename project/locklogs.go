@@ -1,9 +1,6 @@
 package project
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -57,33 +54,4 @@ func (l *Lock) provenLogs() map[string]string {
 		}
 	}
 	return logs
-}
-
-// checkVersion refuses a lock that lacks what its version promises. What a version does not
-// have is no sign of age in a later one, but of removal.
-func (l *Lock) checkVersion() error {
-	if l.version == 1 {
-		if l.logs != nil {
-			return errors.New("has logs, which lockfile_version 1 does not have")
-		}
-		l.logs = l.provenLogs() // what it says of them
-		for _, name := range l.Servers() {
-			if c := l.servers[name].Closure; c != nil && len(c.Trees) == 0 { // no version was ever written so
-				return fmt.Errorf("%s: has no closure.trees", name)
-			}
-		}
-		return nil
-	}
-	if l.servers == nil {
-		return errors.New("has no servers")
-	}
-	if !maps.Equal(l.provenLogs(), l.logs) {
-		return errors.New("its logs are not those of its proofs")
-	}
-	for _, name := range l.Servers() {
-		if err := l.servers[name].checkMembers(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -150,5 +151,5 @@ func inModule(pkg, path string) bool {
 }
 
 func (c *Closure) encodeModules() ([]byte, error) {
-	return marshalIndented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
+	return sealed.MarshalIndented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
 }

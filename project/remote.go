@@ -38,26 +38,14 @@ var ownHeaders = []string{
 // secretHeaders are parts of names of headers whose values are secrets.
 var secretHeaders = []string{"authorization", "cookie", "key", "token", "secret", "password"}
 
-// checkRemote checks the keys of a server of type "http".
-func (raw serverTOML) checkRemote() error {
-	switch {
-	case raw.URL == "":
-		return errors.New(`type "http" needs a url`)
-	case raw.Command != "" || raw.Server != "" || raw.Source != "" || raw.Facet != "" || raw.Arguments != nil:
-		return errors.New(`type "http" has a url, and no command, arguments, server, source or facet`)
-	case raw.Variables != nil:
-		return errors.New(`type "http" has no variables; a header names one as ${NAME}`)
-	case raw.Verify != nil || raw.Checksum != nil:
-		return errors.New(`type "http" has no verify block: no byte of what runs there is ours to hash`)
-	}
-	if err := checkURL(raw.URL); err != nil {
-		return fmt.Errorf("url: %w", err)
-	}
-	if len(raw.Headers) > maxHeaders {
+// checkHeaders refuses headers that a server is not sent: the protocol's own, a secret that is written out, and what is
+// no header.
+func checkHeaders(headers map[string]string) error {
+	if len(headers) > maxHeaders {
 		return fmt.Errorf("more than %d headers", maxHeaders)
 	}
 	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(raw.Headers)) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		lower := strings.ToLower(name)
 		switch {
 		case !headerRE().MatchString(name):
@@ -68,7 +56,7 @@ func (raw serverTOML) checkRemote() error {
 			return fmt.Errorf("the header %s is the protocol's own", name)
 		}
 		seen[lower] = true
-		value := raw.Headers[name]
+		value := headers[name]
 		names := references(value)
 		for _, v := range names {
 			if !variableRE.MatchString(v) {

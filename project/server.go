@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -92,5 +93,13 @@ func (s Server) Excluded() map[surface.Kind]bool {
 var nameRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 })
+
+// CheckServerName says why a server cannot have a name; nil if it can.
+func CheckServerName(name string) error {
+	if !nameRE().MatchString(name) {
+		return errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
+	}
+	return nil
+}
 
 var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -1,15 +1,9 @@
 package project
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // ServerLock is the entry of one server.
@@ -32,6 +26,20 @@ type ServerLock struct {
 	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
 	ApprovedAt   time.Time                `json:"approved_at"`
 }
+
+// ServerKind is what a locked server is started from. Its value is the source of a lock entry.
+type ServerKind string
+
+// The kinds.
+const (
+	KindCommand  ServerKind = "command"  // a program of this machine
+	KindHTTP     ServerKind = "http"     // a server that is reached by its URL
+	KindNPM      ServerKind = "npm"      // a package of npm
+	KindPyPI     ServerKind = "pypi"     // a package of PyPI
+	KindGo       ServerKind = "go"       // a program of a module of Go
+	KindImage    ServerKind = "image"    // an OCI image
+	KindArtifact ServerKind = "artifact" // an archive that an MCP registry has, packed from source
+)
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
@@ -57,140 +65,3 @@ func TreeSubject(server, platform string) string { return server + " (" + platfo
 
 // SurfaceSubject names the surface of a server.
 func SurfaceSubject(server string) string { return "surface of " + server }
-
-// complete fills in what the rest of the entry says and its text leaves out.
-func (s ServerLock) complete() ServerLock {
-	if kind, _ := s.Source.kind(); kind.complete != nil {
-		kind.complete(&s)
-	}
-	return s
-}
-
-// check refuses an entry that Hallmark would not have written: a lock comes from a
-// checkout, and what it names is executed.
-func (s ServerLock) check() error {
-	kind, known := s.Source.kind()
-	switch {
-	case !kind.remote && s.Artifacts[s.Ref].IsZero():
-		return fmt.Errorf("ref %+q is not among the artifacts", s.Ref)
-	case s.Surface.IsZero() || s.APISurface.IsZero():
-		return errors.New("has no surface")
-	case !known:
-		return fmt.Errorf("unknown source %+q", s.Source)
-	}
-	for _, check := range []func(ServerLock, serverKind) error{
-		checkStarted, checkOwnMembers, checkClosure, checkRecord, checkDigests,
-	} {
-		if err := check(s, kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkStarted refuses an entry that starts something else than its kind does.
-func checkStarted(s ServerLock, kind serverKind) error {
-	if kind.checkRef != nil {
-		if err := kind.checkRef(s); err != nil {
-			return err
-		}
-	}
-	if len(kind.engines) > 0 && (s.Closure == nil || !slices.Contains(kind.engines, s.Closure.Engine)) {
-		return fmt.Errorf("%s needs its closure", kind.title)
-	}
-	return kind.checkEntry(s)
-}
-
-// checkOwnMembers refuses members that only entries of another kind have.
-func checkOwnMembers(s ServerLock, kind serverKind) error {
-	for _, other := range serverKinds {
-		if other.name != kind.name && other.own != nil && other.own.in(s) {
-			return errors.New(other.own.stray)
-		}
-	}
-	return nil
-}
-
-// checkClosure refuses install scripts that are none, or of a kind that runs none.
-func checkClosure(s ServerLock, kind serverKind) error {
-	if s.Closure == nil {
-		return nil
-	}
-	for _, text := range s.Closure.Scripts {
-		if ref, err := artifact.Parse(text); err != nil || ref.Kind() != artifact.NPM || !kind.scripts {
-			return fmt.Errorf("%+q is no package with install scripts", text)
-		}
-	}
-	return nil
-}
-
-// checkRecord refuses another record than the declared one, and a proof that is none.
-func checkRecord(s ServerLock, _ serverKind) error {
-	if s.Launch.Server != "" && (s.Record == nil || s.Launch.Server != s.Record.Subject()) {
-		return fmt.Errorf("its record is not %+q", s.Launch.Server)
-	}
-	if s.Record == nil || s.Record.Proof == "" {
-		return nil
-	}
-	_, err := ledger.ParseProof([]byte(s.Record.Proof))
-	return err
-}
-
-// checkDigests refuses a digest that can be forged.
-func checkDigests(s ServerLock, _ serverKind) error {
-	digests := []digest.Digest{s.Surface, s.APISurface}
-	for _, of := range []map[string]digest.Digest{s.Artifacts, s.SurfaceItems, s.Platforms} {
-		digests = slices.AppendSeq(digests, maps.Values(of))
-	}
-	if s.Closure != nil {
-		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
-	}
-	if s.Record != nil {
-		digests = append(digests, s.Record.Document)
-	}
-	for _, d := range digests {
-		if d.Algorithm() != digest.SHA256 {
-			return errors.New("holds a digest that is not sha256")
-		}
-	}
-	return nil
-}
-
-// withEmptyMembers is s with members of no value in place of those that are not there, as it is written.
-func (s ServerLock) withEmptyMembers() ServerLock {
-	for _, list := range []*[]string{&s.Arguments, &s.Variables, &s.Launch.Arguments, &s.Launch.Variables} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	for _, digests := range []*map[string]digest.Digest{&s.Artifacts, &s.SurfaceItems} {
-		if *digests == nil {
-			*digests = map[string]digest.Digest{}
-		}
-	}
-	return s
-}
-
-// checkMembers refuses an entry without one of the members that each entry of its kind owes,
-// where nothing is not a value of it.
-func (s ServerLock) checkMembers() error {
-	for _, m := range []struct {
-		name string
-		gone bool
-	}{
-		{"artifacts", s.Artifacts == nil},
-		{"arguments", s.Arguments == nil},
-		{"variables", s.Variables == nil},
-		{"surface_items", s.SurfaceItems == nil},
-		{"approved_at", s.ApprovedAt.IsZero()},
-		{"closure.trees", s.Closure != nil && len(s.Closure.Trees) == 0},
-	} {
-		if m.gone {
-			return fmt.Errorf("has no %s, which an entry of source %q has", m.name, s.Source)
-		}
-	}
-	if kind, _ := s.Source.kind(); kind.checkLaunch != nil {
-		return kind.checkLaunch(s)
-	}
-	return nil
-}

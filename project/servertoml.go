@@ -51,14 +51,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	return s, warnings, err
 }
 
-func checkName(s Server) error {
-	if !nameRE().MatchString(s.Name) {
-		return errName
-	}
-	return nil
-}
-
-var errName = errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
+func checkName(s Server) error { return CheckServerName(s.Name) }
 
 // checkType refuses keys of another type.
 func (raw serverTOML) checkType(s Server) error {
@@ -71,6 +64,24 @@ func (raw serverTOML) checkType(s Server) error {
 		return errors.New(`url and headers are of type = "http"`)
 	}
 	return nil
+}
+
+// checkRemote checks the keys of a server of type "http".
+func (raw serverTOML) checkRemote() error {
+	switch {
+	case raw.URL == "":
+		return errors.New(`type "http" needs a url`)
+	case raw.Command != "" || raw.Server != "" || raw.Source != "" || raw.Facet != "" || raw.Arguments != nil:
+		return errors.New(`type "http" has a url, and no command, arguments, server, source or facet`)
+	case raw.Variables != nil:
+		return errors.New(`type "http" has no variables; a header names one as ${NAME}`)
+	case raw.Verify != nil || raw.Checksum != nil:
+		return errors.New(`type "http" has no verify block: no byte of what runs there is ours to hash`)
+	}
+	if err := checkURL(raw.URL); err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	return checkHeaders(raw.Headers)
 }
 
 // ways are the keys that name what runs, of which a server that is started has exactly one.

@@ -5,16 +5,6 @@ import (
 	"slices"
 )
 
-// SourceKind is where a facet comes from.
-type SourceKind string
-
-// The kinds of sources.
-const (
-	FromRegistry SourceKind = "registry"
-	FromGit      SourceKind = "git"
-	FromLocal    SourceKind = "local"
-)
-
 // sourceKinds is the table of all kinds of sources: what is declared and locked of one asks it.
 var sourceKinds = []sourceKind{sourceGit, sourceLocal, sourceRegistry}
 
@@ -92,4 +82,55 @@ func (k SourceKind) kind() (sourceKind, bool) {
 		return sourceRegistry, false
 	}
 	return sourceKinds[i], true
+}
+
+// Kind is where f comes from.
+func (f Facet) Kind() SourceKind {
+	i := slices.IndexFunc(sourceKinds, func(k sourceKind) bool { return k.declared(f) })
+	return sourceKinds[i].name // the last of which any facet is
+}
+
+// String is f as hallmark.toml declares it: a requirement, or the source.
+func (f Facet) String() string {
+	if f.Kind() == FromRegistry {
+		return f.Requirement.String()
+	}
+	text := f.Source(Registry{}).String()
+	if f.Commit != "" {
+		text += " commit " + f.Commit
+	}
+	return text
+}
+
+// Source is how f is declared, in the form of its lock entry; registry is the project's.
+// The commit is that of the declaration, if it names one.
+func (f Facet) Source(registry Registry) SourceLock {
+	kind, _ := f.Kind().kind()
+	s := kind.lock(f, registry)
+	s.Kind = kind.name
+	return s
+}
+
+// Covers reports whether the entry is of what f asks for.
+func (l FacetLock) Covers(f Facet, registry Registry) bool {
+	want, have := f.Source(registry), l.Source
+	if f.Commit == "" {
+		have.Commit = ""
+	}
+	kind, _ := f.Kind().kind()
+	return want == have && (kind.covers == nil || kind.covers(f, l))
+}
+
+// String is the source as evidence shows it.
+func (s SourceLock) String() string {
+	kind, _ := s.Kind.kind()
+	return kind.title(s)
+}
+
+// Check says what is wrong with the source of f, as for one of hallmark.toml.
+func (f Facet) Check() error {
+	if f.Kind() == FromRegistry && f.Tag+f.Branch+f.Commit+f.Sub == "" {
+		return nil
+	}
+	return f.checkSource()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -23,49 +22,6 @@ var strength = map[string][]string{
 	"on_drift":        {"warn", "withhold", "block"},
 	"server_requests": {"allow", "log", "deny"},
 	"extra_arguments": {"any", "approved"},
-}
-
-// Weaker is what was demanded of the log when something was accepted, and now is not: its key,
-// as many witnesses, the same ones, and how lately they saw it. Under another key nothing is the log that was
-// accepted, whatever vouches for it.
-func (a AcceptedLog) Weaker(now AcceptedLog) (all []Weakening) {
-	if a.LogKey == "" {
-		return nil
-	}
-	if now.LogKey != a.LogKey {
-		all = append(all, Weakening{"log_key", a.LogKey, cmp.Or(now.LogKey, "none")})
-	}
-	if now.Quorum < a.Quorum {
-		all = append(all, Weakening{"witness_quorum", strconv.Itoa(a.Quorum), strconv.Itoa(now.Quorum)})
-	} else if a.Kept(now.Quorum, now.Witnesses) < a.Quorum {
-		all = append(all, Weakening{"witnesses", strings.Join(a.Witnesses, ", "), strings.Join(now.Witnesses, ", ")})
-	}
-	if a.MaxAge > 0 && (now.MaxAge == 0 || now.MaxAge > a.MaxAge) {
-		is := "none"
-		if now.MaxAge > 0 {
-			is = now.MaxAge.String()
-		}
-		all = append(all, Weakening{"max_age", a.MaxAge.String(), is})
-	}
-	return all
-}
-
-// Kept is how many of the witnesses that were known when something was accepted must have signed
-// where quorum of others do: each that is new may take the place of one of them.
-func (a AcceptedLog) Kept(quorum int, witnesses []string) int {
-	if len(a.Witnesses) == 0 {
-		return quorum
-	}
-	for _, w := range witnesses {
-		if !slices.Contains(a.Witnesses, w) {
-			quorum--
-		}
-	}
-	return quorum
-}
-
-func (a AcceptedLog) isZero() bool {
-	return a.LogKey == "" && a.LogSize == 0 && a.Quorum == 0 && a.Witnesses == nil && a.MaxAge == 0
 }
 
 // Weaker is what l demanded and now does not: a digest of the verify block, a stricter rule, a

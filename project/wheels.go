@@ -15,16 +15,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
-)
-
-// The engines that resolve closures: npm for node's packages; uv for Python's, for every
-// platform at once, or pip, for the one that it ran on; go for modules of Go.
-const (
-	EngineNPM = "npm"
-	EngineUV  = "uv"
-	EnginePip = "pip"
-	EngineGo  = "go" // resolves and builds
 )
 
 // wheelsWire is the stored form of a closure of Python packages. No address is in it.
@@ -40,16 +33,6 @@ type wheelsPack struct {
 	Version string                   `json:"version"`
 	Marker  string                   `json:"marker,omitempty"` // PEP 508: where it is installed; "" everywhere
 	Wheels  map[string]digest.Digest `json:"wheels"`           // by file name
-}
-
-// engineOf tells the stored forms apart; npm's, which npm could read, has none.
-func engineOf(data []byte) string {
-	var members map[string]json.RawMessage // a struct's would be read in any case
-	var engine string
-	if json.Unmarshal(data, &members) != nil || json.Unmarshal(members["engine"], &engine) != nil {
-		return ""
-	}
-	return engine
 }
 
 // parseWheels reads the stored form.
@@ -113,7 +96,7 @@ func (c *Closure) encodeWheels() ([]byte, error) {
 		}
 		w.Packages = append(w.Packages, wheelsPack{p.Ref.Name(), p.Ref.Version(), p.Marker, wheels})
 	}
-	plain, err := marshal(w)
+	plain, err := sealed.Marshal(w)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +166,7 @@ func ParsePylock(data []byte, root string) (*Closure, error) {
 		} `toml:"packages"`
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {
-		return nil, explainTOML(err)
+		return nil, tomltext.Explain(err)
 	}
 	if file.Version != "1.0" {
 		return nil, fmt.Errorf("lock-version is %+q; this build reads 1.0", file.Version)

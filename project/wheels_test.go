@@ -118,37 +118,6 @@ func TestStoredWheelsErrors(t *testing.T) {
 	}
 }
 
-// A server that was taken over is declared as its client declared it.
-func TestAddServers(t *testing.T) {
-	servers := []Server{{Name: "a.b", Command: `say "hi"`, Arguments: []string{"x'y", "\t\\"}, Variables: []string{"KEY"}}, {Name: "c", Command: "c"}}
-	for _, before := range []string{"", "manifest_version = 1", "manifest_version = 1\r\n[providers.mcp.z] # z\r\ncommand = \"z\"\r\n"} {
-		data := []byte(before)
-		if before == "" {
-			data = nil
-		}
-		out, err := AddServers(data, servers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.HasPrefix(out, data) || strings.Contains(before, "\r\n") != (bytes.Count(out, []byte("\r\n")) == bytes.Count(out, []byte("\n"))) {
-			t.Errorf("%q became %q", before, out)
-		}
-	}
-	for _, x := range []struct {
-		before string
-		server Server
-	}{
-		{"manifest_version = 1\n[providers.mcp.c]\ncommand = \"c\"\n", servers[1]},
-		{"manifest_version = 1\nproviders = {mcp = {z = {command = \"z\"}}}\n", servers[1]},
-		{"", Server{Name: "a b", Command: "c"}},
-		{"", Server{Name: "c", Command: "c", Variables: []string{"no name"}}},
-	} {
-		if out, err := AddServers([]byte(x.before), []Server{x.server}); err == nil {
-			t.Errorf("%q, %+v: %s", x.before, x.server, out)
-		}
-	}
-}
-
 // An entry of an image or of a Python package that Hallmark would not have written is
 // refused.
 func TestLockSources(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -81,7 +82,7 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 			return nil, err
 		}
 		for _, path := range found {
-			data, err := host.ReadFile(path, project.MaxReceipt)
+			data, err := host.ReadFile(path, machine.MaxReceipt)
 			if err != nil {
 				return nil, err
 			}

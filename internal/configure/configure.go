@@ -9,6 +9,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -30,7 +31,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, migrated, kept, err := project.MigrateConfig(data)
+	_, migrated, kept, err := configedit.Migrate(data)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 		return m, nil
 	}
 	return m, clients.Replace(name, func(data []byte) ([]byte, error) {
-		out, _, _, err := project.MigrateConfig(data)
+		out, _, _, err := configedit.Migrate(data)
 		return out, err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -39,7 +40,7 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if err != nil {
 		return nil, err
 	}
-	s, err := project.Unfilled(data, name)
+	s, err := configedit.Unfilled(data, name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +72,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if !write {
 		return out, nil
 	}
-	if _, err := project.SetVerify(data, name, filled); err != nil {
+	if _, err := configedit.SetVerify(data, name, filled); err != nil {
 		return nil, err
 	}
-	err = clients.Replace(config, func(data []byte) ([]byte, error) { return project.SetVerify(data, name, filled) })
+	err = clients.Replace(config, func(data []byte) ([]byte, error) { return configedit.SetVerify(data, name, filled) })
 	out.Written = err == nil
 	return out, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -22,7 +23,7 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 	w, files := a.Workspace, slices.Concat(p.Files, more)
 	empty := len(a.Pieces) == 0 // then files that do not exist are not created
 	add := func(path string, data []byte, perm os.FileMode) error {
-		old, err := host.ReadFile(path, max(project.MaxLock, project.MaxReceipt))
+		old, err := host.ReadFile(path, max(project.MaxLock, machine.MaxReceipt))
 		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
 			files = append(files, durable.File{Path: path, Data: data, Perm: perm})
 		}

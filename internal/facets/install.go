@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -215,11 +216,11 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 		if f.Kind() == project.FromRegistry && f.Requirement.String() == "" {
 			f.Requirement, _ = facet.ParseRequirement("*")
 		}
-		text, err = project.SetFacet(w.Text, f)
+		text, err = configedit.SetFacet(w.Text, f)
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
-			if text, err = project.UnsetFacet(text, name); err != nil {
+			if text, err = configedit.UnsetFacet(text, name); err != nil {
 				return nil, err
 			}
 		}
@@ -247,7 +248,7 @@ func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text 
 	if f.Requirement, err = facet.ParseRequirement(strings.Join(numbers[:keep], ".") + ".*"); err != nil {
 		return nil, err
 	}
-	if text, err = project.SetFacet(text, f); err != nil {
+	if text, err = configedit.SetFacet(text, f); err != nil {
 		return nil, err
 	}
 	w.Config, err = project.ParseConfig(text)

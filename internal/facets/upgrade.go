@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -163,7 +164,7 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 		if text == nil {
 			text = w.Text
 		}
-		if text, err = project.SetLaunch(text, next); err != nil {
+		if text, err = configedit.SetLaunch(text, next); err != nil {
 			return nil, nil, err
 		}
 	}

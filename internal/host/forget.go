@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // ForgetHost withdraws the consent to ask a host that a checkout names, and to send variables
 // there, for every project. It fails if nobody consented to the host.
 func ForgetHost(h *Host, text string) error {
-	host, err := project.ParseHost(text)
+	host, err := machine.ParseHost(text)
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, "--host", "", err)
 	}
-	return h.changeVariables(func(known *project.Variables) error {
+	return h.changeVariables(func(known *machine.Variables) error {
 		if !known.RemoveHost(host) {
 			return evidence.Errorf(evidence.Validation, host,
 				ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }),

@@ -2,7 +2,7 @@
 // the user consented to, who is logged in, and how a wait is announced.
 //
 // It keeps two files in the state directory, both readable by this user alone: variables.json
-// (consents to send variables and to ask hosts, at most [project.MaxVariables] bytes) and
+// (consents to send variables and to ask hosts, at most [machine.MaxVariables] bytes) and
 // login.json (the session, at most 64 KiB). Commands fill [Host]; flows read no environment.
 package host
 

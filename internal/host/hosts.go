@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // RequireHostConsent returns nil if hosts that files of a checkout name may be asked, else an
@@ -73,7 +73,7 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 		return nil, nil
 	}
 	for _, u := range uses {
-		if _, err := project.ParseHost(u.Host); err != nil {
+		if _, err := machine.ParseHost(u.Host); err != nil {
 			return nil, consent.Refusal(u) // nobody could agree to such a name
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 // every port, or as one that a variable may be sent to.
 func (s *Sending) allowsHost(host string) bool {
 	if slices.Contains(s.Hosts, host) ||
-		slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
+		slices.ContainsFunc(s.Allowed, func(v machine.Variable) bool { return v.Host == host }) {
 		return true
 	}
 	name := host
@@ -113,7 +113,7 @@ func (s *Sending) allowsHost(host string) bool {
 
 // RememberHosts stores the consent to ask hosts from now on.
 func (h *Host) RememberHosts(hosts ...string) error {
-	return h.changeVariables(func(v *project.Variables) error {
+	return h.changeVariables(func(v *machine.Variables) error {
 		for _, host := range hosts {
 			if err := v.AddHost(host); err != nil {
 				return err

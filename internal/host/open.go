@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/places"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // Setup says for which user, and with which consent, [Open] makes a Host.
@@ -90,7 +90,7 @@ func FindHome(environ []string) string {
 func (s *Setup) sending(getenv func(string) string) (*Sending, error) {
 	out := &Sending{Ask: s.Ask, AskHosts: s.AskHosts}
 	for _, text := range s.AllowEnv {
-		v, err := project.ParseVariable(text)
+		v, err := machine.ParseVariable(text)
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Validation, "--allow-env", "", err)
 		}
@@ -120,7 +120,7 @@ func (s *Setup) sending(getenv func(string) string) (*Sending, error) {
 // parseAllowedHost reads "HOST", "HOST:PORT", or "HOST:*" for every port.
 func parseAllowedHost(text string) (string, error) {
 	name, every := strings.CutSuffix(strings.TrimSpace(text), ":*")
-	host, err := project.ParseHost(name)
+	host, err := machine.ParseHost(name)
 	if err == nil && every {
 		host += ":*"
 	}

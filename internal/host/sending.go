@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // Sending decides which environment variables are sent where, and which hosts are asked, if a
@@ -18,7 +18,7 @@ import (
 // with an option, and those that a person consents to now. A consent at the terminal is kept.
 // The zero value consents to nothing.
 type Sending struct {
-	Allowed []project.Variable // consented to with --allow-env
+	Allowed []machine.Variable // consented to with --allow-env
 	Hosts   []string           // consented to with --allow-host: "HOST", "HOST:PORT" or "HOST:*"
 
 	// Ask puts a question about a variable to the person at the terminal; nil if there is none.
@@ -28,7 +28,7 @@ type Sending struct {
 	AskHosts func([]consent.HostUse) (Consent, error)
 
 	mu      sync.Mutex
-	answers map[project.Variable]bool // of this run, so that nothing is asked twice
+	answers map[machine.Variable]bool // of this run, so that nothing is asked twice
 	hosts   map[string]bool           // likewise
 }
 
@@ -36,12 +36,12 @@ type Sending struct {
 func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
 
 // readVariables reads this machine's consents; without a file there are none.
-func (h *Host) readVariables() (*project.Variables, error) {
-	data, err := ReadFile(h.variablesFile(), project.MaxVariables)
+func (h *Host) readVariables() (*machine.Variables, error) {
+	data, err := ReadFile(h.variablesFile(), machine.MaxVariables)
 	if err != nil {
 		return nil, err
 	}
-	v, err := project.ParseVariables(data)
+	v, err := machine.ParseVariables(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(),
 			"remove the file; what may be sent is asked again", err)
@@ -52,7 +52,7 @@ func (h *Host) readVariables() (*project.Variables, error) {
 // RequireVariableConsent returns nil if the variable may be sent to the host, else an error of class Refused
 // that says how to agree. Nothing has been sent then.
 func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
-	v, err := project.ParseVariable(u.String())
+	v, err := machine.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {
 		return u.Refusal() // nobody could agree to such a name
 	}
@@ -78,7 +78,7 @@ func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 		return err
 	}
 	if s.answers == nil {
-		s.answers = map[project.Variable]bool{}
+		s.answers = map[machine.Variable]bool{}
 	}
 	if s.answers[v] = answer == InformedConsent; answer != InformedConsent {
 		return u.Refusal()
@@ -86,12 +86,12 @@ func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 	return h.rememberVariable(v)
 }
 
-func (h *Host) rememberVariable(v project.Variable) error {
-	return h.changeVariables(func(known *project.Variables) error { return known.Add(v) })
+func (h *Host) rememberVariable(v machine.Variable) error {
+	return h.changeVariables(func(known *machine.Variables) error { return known.Add(v) })
 }
 
 // changeVariables changes the file of consents under a lock, one process at a time.
-func (h *Host) changeVariables(change func(*project.Variables) error) error {
+func (h *Host) changeVariables(change func(*machine.Variables) error) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // Part is one deliverable that is to be installed, and the archive of the facet that it is of.
@@ -105,8 +105,8 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 }
 
 // newReceipt is the receipt of a project that has these parts.
-func newReceipt(w *workspace.Workspace, parts []Part) *project.Receipt {
-	receipt := project.NewReceipt(w.Dir)
+func newReceipt(w *workspace.Workspace, parts []Part) *machine.Receipt {
+	receipt := machine.NewReceipt(w.Dir)
 	for _, part := range parts {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
@@ -118,7 +118,7 @@ func newReceipt(w *workspace.Workspace, parts []Part) *project.Receipt {
 			for _, file := range part.Paths {
 				files = append(files, targetPath(target, part.Deliverable, file))
 			}
-			f.Assets = append(f.Assets, project.NewAsset(target, part.Kind, part.Name, files))
+			f.Assets = append(f.Assets, machine.NewAsset(target, part.Kind, part.Name, files))
 		}
 		receipt.Facets[name] = f
 	}

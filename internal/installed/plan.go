@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // Mode says what an installation does with files that are not as they are to be.
@@ -55,7 +55,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 		return nil, err
 	}
 	p := &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report),
-		after: &Files{Receipt: newReceipt(w, parts), Sums: project.NewMaterialized(w.Dir)}}
+		after: &Files{Receipt: newReceipt(w, parts), Sums: machine.NewMaterialized(w.Dir)}}
 	if err := p.planWrites(outputs, present); err != nil {
 		return nil, err
 	}

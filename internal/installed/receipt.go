@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // unusual are characters that a file name cannot have on every system.
@@ -30,8 +30,8 @@ func materializedPath(w *workspace.Workspace) string {
 
 // Files is what this machine knows of what was installed into a project.
 type Files struct {
-	Receipt *project.Receipt
-	Sums    *project.Materialized
+	Receipt *machine.Receipt
+	Sums    *machine.Materialized
 	Report  evidence.Report // of files that are not used
 }
 
@@ -41,19 +41,19 @@ type Files struct {
 func ReadReceipt(w *workspace.Workspace) (*Files, error) {
 	var (
 		out         = &Files{}
-		receipt     *project.Receipt
-		sums        *project.Materialized
+		receipt     *machine.Receipt
+		sums        *machine.Materialized
 		bad, badSum error
 	)
 	err := host.ForEach(2, 2, func(i int) error { // which takes half as long as one after the other
-		data, err := host.ReadFile([]string{receiptPath(w), materializedPath(w)}[i], project.MaxReceipt)
+		data, err := host.ReadFile([]string{receiptPath(w), materializedPath(w)}[i], machine.MaxReceipt)
 		switch {
 		case err != nil:
 			return err
 		case i == 0:
-			receipt, bad = project.ParseReceipt(data, w.Dir)
+			receipt, bad = machine.ParseReceipt(data, w.Dir)
 		default:
-			sums, badSum = project.ParseMaterialized(data, w.Dir)
+			sums, badSum = machine.ParseMaterialized(data, w.Dir)
 		}
 		return nil
 	})
@@ -67,11 +67,11 @@ func ReadReceipt(w *workspace.Workspace) (*Files, error) {
 	}
 	if out.Receipt = receipt; bad != nil {
 		unusable(receiptPath(w), "what it names stays where it is", bad)
-		out.Receipt = project.NewReceipt(w.Dir)
+		out.Receipt = machine.NewReceipt(w.Dir)
 	}
 	if out.Sums = sums; badSum != nil {
 		unusable(materializedPath(w), "each installed file counts as edited", badSum)
-		out.Sums = project.NewMaterialized(w.Dir)
+		out.Sums = machine.NewMaterialized(w.Dir)
 	}
 	return out, nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
-	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -13,15 +13,15 @@ import (
 // a person reviewed it: a server that behaves the next time has not taken it back. Drift
 // is enforced by the guard; a note that cannot be written costs the report only.
 func (l *Launch) noteDrift(r drift.Report) {
-	items := map[string]project.DriftItem{}
+	items := map[string]machine.DriftItem{}
 	for _, key := range r.Absent {
-		items[key] = project.DriftItem{Reason: drift.NotShown, Want: l.Entry.SurfaceItems[key]}
+		items[key] = machine.DriftItem{Reason: drift.NotShown, Want: l.Entry.SurfaceItems[key]}
 	}
 	if len(r.Drift) == 0 && !l.mayWriteNotice(len(items)) {
 		return
 	}
 	for _, d := range r.Drift {
-		items[d.Key] = project.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
+		items[d.Key] = machine.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
 	}
 	var canonical []byte
 	if s, err := surface.New(r.Listing); err == nil {
@@ -45,8 +45,8 @@ func (l *Launch) mayWriteNotice(n int) bool {
 
 // WriteNote writes down which items drifted, and the surface that was seen, nil if it has no
 // canonical form.
-func (l *Launch) WriteNote(items map[string]project.DriftItem, canonical []byte) {
-	note := project.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface,
+func (l *Launch) WriteNote(items map[string]machine.DriftItem, canonical []byte) {
+	note := machine.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface,
 		Items: items, Surface: canonical}
 	data, err := note.Encode()
 	if err == nil {

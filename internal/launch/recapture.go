@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -44,15 +45,15 @@ func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 // whole and item by item where they differ. A locked item of a kind that is not excluded, and
 // that none of them is shown, is drift.
 func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface,
-	excluded map[surface.Kind]bool) (report evidence.Report, drifted map[string]project.DriftItem) {
+	excluded map[surface.Kind]bool) (report evidence.Report, drifted map[string]machine.DriftItem) {
 	const from = "the server's answers"
-	drifted = map[string]project.DriftItem{}
+	drifted = map[string]machine.DriftItem{}
 	now := seen.ItemDigests()
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		want, locked := entry.SurfaceItems[key]
 		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
 			Where: project.LockFile + ", surface_items"}
-		item := project.DriftItem{Got: now[key], Reason: drift.New}
+		item := machine.DriftItem{Got: now[key], Reason: drift.New}
 		if locked {
 			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, drift.Changed
 		}
@@ -64,7 +65,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 	}
 	for _, key := range lockentry.GoneItems(&entry, seen, excluded) {
 		want := entry.SurfaceItems[key]
-		drifted[key] = project.DriftItem{Want: want, Reason: drift.Gone}
+		drifted[key] = machine.DriftItem{Want: want, Reason: drift.Gone}
 		report = append(report, evidence.CannotVerify(evidence.Claim{
 			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want},
 			Where: project.LockFile + ", surface_items",

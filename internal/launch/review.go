@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -33,7 +34,7 @@ type Reviewed struct {
 	Extra    []string            // arguments for 'run' after '--' that would be approved too
 	Surface  *surface.Surface    // what would be approved
 	Changes  []surface.Change    // since the locked surface
-	Note     *project.DriftNote  // drift that is reviewed; nil if the entry itself is
+	Note     *machine.DriftNote  // drift that is reviewed; nil if the entry itself is
 	Items    []string            // keys of what drifted, in the order of Changes
 	Refused  []string            // those of Items that are not to be approved
 	Absent   []string            // keys of approved items that a client was not shown: a notice, nothing to approve
@@ -381,7 +382,7 @@ func refusedNote(w *workspace.Workspace, r *Reviewed, entry project.ServerLock) 
 	note := *r.Note
 	note.Locked = entry.Surface
 	note.Items = maps.Clone(note.Items)
-	maps.DeleteFunc(note.Items, func(key string, _ project.DriftItem) bool { return !slices.Contains(r.Refused, key) })
+	maps.DeleteFunc(note.Items, func(key string, _ machine.DriftItem) bool { return !slices.Contains(r.Refused, key) })
 	data, err := note.Encode()
 	return durable.File{Path: left.Path, Data: data, Perm: 0o600}, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
@@ -111,7 +112,7 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 	if len(add) == 0 {
 		return a, wanted, nil
 	}
-	if a.config, err = project.AddServers(w.Text, add); err != nil {
+	if a.config, err = configedit.AddServers(w.Text, add); err != nil {
 		return nil, nil, err
 	}
 	w.Config, err = project.ParseConfig(a.config)

@@ -11,10 +11,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -140,7 +140,7 @@ func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) erro
 			"the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host",
 			fmt.Errorf("the lock is of the manifest before: %w", err))
 	}
-	lock, err := project.ParseInstallLock(old)
+	lock, err := installlock.Parse(old)
 	if err != nil {
 		return stale(evidence.Errorf(evidence.Validation, "", "", err))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -41,7 +42,7 @@ type InstallOptions struct {
 // Installation is an installed plugin.
 type Installation struct {
 	Path    string
-	Lock    *project.InstallLock
+	Lock    *installlock.Lock
 	Result  *plugin.Result
 	Already bool // it was there, and is the same
 }
@@ -89,11 +90,11 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, nameSubject(from, err)
 	}
-	origin := project.FromZip
+	origin := installlock.FromZip
 	if s.Zip.IsZero() {
-		origin = project.FromDirectory
+		origin = installlock.FromDirectory
 	}
-	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
+	in.Lock, err = installlock.New(r.Verdict.Admitted(), r, files, installlock.Lock{
 		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
 		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
 	})

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -139,14 +139,14 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
 // which is nil without one. known says that this machine installed other plugins beside it.
-func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install,
+func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plugin.Result, install *installlock.Install,
 	known bool) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
-	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
+	found := installlock.Found{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
 		zip, err := p.packZip()
 		if err != nil {
@@ -162,7 +162,7 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 }
 
 // memoryEvidence compares a lock with this machine's record of the install.
-func memoryEvidence(path string, l *project.InstallLock, install *project.Install,
+func memoryEvidence(path string, l *installlock.Lock, install *installlock.Install,
 	known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()

@@ -12,25 +12,25 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // readInstallLock reads the install.lock.json of the plugin in dir, which must exist.
-func readInstallLock(dir string) (*project.InstallLock, error) {
+func readInstallLock(dir string) (*installlock.Lock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
-	data, err := host.ReadFile(path, project.MaxInstallLock)
+	data, err := host.ReadFile(path, installlock.MaxLock)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Integrity, path, "install the plugin again", fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := project.ParseInstallLock(data)
+	l, err := installlock.Parse(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, dir,
 			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
@@ -132,13 +132,13 @@ func refuseEntry(path, why string) error {
 
 // revalidateOne checks an installed plugin against its lock and this machine's record. The host's
 // flags decide; those of the lock can only add demands and remove rights.
-func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install,
+func revalidateOne(ctx context.Context, path string, l *installlock.Lock, installed map[string]installlock.Install,
 	target plugin.Host) (*plugin.Result, error) {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	var remembered *project.Install
+	var remembered *installlock.Install
 	if one, ok := installed[filepath.Base(path)]; ok {
 		remembered = &one
 	}
@@ -180,7 +180,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if err != nil {
 		return nil, err
 	}
-	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
+	old, _ := installlock.Parse(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
 	m, err := p.Parse(dir)
 	if err != nil {
 		return nil, err
@@ -203,8 +203,8 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 		return in, nil
 	}
 	hashed := r.Profile.SelectFiles(p.Bundle.Files)
-	lock := project.InstallLock{
-		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
+	lock := installlock.Lock{
+		From: installlock.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
 		Policy: target.Flags, Strict: target.Strict,
 	}
 	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
@@ -213,7 +213,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 			lock.From = old.From
 		}
 	}
-	if in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, p.files, lock); err != nil {
+	if in.Lock, err = installlock.New(r.Verdict.Admitted(), r, p.files, lock); err != nil {
 		return nil, err
 	}
 	data, err := in.Lock.Encode()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -19,7 +20,7 @@ type Logs struct {
 	rules   project.Registry // the project's
 	options Options
 
-	known func() (*project.Logs, error) // of this machine, read once
+	known func() (*machine.Logs, error) // of this machine, read once
 
 	opening sync.Mutex // guards log and opened
 	log     *Log
@@ -38,13 +39,13 @@ type Logs struct {
 func NewLogs(h *host.Host, client *client.Client, rules project.Registry, o Options) *Logs {
 	return &Logs{
 		host: h, client: client, rules: rules, options: o,
-		known: sync.OnceValues(func() (*project.Logs, error) { return KnownLogs(h) }),
+		known: sync.OnceValues(func() (*machine.Logs, error) { return KnownLogs(h) }),
 	}
 }
 
 // ReadKnown returns what this machine knows of logs, read once: each of their checkpoints is verified
 // as it is read.
-func (s *Logs) ReadKnown() (*project.Logs, error) { return s.known() }
+func (s *Logs) ReadKnown() (*machine.Logs, error) { return s.known() }
 
 // GivenKey is the key that the command was given, "" if it was given none.
 func (s *Logs) GivenKey() string { return s.options.Key }

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -88,7 +89,7 @@ func VerifyProof(h *host.Host, name string, key string) (*ProvenRecord, error) {
 
 // keysOf are the keys that this machine accepted of logs with the origin of a
 // checkpoint.
-func keysOf(logs *project.Logs, checkpoint []byte) (keys []string) {
+func keysOf(logs *machine.Logs, checkpoint []byte) (keys []string) {
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	for _, known := range logs.Registries {
 		if v, err := ledger.ParseVerifier(known.Key); err == nil && v.Name() == origin &&

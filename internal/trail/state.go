@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -19,12 +20,12 @@ func logsFile(h *host.Host) string { return filepath.Join(h.Places.State, "logs.
 
 // KnownLogs reads what this machine knows of logs. The file is replaced as a whole, so that
 // reading needs no lock.
-func KnownLogs(h *host.Host) (*project.Logs, error) {
-	data, err := host.ReadFile(logsFile(h), project.MaxLogs)
+func KnownLogs(h *host.Host) (*machine.Logs, error) {
+	data, err := host.ReadFile(logsFile(h), machine.MaxLogs)
 	if err != nil {
 		return nil, err
 	}
-	l, err := project.ParseLogs(data)
+	l, err := machine.ParseLogs(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, logsFile(h),
 			"restore it from a backup; without it this machine would not notice a log that was rewritten", err)
@@ -33,7 +34,7 @@ func KnownLogs(h *host.Host) (*project.Logs, error) {
 }
 
 // ChangeLogs lets change have the file for itself, and writes it if change says so.
-func ChangeLogs(ctx context.Context, h *host.Host, change func(*project.Logs) (write bool)) error {
+func ChangeLogs(ctx context.Context, h *host.Host, change func(*machine.Logs) (write bool)) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func ChangeLogs(ctx context.Context, h *host.Host, change func(*project.Logs) (w
 // that of the registry. It reports false if the newest checkpoint is not kept any more,
 // so that s has to be compared again.
 func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done bool, err error) {
-	err = ChangeLogs(ctx, l.Host, func(logs *project.Logs) bool {
+	err = ChangeLogs(ctx, l.Host, func(logs *machine.Logs) bool {
 		now, _ := logs.Newest(l.Key)
 		if done = bytes.Equal(now.Note, kept.Note); !done {
 			return false
@@ -91,7 +92,7 @@ func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done b
 func Forget(ctx context.Context, h *host.Host, base string) (key string, err error) {
 	name := project.Registry{URL: base}.Name()
 	var known []string
-	err = ChangeLogs(ctx, h, func(logs *project.Logs) bool {
+	err = ChangeLogs(ctx, h, func(logs *machine.Logs) bool {
 		for name := range logs.Registries {
 			known = append(known, "https://"+name) // as the command takes them
 		}

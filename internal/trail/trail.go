@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -91,7 +92,7 @@ func Read(ctx context.Context, h *host.Host, client *client.Client, rules projec
 // ChooseKey takes the key that a person named, in the command or in hallmark.toml, or
 // the one that this machine accepted before, and reports whether there is one. They must
 // be the same.
-func (l *Log) ChooseKey(logs *project.Logs, o Options) bool {
+func (l *Log) ChooseKey(logs *machine.Logs, o Options) bool {
 	l.keep = true
 	known := logs.Registries[l.Name]
 	claim := evidence.Claim{Subject: "log of " + l.Name, Scheme: evidence.LogKey, Authority: evidence.Machine}

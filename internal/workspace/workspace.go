@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -340,12 +341,12 @@ func (w *Workspace) FacetNames() []string { return slices.Collect(maps.Keys(w.Co
 
 // DriftNote is what a guard noted about the entry of name, or nil. A note about another
 // surface than the locked one is out of date.
-func (w *Workspace) DriftNote(name string, entry project.ServerLock) (*project.DriftNote, error) {
-	data, err := host.ReadFile(w.DriftPath(name), project.MaxDrift)
+func (w *Workspace) DriftNote(name string, entry project.ServerLock) (*machine.DriftNote, error) {
+	data, err := host.ReadFile(w.DriftPath(name), machine.MaxDrift)
 	if data == nil || err != nil {
 		return nil, err
 	}
-	n, err := project.ParseDrift(data)
+	n, err := machine.ParseDrift(data)
 	if err == nil && n.Server != name {
 		err = errors.New("is about another server")
 	}

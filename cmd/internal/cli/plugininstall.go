@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -127,8 +128,8 @@ func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, e
 	if p.asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
-			Installed string               `json:"installed"`
-			Lock      *project.InstallLock `json:"lock"`
+			Installed string            `json:"installed"`
+			Lock      *installlock.Lock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})

@@ -1,4 +1,4 @@
-package project
+package machine
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -32,6 +33,8 @@ const variablesVersion = 1
 
 // MaxVariables bounds the file, in bytes.
 const MaxVariables = 1 << 20
+
+var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var hostRE = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
 
@@ -178,4 +181,4 @@ func (v *Variables) RemoveHost(host string) bool {
 }
 
 // Encode is the file's JSON.
-func (v *Variables) Encode() ([]byte, error) { return marshalIndented(v) }
+func (v *Variables) Encode() ([]byte, error) { return sealed.MarshalIndented(v) }

@@ -1,4 +1,4 @@
-package project
+package configedit
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 func requirement(s string) facet.Requirement {
@@ -19,10 +20,10 @@ func requirement(s string) facet.Requirement {
 
 func TestSetFacet(t *testing.T) {
 	const head = "manifest_version = 1\n"
-	review := Facet{Name: "acme-review", Requirement: requirement("1.*")}
-	kit := Facet{Name: "@acme/kit", Git: "https://git.example.com/kit.git", Tag: "v1.2.0", Sub: "facet"}
+	review := project.Facet{Name: "acme-review", Requirement: requirement("1.*")}
+	kit := project.Facet{Name: "@acme/kit", Git: "https://git.example.com/kit.git", Tag: "v1.2.0", Sub: "facet"}
 	for name, c := range map[string]struct {
-		f        Facet
+		f        project.Facet
 		in, want string // want "" is an error
 	}{
 		"empty file":      {review, "", head + "\n[facets]\n\"acme-review\" = \"1.*\"\n"},
@@ -94,7 +95,7 @@ func TestFacetEditsKeepTheRest(t *testing.T) {
 			b.WriteString("\n# targets\n[adapters]\ntargets = [\"dir:x\"]\n")
 		}
 		in := b.String()
-		out, err := SetFacet([]byte(in), Facet{Name: "added", Requirement: requirement("2.*")})
+		out, err := SetFacet([]byte(in), project.Facet{Name: "added", Requirement: requirement("2.*")})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, in)
 		}

@@ -1,4 +1,4 @@
-package project
+package installlock
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // Installs is what this machine installed, or accepted, in one directory of plugins. It lies
@@ -23,7 +24,7 @@ type Installs struct {
 type Install struct {
 	Name    string        `json:"name"`
 	Version string        `json:"version"`
-	Lock    digest.Digest `json:"lock"` // see [InstallLock.Digest]
+	Lock    digest.Digest `json:"lock"` // see [Lock.Digest]
 	Tree    digest.Digest `json:"tree"` // hallmark-tree-v1 of dist/
 
 	// Manifest is the sha256 of mcp-plugin.json; zero of what was recorded in version 1.
@@ -41,23 +42,27 @@ const installsVersion = 2
 // MaxInstalls bounds the file, in bytes.
 const MaxInstalls = 16 << 20
 
+// ErrOtherDirectory says that a record of the state directory was written for another directory of plugins, and so
+// witnesses nothing of this one.
+var ErrOtherDirectory = errors.New("was written for another project")
+
 // ParseInstalls reads the record of a directory; nil data gives an empty one. The error
-// wraps [ErrOtherProject] for that of another directory.
+// wraps [ErrOtherDirectory] for that of another directory.
 func ParseInstalls(data []byte, dir string) (*Installs, error) {
 	if data == nil {
 		return &Installs{Version: installsVersion, Dir: dir, Plugins: map[string]Install{}}, nil
 	}
 	in := &Installs{} // a member that is not there has no value, and not that of a new one
-	if err := decodeState(data, in); err != nil {
+	if err := sealed.Decode(data, in); err != nil {
 		return nil, err
 	}
 	switch {
 	case in.Version < 1 || in.Version > installsVersion:
 		return nil, fmt.Errorf("installs_version is %d; this build reads 1 to %d", in.Version, installsVersion)
 	case in.Dir != dir:
-		return nil, ErrOtherProject
+		return nil, ErrOtherDirectory
 	}
-	if err := checkSelf(data, in.Self); err != nil {
+	if err := sealed.Check(data, in.Self); err != nil {
 		return nil, err
 	}
 	if in.Plugins == nil {
@@ -86,5 +91,5 @@ func (in *Installs) Encode() ([]byte, error) {
 			in.Version = 1
 		}
 	}
-	return seal(in, &in.Self)
+	return sealed.Encode(in, &in.Self)
 }

@@ -1,4 +1,11 @@
-package project
+// Package installlock reads and writes what was written down when a plugin was installed: its
+// install.lock.json ([Lock]), which lies beside its files and which whoever writes to these can
+// write too, and what this machine remembers of the plugins that it installed in a directory
+// ([Installs]), which lies in the user's state directory.
+//
+// A lock is compared with what was found of its plugin ([Lock.Claims], [Lock.Evidence]). What its
+// version owes, and it lacks, is evidence too; policy judges it. The package does no I/O.
+package installlock
 
 import (
 	"encoding/json"
@@ -9,11 +16,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// MaxInstallLock is the largest install.lock.json, in bytes.
-const MaxInstallLock = 1 << 20
+// MaxLock is the largest install.lock.json, in bytes.
+const MaxLock = 1 << 20
 
 // installLockVersion is the form that is written. A file without a version is of an earlier
-// Hallmark or of another program; it may lack what came later, see [ParseInstallLock].
+// Hallmark or of another program; it may lack what came later, see [Parse].
 const installLockVersion = 2
 
 // Origin says what a plugin was installed from, and so what its lock owes.
@@ -26,9 +33,9 @@ const (
 	InPlace       Origin = "in-place"  // 'plugin lock': was there already
 )
 
-// InstallLock is an install.lock.json: what was installed as a plugin, from where, and
+// Lock is an install.lock.json: what was installed as a plugin, from where, and
 // under which flags.
-type InstallLock struct {
+type Lock struct {
 	Format      int          `json:"installLockVersion,omitempty"` // 2; 0 of an older one
 	Name        string       `json:"name"`
 	Version     string       `json:"version"`
@@ -50,9 +57,9 @@ type InstallLock struct {
 	members map[string]bool // that were read, those of policy as "policy.NAME"; nil of one that was made here
 }
 
-// NewInstallLock is the lock of a checked plugin, whose files have the fingerprint files.
+// New is the lock of a checked plugin, whose files have the fingerprint files.
 // Adm must permit to place it.
-func NewInstallLock(adm policy.Admitted, r *plugin.Result, files digest.Digest, l InstallLock) (*InstallLock, error) {
+func New(adm policy.Admitted, r *plugin.Result, files digest.Digest, l Lock) (*Lock, error) {
 	m := r.Manifest
 	if err := adm.Permits(m.Subject(), r.Tree, policy.Place); err != nil {
 		return nil, err
@@ -64,23 +71,23 @@ func NewInstallLock(adm policy.Admitted, r *plugin.Result, files digest.Digest, 
 }
 
 // Subject names the plugin as its manifest does.
-func (l *InstallLock) Subject() string { return l.Name + "@" + l.Version }
+func (l *Lock) Subject() string { return l.Name + "@" + l.Version }
 
 // Encode is the text of the file.
-func (l *InstallLock) Encode() ([]byte, error) {
+func (l *Lock) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(l, "", "  ")
 	return append(data, '\n'), err
 }
 
 // Digest is the digest of all that the lock says, however it is spaced.
-func (l *InstallLock) Digest() (digest.Digest, error) {
+func (l *Lock) Digest() (digest.Digest, error) {
 	data, err := l.Encode()
 	return digest.FromBytes(data), err
 }
 
 // Limits are the flags that the plugin was locked under, as limits of its host's. An older
 // lock takes no right that it does not name.
-func (l *InstallLock) Limits() plugin.Flags {
+func (l *Lock) Limits() plugin.Flags {
 	limits := l.Policy
 	if l.Format == 0 {
 		for name, right := range map[string]*bool{
@@ -95,4 +102,4 @@ func (l *InstallLock) Limits() plugin.Flags {
 }
 
 // has reports whether the lock has a member; one that was made here has all.
-func (l *InstallLock) has(member string) bool { return l.members == nil || l.members[member] }
+func (l *Lock) has(member string) bool { return l.members == nil || l.members[member] }

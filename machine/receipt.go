@@ -1,4 +1,11 @@
-package project
+// Package machine holds files of the user's state directory, in which this machine remembers what a
+// checkout must not say: which files were installed into a project ([Receipt]) and their digests
+// ([Materialized]), what the logs of registries showed ([Logs]), which variables may be sent to which hosts
+// ([Variables]), and what a guard saw that differs from the lock ([DriftNote]).
+//
+// What was approved of a project's entries is read by project, whose entries it is about. The package does
+// no I/O.
+package machine
 
 import (
 	"errors"
@@ -11,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // Receipt says what was installed into one project on this machine. It lies in the state
@@ -55,7 +62,7 @@ const (
 )
 
 // MaxReceipt bounds either file, in bytes.
-const MaxReceipt = 64 << 20
+const MaxReceipt = sealed.MaxSize
 
 // ErrOtherProject says that a file of the state directory was written for another
 // project, and so witnesses nothing of this one.
@@ -83,7 +90,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		return NewReceipt(project), nil
 	}
 	r := &Receipt{} // a member that is not there has no value, and not that of a new one
-	if err := decodeState(data, r); err != nil {
+	if err := sealed.Decode(data, r); err != nil {
 		return nil, err
 	}
 	switch {
@@ -92,7 +99,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 	case r.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := checkSelf(data, r.Self); err != nil {
+	if err := sealed.Check(data, r.Self); err != nil {
 		return nil, err
 	}
 	if r.Facets == nil {
@@ -126,7 +133,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 		return NewMaterialized(project), nil
 	}
 	m := &Materialized{}
-	if err := decodeState(data, m); err != nil {
+	if err := sealed.Decode(data, m); err != nil {
 		return nil, err
 	}
 	switch {
@@ -135,7 +142,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	case m.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := checkSelf(data, m.Self); err != nil {
+	if err := sealed.Check(data, m.Self); err != nil {
 		return nil, err
 	}
 	if m.Files == nil {
@@ -161,18 +168,11 @@ func checkInstalled(file string) error {
 	return nil
 }
 
-func decodeState(data []byte, to any) error {
-	if err := surface.CheckJSON(data, surface.Limits{Size: MaxReceipt, Depth: 8}); err != nil {
-		return err
-	}
-	return surface.Decode(data, to)
-}
+// Encode is the file's JSON.
+func (r *Receipt) Encode() ([]byte, error) { return sealed.Encode(r, &r.Self) }
 
 // Encode is the file's JSON.
-func (r *Receipt) Encode() ([]byte, error) { return seal(r, &r.Self) }
-
-// Encode is the file's JSON.
-func (m *Materialized) Encode() ([]byte, error) { return seal(m, &m.Self) }
+func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Self) }
 
 // Same reports whether r and o say the same.
 func (r *Receipt) Same(o *Receipt) bool {

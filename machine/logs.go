@@ -1,4 +1,4 @@
-package project
+package machine
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -17,7 +18,7 @@ import (
 // project another history than another is found out.
 type Logs struct {
 	Version int `json:"logs_version"`
-	// Registries are those that have been seen with a log, by [Registry.Name].
+	// Registries are those that have been seen with a log, by the name that locks have for them.
 	Registries map[string]LogKey `json:"registries"`
 	// Checkpoints are the newest that were seen, as signed notes, by the log's key. There is
 	// one of each key of a registry and of each that was forgotten, and no other.
@@ -154,4 +155,4 @@ func openCheckpoint(key, note string) (ledger.Signed, error) {
 }
 
 // Encode is the file's JSON.
-func (l *Logs) Encode() ([]byte, error) { return marshalIndented(l) }
+func (l *Logs) Encode() ([]byte, error) { return sealed.MarshalIndented(l) }

@@ -1,11 +1,15 @@
-package project
+package configedit
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/project"
 )
+
+const hex64 = "9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e"
 
 func TestMigrateConfig(t *testing.T) {
 	const head = "manifest_version = 1\n"
@@ -21,7 +25,7 @@ func TestMigrateConfig(t *testing.T) {
 		{"nothing", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n"},
 		{"a server called checksum", "[providers.mcp.checksum]\ncommand = 'x'\n", "[providers.mcp.checksum]\ncommand = 'x'\n"},
 	} {
-		out, migrated, _, err := MigrateConfig([]byte(head + c.before))
+		out, migrated, _, err := Migrate([]byte(head + c.before))
 		if err != nil || string(out) != head+c.after {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 			continue
@@ -29,12 +33,12 @@ func TestMigrateConfig(t *testing.T) {
 		if (len(migrated) == 0) != (c.before == c.after) {
 			t.Errorf("%s: migrated %q", c.name, migrated)
 		}
-		again, migrated, _, err := MigrateConfig(out)
+		again, migrated, _, err := Migrate(out)
 		if err != nil || string(again) != string(out) || len(migrated) != 0 {
 			t.Errorf("%s: migrated again: %v\n%s", c.name, err, again)
 		}
 	}
-	if _, _, _, err := MigrateConfig([]byte("manifest_version = 2\n")); err == nil {
+	if _, _, _, err := Migrate([]byte("manifest_version = 2\n")); err == nil {
 		t.Error("an invalid file is migrated")
 	}
 }
@@ -51,7 +55,7 @@ func TestSetVerify(t *testing.T) {
 		{"in braces", "[providers.mcp]\na = {command = 'x'}\n", "[providers.mcp]\na = {command = 'x', verify = { type = \"command\", algorithm = \"sha256\", value = \"" + hex64 + "\" }}\n"},
 		{"at the end", "[providers.mcp.a]\ncommand = 'x'", "[providers.mcp.a]\ncommand = 'x'\nverify = { type = \"command\", algorithm = \"sha256\", value = \"" + hex64 + "\" }"},
 	} {
-		out, err := SetVerify([]byte(head+c.before), "a", Verify{Type: VerifyCommand, Claims: []FileClaim{{Want: want}}})
+		out, err := SetVerify([]byte(head+c.before), "a", project.Verify{Type: project.VerifyCommand, Claims: []project.FileClaim{{Want: want}}})
 		if err != nil || string(out) != head+c.after {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 		}
@@ -62,7 +66,7 @@ func TestSetVerify(t *testing.T) {
 		"no such server":    "[providers.mcp.b]\ncommand = 'x'\n",
 		"run by its record": "[providers.mcp.a]\nserver = 'x@1.0.0'\n",
 	} {
-		if out, err := SetVerify([]byte(head+text), "a", Verify{Type: VerifyCommand, Claims: []FileClaim{{Want: want}}}); err == nil {
+		if out, err := SetVerify([]byte(head+text), "a", project.Verify{Type: project.VerifyCommand, Claims: []project.FileClaim{{Want: want}}}); err == nil {
 			t.Errorf("%s: written\n%s", name, out)
 		}
 	}
@@ -74,7 +78,7 @@ func TestUnfilled(t *testing.T) {
 	if err != nil || len(s.Verify.Claims) != 1 || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := ParseConfig([]byte(text)); err == nil {
+	if _, err := project.ParseConfig([]byte(text)); err == nil {
 		t.Error("an empty value is a digest")
 	}
 	if _, err := Unfilled([]byte(strings.Replace(text, "'sha1'", "'md5'", 1)), "a"); err == nil {
@@ -90,7 +94,7 @@ func FuzzMigrateConfig(f *testing.F) {
 	f.Add([]byte("manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nchecksum.value = '" + hex64 + "'\n"))
 	f.Add([]byte("manifest_version = 1\n[providers.mcp]\na = {command = 'x', checksum = {value = '" + hex64 + "'}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out, migrated, _, err := MigrateConfig(data)
+		out, migrated, _, err := Migrate(data)
 		if err == nil && len(migrated) == 0 && string(out) != string(data) {
 			t.Errorf("nothing is migrated, and yet\n%q\nbecame\n%q", data, out)
 		}
@@ -109,7 +113,7 @@ arguments = [
 [providers.mcp]
 tasks = { server = "io.github.acme/tasks@2.0.1", variables = ["KEY"] }
 `
-	c, err := ParseConfig([]byte(text))
+	c, err := project.ParseConfig([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,5 +142,36 @@ tasks = { server = "io.github.acme/tasks@2.0.1", variables = ["KEY"] }
 	s.Name = "nobody"
 	if _, err := SetLaunch([]byte(text), s); err == nil {
 		t.Error("a server that is not declared was set")
+	}
+}
+
+// A server that was taken over is declared as its client declared it.
+func TestAddServers(t *testing.T) {
+	servers := []project.Server{{Name: "a.b", Command: `say "hi"`, Arguments: []string{"x'y", "\t\\"}, Variables: []string{"KEY"}}, {Name: "c", Command: "c"}}
+	for _, before := range []string{"", "manifest_version = 1", "manifest_version = 1\r\n[providers.mcp.z] # z\r\ncommand = \"z\"\r\n"} {
+		data := []byte(before)
+		if before == "" {
+			data = nil
+		}
+		out, err := AddServers(data, servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(out, data) || strings.Contains(before, "\r\n") != (bytes.Count(out, []byte("\r\n")) == bytes.Count(out, []byte("\n"))) {
+			t.Errorf("%q became %q", before, out)
+		}
+	}
+	for _, x := range []struct {
+		before string
+		server project.Server
+	}{
+		{"manifest_version = 1\n[providers.mcp.c]\ncommand = \"c\"\n", servers[1]},
+		{"manifest_version = 1\nproviders = {mcp = {z = {command = \"z\"}}}\n", servers[1]},
+		{"", project.Server{Name: "a b", Command: "c"}},
+		{"", project.Server{Name: "c", Command: "c", Variables: []string{"no name"}}},
+	} {
+		if out, err := AddServers([]byte(x.before), []project.Server{x.server}); err == nil {
+			t.Errorf("%q, %+v: %s", x.before, x.server, out)
+		}
 	}
 }

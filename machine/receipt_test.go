@@ -1,6 +1,10 @@
-package project
+package machine
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -56,5 +60,39 @@ func TestSameReceipt(t *testing.T) {
 		if a, b := sums(nil), sums(change); a.Same(b) || b.Same(a) {
 			t.Errorf("%s makes no difference", name)
 		}
+	}
+}
+
+// TestReceiptVectors: the receipts and digests of spec/lock.json are read, or refused for what they name.
+func TestReceiptVectors(t *testing.T) {
+	data, err := os.ReadFile("../spec/lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Receipt      []struct{ Name, Text, Error string }
+		Materialized []struct{ Name, Text, Error string }
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	if len(vectors.Receipt) < 6 || len(vectors.Materialized) < 5 {
+		t.Fatal("vectors are missing")
+	}
+	check := func(kind, name string, err error, want string) {
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s %s: got %v, want %q", kind, name, err, want)
+		}
+	}
+	for _, v := range vectors.Receipt {
+		_, err := ParseReceipt([]byte(v.Text), "/home/me/project")
+		check("receipt", v.Name, err, v.Error)
+	}
+	for _, v := range vectors.Materialized {
+		_, err := ParseMaterialized([]byte(v.Text), "/home/me/project")
+		check("materialized", v.Name, err, v.Error)
+	}
+	if _, err := ParseReceipt([]byte(vectors.Receipt[0].Text), "/elsewhere"); !errors.Is(err, ErrOtherProject) {
+		t.Error(err)
 	}
 }

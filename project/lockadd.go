@@ -98,3 +98,44 @@ func (c *ClosureLock) permitAdd(adm policy.Admitted, server string, old *Closure
 	}
 	return nil
 }
+
+// AddFacet sets the entry of a facet. Its integrity, its list of assets and its proof
+// must each have been admitted for [policy.Add] under their subjects, unless the entry
+// had them for the same version from the same source.
+func (l *Lock) AddFacet(adm policy.Admitted, name string, f FacetLock) error {
+	if err := f.check(name); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	old := l.facets[name]
+	if old.Version != f.Version || old.Source != f.Source {
+		old = FacetLock{}
+	}
+	subject := f.Subject(name)
+	var assets digest.Digest
+	if !old.Integrity.IsZero() {
+		assets = AssetsDigest(old.Assets)
+	}
+	for _, part := range []struct {
+		subject    string
+		before, is digest.Digest
+	}{
+		{subject, old.Integrity, f.Integrity},
+		{AssetsSubject(subject), assets, AssetsDigest(f.Assets)},
+		{FacetProofSubject(subject), old.ProofDigest(), f.ProofDigest()},
+	} {
+		if part.is.IsZero() && part.before.IsZero() || !part.is.IsZero() && evidence.Same(part.before, part.is) {
+			continue
+		}
+		if part.is.IsZero() {
+			return fmt.Errorf("%s: was proven to be in its registry's log, and no longer is", surface.Escape(subject))
+		}
+		if err := adm.Permits(part.subject, part.is, policy.Add); err != nil {
+			return err
+		}
+	}
+	if l.facets == nil {
+		l.facets = map[string]FacetLock{}
+	}
+	l.facets[name] = f
+	return nil
+}

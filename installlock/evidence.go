@@ -1,4 +1,4 @@
-package project
+package installlock
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// InstalledFiles is what was found of an installed plugin, beside what a check of it finds.
-type InstalledFiles struct {
+// Found is what was found of an installed plugin, beside what a check of it finds.
+type Found struct {
 	Files  digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
 	Packed digest.Digest // of the zip that 'plugin pack' makes of it; zero: not made
 	Hashed []tree.File   // the files that dist.hash covers
@@ -22,8 +22,8 @@ const restoreInstallLock = "install the plugin again from where it came from; " 
 	"or, if what is there is what you want, 'hallmark plugin lock' writes the lock anew"
 
 // Claims are what the lock says of the plugin's dist/ and manifest. What of it the lock owes
-// and lacks is evidence: see [InstallLock.Evidence].
-func (l *InstallLock) Claims() ([]evidence.Claim, error) {
+// and lacks is evidence: see [Lock.Evidence].
+func (l *Lock) Claims() ([]evidence.Claim, error) {
 	var out []evidence.Claim
 	for _, c := range []struct {
 		scheme  evidence.Scheme
@@ -47,7 +47,7 @@ func (l *InstallLock) Claims() ([]evidence.Claim, error) {
 }
 
 // claim is what a member of the lock says; ok is false if that is nothing.
-func (l *InstallLock) claim(scheme evidence.Scheme, member, text string) (c evidence.Claim, ok bool, err error) {
+func (l *Lock) claim(scheme evidence.Scheme, member, text string) (c evidence.Claim, ok bool, err error) {
 	c = evidence.Claim{
 		Subject: l.Subject(), Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member,
 	}
@@ -64,7 +64,7 @@ func (l *InstallLock) claim(scheme evidence.Scheme, member, text string) (c evid
 
 // Evidence compares all else that the lock says with what was found, and names what it owes
 // and lacks. Remembered is set where this machine knows the lock, member for member.
-func (l *InstallLock) Evidence(r *plugin.Result, found InstalledFiles, remembered bool) (evidence.Report, error) {
+func (l *Lock) Evidence(r *plugin.Result, found Found, remembered bool) (evidence.Report, error) {
 	report := l.missingMembers()
 	claim := func(scheme evidence.Scheme, member string) evidence.Claim {
 		c, _, _ := l.claim(scheme, member, "")
@@ -105,7 +105,7 @@ func (l *InstallLock) Evidence(r *plugin.Result, found InstalledFiles, remembere
 
 // zip compares the digest of the zip, which is not kept, with the zip that packing gives;
 // where another program packed it, this machine has to remember the lock.
-func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
+func (l *Lock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
 	if l.SHA256 == "" {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered
 
 // signature compares the signature that the lock records with those that hold, by keys that
 // are trusted now.
-func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence.Report {
+func (l *Lock) signature(claim evidence.Claim, r *plugin.Result) evidence.Report {
 	if l.Signature == "" && l.SignerKeyID == "" {
 		return nil
 	}
@@ -164,7 +164,7 @@ func shortSignature(key, signature string) string {
 
 // missingMembers names the members that the lock owes and does not have. Which those are its
 // version says, and with it what it was installed from.
-func (l *InstallLock) missingMembers() evidence.Report {
+func (l *Lock) missingMembers() evidence.Report {
 	var out evidence.Report
 	owed := func(scheme evidence.Scheme, member, why string) {
 		if l.has(member) {

@@ -1,4 +1,4 @@
-package project
+package machine
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -94,6 +95,6 @@ func (n *DriftNote) check() error {
 // Encode is the file's JSON.
 func (n *DriftNote) Encode() ([]byte, error) {
 	n.Version = driftVersion
-	plain, err := marshal(n)
+	plain, err := sealed.Marshal(n)
 	return append(plain, '\n'), err
 }

@@ -1,4 +1,4 @@
-package project
+package installlock
 
 import (
 	"encoding/json"
@@ -34,23 +34,23 @@ var installMembers = sync.OnceValues(func() (members, flags []string) {
 		return out
 	}
 	one := "x"
-	return names(InstallLock{
+	return names(Lock{
 		Format: 1, From: InPlace, SourceURL: one, SHA256: one, DistHash: one, Tree: one, Manifest: one,
 		Files: one, Signature: one, SignerKeyID: one, Strict: true,
 	}), names(plugin.Flags{})
 })
 
-// ParseInstallLock reads an install.lock.json. One of this form, which its version says, has
-// no other members than those of [InstallLock]. An older one may have further ones, which
-// are not kept. What either owes and lacks is evidence: see [InstallLock.Evidence].
-func ParseInstallLock(data []byte) (*InstallLock, error) {
-	bad := func(format string, args ...any) (*InstallLock, error) {
+// Parse reads an install.lock.json. One of this form, which its version says, has
+// no other members than those of [Lock]. An older one may have further ones, which
+// are not kept. What either owes and lacks is evidence: see [Lock.Evidence].
+func Parse(data []byte) (*Lock, error) {
+	bad := func(format string, args ...any) (*Lock, error) {
 		return nil, fmt.Errorf("%s: %w", plugin.LockFile, fmt.Errorf(format, args...))
 	}
-	if err := surface.CheckJSON(data, surface.Limits{Size: MaxInstallLock, Depth: 16}); err != nil {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxLock, Depth: 16}); err != nil {
 		return bad("%w", err)
 	}
-	var l InstallLock
+	var l Lock
 	if err := json.Unmarshal(data, &l); err != nil {
 		return bad("%w", err)
 	}

@@ -1,0 +1,61 @@
+// Package configedit edits the text of hallmark.toml: what a command enters or takes out changes, and
+// comments, order and spacing stay as a person wrote them. Each edit is read again, and refused where it
+// says something else than what was to be said.
+//
+// It does no I/O.
+package configedit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// applyChange applies an edit and makes sure that it did what it should and nothing else.
+func applyChange(data []byte, e tomltext.Edit, want *project.Config, change func(*project.Config)) ([]byte, error) {
+	out := tomltext.Apply(data, e)
+	got, err := project.ParseConfig(out)
+	if err != nil {
+		return nil, invalid(project.ConfigFile, fmt.Errorf("is written in a way that cannot be edited: %w", err))
+	}
+	change(want)
+	if !reflect.DeepEqual(withoutLines(want), withoutLines(got)) {
+		return nil, invalid(project.ConfigFile, errors.New("is written in a way that cannot be edited; edit it by hand"))
+	}
+	return out, nil
+}
+
+// withoutLines is c without line numbers and the warnings that hold them.
+func withoutLines(c *project.Config) project.Config {
+	out := *c
+	out.Warnings = nil
+	out.Facets, out.Servers = maps.Clone(c.Facets), maps.Clone(c.Servers)
+	for name, f := range out.Facets {
+		f.Line = 0
+		out.Facets[name] = f
+	}
+	for name, s := range out.Servers {
+		out.Servers[name] = withoutLine(s)
+	}
+	return out
+}
+
+// withoutLine is s without line numbers.
+func withoutLine(s project.Server) project.Server {
+	s.Line = 0
+	if s.Verify != nil {
+		block := *s.Verify
+		block.Line, s.Verify = 0, &block
+	}
+	return s
+}
+
+// invalid is an error of the class validation about the file, or a name that does not go into it.
+func invalid(subject string, err error) error {
+	return &evidence.Error{Subject: subject, Kind: evidence.Validation, Err: err}
+}

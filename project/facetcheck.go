@@ -1,0 +1,58 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// check refuses an entry that Hallmark would not have written.
+func (f FacetLock) check(name string) error {
+	exact := func(version string) bool {
+		r, err := facet.ParseRequirement(version)
+		return err == nil && r.Exact()
+	}
+	s := f.Source
+	switch {
+	case !facet.CheckName(name):
+		return errors.New("cannot be the name of a facet")
+	case !exact(f.Version):
+		return fmt.Errorf("version %+q is not M.N.P", f.Version)
+	case f.Integrity.Algorithm() != digest.SHA256:
+		return errors.New("has no integrity that is sha256")
+	case f.Assets[facet.ManifestFile].IsZero():
+		return errors.New("has no digest of its " + facet.ManifestFile)
+	}
+	for path, d := range f.Assets {
+		if d.Algorithm() != digest.SHA256 {
+			return errors.New("holds a digest that is not sha256")
+		}
+		if err := archive.CheckPath(path); err != nil {
+			return err
+		}
+	}
+	for other, version := range f.Composes {
+		if !facet.CheckName(other) || !exact(version) {
+			return fmt.Errorf("composes %+q, which is no facet at an exact version", other+"@"+version)
+		}
+	}
+	kind, known := s.Kind.kind()
+	if !known {
+		return fmt.Errorf("unknown source %+q", string(s.Kind))
+	}
+	if err := kind.check(s); err != nil {
+		return err
+	}
+	if f.Proof == "" {
+		return nil
+	}
+	if s.Kind != FromRegistry {
+		return errors.New("has a proof, and is not of a registry")
+	}
+	_, err := ledger.ParseProof([]byte(f.Proof))
+	return err
+}
