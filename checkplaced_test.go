@@ -26,14 +26,21 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 		fresh  evidence.Class // of a machine with an empty state and store
 		text   string
 	}{
-		"as it was":      {func(*facetWorld) {}, evidence.OK, evidence.OK, ""},
-		"edited":         {func(w *facetWorld) { w.write("tools/"+skill, "Other.\n") }, evidence.Integrity, evidence.Integrity, "tools/" + skill + ": installed mismatch"},
-		"an extra file":  {func(w *facetWorld) { w.write("tools/skills/greet/more.md", "x") }, evidence.Refused, evidence.Refused, "tools/skills/greet/more.md: unhashed mismatch"},
-		"a hidden file":  {func(w *facetWorld) { w.write("tools/skills/greet/.more", "x") }, evidence.Refused, evidence.Refused, "unhashed mismatch"},
-		"a directory":    {func(w *facetWorld) { w.done(os.Mkdir(w.path("tools/skills/greet/more"), 0o755)) }, evidence.Refused, evidence.Refused, "tools/skills/greet/more: unhashed mismatch"},
-		"a link":         {func(w *facetWorld) { w.done(os.Symlink("SKILL.md", w.path("tools/skills/greet/link.md"))) }, evidence.Refused, evidence.Refused, "unhashed mismatch"},
-		"beside a skill": {func(w *facetWorld) { w.write("tools/skills/mine/SKILL.md", "mine") }, evidence.OK, evidence.OK, ""},
-		"gone":           {func(w *facetWorld) { w.done(os.Remove(w.path("tools/" + skill))) }, evidence.Refused, evidence.OK, "tools/" + skill + ": installed missing"},
+		"as it was": {func(*facetWorld) {}, evidence.OK, evidence.OK, ""},
+		"edited": {func(w *facetWorld) { w.write("tools/"+skill, "Other.\n") }, evidence.Integrity,
+			evidence.Integrity, "tools/" + skill + ": installed mismatch"},
+		"an extra file": {func(w *facetWorld) { w.write("tools/skills/greet/more.md", "x") }, evidence.Refused,
+			evidence.Refused, "tools/skills/greet/more.md: unhashed mismatch"},
+		"a hidden file": {func(w *facetWorld) { w.write("tools/skills/greet/.more", "x") }, evidence.Refused,
+			evidence.Refused, "unhashed mismatch"},
+		"a directory": {func(w *facetWorld) { w.done(os.Mkdir(w.path("tools/skills/greet/more"), 0o755)) },
+			evidence.Refused, evidence.Refused, "tools/skills/greet/more: unhashed mismatch"},
+		"a link": {func(w *facetWorld) { w.done(os.Symlink("SKILL.md", w.path("tools/skills/greet/link.md"))) },
+			evidence.Refused, evidence.Refused, "unhashed mismatch"},
+		"beside a skill": {func(w *facetWorld) { w.write("tools/skills/mine/SKILL.md", "mine") }, evidence.OK,
+			evidence.OK, ""},
+		"gone": {func(w *facetWorld) { w.done(os.Remove(w.path("tools/" + skill))) }, evidence.Refused, evidence.OK,
+			"tools/" + skill + ": installed missing"},
 		"replaced by a link": {func(w *facetWorld) {
 			w.write("aside.md", w.read("tools/"+skill))
 			w.done(os.Remove(w.path("tools/" + skill)))
@@ -97,14 +104,16 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 			w.write(left, "Other.\n")
 		}
 		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
-		if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), left+": unhashed mismatch") {
+		if err != nil || v.Class() != evidence.Refused ||
+			!strings.Contains(v.Err().Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: check: %v, %v", edited, err, v.Err())
 		}
 		if want := "kit@1.0.0 (not installed here for dir:other)"; !slices.Contains(v.Unseen, want) {
 			t.Errorf("check does not say %q: %q", want, v.Unseen)
 		}
 		_, err = w.install(facets.Options{Frozen: true})
-		if edited != (evidence.ClassOf(err) == evidence.Refused) || edited && !strings.Contains(err.Error(), left+": unhashed mismatch") {
+		if edited != (evidence.ClassOf(err) == evidence.Refused) ||
+			edited && !strings.Contains(err.Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: frozen: %v", edited, err)
 		}
 		if _, err := os.Stat(w.path(left)); (err == nil) != edited {
@@ -114,7 +123,8 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 			continue
 		}
 		v, err = check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
-		if err != nil || v.Class() != evidence.OK || slices.ContainsFunc(v.Unseen, func(s string) bool { return strings.Contains(s, "not installed") }) {
+		if err != nil || v.Class() != evidence.OK ||
+			slices.ContainsFunc(v.Unseen, func(s string) bool { return strings.Contains(s, "not installed") }) {
 			t.Errorf("check: %v, %v, %q", err, v.Err(), v.Unseen)
 		}
 	}
@@ -128,12 +138,16 @@ func TestFacetsOwed(t *testing.T) {
 		class  evidence.Class
 		text   string
 	}{
-		"no lock":   {func(w *facetWorld, _ map[string]any) { w.done(os.Remove(w.path(project.LockFile))) }, evidence.Refused, "kit: source missing"},
-		"no facets": {func(_ *facetWorld, lock map[string]any) { lock["facets"] = map[string]any{}; delete(lock, "logs") }, evidence.Refused, "kit: source missing"},
+		"no lock": {func(w *facetWorld, _ map[string]any) { w.done(os.Remove(w.path(project.LockFile))) },
+			evidence.Refused, "kit: source missing"},
+		"no facets": {
+			func(_ *facetWorld, lock map[string]any) { lock["facets"] = map[string]any{}; delete(lock, "logs") },
+			evidence.Refused, "kit: source missing"},
 		"a composed facet that is not there": {func(_ *facetWorld, lock map[string]any) {
 			entryOf(lock, "kit")["composes"] = map[string]any{"gone": "1.0.0"}
 		}, evidence.Refused, "gone: source missing"},
-		"no proof": {func(_ *facetWorld, lock map[string]any) { delete(entryOf(lock, "kit"), "proof") }, evidence.Refused, "proof missing"},
+		"no proof": {func(_ *facetWorld, lock map[string]any) { delete(entryOf(lock, "kit"), "proof") },
+			evidence.Refused, "proof missing"},
 		"neither proof nor log": {func(_ *facetWorld, lock map[string]any) {
 			delete(entryOf(lock, "kit"), "proof")
 			delete(lock, "logs")
@@ -160,7 +174,8 @@ func TestFacetsOwed(t *testing.T) {
 				}
 			}
 			_, err := w.install(facets.Options{Frozen: true})
-			if got := evidence.ClassOf(err); err == nil || got != c.class && got != evidence.Validation || !strings.Contains(err.Error(), c.text) {
+			if got := evidence.ClassOf(err); err == nil || got != c.class && got != evidence.Validation ||
+				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("frozen: %v", err)
 			}
 			// An installation that may write the lock does not help itself either.

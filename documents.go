@@ -32,7 +32,8 @@ func Verify(ctx context.Context, file string, o VerifyOptions) (policy.Verdict, 
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	verdict, err := document.Verify(ctx, h, doc, filepath.ToSlash(file), policy.Settings{RequireHashes: o.RequireHashes})
+	verdict, err := document.Verify(ctx, h, doc, filepath.ToSlash(file),
+		policy.Settings{RequireHashes: o.RequireHashes})
 	if err != nil {
 		return verdict, err
 	}
@@ -133,7 +134,8 @@ func Publish(ctx context.Context, file string, o PublishOptions) (*Published, er
 	if p == nil {
 		return nil, err
 	}
-	return &Published{Subject: doc.Name + "@" + doc.Version, Document: p.Document, Verdict: p.Verdict, Entry: p.Entry}, err
+	return &Published{Subject: doc.Name + "@" + doc.Version, Document: p.Document, Verdict: p.Verdict, Entry: p.Entry},
+		err
 }
 
 // openDocument reads a server.json, and makes the host of a flow about it.

@@ -22,7 +22,8 @@ func ExampleVerify() {
 	fmt.Println(len(verdict.Refused()), "refused,", err)
 
 	// Its publisher puts other bytes in the place of those that were hashed.
-	check(world.npm.Publish(npmtest.Package{Name: "notes", Version: "1.0.0", Files: map[string]string{"steal.js": "1"}}))
+	check(world.npm.Publish(
+		npmtest.Package{Name: "notes", Version: "1.0.0", Files: map[string]string{"steal.js": "1"}}))
 	verdict, err = hallmark.Verify(ctx, world.path("server.json"), hallmark.VerifyOptions{Machine: world.machine})
 	for _, f := range verdict.Refused() {
 		fmt.Println(f.Evidence.Subject, f.Evidence.Outcome)
@@ -38,7 +39,8 @@ func ExampleHashGen() {
 	world := newExampleWorld()
 	defer world.Close()
 
-	hashes, err := hallmark.HashGen(context.Background(), world.path("server.json"), hallmark.HashOptions{Machine: world.machine})
+	hashes, err := hallmark.HashGen(context.Background(), world.path("server.json"),
+		hallmark.HashOptions{Machine: world.machine})
 	check(err)
 	for file, hash := range hashes.Files {
 		fmt.Println(file, len(hash.String()) == len("sha256:")+64)
@@ -64,7 +66,8 @@ func ExampleScan() {
 	defer world.Close()
 	world.write("project/.mcp.json", `{"mcpServers": {"notes": {"command": "npx", "args": ["-y", "notes"]}}}`)
 
-	found, err := hallmark.Scan(context.Background(), hallmark.ScanOptions{Machine: world.machine, Dir: world.path("project"), Project: true})
+	found, err := hallmark.Scan(context.Background(),
+		hallmark.ScanOptions{Machine: world.machine, Dir: world.path("project"), Project: true})
 	for _, s := range found.Servers {
 		for _, p := range s.Packages {
 			fmt.Println(filepath.Base(s.File), s.Name, p.Ecosystem, p.Name, p.Pinned)
@@ -84,7 +87,8 @@ func ExamplePin() {
 
 	pinned, err := hallmark.Pin(ctx, project, nil, hallmark.PinOptions{
 		Machine: world.machine,
-		Start:   func(p *hallmark.Pinned) (bool, error) { return p.Entry.Launch.URL == "", nil }, // a program, not a URL
+		// a program, not a URL
+		Start: func(p *hallmark.Pinned) (bool, error) { return p.Entry.Launch.URL == "", nil },
 		Confirm: func(p *hallmark.Pinned) (bool, error) {
 			fmt.Print(p.Name, " shows ", p.Surface.Outline())
 			return !p.Alarm, nil
@@ -126,10 +130,12 @@ func ExampleRun() {
 	check(err)
 
 	client := newConversation(`"id":2`, // leaves when that was answered
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"example","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+			`"clientInfo":{"name":"example","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}`)
-	code, err := hallmark.Run(ctx, project, "calculator", hallmark.RunOptions{Machine: world.machine, Stdin: client, Stdout: client})
+	code, err := hallmark.Run(ctx, project, "calculator",
+		hallmark.RunOptions{Machine: world.machine, Stdin: client, Stdout: client})
 	fmt.Println(code, err)
 	fmt.Println(client.Answer != "")
 	// Output:
@@ -152,7 +158,8 @@ func ExampleReview() {
 	seen, err := hallmark.Review(ctx, project, "calculator", hallmark.ReviewOptions{Machine: colleague})
 	fmt.Print("review: ", evidence.ClassOf(err), ", ", seen.Surface.Outline())
 
-	_, err = hallmark.Review(ctx, project, "calculator", hallmark.ReviewOptions{Machine: colleague, Approve: seen.Consent})
+	_, err = hallmark.Review(ctx, project, "calculator",
+		hallmark.ReviewOptions{Machine: colleague, Approve: seen.Consent})
 	fmt.Println("approve:", err)
 	_, err = hallmark.Run(ctx, project, "calculator", hallmark.RunOptions{Machine: colleague})
 	fmt.Println("run:", err)
@@ -172,10 +179,12 @@ kit = { path = "kit" }
 [adapters]
 targets = ["claude-code"]
 `)
-	world.write("project/kit/facet.json", `{"name": "kit", "version": "1.0.0", "commands": {"wave": {"description": "Waves."}}}`)
+	world.write("project/kit/facet.json",
+		`{"name": "kit", "version": "1.0.0", "commands": {"wave": {"description": "Waves."}}}`)
 	world.write("project/kit/commands/wave.md", "Wave.\n")
 
-	installed, err := hallmark.Install(context.Background(), world.path("project"), hallmark.InstallOptions{Machine: world.machine})
+	installed, err := hallmark.Install(context.Background(), world.path("project"),
+		hallmark.InstallOptions{Machine: world.machine})
 	check(err)
 	fmt.Println(installed.Facets["kit"], installed.Files)
 	// Output: installed [.claude/commands/wave.md]
@@ -184,7 +193,8 @@ targets = ["claude-code"]
 func ExampleVerifyPlugin() {
 	world := newExampleWorld()
 	defer world.Close()
-	world.write("notes/mcp-plugin.json", `{"manifestVersion": "2", "name": "notes", "version": "1.0.0", "entry": "dist/index.js"}`)
+	world.write("notes/mcp-plugin.json",
+		`{"manifestVersion": "2", "name": "notes", "version": "1.0.0", "entry": "dist/index.js"}`)
 	world.write("notes/dist/index.js", "exports.createPlugin = async () => {}\n")
 	ctx := context.Background()
 	_, err := plugins.Hash(ctx, world.path("notes"), "", true) // as 'hallmark plugin hash --write' does
@@ -212,7 +222,8 @@ func ExampleMonitor() {
 	})
 	check(err)
 
-	audit, err := hallmark.Monitor(ctx, hallmark.MonitorOptions{Machine: world.machine, URL: world.registry, LogKey: world.logKey})
+	audit, err := hallmark.Monitor(ctx,
+		hallmark.MonitorOptions{Machine: world.machine, URL: world.registry, LogKey: world.logKey})
 	check(err)
 	fmt.Println(audit.Origin, audit.Size, audit.Records, len(audit.Anomalies))
 	// Output: log.example.com 1 1 0

@@ -48,7 +48,8 @@ func newExampleWorld() *exampleWorld {
 	w.npm, err = npmtest.New()
 	check(err)
 	w.later(w.npm.Close)
-	check(w.npm.Publish(npmtest.Package{Name: "notes", Version: "1.0.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes"}}))
+	check(w.npm.Publish(
+		npmtest.Package{Name: "notes", Version: "1.0.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes"}}))
 	w.write("authority.pem", string(w.npm.Authority()))
 	w.write("server.json", string(serverDocument(w.npm)))
 	w.machine = w.newMachine("machine")
@@ -58,7 +59,8 @@ func newExampleWorld() *exampleWorld {
 // newMachine is a machine that has approved nothing yet.
 func (w *exampleWorld) newMachine(name string) hallmark.Machine {
 	return hallmark.Machine{
-		Environ: append(w.npm.Environ(w.path("authority.pem")), "HALLMARK_HOME="+w.path(name), "HOME="+w.path(name), "USERPROFILE="+w.path(name),
+		Environ: append(w.npm.Environ(w.path("authority.pem")), "HALLMARK_HOME="+w.path(name), "HOME="+w.path(name),
+			"USERPROFILE="+w.path(name),
 			"PATH="+os.Getenv("PATH"), "SYSTEMROOT="+os.Getenv("SYSTEMROOT")),
 		Stderr: io.Discard,
 	}
@@ -80,8 +82,9 @@ func (w *exampleWorld) serveRegistry() {
 	files, err := blobs.OpenFiles(w.path("blobs"))
 	check(err)
 	handler, err := server.New(api.Config{
-		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
-		Blobs: files, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
+		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off,
+		AllowAnonymous: true,
+		Blobs:          files, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
 	})
 	check(err)
 	s := httptest.NewServer(handler)
@@ -106,7 +109,8 @@ func (w *exampleWorld) path(name string) string {
 }
 
 func (w *exampleWorld) write(name, content string) {
-	check(errors.Join(os.MkdirAll(filepath.Dir(w.path(name)), 0o700), os.WriteFile(w.path(name), []byte(content), 0o600)))
+	check(errors.Join(os.MkdirAll(filepath.Dir(w.path(name)), 0o700),
+		os.WriteFile(w.path(name), []byte(content), 0o600)))
 }
 
 func (w *exampleWorld) later(f func()) { w.close = append(w.close, f) }

@@ -22,7 +22,8 @@ func TestLibraryAgreesToNothing(t *testing.T) {
 			confirmed++
 			return true, nil
 		}},
-		"start alone": {Start: func(p *hallmark.Pinned) (bool, error) { return p.Surface == nil && p.Consent.IsZero(), nil }},
+		"start alone": {
+			Start: func(p *hallmark.Pinned) (bool, error) { return p.Surface == nil && p.Consent.IsZero(), nil }},
 	} {
 		o.Machine = world.machine
 		_, err := hallmark.Pin(t.Context(), project, nil, o)
@@ -36,7 +37,8 @@ func TestLibraryAgreesToNothing(t *testing.T) {
 	if confirmed != 0 {
 		t.Error("somebody was asked about a server that nobody may start")
 	}
-	if code, err := hallmark.Run(t.Context(), project, "calculator", hallmark.RunOptions{Machine: world.machine}); evidence.ClassOf(err) != evidence.Refused {
+	if code, err := hallmark.Run(t.Context(), project, "calculator",
+		hallmark.RunOptions{Machine: world.machine}); evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("run: %d, %v", code, err)
 	}
 }
@@ -46,13 +48,15 @@ func TestLibraryPublishesArchive(t *testing.T) {
 	world := newExampleWorld()
 	defer world.Close()
 	world.serveRegistry()
-	world.write("kit/facet.json", `{"name": "kit", "version": "1.0.0", "commands": {"wave": {"description": "Waves."}}}`)
+	world.write("kit/facet.json",
+		`{"name": "kit", "version": "1.0.0", "commands": {"wave": {"description": "Waves."}}}`)
 	world.write("kit/commands/wave.md", "Wave.\n")
 	packed, err := pack.Pack(t.Context(), pack.Options{Dir: world.path("kit"), File: world.path("kit.facet")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hallmark.Publish(t.Context(), world.path("kit.facet"), hallmark.PublishOptions{Machine: world.machine}); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := hallmark.Publish(t.Context(), world.path("kit.facet"),
+		hallmark.PublishOptions{Machine: world.machine}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("without a registry: %v", err)
 	}
 	published, err := hallmark.Publish(t.Context(), world.path("kit.facet"), hallmark.PublishOptions{
@@ -61,7 +65,8 @@ func TestLibraryPublishesArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if published.Subject != "kit@1.0.0" || published.Entry == nil || published.ContentIntegrity.String() != packed.Integrity.String() {
+	if published.Subject != "kit@1.0.0" || published.Entry == nil ||
+		published.ContentIntegrity.String() != packed.Integrity.String() {
 		t.Errorf("%+v", published)
 	}
 }

@@ -72,7 +72,9 @@ func (p *facetProject) read(name string) string {
 
 // kit is a facet's directory with one skill of two files, an agent and a command.
 func (p *facetProject) kit(dir, version, text string) {
-	p.write(dir+"/facet.json", `{"name":"kit","version":"`+version+`","skills":{"greet":{"description":"Greets: \"all\".","files":["names.txt"]}},
+	p.write(dir+"/facet.json",
+		`{"name":"kit","version":"`+version+
+			`","skills":{"greet":{"description":"Greets: \"all\".","files":["names.txt"]}},
 		"agents":{"helper":{"description":"Helps."}},"commands":{"wave":{"description":"Waves."}}}`)
 	p.write(dir+"/skills/greet/SKILL.md", "# Greet\n"+text)
 	p.write(dir+"/skills/greet/names.txt", "Ada\n")
@@ -110,7 +112,8 @@ func (p *facetProject) all() string {
 	var b strings.Builder
 	for _, root := range []string{p.dir, p.host.Places.State} {
 		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && !strings.HasSuffix(path, "writer") && !strings.HasSuffix(path, "files") {
+			if err == nil && d.Type().IsRegular() && !strings.HasSuffix(path, "writer") &&
+				!strings.HasSuffix(path, "files") {
 				data, _ := os.ReadFile(path)
 				b.WriteString(path + "\n" + string(data) + "\n")
 			}
@@ -130,7 +133,8 @@ func TestInstallLocal(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	for name, want := range map[string]string{
-		".claude/skills/greet/SKILL.md":  "---\nname: greet\ndescription: \"Greets: \\\"all\\\".\"\n---\n\n# Greet\nSay hello.\n",
+		".claude/skills/greet/SKILL.md": "---\nname: greet\ndescription: \"Greets: \\\"all\\\".\"\n---\n\n# Greet\n" +
+			"Say hello.\n",
 		".claude/skills/greet/names.txt": "Ada\n",
 		".claude/agents/helper.md":       "---\nname: helper\n---\nHelp.\n",
 		".claude/commands/wave.md":       "---\nname: wave\ndescription: \"Waves.\"\n---\n\nWave.\n",
@@ -142,7 +146,8 @@ func TestInstallLocal(t *testing.T) {
 		}
 	}
 	before := p.all()
-	if out = p.must(p.install(facets.Options{Frozen: true, Offline: true})); out.Written || out.Facets[0].Outcome != "unchanged" || p.all() != before {
+	if out = p.must(p.install(facets.Options{Frozen: true, Offline: true})); out.Written ||
+		out.Facets[0].Outcome != "unchanged" || p.all() != before {
 		t.Errorf("a second install: %+v", out)
 	}
 

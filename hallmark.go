@@ -80,9 +80,10 @@ type Machine struct {
 	AllowEnv   []string // variables that files of a project may have sent: "NAME=HOST"
 	AllowHosts []string // hosts that files of a project may have asked: "HOST", "HOST:PORT", "HOST:*"
 
-	Logger   *slog.Logger                         // is told of warnings; nil drops them
-	Stderr   io.Writer                            // what servers print while they are looked at; nil is os.Stderr
-	Progress func(what string, done, total int64) // is told of downloads; total is negative if it is unknown; may be nil
+	Logger *slog.Logger // is told of warnings; nil drops them
+	Stderr io.Writer    // what servers print while they are looked at; nil is os.Stderr
+	// is told of downloads; total is negative if it is unknown; may be nil
+	Progress func(what string, done, total int64)
 }
 
 // open makes the host of flows for the project in dir.

@@ -17,7 +17,9 @@ import (
 // names; one that is said is asked, and what a person agreed to is asked about once.
 func TestHostsOfAProject(t *testing.T) {
 	address, connections := listener.Start(t)
-	p := newFacetProject(t, "[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+address+"/kit.git\", tag = \"v1\" }\n")
+	p := newFacetProject(t,
+		"[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+
+			address+"/kit.git\", tag = \"v1\" }\n")
 	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
 	flows := map[string]func() error{
 		"outdated": func() error { _, err := facets.Outdated(t.Context(), p.host, p.dir); return err },
@@ -51,11 +53,11 @@ func TestHostsOfAProject(t *testing.T) {
 			return answer, nil
 		}
 	}
-	refused(&host.Sending{AskHosts: ask(host.No)})
+	refused(&host.Sending{AskHosts: ask(host.NoConsent)})
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
-	p.host.Sending = &host.Sending{AskHosts: ask(host.Given)}
+	p.host.Sending = &host.Sending{AskHosts: ask(host.InformedConsent)}
 	for range 2 {
 		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)
@@ -68,7 +70,8 @@ func TestHostsOfAProject(t *testing.T) {
 	if err := host.ForgetHost(p.host, address); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {
+	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil ||
+		consent.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}
 }

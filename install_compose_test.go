@@ -17,7 +17,8 @@ func (w *facetWorld) put(name string, files map[string]string) {
 	w.t.Helper()
 	data := packed(w.t, files)
 	client := &client.Client{Base: w.registry.URL}
-	if _, err := client.PublishArchive(w.t.Context(), "facet", name, bytes.NewReader(data), int64(len(data)), ""); err != nil {
+	if _, err := client.PublishArchive(w.t.Context(), "facet", name, bytes.NewReader(data), int64(len(data)),
+		""); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -35,22 +36,27 @@ func TestComposition(t *testing.T) {
 	w := newFacetWorld(t) // with kit 1.0.0
 	w.publish("1.1.0", "Second.\n")
 	w.put("tools", map[string]string{
-		"facet.json":    `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},"two":{"description":"d"}},"commands":{"go":{"description":"d"}}}`,
+		"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},` +
+			`"two":{"description":"d"}},"commands":{"go":{"description":"d"}}}`,
 		"agents/one.md": "1", "agents/two.md": "2", "commands/go.md": "3",
 	})
 	w.put("suite", map[string]string{
-		"facet.json": `{"name":"suite","version":"1.0.0","facets":["kit@1.0.0",{"name":"tools","version":"1.0.0","agents":["one"]}]}`,
+		"facet.json": `{"name":"suite","version":"1.0.0","facets":["kit@1.0.0",{"name":"tools","version":"1.0.0",` +
+			`"agents":["one"]}]}`,
 	})
 	w.put("more", map[string]string{
-		"facet.json": `{"name":"more","version":"1.0.0","facets":["suite@1.0.0",{"name":"tools","version":"1.0.0","commands":["go"]}]}`,
+		"facet.json": `{"name":"more","version":"1.0.0","facets":["suite@1.0.0",{"name":"tools","version":"1.0.0",` +
+			`"commands":["go"]}]}`,
 	})
 	w.want("suite = \"*\"\n")
 	out := w.must(w.install(facets.Options{}))
-	if len(out.Facets) != 3 || len(out.Files) != 2 || w.read("tools/skills/greet/SKILL.md") != "First.\n" || w.read("tools/agents/one.md") != "1" || w.read("tools/agents/two.md") != "" {
+	if len(out.Facets) != 3 || len(out.Files) != 2 || w.read("tools/skills/greet/SKILL.md") != "First.\n" ||
+		w.read("tools/agents/one.md") != "1" || w.read("tools/agents/two.md") != "" {
 		t.Fatalf("%+v", out)
 	}
 	suite := w.entry("suite")
-	if len(suite.Composes) != 2 || suite.Composes["kit"] != "1.0.0" || w.entry("kit").Proof == "" || w.entry("tools").Version != "1.0.0" {
+	if len(suite.Composes) != 2 || suite.Composes["kit"] != "1.0.0" || w.entry("kit").Proof == "" ||
+		w.entry("tools").Version != "1.0.0" {
 		t.Errorf("%+v", suite)
 	}
 	lock := w.read(project.LockFile)
@@ -70,21 +76,26 @@ func TestComposition(t *testing.T) {
 	// What nobody brings along any more is neither locked nor installed.
 	w.want("kit = \"1.0.*\"\n")
 	out = w.must(w.install(facets.Options{}))
-	if len(out.Deleted) != 2 || strings.Contains(w.read(project.LockFile), "suite") || w.read("tools/skills/greet/SKILL.md") == "" {
+	if len(out.Deleted) != 2 || strings.Contains(w.read(project.LockFile), "suite") ||
+		w.read("tools/skills/greet/SKILL.md") == "" {
 		t.Errorf("%+v", out)
 	}
 	lock = w.read(project.LockFile)
 
-	w.put("broken", map[string]string{"facet.json": `{"name":"broken","version":"1.0.0","facets":[{"name":"tools","version":"1.0.0","agents":["nine"]}]}`})
+	w.put("broken",
+		map[string]string{
+			"facet.json": `{"name":"broken","version":"1.0.0","facets":[{"name":"tools","version":"1.0.0",` +
+				`"agents":["nine"]}]}`})
 	w.put("lost", map[string]string{"facet.json": `{"name":"lost","version":"1.0.0","facets":["gone@1.0.0"]}`})
 	for name, c := range map[string]struct {
 		want  string
 		class evidence.Class
 		text  string
 	}{
-		"another version": {"kit = \"1.1.0\"\nsuite = \"*\"\n", evidence.Refused, "suite@1.0.0 brings along version 1.0.0, and hallmark.toml wants 1.1.0"},
-		"no such part":    {"broken = \"*\"\n", evidence.Validation, "has no agent nine, which broken@1.0.0 wants of it"},
-		"no such facet":   {"lost = \"*\"\n", evidence.Refused, "no confirmation"},
+		"another version": {"kit = \"1.1.0\"\nsuite = \"*\"\n", evidence.Refused,
+			"suite@1.0.0 brings along version 1.0.0, and hallmark.toml wants 1.1.0"},
+		"no such part":  {"broken = \"*\"\n", evidence.Validation, "has no agent nine, which broken@1.0.0 wants of it"},
+		"no such facet": {"lost = \"*\"\n", evidence.Refused, "no confirmation"},
 	} {
 		w.want(c.want)
 		_, err := w.install(facets.Options{})
@@ -103,7 +114,8 @@ func TestEndlessComposition(t *testing.T) {
 	w := newFacetWorld(t)
 	chain := func(i int, more string) {
 		w.put(fmt.Sprintf("link-%d", i), map[string]string{
-			"facet.json":                      fmt.Sprintf(`{"name":"link-%d","version":"1.0.0","commands":{"c%d":{"description":"d"}}%s}`, i, i, more),
+			"facet.json": fmt.Sprintf(
+				`{"name":"link-%d","version":"1.0.0","commands":{"c%d":{"description":"d"}}%s}`, i, i, more),
 			fmt.Sprintf("commands/c%d.md", i): "x",
 		})
 	}

@@ -65,7 +65,8 @@ func TestFacetFlips(t *testing.T) {
 	w.must(w.install(facets.Options{}))
 	var all []string
 	state := w.host.Places.State
-	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"), filepath.Join(state, "receipts"), filepath.Join(state, "materialized")} {
+	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"),
+		filepath.Join(state, "receipts"), filepath.Join(state, "materialized")} {
 		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				all = append(all, path)
@@ -93,7 +94,8 @@ func TestFacetFlips(t *testing.T) {
 		w.overwrite(path, func([]byte) []byte { return changed })
 		switch _, fine := check(); {
 		case !fine:
-		case strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "sidecar.json") || !meaningless(data, changed, at):
+		case strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "sidecar.json") ||
+			!meaningless(data, changed, at):
 			t.Errorf("byte %d of %s, %q to %q: not noticed", at, path, data[at], changed[at])
 		default:
 			spaces++
@@ -134,24 +136,30 @@ func TestArchiveFlips(t *testing.T) {
 func TestSurfaceFlips(t *testing.T) {
 	d := digest.FromBytes([]byte("image"))
 	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{
-		[]byte(`{"name":"add","description":"Adds é 日 \u0001.","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":-1.5e3}},"required":["n"]}}`),
+		[]byte(`{"name":"add","description":"Adds é 日 \u0001.","inputSchema":{"type":"object",` +
+			`"properties":{"n":{"type":"number","minimum":-1.5e3}},"required":["n"]}}`),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newFacetProject(t, "[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"images.example.com/notes@"+d.String()+"\"]\n")
+	p := newFacetProject(t,
+		"[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"images.example.com/notes@"+d.String()+
+			"\"]\n")
 	config, err := project.ParseConfig([]byte(p.read(project.ConfigFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ref := "oci:images.example.com/notes@" + d.String()
 	entry := project.ServerLock{
-		Source: "image", Launch: config.Servers["notes"].Launch(), Ref: ref, Artifacts: map[string]digest.Digest{ref: d}, Digest: d,
+		Source: "image", Launch: config.Servers["notes"].Launch(), Ref: ref,
+		Artifacts: map[string]digest.Digest{ref: d}, Digest: d,
 		Arguments: []string{}, Variables: []string{}, ApprovedAt: time.Unix(0, 0).UTC(),
 	}
 	adm := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{
 		evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)),
-		evidence.Compare(evidence.Claim{Subject: project.SurfaceSubject("notes"), Scheme: evidence.Surface, Authority: evidence.Lock}, observed(shown.Digest())),
+		evidence.Compare(
+			evidence.Claim{Subject: project.SurfaceSubject("notes"), Scheme: evidence.Surface,
+				Authority: evidence.Lock}, observed(shown.Digest())),
 	}).Admitted()
 	var lock project.Lock
 	if err := lock.Add(adm, "notes", entry, shown); err != nil {
@@ -162,7 +170,7 @@ func TestSurfaceFlips(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write(project.LockFile, string(data))
-	file, good := project.SurfacesDir+"/notes.json", shown.Indented()
+	file, good := project.SurfacesDir+"/notes.json", shown.FormatIndented()
 	surfaces := func() evidence.Report {
 		v, err := check.Check(t.Context(), p.host, p.dir, check.Options{Offline: true})
 		if err != nil {
@@ -249,7 +257,8 @@ func TestLogFlips(t *testing.T) {
 			must(t, db, "UPDATE "+column.table+" SET "+column.name+" = ? WHERE "+column.where, value)
 		}
 		r.change(func(db *sql.DB) {
-			if err := db.QueryRow("SELECT " + column.name + " FROM " + column.table + " WHERE " + column.where).Scan(&before); err != nil {
+			if err := db.QueryRow("SELECT " + column.name + " FROM " + column.table + " WHERE " + column.where).Scan(
+				&before); err != nil {
 				t.Fatal(err)
 			}
 			after, at = flip(before)

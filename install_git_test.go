@@ -39,11 +39,15 @@ func newGitWorld(t *testing.T, source string) *gitWorld {
 	t.Cleanup(srv.Close)
 	w.URL = srv.URL + "/kit.git"
 	authority := filepath.Join(base, "authority.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.facetProject = newFacetProject(t, strings.ReplaceAll("[facets]\nkit = { git = \"URL\""+source+" }\n[adapters]\ntargets = [\"dir:tools\"]\n", "URL", w.URL))
-	w.host.Environ = append(os.Environ(), "GIT_SSL_CAINFO="+authority, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	w.facetProject = newFacetProject(t,
+		strings.ReplaceAll("[facets]\nkit = { git = \"URL\""+source+" }\n[adapters]\ntargets = [\"dir:tools\"]\n",
+			"URL", w.URL))
+	w.host.Environ = append(os.Environ(), "GIT_SSL_CAINFO="+authority, "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_CONFIG_NOSYSTEM=1")
 	w.git("init", "--quiet", "--bare", "-b", "main", w.bare)
 	w.git("init", "--quiet", "-b", "main", w.work)
 	return w
@@ -55,8 +59,10 @@ func (w *gitWorld) git(args ...string) string {
 	if args[0] != "init" {
 		cmd.Dir = w.work
 	}
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
+		"GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("git %q: %v\n%s", args, err, out)
@@ -84,7 +90,8 @@ func testGitInstall(t *testing.T) {
 	first := w.push(".", "1.0.0", "First.\n")
 	w.must(w.install(facets.Options{}))
 	entry := w.entry("kit")
-	if entry.Source.Commit != first || entry.Source.Tag != "v1" || w.read("tools/skills/greet/SKILL.md") != "# Greet\nFirst.\n" {
+	if entry.Source.Commit != first || entry.Source.Tag != "v1" ||
+		w.read("tools/skills/greet/SKILL.md") != "# Greet\nFirst.\n" {
 		t.Fatalf("%+v", entry.Source)
 	}
 	lock := w.read(project.LockFile)
@@ -98,13 +105,16 @@ func testGitInstall(t *testing.T) {
 		"cold install": func() error { w.emptyStore(); _, err := w.install(facets.Options{}); return err },
 		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(facets.Options{Frozen: true}); return err },
 		"upgrade": func() error {
-			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error { return nil })
+			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error {
+				return nil
+			})
 			return err
 		},
 		"outdated": func() error { _, err := facets.Outdated(t.Context(), w.host, w.dir); return err },
 	} {
 		err := run()
-		if err == nil || evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
+		if err == nil || evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) ||
+			!strings.Contains(err.Error(), second) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if w.read(project.LockFile) != lock {
@@ -113,7 +123,8 @@ func testGitInstall(t *testing.T) {
 	}
 
 	// Whoever declares it anew accepts what the tag names now.
-	out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}, facets.Options{})
+	out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"},
+		facets.Options{})
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond.\n" {
 		t.Errorf("%+v", w.entry("kit").Source)
@@ -143,7 +154,8 @@ func TestGitSources(t *testing.T) {
 	w := newGitWorld(t, `, branch = "main", sub = "deep/kit"`)
 	first := w.push("deep/kit", "1.0.0", "First.\n")
 	w.must(w.install(facets.Options{}))
-	if err := os.WriteFile(filepath.Join(w.work, ".gitattributes"), []byte("* text eol=crlf\n*.md ident export-ignore filter=evil\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.work, ".gitattributes"),
+		[]byte("* text eol=crlf\n*.md ident export-ignore filter=evil\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	second := w.push("deep/kit", "1.1.0", "Second. $Id$\n")
@@ -156,7 +168,9 @@ func TestGitSources(t *testing.T) {
 	if err != nil || !all.Facets[0].Outdated() || all.Facets[0].Wanted != second {
 		t.Errorf("%v: %+v", err, all)
 	}
-	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, facets.Options{}, func(*facets.Installation) error { return nil })
+	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, facets.Options{}, func(*facets.Installation) error {
+		return nil
+	})
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond. $Id$\n" {
 		t.Errorf("%q", w.read("tools/skills/greet/SKILL.md"))
@@ -165,9 +179,11 @@ func TestGitSources(t *testing.T) {
 	// Without a name the facet.json of the commit gives it.
 	p := newFacetProject(t, "[adapters]\ntargets = [\"dir:tools\"]\n")
 	p.host.Environ = w.host.Environ
-	out, err = facets.Add(t.Context(), p.host, p.dir, project.Facet{Git: w.URL, Commit: first, Sub: "deep/kit"}, facets.Options{})
+	out, err = facets.Add(t.Context(), p.host, p.dir, project.Facet{Git: w.URL, Commit: first, Sub: "deep/kit"},
+		facets.Options{})
 	p.must(out, err)
-	if entry := p.entry("kit"); entry.Source.Commit != first || entry.Version != "1.0.0" || !strings.Contains(p.read(project.ConfigFile), "commit = \""+first) {
+	if entry := p.entry("kit"); entry.Source.Commit != first || entry.Version != "1.0.0" ||
+		!strings.Contains(p.read(project.ConfigFile), "commit = \""+first) {
 		t.Errorf("%+v\n%s", entry, p.read(project.ConfigFile))
 	}
 
@@ -176,16 +192,22 @@ func TestGitSources(t *testing.T) {
 		class evidence.Class
 		text  string
 	}{
-		"no such tag":    {project.Facet{Name: "kit", Git: w.URL, Tag: "v9"}, evidence.Validation, "no such tag"},
-		"no such commit": {project.Facet{Name: "kit", Git: w.URL, Commit: strings.Repeat("a", 40)}, evidence.Validation, "no such tag, branch or commit"},
-		"no directory":   {project.Facet{Name: "kit", Git: w.URL}, evidence.Validation, "facet.json"},
-		"another name":   {project.Facet{Name: "kit9", Git: w.URL, Sub: "deep/kit"}, evidence.Validation, "kit@1.1.0"},
-		"file":           {project.Facet{Name: "kit", Git: "file://" + w.bare}, evidence.Validation, "is no URL such as https:"},
-		"plain http":     {project.Facet{Name: "kit", Git: strings.Replace(w.URL, "https", "http", 1)}, evidence.Validation, "https and ssh are"},
-		"credentials":    {project.Facet{Name: "kit", Git: strings.Replace(w.URL, "https://", "https://me:secret@", 1)}, evidence.Validation, "credentials"},
-		"an option":      {project.Facet{Name: "kit", Git: w.URL, Tag: "--upload-pack=evil"}, evidence.Validation, "cannot be the name"},
-		"no host":        {project.Facet{Name: "kit", Git: "https://127.0.0.1:1/x.git"}, evidence.Operation, "git ls-remote"},
-		"offline":        {project.Facet{Name: "kit9", Git: w.URL, Tag: "v1", Sub: "deep/kit"}, evidence.Operation, "--offline"},
+		"no such tag": {project.Facet{Name: "kit", Git: w.URL, Tag: "v9"}, evidence.Validation, "no such tag"},
+		"no such commit": {project.Facet{Name: "kit", Git: w.URL, Commit: strings.Repeat("a", 40)}, evidence.Validation,
+			"no such tag, branch or commit"},
+		"no directory": {project.Facet{Name: "kit", Git: w.URL}, evidence.Validation, "facet.json"},
+		"another name": {project.Facet{Name: "kit9", Git: w.URL, Sub: "deep/kit"}, evidence.Validation, "kit@1.1.0"},
+		"file": {project.Facet{Name: "kit", Git: "file://" + w.bare}, evidence.Validation,
+			"is no URL such as https:"},
+		"plain http": {project.Facet{Name: "kit", Git: strings.Replace(w.URL, "https", "http", 1)},
+			evidence.Validation, "https and ssh are"},
+		"credentials": {project.Facet{Name: "kit", Git: strings.Replace(w.URL, "https://", "https://me:secret@", 1)},
+			evidence.Validation, "credentials"},
+		"an option": {project.Facet{Name: "kit", Git: w.URL, Tag: "--upload-pack=evil"}, evidence.Validation,
+			"cannot be the name"},
+		"no host": {project.Facet{Name: "kit", Git: "https://127.0.0.1:1/x.git"}, evidence.Operation, "git ls-remote"},
+		"offline": {project.Facet{Name: "kit9", Git: w.URL, Tag: "v1", Sub: "deep/kit"}, evidence.Operation,
+			"--offline"},
 	} {
 		before := w.all()
 		_, err := facets.Add(t.Context(), w.host, w.dir, c.f, facets.Options{Offline: name == "offline"})
@@ -220,9 +242,12 @@ func forgedLock(t *testing.T, name string, entry project.FacetLock) []byte {
 		subject string
 		o       evidence.Observed
 	}{
-		{entry.Subject(name), observed(entry.Integrity)}, {project.AssetsSubject(entry.Subject(name)), observed(project.AssetsDigest(entry.Assets))},
+		{entry.Subject(name), observed(entry.Integrity)},
+		{project.AssetsSubject(entry.Subject(name)), observed(project.AssetsDigest(entry.Assets))},
 	} {
-		report = append(report, evidence.Compare(evidence.Claim{Subject: s.subject, Scheme: evidence.FacetTar, Authority: evidence.Lock}, s.o))
+		report = append(report,
+			evidence.Compare(evidence.Claim{Subject: s.subject, Scheme: evidence.FacetTar, Authority: evidence.Lock},
+				s.o))
 	}
 	if err := lock.AddFacet(admitAll(report), name, entry); err != nil {
 		t.Fatal(err)
@@ -235,7 +260,8 @@ func forgedLock(t *testing.T, name string, entry project.FacetLock) []byte {
 }
 
 // upgradeFacets is an upgrade of a project without servers.
-func upgradeFacets(t *testing.T, h *host.Host, dir string, names []string, o facets.Options, show func(*facets.Installation) error) (*facets.Installation, error) {
+func upgradeFacets(t *testing.T, h *host.Host, dir string, names []string, o facets.Options,
+	show func(*facets.Installation) error) (*facets.Installation, error) {
 	out, err := facets.Upgrade(t.Context(), h, dir, names, facets.UpgradeOptions{Facets: o, Show: show})
 	return out.Facets, err
 }

@@ -33,7 +33,8 @@ func TestKnownButNotOurs(t *testing.T) {
 		p.kit("kit", "1.1.0", "Hello again.\n")
 		before := p.all()
 		_, err := p.install(facets.Options{})
-		p.refused(evidence.Refused, err, "2 files that Hallmark did not write", ".claude/skills/greet/SKILL.md", "tools/skills/greet/SKILL.md")
+		p.refused(evidence.Refused, err, "2 files that Hallmark did not write", ".claude/skills/greet/SKILL.md",
+			"tools/skills/greet/SKILL.md")
 		if p.all() != before {
 			t.Errorf("%s: something was written", name)
 		}
@@ -79,11 +80,13 @@ func TestOursButUnknown(t *testing.T) {
 		p = ready()
 		p.kit("kit", "1.1.0", "Hello again.\n")
 		for range 2 {
-			if out := p.must(p.install(facets.Options{})); !slices.Equal(out.Kept, changed) || len(out.Files) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
+			if out := p.must(p.install(facets.Options{})); !slices.Equal(out.Kept, changed) || len(out.Files) != 0 ||
+				p.read(changed[1]) != "# Greet\nHello.\n" {
 				t.Errorf("%s: keeps %q, writes %q", name, out.Kept, out.Files)
 			}
 		}
-		if data, err := os.ReadFile(p.materialized()); err != nil || strings.Contains(string(data), "SKILL.md") || !strings.Contains(string(data), "wave.md") {
+		if data, err := os.ReadFile(p.materialized()); err != nil || strings.Contains(string(data), "SKILL.md") ||
+			!strings.Contains(string(data), "wave.md") {
 			t.Errorf("%s: %v\n%s", name, err, data)
 		}
 		out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
@@ -173,7 +176,8 @@ func TestOtherManifestOfLocked(t *testing.T) {
 		w.wire(changeRecord(t, map[string]any{"manifest": map[string]any{"name": "kit", "version": "1.0.0"}}))
 		_, err := w.install(o)
 		w.refused(evidence.Integrity, err, "kit@1.0.0: document mismatch", "the registry's record, manifest")
-		if found, _ := filepath.Glob(filepath.Join(w.host.Places.Cache, "store", "sha256", "*", "*")); len(found) > 0 || w.read(project.LockFile) != before {
+		if found, _ := filepath.Glob(filepath.Join(w.host.Places.Cache, "store", "sha256", "*", "*")); len(found) > 0 ||
+			w.read(project.LockFile) != before {
 			t.Errorf("something was kept: %q", found)
 		}
 		w.wire(nil)
@@ -186,7 +190,10 @@ func TestOtherManifestOfLocked(t *testing.T) {
 func TestAddWithoutRequirement(t *testing.T) {
 	for newest, want := range map[string]string{"0.3.1": "0.3.*", "0.0.2": "0.0.*", "1.4.2": "1.*", "10.0.0": "10.*"} {
 		w := newFacetWorld(t)
-		w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"` + newest + `","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
+		w.put("tools",
+			map[string]string{
+				"facet.json":     `{"name":"tools","version":"` + newest + `","commands":{"go":{"description":"d"}}}`,
+				"commands/go.md": "1"})
 		out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "tools"}, facets.Options{})
 		w.must(out, err)
 		config, err := project.ParseConfig([]byte(w.read(project.ConfigFile)))

@@ -36,7 +36,8 @@ func TestEditedFiles(t *testing.T) {
 	// Also when there is a new version, and when the facet is removed.
 	p.kit("kit", "1.1.0", "Hello again.\n")
 	out = p.must(p.install(facets.Options{}))
-	if len(out.Kept) != 1 || p.read(skill) != "edited\n" || !strings.Contains(p.read(".claude/skills/greet/SKILL.md"), "again") {
+	if len(out.Kept) != 1 || p.read(skill) != "edited\n" ||
+		!strings.Contains(p.read(".claude/skills/greet/SKILL.md"), "again") {
 		t.Errorf("%+v", out)
 	}
 	out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
@@ -57,7 +58,8 @@ func TestEditedFiles(t *testing.T) {
 	p.kit("kit", "1.0.0", "Hello.\n")
 	p.must(p.install(facets.Options{}))
 	p.write(skill, "edited\n")
-	if out = p.must(p.install(facets.Options{Force: true})); p.read(skill) != "# Greet\nHello.\n" || len(out.Kept) != 0 {
+	if out = p.must(p.install(facets.Options{Force: true})); p.read(skill) != "# Greet\nHello.\n" ||
+		len(out.Kept) != 0 {
 		t.Errorf("%+v", out)
 	}
 	p.write(skill, "edited\n")
@@ -101,7 +103,8 @@ func TestReceipt(t *testing.T) {
 	p.must(p.install(facets.Options{}))
 	r := p.receipt()
 	kit := r.Facets["kit"]
-	if len(kit.Assets) != 6 || kit.Version != "1.0.0" || kit.Assets[0].Scope != "project" || kit.Assets[0].Type != "skill" || kit.Assets[0].Name != "greet" ||
+	if len(kit.Assets) != 6 || kit.Version != "1.0.0" || kit.Assets[0].Scope != "project" ||
+		kit.Assets[0].Type != "skill" || kit.Assets[0].Name != "greet" ||
 		kit.Assets[0].Target != "claude-code" || len(kit.Assets[0].Files) != 2 {
 		t.Errorf("%+v", kit)
 	}
@@ -163,7 +166,8 @@ func TestInstallThroughLinks(t *testing.T) {
 		}
 		_, err := p.install(facets.Options{Force: true})
 		p.refused(evidence.Refused, err, link+": is not a plain directory")
-		if entries, err := os.ReadDir(p.path("../outside")); err != nil || len(entries) != 1 || p.read(project.LockFile) != "" {
+		if entries, err := os.ReadDir(p.path("../outside")); err != nil || len(entries) != 1 ||
+			p.read(project.LockFile) != "" {
 			t.Errorf("%s: %v %v", link, entries, err)
 		}
 	}
@@ -172,14 +176,16 @@ func TestInstallThroughLinks(t *testing.T) {
 	p.kit("kit", "1.0.0", "Hello.\n")
 	p.must(p.install(facets.Options{}))
 	p.write("../outside", "x")
-	if err := errors.Join(os.Remove(p.path("tools/commands/wave.md")), os.Symlink(p.path("../outside"), p.path("tools/commands/wave.md"))); err != nil {
+	if err := errors.Join(os.Remove(p.path("tools/commands/wave.md")),
+		os.Symlink(p.path("../outside"), p.path("tools/commands/wave.md"))); err != nil {
 		t.Fatal(err)
 	}
 	if out := p.must(p.install(facets.Options{})); len(out.Kept) != 1 {
 		t.Errorf("%+v", out)
 	}
 	p.must(p.install(facets.Options{Force: true}))
-	if info, err := os.Lstat(p.path("tools/commands/wave.md")); err != nil || info.Mode()&fs.ModeSymlink != 0 || p.read("../outside") != "x" {
+	if info, err := os.Lstat(p.path("tools/commands/wave.md")); err != nil || info.Mode()&fs.ModeSymlink != 0 ||
+		p.read("../outside") != "x" {
 		t.Errorf("%v %v %q", info, err, p.read("../outside"))
 	}
 }
@@ -187,13 +193,20 @@ func TestInstallThroughLinks(t *testing.T) {
 // Each target gets the files where its client looks for them.
 func TestTargets(t *testing.T) {
 	for target, want := range map[string][]string{
-		"claude-code": {".claude/skills/greet/SKILL.md", ".claude/skills/greet/names.txt", ".claude/agents/helper.md", ".claude/commands/wave.md"},
-		"codex":       {".agents/skills/greet/SKILL.md", ".agents/skills/greet/names.txt", ".codex/agents/helper.toml", ".agents/commands/wave.md"},
-		"opencode":    {".opencode/skills/greet/SKILL.md", ".opencode/skills/greet/names.txt", ".opencode/agents/helper.md", ".opencode/commands/wave.md"},
-		"cursor":      {".cursor/skills/greet/SKILL.md", ".cursor/skills/greet/names.txt", ".cursor/agents/helper.md", ".cursor/commands/wave.md"},
-		"copilot":     {".github/skills/greet/SKILL.md", ".github/skills/greet/names.txt", ".github/agents/helper.agent.md", ".github/prompts/wave.prompt.md"},
-		"vscode":      {".github/skills/greet/SKILL.md", ".github/skills/greet/names.txt", ".github/agents/helper.agent.md", ".github/prompts/wave.prompt.md"},
-		"dir:a/b":     {"a/b/skills/greet/SKILL.md", "a/b/skills/greet/names.txt", "a/b/agents/helper.md", "a/b/commands/wave.md"},
+		"claude-code": {".claude/skills/greet/SKILL.md", ".claude/skills/greet/names.txt", ".claude/agents/helper.md",
+			".claude/commands/wave.md"},
+		"codex": {".agents/skills/greet/SKILL.md", ".agents/skills/greet/names.txt", ".codex/agents/helper.toml",
+			".agents/commands/wave.md"},
+		"opencode": {".opencode/skills/greet/SKILL.md", ".opencode/skills/greet/names.txt",
+			".opencode/agents/helper.md", ".opencode/commands/wave.md"},
+		"cursor": {".cursor/skills/greet/SKILL.md", ".cursor/skills/greet/names.txt", ".cursor/agents/helper.md",
+			".cursor/commands/wave.md"},
+		"copilot": {".github/skills/greet/SKILL.md", ".github/skills/greet/names.txt", ".github/agents/helper.agent.md",
+			".github/prompts/wave.prompt.md"},
+		"vscode": {".github/skills/greet/SKILL.md", ".github/skills/greet/names.txt", ".github/agents/helper.agent.md",
+			".github/prompts/wave.prompt.md"},
+		"dir:a/b": {"a/b/skills/greet/SKILL.md", "a/b/skills/greet/names.txt", "a/b/agents/helper.md",
+			"a/b/commands/wave.md"},
 	} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\""+target+"\"]\n")
 		p.kit("kit", "1.0.0", "Hello.\n")
@@ -206,7 +219,9 @@ func TestTargets(t *testing.T) {
 				t.Errorf("%s: no %s", target, name)
 			}
 		}
-		if target == "codex" && p.read(".codex/agents/helper.toml") != "name = 'helper'\ndescription = 'Helps.'\ndeveloper_instructions = \"\"\"\nHelp.\n\"\"\"\n" {
+		if target == "codex" &&
+			p.read(".codex/agents/helper.toml") !=
+				"name = 'helper'\ndescription = 'Helps.'\ndeveloper_instructions = \"\"\"\nHelp.\n\"\"\"\n" {
 			t.Errorf("%q", p.read(".codex/agents/helper.toml"))
 		}
 	}
@@ -225,7 +240,8 @@ func TestTargets(t *testing.T) {
 
 // All collisions are reported together, and nobody wins.
 func TestCollisions(t *testing.T) {
-	p := newFacetProject(t, "[facets]\na1 = { path = \"a\" }\nb1 = { path = \"b\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
+	p := newFacetProject(t,
+		"[facets]\na1 = { path = \"a\" }\nb1 = { path = \"b\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
 	for _, name := range []string{"a", "b"} {
 		p.write(name+"/facet.json", `{"name":"`+name+`1","version":"1.0.0","agents":{"x":{"description":"d"}},
 			"`+map[string]string{"a": "skills", "b": "commands"}[name]+`":{"y":{"description":"d"}}}`)

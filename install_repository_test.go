@@ -13,12 +13,16 @@ import (
 // program to start: under no name, and not in parts.
 func TestNoRepositoryIsInstalled(t *testing.T) {
 	for _, files := range [][]string{
-		{".git/config"}, {".GIT/HEAD"}, {"sub/.git/config"}, {".git"}, {"git~1/config"}, {"GIT~2/config"}, {".g\u200cit/config"}, {".git\u200d/config"}, {".g\u0131t/config"}, {".hg/hgrc"},
-		{"HEAD", "config", "objects/x", "refs/x"}, {"deep/er/HEAD", "deep/er/objects/x", "deep/er/refs/x"}, {"head", "Objects/x", "REFS/x"}, {"HEAD", "commondir"},
+		{".git/config"}, {".GIT/HEAD"}, {"sub/.git/config"}, {".git"}, {"git~1/config"}, {"GIT~2/config"},
+		{".g\u200cit/config"}, {".git\u200d/config"}, {".g\u0131t/config"}, {".hg/hgrc"},
+		{"HEAD", "config", "objects/x", "refs/x"}, {"deep/er/HEAD", "deep/er/objects/x", "deep/er/refs/x"},
+		{"head", "Objects/x", "REFS/x"}, {"HEAD", "commondir"},
 		{"b\u202etxt.md"}, {"a\u00ad.md"}, {"a\u3164.md"}, {"\u13a0.md", "\uab70.md"},
 	} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"claude-code\"]\n")
-		p.write("kit/facet.json", fmt.Sprintf(`{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["%s"]}}}`, strings.Join(files, `","`)))
+		p.write("kit/facet.json",
+			fmt.Sprintf(`{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["%s"]}}}`,
+				strings.Join(files, `","`)))
 		p.write("kit/skills/s/SKILL.md", "s")
 		for _, f := range files {
 			p.write("kit/skills/s/"+f, "x")
@@ -39,17 +43,21 @@ func TestNoRepositoryIsInstalled(t *testing.T) {
 func TestTargetIsNoRepository(t *testing.T) {
 	for _, dir := range []string{".git/hooks", ".GIT/hooks", "git~1/hooks", "x/.git", ".hg", "a/../b", "", "."} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:"+dir+"\"]\n")
-		if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "target") {
+		if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Validation ||
+			!strings.Contains(err.Error(), "target") {
 			t.Errorf("%q: %v", dir, err)
 		}
 	}
 	// Two targets, neither of which makes one alone, do so together.
-	p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:p\", \"dir:p/skills/s/refs\"]\n")
-	p.write("kit/facet.json", `{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["HEAD","objects/x"]}}}`)
+	p := newFacetProject(t,
+		"[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:p\", \"dir:p/skills/s/refs\"]\n")
+	p.write("kit/facet.json",
+		`{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["HEAD","objects/x"]}}}`)
 	for _, f := range []string{"SKILL.md", "HEAD", "objects/x"} {
 		p.write("kit/skills/s/"+f, "x")
 	}
-	if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "repository") {
+	if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused ||
+		!strings.Contains(err.Error(), "repository") {
 		t.Error(err)
 	}
 }

@@ -38,7 +38,9 @@ func newFacetWorld(t *testing.T) *facetWorld {
 	t.Helper()
 	r := newLoggedRegistry(t, "")
 	w := &facetWorld{registry: r}
-	w.facetProject = newFacetProject(t, fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"1.*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", r.URL, r.Key))
+	w.facetProject = newFacetProject(t,
+		fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"1.*\"\n[adapters]\n"+
+			"targets = [\"dir:tools\"]\n", r.URL, r.Key))
 	w.archive = w.publish("1.0.0", "First.\n")
 	w.wire(nil)
 	return w
@@ -60,11 +62,13 @@ func (w *facetWorld) wire(change func(path string, body []byte) []byte) {
 func (w *facetWorld) publish(version, text string) []byte {
 	w.t.Helper()
 	data := packed(w.t, map[string]string{
-		"facet.json":            `{"name":"kit","version":"` + version + `","skills":{"greet":{"description":"Greets."}}}`,
+		"facet.json": `{"name":"kit","version":"` + version +
+			`","skills":{"greet":{"description":"Greets."}}}`,
 		"skills/greet/SKILL.md": text,
 	})
 	client := &client.Client{Base: w.registry.URL}
-	if _, err := client.PublishArchive(context.Background(), "facet", "kit", bytes.NewReader(data), int64(len(data)), ""); err != nil {
+	if _, err := client.PublishArchive(context.Background(), "facet", "kit", bytes.NewReader(data), int64(len(data)),
+		""); err != nil {
 		w.t.Fatal(err)
 	}
 	return data
@@ -186,7 +190,8 @@ func TestWhenItIsApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !evidence.Same(rec.ContentIntegrity, a.Integrity) || !evidence.Same(rec.ContentHash, digest.FromBytes(w.archive)) {
+		if !evidence.Same(rec.ContentIntegrity, a.Integrity) ||
+			!evidence.Same(rec.ContentHash, digest.FromBytes(w.archive)) {
 			t.Errorf("%+v", rec)
 		}
 	})
@@ -207,7 +212,8 @@ func TestWhenItIsApplied(t *testing.T) {
 		if err != nil || json.Unmarshal(data, &sidecar) != nil {
 			t.Fatal(err)
 		}
-		if sidecar.Integrity != entry.Integrity.String() || sidecar.ContentHash != digest.FromBytes(w.archive).String() || len(sidecar.Files) != len(entry.Assets) {
+		if sidecar.Integrity != entry.Integrity.String() ||
+			sidecar.ContentHash != digest.FromBytes(w.archive).String() || len(sidecar.Files) != len(entry.Assets) {
 			t.Errorf("%s", data)
 		}
 		for path, d := range entry.Assets {
@@ -224,13 +230,15 @@ func TestWhenItIsApplied(t *testing.T) {
 		w.must(w.install(facets.Options{}))
 		entry := w.entry("kit")
 		a, err := facet.Read(bytes.NewReader(w.archive), archive.Limits{}, nil)
-		if err != nil || !evidence.Same(entry.Integrity, a.Integrity) || !evidence.Same(project.AssetsDigest(entry.Assets), project.AssetsDigest(a.Digests)) {
+		if err != nil || !evidence.Same(entry.Integrity, a.Integrity) ||
+			!evidence.Same(project.AssetsDigest(entry.Assets), project.AssetsDigest(a.Digests)) {
 			t.Errorf("%v: %+v", err, entry)
 		}
 		if !strings.HasPrefix(entry.Proof, "c2sp.org/tlog-proof@v1\n") {
 			t.Errorf("proof %q", entry.Proof)
 		}
-		if lock := w.read(project.LockFile); strings.Contains(lock, digest.FromBytes(w.archive).Hex()) || strings.Contains(lock, "content_hash") {
+		if lock := w.read(project.LockFile); strings.Contains(lock, digest.FromBytes(w.archive).Hex()) ||
+			strings.Contains(lock, "content_hash") {
 			t.Error("the lock has the transport hash")
 		}
 	})
@@ -259,7 +267,8 @@ func (w *facetWorld) nothingWritten(name string) {
 	}
 	cache, state := w.host.Places.Cache, w.host.Places.State
 	for _, pattern := range []string{
-		filepath.Join(cache, "store", "sha256", "*", "*"), filepath.Join(cache, "store", "staging", "*"), filepath.Join(state, "receipts", "*"),
+		filepath.Join(cache, "store", "sha256", "*", "*"), filepath.Join(cache, "store", "staging", "*"),
+		filepath.Join(state, "receipts", "*"),
 		filepath.Join(state, "materialized", "*"), filepath.Join(state, "projects", "*", "journal"),
 	} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
@@ -302,7 +311,9 @@ func testLockfileComparison(t *testing.T) {
 	w := newFacetWorld(t)
 	w.must(w.install(facets.Options{}))
 	w.emptyStore()
-	other := packed(t, map[string]string{"facet.json": `{"name":"kit","version":"1.0.0","skills":{"greet":{"description":"Greets."}}}`, "skills/greet/SKILL.md": "Other\n"})
+	other := packed(t,
+		map[string]string{"facet.json": `{"name":"kit","version":"1.0.0","skills":{"greet":{"description":"Greets."}}}`,
+			"skills/greet/SKILL.md": "Other\n"})
 	a, err := facet.Read(bytes.NewReader(other), archive.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -311,13 +322,16 @@ func testLockfileComparison(t *testing.T) {
 		if isArchive(path) {
 			return other
 		}
-		return changeRecord(t, map[string]any{"content_integrity": a.Integrity.String(), "content_hash": a.ContentHash.String(), "size_bytes": a.Size})(path, body)
+		return changeRecord(t,
+			map[string]any{"content_integrity": a.Integrity.String(), "content_hash": a.ContentHash.String(),
+				"size_bytes": a.Size})(path, body)
 	})
 	before := w.read(project.LockFile) + w.read("tools/skills/greet/SKILL.md")
 	locked := w.entry("kit").Integrity.String()
 	for _, o := range []facets.Options{{}, {Frozen: true}} {
 		_, err = w.install(o)
-		w.refused(evidence.Integrity, err, "kit@1.0.0: facet-tar mismatch", "claimed by hallmark.lock", locked, a.Integrity.String())
+		w.refused(evidence.Integrity, err, "kit@1.0.0: facet-tar mismatch", "claimed by hallmark.lock", locked,
+			a.Integrity.String())
 	}
 	if w.read(project.LockFile)+w.read("tools/skills/greet/SKILL.md") != before {
 		t.Error("something was written")
@@ -328,7 +342,9 @@ func testLockfileComparison(t *testing.T) {
 // what would be installed is not what is named.
 func TestEntryOfAnotherFacet(t *testing.T) {
 	w := newFacetWorld(t)
-	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
+	w.put("tools",
+		map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","commands":{"go":{"description":"d"}}}`,
+			"commands/go.md": "1"})
 	w.want("kit = \"*\"\ntools = \"*\"\n")
 	w.must(w.install(facets.Options{}))
 	kit, tools := w.entry("kit"), w.entry("tools")
@@ -338,8 +354,11 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 	for name, entry := range map[string]project.FacetLock{"kit": kit, "tools": tools} {
 		subject := entry.Subject(name)
 		adm := admitAll(evidence.Report{
-			evidence.Compare(evidence.Claim{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(entry.Integrity)),
-			evidence.Compare(evidence.Claim{Subject: project.AssetsSubject(subject), Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(project.AssetsDigest(entry.Assets))),
+			evidence.Compare(evidence.Claim{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock},
+				observed(entry.Integrity)),
+			evidence.Compare(
+				evidence.Claim{Subject: project.AssetsSubject(subject), Scheme: evidence.FacetTar,
+					Authority: evidence.Lock}, observed(project.AssetsDigest(entry.Assets))),
 		})
 		if err := lock.AddFacet(adm, name, entry); err != nil {
 			t.Fatal(err)
@@ -358,7 +377,8 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.install(facets.Options{Frozen: true, Offline: true})
-	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing", "owed     by this machine", "'hallmark forget kit'")
+	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing", "owed     by this machine",
+		"'hallmark forget kit'")
 	// Nor anything accepted with a proof.
 	if err := workspace.Forget(t.Context(), w.host, w.dir, []string{"kit", "tools"}); err != nil {
 		t.Fatal(err)
@@ -413,14 +433,16 @@ func testConfirmation(t *testing.T) {
 		"another content_integrity": {func(w *facetWorld) {
 			w.wire(changeRecord(t, map[string]any{"content_integrity": otherSum}))
 		}, evidence.Integrity, "facet-tar mismatch"},
-		"no proof": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"proof": nil})) }, evidence.Integrity, "the registry has a log, and gave no proof"},
+		"no proof": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"proof": nil})) }, evidence.Integrity,
+			"the registry has a log, and gave no proof"},
 		"damaged proof": {func(w *facetWorld) {
 			w.wire(changeRecord(t, map[string]any{"proof": "c2sp.org/tlog-proof@v1\n"}))
 		}, evidence.Integrity, "proof"},
 		"another manifest": {func(w *facetWorld) {
 			w.wire(changeRecord(t, map[string]any{"manifest": map[string]any{"name": "kit", "version": "1.0.0"}}))
 		}, evidence.Integrity, "document mismatch"},
-		"deleted": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"status": "deleted"})) }, evidence.Refused, "status mismatch"},
+		"deleted": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"status": "deleted"})) },
+			evidence.Refused, "status mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFacetWorld(t)
@@ -457,7 +479,11 @@ func testDownload(t *testing.T) {
 		"cut":     func(b []byte) []byte { return b[:len(b)-512] },
 		"longer":  func(b []byte) []byte { return append(b, 0) },
 		"repacked": func([]byte) []byte {
-			return packed(t, map[string]string{"facet.json": `{"name":"kit","version":"1.0.0","skills":{"greet":{"description":"Greets."}}}`, "skills/greet/SKILL.md": "Evil.\n"})
+			return packed(t,
+				map[string]string{
+					"facet.json": `{"name":"kit","version":"1.0.0",` +
+						`"skills":{"greet":{"description":"Greets."}}}`,
+					"skills/greet/SKILL.md": "Evil.\n"})
 		},
 	} {
 		w := newFacetWorld(t)
@@ -468,7 +494,8 @@ func testDownload(t *testing.T) {
 			return body
 		})
 		_, err := w.install(facets.Options{})
-		w.refused(evidence.Integrity, err, "kit@1.0.0: sha256 mismatch", "content_hash", digest.FromBytes(w.archive).String())
+		w.refused(evidence.Integrity, err, "kit@1.0.0: sha256 mismatch", "content_hash",
+			digest.FromBytes(w.archive).String())
 		w.nothingWritten(name)
 	}
 }
@@ -482,10 +509,12 @@ func testPostExtract(t *testing.T) {
 		if isArchive(path) {
 			return forged
 		}
-		return changeRecord(t, map[string]any{"content_hash": digest.FromBytes(forged).String(), "size_bytes": len(forged)})(path, body)
+		return changeRecord(t,
+			map[string]any{"content_hash": digest.FromBytes(forged).String(), "size_bytes": len(forged)})(path, body)
 	})
 	_, err := w.install(facets.Options{})
-	w.refused(evidence.Integrity, err, "facet-tar mismatch", "build-manifest.json", "content_integrity", "kit@1.0.0/skills/greet/SKILL.md: sha256 mismatch")
+	w.refused(evidence.Integrity, err, "facet-tar mismatch", "build-manifest.json", "content_integrity",
+		"kit@1.0.0/skills/greet/SKILL.md: sha256 mismatch")
 	w.nothingWritten("forged")
 }
 
@@ -521,7 +550,9 @@ func testFrozenInstall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "kit = \"1.*\"\n", "kit = \"1.*\"\nkit2 = { path = \"kit2\" }\n", 1))
+	w.write(project.ConfigFile,
+		strings.Replace(w.read(project.ConfigFile), "kit = \"1.*\"\n", "kit = \"1.*\"\nkit2 = { path = \"kit2\" }\n",
+			1))
 	w.must(w.install(facets.Options{}))
 	w.requests.Store(0)
 	w.must(w.install(facets.Options{Frozen: true}))
@@ -594,16 +625,20 @@ func testUpgrade(t *testing.T) {
 	}
 	w.wire(nil)
 	out := w.must(upgrade(w, facets.Options{Dry: true}))
-	if w.read(project.LockFile) != lock || out.Written || out.Facets[0].After.Version != "1.1.0" || len(out.Facets[0].Assets) != 2 {
+	if w.read(project.LockFile) != lock || out.Written || out.Facets[0].After.Version != "1.1.0" ||
+		len(out.Facets[0].Assets) != 2 {
 		t.Errorf("dry: %+v", out.Facets[0])
 	}
 	// Whoever is shown the changes can call it off.
-	_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(out *facets.Installation) error { return errors.New("no") })
+	_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(out *facets.Installation) error {
+		return errors.New("no")
+	})
 	if err == nil || w.read(project.LockFile) != lock {
 		t.Error("called off, and written")
 	}
 	out = w.must(upgrade(w, facets.Options{}))
-	if out.Facets[0].Outcome != "updated" || w.entry("kit").Version != "1.1.0" || w.read("tools/skills/greet/SKILL.md") != "Second.\n" {
+	if out.Facets[0].Outcome != "updated" || w.entry("kit").Version != "1.1.0" ||
+		w.read("tools/skills/greet/SKILL.md") != "Second.\n" {
 		t.Errorf("%+v", out.Facets[0])
 	}
 }

@@ -24,7 +24,8 @@ func TestInstallWithoutLogKey(t *testing.T) {
 	lock := w.read(project.LockFile)
 	fresh := func(name string, o facets.Options) error {
 		h := *w.host
-		h.Places = host.Places{State: filepath.Join(t.TempDir(), "state"), Cache: filepath.Join(filepath.Dir(w.dir), name)}
+		h.Places = host.Places{State: filepath.Join(t.TempDir(), "state"),
+			Cache: filepath.Join(filepath.Dir(w.dir), name)}
 		_, err := facets.Install(t.Context(), &h, w.dir, o)
 		if known, bad := trail.KnownLogs(&h); bad != nil || len(known.Registries) != 0 {
 			t.Errorf("%s: a key was taken over that nobody accepted: %v", name, bad)
@@ -36,7 +37,8 @@ func TestInstallWithoutLogKey(t *testing.T) {
 			t.Fatalf("a good proof: %v", err)
 		}
 		err := fresh("good", facets.Options{Frozen: o.Frozen, Offline: true})
-		w.refused(evidence.Refused, err, "log of "+project.Registry{URL: w.registry.URL}.Name()+": log-key missing", "--log-key")
+		w.refused(evidence.Refused, err, "log of "+project.Registry{URL: w.registry.URL}.Name()+": log-key missing",
+			"--log-key")
 	}
 	for name, c := range map[string]struct {
 		lock  func(map[string]any)
@@ -49,7 +51,8 @@ func TestInstallWithoutLogKey(t *testing.T) {
 			at := strings.Index(proof, "\n\n") - 10
 			entryOf(lock, "kit")["proof"] = proof[:at] + otherDigit(proof[at]) + proof[at+1:]
 		}, nil, evidence.Integrity, "proof"},
-		"other contents": {func(lock map[string]any) { entryOf(lock, "kit")["integrity"] = otherSum }, nil, evidence.Integrity, "mismatch"},
+		"other contents": {func(lock map[string]any) { entryOf(lock, "kit")["integrity"] = otherSum }, nil,
+			evidence.Integrity, "mismatch"},
 		"the registry announces no key": {nil, func(_ string, body []byte) []byte {
 			var about map[string]any
 			if json.Unmarshal(body, &about) != nil || about["log_key"] == nil {

@@ -56,8 +56,9 @@ func TestLibraryTypesFindsInternal(t *testing.T) {
 		"field":    types.NewTypeName(token.NoPos, p, "A", field("Host", types.NewPointer(host))),
 		"result":   types.NewFunc(token.NoPos, p, "B", result(types.NewSlice(host))),
 		"callback": types.NewTypeName(token.NoPos, p, "C", field("Confirm", result(host))),
-		"alias":    types.NewTypeName(token.NoPos, p, "D", types.NewAlias(types.NewTypeName(token.NoPos, p, "E", nil), host)),
-		"map":      types.NewVar(token.NoPos, p, "F", types.NewMap(types.Typ[types.String], host)),
+		"alias": types.NewTypeName(token.NoPos, p, "D",
+			types.NewAlias(types.NewTypeName(token.NoPos, p, "E", nil), host)),
+		"map": types.NewVar(token.NoPos, p, "F", types.NewMap(types.Typ[types.String], host)),
 	} {
 		w := typeWalk{seen: map[types.Type]bool{}, public: map[string]*types.Package{modulePath: p}}
 		if w.object(object, name); len(w.found) != 1 {
@@ -74,7 +75,8 @@ func TestLibraryTypesFindsInternal(t *testing.T) {
 func TestLibraryOptions(t *testing.T) {
 	scope := loadPublic(t)[modulePath].Scope()
 	for _, name := range scope.Names() {
-		if s, ok := scope.Lookup(name).Type().Underlying().(*types.Struct); ok && strings.HasSuffix(name, "Options") && s.NumFields() > 8 {
+		if s, ok := scope.Lookup(name).Type().Underlying().(*types.Struct); ok && strings.HasSuffix(name, "Options") &&
+			s.NumFields() > 8 {
 			t.Errorf("%s has %d fields; 8 are enough", name, s.NumFields())
 		}
 	}

@@ -29,10 +29,12 @@ func TestLockSaysWhoHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = h.Lock(t.Context(), path, "a change", 20*time.Millisecond)
-	if evidence.ClassOf(err) != evidence.Operation || !errors.Is(err, durable.ErrLocked) || !strings.Contains(err.Error(), "held for 20ms") {
+	if evidence.ClassOf(err) != evidence.Operation || !errors.Is(err, durable.ErrLocked) ||
+		!strings.Contains(err.Error(), "held for 20ms") {
 		t.Errorf("limit: %v", err)
 	}
-	if said := log.String(); !strings.Contains(said, "waiting for a change by another process") || !strings.Contains(said, fmt.Sprint("process=", os.Getpid())) {
+	if said := log.String(); !strings.Contains(said, "waiting for a change by another process") ||
+		!strings.Contains(said, fmt.Sprint("process=", os.Getpid())) {
 		t.Errorf("said: %s", said)
 	}
 	for _, limit := range []time.Duration{0, time.Hour} {

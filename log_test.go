@@ -111,7 +111,8 @@ func (r *loggedRegistry) tryStart() error {
 	}
 	r.Key = key.VerifierKey
 	heads := registrylog.FileHeads{Path: filepath.Join(r.dir, "head")}
-	if _, err := os.Stat(heads.Path); errors.Is(err, os.ErrNotExist) { // two of them have one key to contradict each other
+	// two of them have one key to contradict each other
+	if _, err := os.Stat(heads.Path); errors.Is(err, os.ErrNotExist) {
 		if err := registrylog.Begin(r.t.Context(), records, heads, key); err != nil {
 			return errors.Join(err, records.Close())
 		}
@@ -125,8 +126,9 @@ func (r *loggedRegistry) tryStart() error {
 		return err
 	}
 	handler, err := server.New(api.Config{
-		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
-		Blobs: blobs, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
+		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off,
+		AllowAnonymous: true,
+		Blobs:          blobs, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
 	})
 	if err != nil {
 		return err
@@ -187,7 +189,8 @@ func must(t *testing.T, db *sql.DB, statement string, args ...any) {
 }
 
 // record is what a client finds out about a version: its evidence, judged as at pin.
-func recordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*record.Record, error) {
+func recordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*record.Record,
+	error) {
 	t.Helper()
 	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
 	r, err := record.FetchNamed(t.Context(), w, w.Logs(o), "io.github.acme/notes@"+version)
@@ -228,14 +231,16 @@ func TestFirstUse(t *testing.T) {
 	_, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Refused, "log-key absent", r.Key, "--log-key")
 	asked := ""
-	no := trail.Options{Ask: func(name, key string) (host.Consent, error) { asked = name + " " + key; return host.No, nil }}
-	if _, err := recordSeen(t, h, rules, "1.0.0", no); evidence.ClassOf(err) != evidence.Refused || asked != rules.Name()+" "+r.Key {
+	no := trail.Options{
+		Ask: func(name, key string) (host.Consent, error) { asked = name + " " + key; return host.NoConsent, nil }}
+	if _, err := recordSeen(t, h, rules, "1.0.0", no); evidence.ClassOf(err) != evidence.Refused ||
+		asked != rules.Name()+" "+r.Key {
 		t.Fatalf("%v, asked %q", err, asked)
 	}
 	if keptLogs(t, h) != "" {
 		t.Fatal("something was kept of a key that nobody accepted")
 	}
-	yes := trail.Options{Ask: func(string, string) (host.Consent, error) { return host.Given, nil }}
+	yes := trail.Options{Ask: func(string, string) (host.Consent, error) { return host.InformedConsent, nil }}
 	got, err := recordSeen(t, h, rules, "1.0.0", yes)
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +296,8 @@ func TestNoDowngrade(t *testing.T) {
 	if err != nil || got.Lock.Proof != "" || got.Report.Count(evidence.Absent) != 1 {
 		t.Fatalf("%v %+v", err, got)
 	}
-	if v := policy.Judge(policy.Pin, policy.Settings{}, got.Report); len(v.Warnings()) != 1 || v.Warnings()[0].Evidence.Authority != evidence.Log {
+	if v := policy.Judge(policy.Pin, policy.Settings{}, got.Report); len(v.Warnings()) != 1 ||
+		v.Warnings()[0].Evidence.Authority != evidence.Log {
 		t.Errorf("%+v", v.Warnings())
 	}
 	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{Key: r.Key})
@@ -308,7 +314,8 @@ func TestNoDowngrade(t *testing.T) {
 // monitored runs one round of a monitor.
 func monitored(t *testing.T, r *loggedRegistry, state string) (*monitor.Result, error) {
 	t.Helper()
-	return monitor.Monitor(t.Context(), hosttest.New(t), monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state})
+	return monitor.Monitor(t.Context(), hosttest.New(t),
+		monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state})
 }
 
 // finds checks that a monitor reports what, and names where.
@@ -359,7 +366,8 @@ func TestHonestLog(t *testing.T) {
 	// a state that was damaged is not read as an empty one
 	data, _ := os.ReadFile(path)
 	line := bytes.IndexByte(data, '\n')
-	for _, damaged := range [][]byte{nil, data[:line/2], data[:line], data[:line+1], data[:len(data)/2], data[:len(data)-1], append(bytes.Clone(data), 0)} {
+	for _, damaged := range [][]byte{nil, data[:line/2], data[:line], data[:line+1], data[:len(data)/2],
+		data[:len(data)-1], append(bytes.Clone(data), 0)} {
 		os.WriteFile(path, damaged, 0o600)
 		_, err := monitored(t, r, path)
 		refusedWith(t, err, evidence.Validation, path)
@@ -376,12 +384,15 @@ func TestRecordRewritten(t *testing.T) {
 	}
 	other := notesDocument("1.1.0", "Other notes")
 	r.change(func(db *sql.DB) {
-		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.1.0'", string(other), digestOf(t, other))
+		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.1.0'", string(other),
+			digestOf(t, other))
 	})
 	_, err := recordSeen(t, h, rules, "1.1.0", trail.Options{})
-	refusedWith(t, err, evidence.Integrity, "document mismatch", digestOf(t, notesDocument("1.1.0", "Notes")), digestOf(t, other), "entry 1 of the log log.example.com", "SECURITY ERROR")
+	refusedWith(t, err, evidence.Integrity, "document mismatch", digestOf(t, notesDocument("1.1.0", "Notes")),
+		digestOf(t, other), "entry 1 of the log log.example.com", "SECURITY ERROR")
 	m, err := monitored(t, r, "")
-	finds(t, m, err, monitor.AnomalyRecord, 1, "io.github.acme/notes@1.1.0", digestOf(t, notesDocument("1.1.0", "Notes")), digestOf(t, other))
+	finds(t, m, err, monitor.AnomalyRecord, 1, "io.github.acme/notes@1.1.0",
+		digestOf(t, notesDocument("1.1.0", "Notes")), digestOf(t, other))
 }
 
 // Somebody changes, drops, repeats or hides what the log has, in the database.
@@ -404,7 +415,8 @@ func TestRecordDroppedAndHidden(t *testing.T) {
 		must(t, db, "UPDATE servers SET version = '6.6.6' WHERE version = '1.2.0'")
 	})
 	m, err := monitored(t, r, "")
-	finds(t, m, err, monitor.AnomalyMissing, 1, "io.github.acme/notes@1.1.0", digestOf(t, notesDocument("1.1.0", "Notes")))
+	finds(t, m, err, monitor.AnomalyMissing, 1, "io.github.acme/notes@1.1.0",
+		digestOf(t, notesDocument("1.1.0", "Notes")))
 }
 
 // The same version published twice, with a tree and a signature that are in order.
@@ -428,7 +440,8 @@ func TestSameVersionTwice(t *testing.T) {
 	hash := tlog.RecordHash(text)
 	r.change(func(db *sql.DB) {
 		must(t, db, "DROP INDEX log_published")
-		must(t, db, "INSERT INTO log_entries VALUES (2, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text), hash[:])
+		must(t, db, "INSERT INTO log_entries VALUES (2, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text),
+			hash[:])
 		var raw []byte
 		if err := db.QueryRow("SELECT edge FROM log_head").Scan(&raw); err != nil {
 			t.Fatal(err)
@@ -439,11 +452,13 @@ func TestSameVersionTwice(t *testing.T) {
 		}
 		edge.Add(hash)
 		must(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
-		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.0.0'", string(other), digestOf(t, other))
+		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.0.0'", string(other),
+			digestOf(t, other))
 	})
 	eventuallySized(t, r, 3)
 	m, err := monitored(t, r, "")
-	finds(t, m, err, monitor.AnomalyDuplicate, 2, "io.github.acme/notes@1.0.0", "entry 0 alone", digestOf(t, notesDocument("1.0.0", "Notes")), digestOf(t, other))
+	finds(t, m, err, monitor.AnomalyDuplicate, 2, "io.github.acme/notes@1.0.0", "entry 0 alone",
+		digestOf(t, notesDocument("1.0.0", "Notes")), digestOf(t, other))
 	// A client that is shown the second entry finds that it is not the one in its lock.
 	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
 	l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
@@ -535,7 +550,8 @@ func TestOlderBackup(t *testing.T) {
 		must(t, db, "UPDATE log_head SET signed = 0")
 	})
 	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
-	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    2\n", "docs/ledger.md")
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    2\n",
+		"docs/ledger.md")
 	m, err := monitored(t, r, path)
 	finds(t, m, err, monitor.AnomalyFork, -1, "4 entries", "2 entries")
 	// it goes on as if nothing had been
@@ -543,7 +559,8 @@ func TestOlderBackup(t *testing.T) {
 	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    5\n")
 	m, err = monitored(t, r, path)
-	finds(t, m, err, monitor.AnomalyFork, 2, "io.github.acme/notes@2.0.0", digestOf(t, notesDocument("1.2.0", "Notes")), digestOf(t, notesDocument("2.0.0", "Notes")))
+	finds(t, m, err, monitor.AnomalyFork, 2, "io.github.acme/notes@2.0.0", digestOf(t, notesDocument("1.2.0", "Notes")),
+		digestOf(t, notesDocument("2.0.0", "Notes")))
 	if keptLogs(t, h) != kept {
 		t.Error("a refusal changed what is kept")
 	}
@@ -575,7 +592,9 @@ func TestSplitView(t *testing.T) {
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 
 	key := newWitnessKey(t)
-	w, err := witness.Open(witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{one.Key}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
+	w, err := witness.Open(
+		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{one.Key}, Begin: true,
+			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -586,7 +605,9 @@ func TestSplitView(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := httptest.NewRecorder()
-		w.ServeHTTP(out, httptest.NewRequest(http.MethodPost, "/add-checkpoint", bytes.NewReader(ledger.AddCheckpoint{Checkpoint: note}.Marshal())))
+		w.ServeHTTP(out,
+			httptest.NewRequest(http.MethodPost, "/add-checkpoint",
+				bytes.NewReader(ledger.AddCheckpoint{Checkpoint: note}.Marshal())))
 		if out.Code == http.StatusOK {
 			note = append(note, out.Body.Bytes()...)
 		}
@@ -613,7 +634,8 @@ func TestSplitView(t *testing.T) {
 		}
 		// the proof in the lock is under the checkpoint that the witness has seen
 		trust, _ := rules.Trust(one.Key)
-		if v := policy.Judge(policy.Check, policy.Settings{}, trail.ProofEvidence(trust.Log.Name(), trust.Open, got.Lock)); !v.Allowed() {
+		if v := policy.Judge(policy.Check, policy.Settings{},
+			trail.ProofEvidence(trust.Log.Name(), trust.Open, got.Lock)); !v.Allowed() {
 			t.Error(v.Err())
 		}
 		// and is stale a day later
@@ -659,7 +681,8 @@ func TestLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := records.AddFinding(t.Context(), registry.Finding{
-		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(), Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
+		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(),
+		Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -672,7 +695,10 @@ func TestLater(t *testing.T) {
 	}
 	warned := false
 	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.Report).Warnings() {
-		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "npm:notes@1.0.0: file mismatch") && strings.Contains(f.Evidence.Observed.From, "entry 2")
+		warned = warned ||
+			f.Evidence.Scheme == evidence.Finding &&
+				strings.Contains(f.Evidence.Reason, "npm:notes@1.0.0: file mismatch") &&
+				strings.Contains(f.Evidence.Observed.From, "entry 2")
 	}
 	if !warned {
 		t.Errorf("%+v", got.Report)
@@ -710,7 +736,8 @@ func TestPublishUnproven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return publish.Server(t.Context(), h, doc, "server.json", publish.Options{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
+		return publish.Server(t.Context(), h, doc, "server.json",
+			publish.Options{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
 	}
 	r.onWire(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/publish") {
@@ -719,7 +746,8 @@ func TestPublishUnproven(t *testing.T) {
 		return body
 	})
 	_, err := publish("1.1.0", trail.Options{Key: r.Key})
-	refusedWith(t, err, evidence.Integrity, "io.github.acme/notes@1.1.0: is published, but the registry did not prove", "SECURITY ERROR")
+	refusedWith(t, err, evidence.Integrity, "io.github.acme/notes@1.1.0: is published, but the registry did not prove",
+		"SECURITY ERROR")
 	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.1.0"); err != nil {
 		t.Error(err)
 	}
@@ -748,7 +776,8 @@ func TestPublishUnproven(t *testing.T) {
 	(&client.Client{Base: r.URL}).Publish(t.Context(), notesDocument("1.4.0", "Notes"), "")
 	_, err = publish("1.5.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
-	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !trail.IsNotFound(err) {
+	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes",
+		"1.5.0"); !trail.IsNotFound(err) {
 		t.Errorf("was sent to a log that contradicts itself: %v", err)
 	}
 }
@@ -789,14 +818,16 @@ func TestCheckRecord(t *testing.T) {
 			t.Errorf("%s: %v %v", name, err, v.Class())
 		}
 		w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
-		if offline, err := w.Logs(trail.Options{}).LockedProof(&locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
+		if offline, err := w.Logs(trail.Options{}).LockedProof(&locked); err != nil ||
+			policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
 			policy.Judge(policy.Launch, policy.Settings{}, offline).Class() != evidence.Integrity {
 			t.Errorf("%s, offline: %v %+v", name, err, offline)
 		}
 	}
 	// without any key nothing is decided
 	unknown := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{}}
-	if offline, err := unknown.Logs(trail.Options{}).LockedProof(&seen.Lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
+	if offline, err := unknown.Logs(trail.Options{}).LockedProof(&seen.Lock); err != nil ||
+		policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
 		t.Errorf("%v %+v", err, offline)
 	}
 	// its publisher takes it back
@@ -805,19 +836,22 @@ func TestCheckRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.0.0", registry.Change{Status: registry.Deleted, Message: "leaks keys", At: time.Now()}); err != nil {
+	if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.0.0",
+		registry.Change{Status: registry.Deleted, Message: "leaks keys", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	records.Close()
 	r.start()
 	eventuallySized(t, r, 3)
 	v, err := check(seen.Lock)
-	if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), "status mismatch") || !strings.Contains(v.Err().Error(), "entry 2") || !strings.Contains(v.Err().Error(), "leaks keys") {
+	if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), "status mismatch") ||
+		!strings.Contains(v.Err().Error(), "entry 2") || !strings.Contains(v.Err().Error(), "leaks keys") {
 		t.Errorf("%v %v", err, v.Err())
 	}
 	// and the record goes
 	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM servers WHERE version = '1.0.0'") })
-	if v, err = check(seen.Lock); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "no such record") {
+	if v, err = check(seen.Lock); err != nil || v.Class() != evidence.Integrity ||
+		!strings.Contains(v.Err().Error(), "no such record") {
 		t.Errorf("%v %v", err, v.Err())
 	}
 }
@@ -834,7 +868,8 @@ func TestLaterIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, status := range []registry.Status{registry.Deprecated, registry.Active} {
-		if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0", registry.Change{Status: status, At: time.Now()}); err != nil {
+		if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0",
+			registry.Change{Status: status, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -867,7 +902,8 @@ func TestLaterIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range got.Report {
-			if e.Scheme == evidence.Status && e.Authority == evidence.Log && (e.Outcome != evidence.Match || !strings.Contains(e.Observed.From, "entry 3")) {
+			if e.Scheme == evidence.Status && e.Authority == evidence.Log &&
+				(e.Outcome != evidence.Match || !strings.Contains(e.Observed.From, "entry 3")) {
 				t.Errorf("%s: %+v", named, e)
 			}
 		}
@@ -885,7 +921,8 @@ func TestEntryDropped(t *testing.T) {
 	}
 	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM log_entries WHERE idx = 1") })
 	m, err := monitored(t, r, "")
-	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: tile/entries/000.p/3 is in the tree that was signed, and not served")
+	refusedWith(t, err, evidence.Integrity,
+		"SECURITY ERROR: tile/entries/000.p/3 is in the tree that was signed, and not served")
 	if len(m.Found) != 0 {
 		t.Errorf("what may come back is kept as found: %+v", m.Found)
 	}
@@ -900,7 +937,8 @@ func TestEntryDropped(t *testing.T) {
 func TestStatusKeptBack(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
-	for from, to := range map[string]string{`"status":"active"`: `"was":"active"`, `"status":"active",`: `"status":"deleted",`} {
+	for from, to := range map[string]string{`"status":"active"`: `"was":"active"`,
+		`"status":"active",`: `"status":"deleted",`} {
 		r.onWire(func(path string, body []byte) []byte {
 			if strings.HasSuffix(path, "/servers") {
 				body = bytes.Replace(body, []byte(from), []byte(to), 1)
@@ -937,7 +975,8 @@ func TestLockWithoutProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked)
-	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 0 of the log") {
+	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity ||
+		!strings.Contains(v.Err().Error(), "entry 0 of the log") {
 		t.Errorf("%v %+v", err, report)
 	}
 }
@@ -948,7 +987,8 @@ func TestTwoLogsOfOneName(t *testing.T) {
 	h := hosttest.New(t)
 	for _, r := range []*loggedRegistry{one, two} {
 		r.publish("1.0.0")
-		if _, err := recordSeen(t, h, project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", trail.Options{}); err != nil {
+		if _, err := recordSeen(t, h, project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", trail.Options{}); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -980,7 +1020,8 @@ func TestMonitorFindsForks(t *testing.T) {
 	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
 	h, path := hosttest.New(t), filepath.Join(t.TempDir(), "state")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {
-		return monitor.Monitor(t.Context(), h, monitor.Options{URL: front.URL, Log: trail.Options{Key: one.Key}, State: state})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{URL: front.URL, Log: trail.Options{Key: one.Key}, State: state})
 	}
 	show(one)
 	if m, err := follow(h, path); err != nil {
@@ -998,7 +1039,8 @@ func TestMonitorFindsForks(t *testing.T) {
 		t.Errorf("%v %+v", err, m)
 	}
 	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
-	_, err = monitor.Monitor(t.Context(), hosttest.New(t), monitor.Options{URL: front.URL, Log: trail.Options{Key: other}, State: path})
+	_, err = monitor.Monitor(t.Context(), hosttest.New(t),
+		monitor.Options{URL: front.URL, Log: trail.Options{Key: other}, State: path})
 	refusedWith(t, err, evidence.Validation, "another key")
 }
 
@@ -1021,7 +1063,8 @@ func TestMonitorEndlessList(t *testing.T) {
 		r.onWire(func(path string, body []byte) []byte {
 			if n++; strings.HasSuffix(path, "/servers") {
 				next := strings.Replace(cursor, "%d", fmt.Sprint(n), 1)
-				body = bytes.Replace(body, []byte(`"count":100`), fmt.Appendf(nil, `"count":100,"nextCursor":%q`, next), 1)
+				body = bytes.Replace(body, []byte(`"count":100`), fmt.Appendf(nil, `"count":100,"nextCursor":%q`, next),
+					1)
 			}
 			return body
 		})
@@ -1056,7 +1099,8 @@ func TestSameDocumentTwice(t *testing.T) {
 	edge.Add(hash)
 	r.change(func(db *sql.DB) {
 		must(t, db, "UPDATE log_entries SET name = 'hidden' WHERE idx = 0")
-		must(t, db, "INSERT INTO log_entries VALUES (1, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text), hash[:])
+		must(t, db, "INSERT INTO log_entries VALUES (1, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text),
+			hash[:])
 		must(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
 	})
 	eventuallySized(t, r, 2)
@@ -1072,7 +1116,8 @@ func TestSameDocumentTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked.Lock)
-	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 1") {
+	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity ||
+		!strings.Contains(v.Err().Error(), "entry 1") {
 		t.Errorf("%v %+v", err, report)
 	}
 	m, err := monitored(t, r, "")

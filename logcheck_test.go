@@ -24,9 +24,11 @@ import (
 // loneRecord is a locked record in a log of its own with one entry, under key.
 func loneRecord(t *testing.T, key ledger.Key, version string) (project.RecordLock, []byte) {
 	t.Helper()
-	r := project.RecordLock{Registry: "registry.example.com", Name: "io.github.acme/notes", Version: version, Document: digest.FromBytes([]byte(version))}
+	r := project.RecordLock{Registry: "registry.example.com", Name: "io.github.acme/notes", Version: version,
+		Document: digest.FromBytes([]byte(version))}
 	leaf, err := ledger.Leaf{
-		Kind: ledger.Server, Name: r.Name, Version: version, Document: r.Document, Publisher: "github:acme", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
+		Kind: ledger.Server, Name: r.Name, Version: version, Document: r.Document, Publisher: "github:acme",
+		At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 	}.Marshal()
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +63,10 @@ func TestLockedProofs(t *testing.T) {
 		t.Fatal(good.Proof)
 	}
 	rules := project.Registry{URL: "https://registry.example.com", LogKey: public}
-	want := map[string]evidence.Class{"good": evidence.OK, "document": evidence.Integrity, "swapped": evidence.Integrity, "unsigned": evidence.Integrity}
-	records := map[string]project.RecordLock{"good": good, "document": document, "swapped": swapped, "unsigned": unsigned}
+	want := map[string]evidence.Class{"good": evidence.OK, "document": evidence.Integrity,
+		"swapped": evidence.Integrity, "unsigned": evidence.Integrity}
+	records := map[string]project.RecordLock{"good": good, "document": document, "swapped": swapped,
+		"unsigned": unsigned}
 	w := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{Registry: rules}}
 	logs := w.Logs(trail.Options{})
 	var group sync.WaitGroup
@@ -70,10 +74,13 @@ func TestLockedProofs(t *testing.T) {
 		for name, r := range records {
 			group.Go(func() {
 				report, err := logs.LockedProof(&r)
-				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] || len(report) < 2 {
+				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] ||
+					len(report) < 2 {
 					t.Errorf("%s: %v %v", name, err, report)
 				}
-				if name == "unsigned" && !slices.ContainsFunc(report, func(e evidence.Evidence) bool { return strings.Contains(e.Reason, ledger.ErrSignature.Error()) }) {
+				if name == "unsigned" && !slices.ContainsFunc(report, func(e evidence.Evidence) bool {
+					return strings.Contains(e.Reason, ledger.ErrSignature.Error())
+				}) {
 					t.Errorf("%s: nothing of its signature: %v", name, report)
 				}
 				for i := range report { // is the caller's own
@@ -94,7 +101,8 @@ func TestLockedProofs(t *testing.T) {
 	}
 	logs = w.Logs(trail.Options{})
 	for range 2 {
-		if report, err := logs.LockedProof(&good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
+		if report, err := logs.LockedProof(&good); err != nil ||
+			policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
 			t.Errorf("%v %v", err, report)
 		}
 		_, err := logs.LockedProof(&forked)

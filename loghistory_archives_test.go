@@ -63,7 +63,8 @@ func (d *damage) flip() {
 func (d *damage) reverify(class evidence.Class, size int64) {
 	d.r.t.Helper()
 	d.r.close()
-	out, err := operate.Reverify(d.r.t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: d.r.dir}, Version: "v9"})
+	out, err := operate.Reverify(d.r.t.Context(),
+		operate.ReverifyOptions{Place: operate.Place{Data: d.r.dir}, Version: "v9"})
 	if evidence.ClassOf(err) != class || len(out.Found) != 1 {
 		d.r.t.Fatalf("%v %+v", err, out)
 	}
@@ -74,7 +75,8 @@ func (d *damage) reverify(class evidence.Class, size int64) {
 // foundOf are the pieces of what the log says was found, of a subject.
 func foundOf(v policy.Verdict, subject string) (found []policy.Finding) {
 	for _, f := range v.Findings {
-		if f.Evidence.Scheme == evidence.Finding && f.Evidence.Authority == evidence.Log && f.Evidence.Subject == subject {
+		if f.Evidence.Scheme == evidence.Finding && f.Evidence.Authority == evidence.Log &&
+			f.Evidence.Subject == subject {
 			found = append(found, f)
 		}
 	}
@@ -92,7 +94,9 @@ func warns(t *testing.T, what string, v policy.Verdict, err error, subject strin
 	if len(found) != 1 || found[0].Warning != want {
 		t.Fatalf("%s: %+v", what, found)
 	}
-	if e := found[0].Evidence; want && (e.Outcome != evidence.Mismatch || !strings.Contains(e.Observed.From, "entry ") || !strings.Contains(e.Reason, "file mismatch")) {
+	if e := found[0].Evidence; want &&
+		(e.Outcome != evidence.Mismatch || !strings.Contains(e.Observed.From, "entry ") ||
+			!strings.Contains(e.Reason, "file mismatch")) {
 		t.Errorf("%s: %+v", what, e)
 	}
 }
@@ -134,7 +138,8 @@ func TestFacetFindings(t *testing.T) {
 	v, err = verify()
 	warns(t, "check", v, err, subject, true)
 	before := w.requests.Load()
-	if v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v.Verdict, subject)) != 0 {
+	if v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true}); err != nil || v.Err() != nil ||
+		len(foundOf(v.Verdict, subject)) != 0 {
 		t.Errorf("offline: %v %v", err, v.Err())
 	}
 	for _, o := range []facets.Options{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
@@ -198,7 +203,8 @@ func TestPluginFindings(t *testing.T) {
 	rules := project.Registry{URL: r.URL, LogKey: r.Key}
 	install := func() (policy.Verdict, error) {
 		t.Helper()
-		in, err := plugins.Install(t.Context(), hosttest.New(t), "notes", plugins.InstallOptions{Dir: t.TempDir(), Registry: rules})
+		in, err := plugins.Install(t.Context(), hosttest.New(t), "notes",
+			plugins.InstallOptions{Dir: t.TempDir(), Registry: rules})
 		if err != nil {
 			return policy.Verdict{}, err
 		}
@@ -220,8 +226,10 @@ func TestPluginFindings(t *testing.T) {
 	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
 	r.handler.Store(&honest)
 
-	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: hosttest.New(t).Now(), By: "operator"}
-	if _, _, err := hosttest.OpenRecords(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0", change); err != nil {
+	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: hosttest.New(t).Now(),
+		By: "operator"}
+	if _, _, err := hosttest.OpenRecords(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0",
+		change); err != nil {
 		t.Fatal(err)
 	}
 	eventuallySized(t, r, 3)
@@ -266,7 +274,8 @@ func TestFacetFindingsForged(t *testing.T) {
 	d.reverify(evidence.Integrity, 4)
 	d.keep(d.whole)
 	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.host.Now(), By: "operator"}
-	if _, _, err := hosttest.OpenRecords(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0", change); err != nil {
+	if _, _, err := hosttest.OpenRecords(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0",
+		change); err != nil {
 		t.Fatal(err)
 	}
 	eventuallySized(t, w.registry, 5)
@@ -315,7 +324,8 @@ func TestFacetFindingsForged(t *testing.T) {
 	refused("another's place", "the log holds the same name and version twice")
 
 	// The entry is forged: it says that the archive is whole.
-	l, err := trail.Read(t.Context(), hosttest.New(t), &client.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, trail.Options{})
+	l, err := trail.Read(t.Context(), hosttest.New(t), &client.Client{Base: w.registry.URL},
+		project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

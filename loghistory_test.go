@@ -80,7 +80,8 @@ func TestHiddenHistory(t *testing.T) {
 	})
 	r.handler.Store(&hiding)
 	for _, locked := range []project.RecordLock{seen.Lock, unproven} {
-		refusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified", "does not say which later entries are about it")
+		refusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified",
+			"does not say which later entries are about it")
 	}
 	_, err = recordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")

@@ -34,7 +34,8 @@ func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveR
 				r.t.Fatal(err)
 			}
 		}
-		write("facet.json", fmt.Sprintf(`{"name": "review", "version": %q, "commands": {"go": {"description": "x"}}}`, v))
+		write("facet.json",
+			fmt.Sprintf(`{"name": "review", "version": %q, "commands": {"go": {"description": "x"}}}`, v))
 		if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
 			r.t.Fatal(err)
 		}
@@ -47,7 +48,8 @@ func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveR
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review", bytes.NewReader(data), int64(len(data)), "")
+		rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review",
+			bytes.NewReader(data), int64(len(data)), "")
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -67,12 +69,14 @@ func TestMonitorArchives(t *testing.T) {
 		"honest": {},
 		"fingerprint rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) {
-				must(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'", all[2].ContentIntegrity.String())
+				must(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'",
+					all[2].ContentIntegrity.String())
 			})
 		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
 		"manifest rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) {
-				must(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? WHERE version = '1.1.0'`, digest.FromBytes(nil).String())
+				must(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? `+
+					`WHERE version = '1.1.0'`, digest.FromBytes(nil).String())
 			})
 		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
 		"record dropped": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
@@ -82,10 +86,14 @@ func TestMonitorArchives(t *testing.T) {
 			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET version = '6.6.6' WHERE version = '1.2.0'") })
 		}, monitor.AnomalyUnlogged, -1, []string{"facet review@6.6.6"}},
 		"status rewritten": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'") })
+			r.change(func(db *sql.DB) {
+				must(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'")
+			})
 		}, monitor.AnomalyStatus, 2, []string{"facet review@1.1.0", "active", "deprecated"}},
 		"another archive": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
-			blob := func(d digest.Digest) string { return filepath.Join(r.dir, "blobs", "sha256", d.Hex()[:2], d.Hex()) }
+			blob := func(d digest.Digest) string {
+				return filepath.Join(r.dir, "blobs", "sha256", d.Hex()[:2], d.Hex())
+			}
 			other, err := os.ReadFile(blob(all[2].ContentHash))
 			if err != nil {
 				t.Fatal(err)
@@ -130,9 +138,11 @@ func TestMonitorLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0", registry.Change{Status: registry.Deprecated, At: time.Now()})
+	_, _, err = records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0",
+		registry.Change{Status: registry.Deprecated, At: time.Now()})
 	if err := errors.Join(err, records.AddFinding(t.Context(), registry.Finding{
-		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(), Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
+		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(),
+		Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
 	}), records.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +152,8 @@ func TestMonitorLater(t *testing.T) {
 	run := func(state string) (*monitor.Result, error) {
 		h := hosttest.New(t)
 		h.SkipPauses = true
-		return monitor.Monitor(t.Context(), h, monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
 	}
 	for _, state := range []string{"", state} {
 		if m, err := run(state); err != nil {
@@ -151,7 +162,8 @@ func TestMonitorLater(t *testing.T) {
 	}
 	r.onWire(func(path string, body []byte) []byte {
 		if isLog(path) {
-			return []byte(strings.NewReplacer(`"later":[2]`, `"later":[]`, `"later":[3]`, `"later":[]`).Replace(string(body)))
+			return []byte(
+				strings.NewReplacer(`"later":[2]`, `"later":[]`, `"later":[3]`, `"later":[]`).Replace(string(body)))
 		}
 		return body
 	})
@@ -166,7 +178,8 @@ func TestMonitorLater(t *testing.T) {
 	}
 	warned := false
 	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.Report).Warnings() {
-		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "names no entry of its log")
+		warned = warned ||
+			f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "names no entry of its log")
 	}
 	if !warned {
 		t.Errorf("%+v", got.Report)

@@ -38,7 +38,8 @@ func writtenLog(t *testing.T, dir string, size int64) ledger.Key {
 	var rows [8][]tlog.Hash // of each level of tiles
 	var texts [][]byte
 	for i := range size {
-		text, err := ledger.Leaf{Kind: ledger.Server, Name: fmt.Sprintf("io.github.acme/s%d", i), Version: "1.0.0", Document: digest.FromBytes(fmt.Append(nil, i)),
+		text, err := ledger.Leaf{Kind: ledger.Server, Name: fmt.Sprintf("io.github.acme/s%d", i), Version: "1.0.0",
+			Document:  digest.FromBytes(fmt.Append(nil, i)),
 			Publisher: "p", At: time.Unix(1700000000, 0).UTC()}.Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +100,8 @@ func TestMonitorReadsAgain(t *testing.T) {
 	key := writtenLog(t, dir, 600)
 	state := filepath.Join(t.TempDir(), "state")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {
-		return monitor.Monitor(t.Context(), h, monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: runs})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: runs})
 	}
 	if m, err := follow(hosttest.New(t), state); err != nil || !m.Began || m.Read != 600 || m.Again != 0 {
 		t.Fatalf("%+v, %v", m, err)
@@ -136,7 +138,9 @@ func TestMonitorReadsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, damaged := range map[string][]byte{"changed": append(bytes.Clone(was[:len(was)-9]), append([]byte{was[len(was)-9] ^ 1}, was[len(was)-8:]...)...), "emptied": {}, "removed": nil} {
+		for name, damaged := range map[string][]byte{
+			"changed": append(bytes.Clone(was[:len(was)-9]),
+				append([]byte{was[len(was)-9] ^ 1}, was[len(was)-8:]...)...), "emptied": {}, "removed": nil} {
 			if err := os.WriteFile(state, kept, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +171,8 @@ func TestMonitorReadsAgain(t *testing.T) {
 			if evidence.ClassOf(last) != want || (len(found) > 0) != (want == evidence.Integrity) {
 				t.Errorf("%s %s: %v, %+v", file, name, last, found)
 			}
-			if text := fmt.Sprint(last, found); strings.Contains(text, "publisher") || strings.Contains(text, "deleted") {
+			if text := fmt.Sprint(last, found); strings.Contains(text, "publisher") ||
+				strings.Contains(text, "deleted") {
 				t.Errorf("%s %s blames: %s", file, name, text)
 			}
 		}
@@ -184,7 +189,8 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 	r.publish("1.0.0", "1.1.0")
 	h, state := hosttest.New(t), filepath.Join(t.TempDir(), "state")
 	run := func() (*monitor.Result, error) {
-		return monitor.Monitor(t.Context(), h, monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
 	}
 	if _, err := run(); err != nil {
 		t.Fatal(err)
@@ -196,7 +202,8 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		return body
 	})
 	m, err := run() // a member that the monitor does not remember of each entry
-	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != monitor.AnomalyTile || *m.Found[0].Index != 0 {
+	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != monitor.AnomalyTile ||
+		*m.Found[0].Index != 0 {
 		t.Errorf("%v, %+v", err, m)
 	}
 	r.onWire(func(path string, body []byte) []byte {
@@ -242,7 +249,8 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	key := writtenLog(t, dir, 300)
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(h *host.Host) (*monitor.Result, error) {
-		return monitor.Monitor(t.Context(), h, monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
 	}
 	h := hosttest.New(t)
 	if _, err := run(h); err != nil {
@@ -273,12 +281,14 @@ func TestMonitorStateIsWhole(t *testing.T) {
 		w["monitor_version"] = 1
 		w["found"] = nil
 	})
-	cases := map[string][]byte{"emptied": {}, "one line feed": []byte("\n"), "without its parts": append(bytes.Clone(line), '\n'), "no line": parts}
+	cases := map[string][]byte{"emptied": {}, "one line feed": []byte("\n"),
+		"without its parts": append(bytes.Clone(line), '\n'), "no line": parts}
 	for _, version := range []int{1, monitor.StateVersion} {
 		for _, member := range (monitor.Wire{}).Members(version) {
 			for what, change := range map[string]func(map[string]any){
-				"removed": func(w map[string]any) { delete(w, member) }, "emptied": func(w map[string]any) { w[member] = nil },
-				"turned": func(w map[string]any) { w[member] = map[string]any{} },
+				"removed": func(w map[string]any) { delete(w, member) },
+				"emptied": func(w map[string]any) { w[member] = nil },
+				"turned":  func(w map[string]any) { w[member] = map[string]any{} },
 			} {
 				if version == 1 && member == "found" && what == "emptied" {
 					continue // as version 1 wrote it
@@ -295,7 +305,9 @@ func TestMonitorStateIsWhole(t *testing.T) {
 		}
 	}
 	for level := range 8 {
-		cases[fmt.Sprintf("tiles of level %d removed", level)] = with(func(w map[string]any) { w["tiles"] = slices.Delete(slices.Clone(w["tiles"].([]any)), level, level+1) })
+		cases[fmt.Sprintf("tiles of level %d removed", level)] = with(func(w map[string]any) {
+			w["tiles"] = slices.Delete(slices.Clone(w["tiles"].([]any)), level, level+1)
+		})
 	}
 	for at := 0; at < len(kept); at += 1 + len(kept)/60 {
 		cases[fmt.Sprintf("cut at %d", at)] = kept[:at]
@@ -321,7 +333,8 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if m, err := run(h); err != nil || m.Began || m.Read != 0 || m.Again != 300 {
 		t.Errorf("version 1: %v, %+v", err, m)
 	}
-	if now, err := os.ReadFile(state); err != nil || !bytes.HasPrefix(now, fmt.Appendf(nil, `{"monitor_version":%d,`, monitor.StateVersion)) {
+	if now, err := os.ReadFile(state); err != nil ||
+		!bytes.HasPrefix(now, fmt.Appendf(nil, `{"monitor_version":%d,`, monitor.StateVersion)) {
 		t.Errorf("%.40q, %v", now, err)
 	}
 	// Without the file everything is read again, which is said, and this machine holds the
@@ -345,7 +358,8 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := run(h); evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != monitor.AnomalyFork {
+	if m, err := run(h); evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 ||
+		m.Found[0].What != monitor.AnomalyFork {
 		t.Errorf("another log than this machine was shown: %v, %+v", err, m)
 	}
 }

@@ -27,7 +27,9 @@ func TestOutsideModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(npm.Close)
-	if err := npm.Publish(npmtest.Package{Name: "notes", Version: "1.0.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes"}}); err != nil {
+	if err := npm.Publish(
+		npmtest.Package{Name: "notes", Version: "1.0.0",
+			Manifest: map[string]any{"mcpName": "io.github.acme/notes"}}); err != nil {
 		t.Fatal(err)
 	}
 	document := serverDocument(npm)
@@ -37,13 +39,16 @@ func TestOutsideModule(t *testing.T) {
 	}
 	built.Into(t, filepath.Join(base, "puppet"), "e2e/puppet")
 	writeFiles(t, base, map[string]string{
-		"server.json":           string(document),
-		"authority.pem":         string(npm.Authority()),
-		"project/hallmark.toml": "manifest_version = 1\n[providers.mcp.calculator]\ncommand = \"../puppet\"\narguments = [\"../surface.json\"]\n",
-		"surface.json":          puppetSurface,
+		"server.json":   string(document),
+		"authority.pem": string(npm.Authority()),
+		"project/hallmark.toml": "manifest_version = 1\n[providers.mcp.calculator]\ncommand = \"../puppet\"\n" +
+			"arguments = [\"../surface.json\"]\n",
+		"surface.json": puppetSurface,
 	})
-	run := exec.Command(program, filepath.Join(base, "server.json"), filepath.Join(base, "project"), "calculator", registry.URL, log.Key.VerifierKey)
-	run.Env = append(npm.Environ(filepath.Join(base, "authority.pem")), "HALLMARK_HOME="+filepath.Join(base, "kept"), "HOME="+base,
+	run := exec.Command(program, filepath.Join(base, "server.json"), filepath.Join(base, "project"), "calculator",
+		registry.URL, log.Key.VerifierKey)
+	run.Env = append(npm.Environ(filepath.Join(base, "authority.pem")), "HALLMARK_HOME="+filepath.Join(base, "kept"),
+		"HOME="+base,
 		"PATH="+os.Getenv("PATH"), "SYSTEMROOT="+os.Getenv("SYSTEMROOT"))
 	var out, problems bytes.Buffer
 	run.Stdout, run.Stderr = &out, &problems
@@ -64,7 +69,8 @@ func TestOutsideModule(t *testing.T) {
 }
 
 // puppetSurface is what the puppet shows.
-const puppetSurface = `{"tools/list": {"tools": [{"name": "add", "description": "Adds two numbers.", "inputSchema": {"type": "object"}}]}}`
+const puppetSurface = `{"tools/list": {"tools": [{"name": "add", "description": "Adds two numbers.", "inputSchema": ` +
+	`{"type": "object"}}]}}`
 
 // serverDocument is the server.json of the package notes, with its hash.
 func serverDocument(npm *npmtest.Server) []byte {
@@ -88,7 +94,8 @@ func buildOutside(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	files := map[string]string{
-		"go.mod": fmt.Sprintf("module example.com/outside\n\n%s\n\nrequire %s v0.0.0\n\nreplace %s => %q\n", regexp.MustCompile(`(?m)^go .*$`).Find(ours), modulePath, modulePath, filepath.ToSlash(here)),
+		"go.mod": fmt.Sprintf("module example.com/outside\n\n%s\n\nrequire %s v0.0.0\n\nreplace %s => %q\n",
+			regexp.MustCompile(`(?m)^go .*$`).Find(ours), modulePath, modulePath, filepath.ToSlash(here)),
 	}
 	for from, to := range map[string]string{"go.sum": "go.sum", "testdata/outside/main.go": "main.go"} {
 		data, err := os.ReadFile(from)

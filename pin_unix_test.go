@@ -27,14 +27,16 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 		"silent":   "cat >/dev/null",
 		"deaf":     "exec sleep 600",
 		"stubborn": "trap '' TERM INT HUP; while :; do sleep 1; done",
-		"chatty":   `while :; do echo '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'; sleep 0.01; done`,
-		"parent":   "sleep 600 & echo $! >child; cat >/dev/null; wait",
+		"chatty": `while :; do echo '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'; sleep 0.01; ` +
+			`done`,
+		"parent": "sleep 600 & echo $! >child; cat >/dev/null; wait",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			project, home := t.TempDir(), t.TempDir()
 			put(t, filepath.Join(project, "server"), "#!/bin/sh\necho $$ >pid\n"+script+"\n", 0o755)
-			put(t, filepath.Join(project, "hallmark.toml"), "manifest_version = 1\n[providers.mcp.x]\ncommand = \"./server\"\n", 0o644)
+			put(t, filepath.Join(project, "hallmark.toml"),
+				"manifest_version = 1\n[providers.mcp.x]\ncommand = \"./server\"\n", 0o644)
 			var doing []string
 			h := &host.Host{
 				Places: host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")},
@@ -53,13 +55,14 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 				Capture: 400 * time.Millisecond,
 				Confirm: func(*pin.Pinned) (host.Consent, error) {
 					t.Error("consent was asked for")
-					return host.Given, nil
+					return host.InformedConsent, nil
 				},
 			})
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "took too long") || evidence.ClassOf(err) != evidence.Operation {
+			if err == nil || !strings.Contains(err.Error(), "took too long") ||
+				evidence.ClassOf(err) != evidence.Operation {
 				t.Fatalf("%v, of class %v", err, evidence.ClassOf(err))
 			}
 			if len(pinned) != 1 || pinned[0].Written {

@@ -24,6 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
 
@@ -41,14 +42,19 @@ type pluginRoom struct {
 func newPluginRoom(t *testing.T) *pluginRoom {
 	t.Helper()
 	base := t.TempDir()
-	r := &pluginRoom{t, hosttest.New(t), filepath.Join(base, "plugins"), filepath.Join(base, "net"), filepath.Join(base, "net.zip"), filepath.Join(base, "other.zip")}
-	writePlugin(t, r.source, "net", nil, map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "dist/lib/a.js": "1", "README.md": "# net"})
+	r := &pluginRoom{t, hosttest.New(t), filepath.Join(base, "plugins"), filepath.Join(base, "net"),
+		filepath.Join(base, "net.zip"), filepath.Join(base, "other.zip")}
+	writePlugin(t, r.source, "net", nil,
+		map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "dist/lib/a.js": "1",
+			"README.md": "# net"})
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := parseKeys(t, public, private)
-	if err := plugins.ChangeTrust(t.Context(), r.host, func(keys *sign.Keys) error { return keys.Add(sign.Key{ID: "acme", Public: key.Public()}) }); err != nil {
+	if err := plugins.ChangeTrust(t.Context(), r.host, func(keys *sign.Keys) error {
+		return keys.Add(sign.Key{ID: "acme", Public: key.Public()})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
@@ -92,7 +98,8 @@ func writePlugin(t *testing.T, dir, name string, members map[string]any, files m
 	files[plugin.ManifestFile] = string(data)
 	for path, text := range files {
 		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +122,8 @@ func (r *pluginRoom) elsewhere() *host.Host {
 // install installs from a place, and returns the plugin's directory.
 func (r *pluginRoom) install(from string, flags plugin.Flags) string {
 	r.t.Helper()
-	in, err := plugins.Install(r.t.Context(), r.host, from, plugins.InstallOptions{Dir: r.dir, Options: plugins.Options{Flags: flags}})
+	in, err := plugins.Install(r.t.Context(), r.host, from,
+		plugins.InstallOptions{Dir: r.dir, Options: plugins.Options{Flags: flags}})
 	if err == nil {
 		err = in.Result.Verdict.Err()
 	}
@@ -209,7 +217,9 @@ func lockChanges(t *testing.T, text []byte) map[string][]byte {
 	}
 	walk("", lock, func(c map[string]any) any { return c })
 	put("name and version alone", map[string]any{"name": lock["name"], "version": lock["version"]})
-	put("an older one of name and version", map[string]any{"name": lock["name"], "version": lock["version"], "installedAt": lock["installedAt"], "fileCount": lock["fileCount"], "totalBytes": lock["totalBytes"], "policy": lock["policy"]})
+	put("an older one of name and version",
+		map[string]any{"name": lock["name"], "version": lock["version"], "installedAt": lock["installedAt"],
+			"fileCount": lock["fileCount"], "totalBytes": lock["totalBytes"], "policy": lock["policy"]})
 	put("nothing", map[string]any{})
 	put("an array", []any{lock})
 	out["no bytes"] = nil
@@ -277,7 +287,8 @@ func TestInstallLockRemovals(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What was installed again is known again; without it a false digest of the zip is not.
-			if _, err := plugins.Install(t.Context(), elsewhere, from(r), plugins.InstallOptions{Dir: r.dir}); err != nil {
+			if _, err := plugins.Install(t.Context(), elsewhere, from(r), plugins.InstallOptions{Dir: r.dir}); err !=
+				nil {
 				t.Fatal(err)
 			}
 			r.expect(elsewhere, "installed again, elsewhere", evidence.OK)
@@ -321,7 +332,8 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 		}
 		var changes []change
 		extra := func(name, path string, do func(string) error) {
-			changes = append(changes, change{name + " " + path, func() error { return do(path) }, func() error { return os.RemoveAll(path) }})
+			changes = append(changes,
+				change{name + " " + path, func() error { return do(path) }, func() error { return os.RemoveAll(path) }})
 		}
 		write := func(path string) error {
 			return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("1"), 0o644))
@@ -334,7 +346,8 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 				all = append(all, path)
 			}
 			if d.IsDir() {
-				for _, name := range []string{"extra.js", "extra", ".hidden.js", ".hidden", "MORE.md", "package.json", "LICENSE", "a.node", "node_modules"} {
+				for _, name := range []string{"extra.js", "extra", ".hidden.js", ".hidden", "MORE.md", "package.json",
+					"LICENSE", "a.node", "node_modules"} {
 					extra("file", filepath.Join(path, name), write)
 					extra("directory", filepath.Join(path, name), mkdir)
 					extra("link", filepath.Join(path, name), link)
@@ -361,17 +374,24 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if path != installed {
-				changes = append(changes, change{"remove " + path, func() error { return os.Rename(path, away) }, func() error { return os.Rename(away, path) }})
+				changes = append(changes,
+					change{"remove " + path, func() error { return os.Rename(path, away) },
+						func() error { return os.Rename(away, path) }})
 			}
-			changes = append(changes, change{"link for " + path, func() error { return errors.Join(os.Rename(path, away), os.Symlink(away, path)) },
-				func() error { return errors.Join(os.Remove(path), os.Rename(away, path)) }})
+			changes = append(changes,
+				change{"link for " + path,
+					func() error { return errors.Join(os.Rename(path, away), os.Symlink(away, path)) },
+					func() error { return errors.Join(os.Remove(path), os.Rename(away, path)) }})
 			if runtime.GOOS != "windows" {
 				modes := []fs.FileMode{fs.ModeSetuid, fs.ModeSetgid}
 				if info.IsDir() {
 					modes = []fs.FileMode{fs.ModeSetuid, fs.ModeSticky}
 				}
 				for _, mode := range modes {
-					changes = append(changes, change{fmt.Sprint("chmod ", mode, " ", path), func() error { return os.Chmod(path, info.Mode()|mode) }, func() error { return os.Chmod(path, info.Mode()) }})
+					changes = append(changes,
+						change{fmt.Sprint("chmod ", mode, " ", path),
+							func() error { return os.Chmod(path, info.Mode()|mode) },
+							func() error { return os.Chmod(path, info.Mode()) }})
 				}
 			}
 			if info.IsDir() {
@@ -382,7 +402,9 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, text := range map[string][]byte{"append to": append(slices.Clone(data), 'x'), "empty": nil} {
-				changes = append(changes, change{name + " " + path, func() error { return os.WriteFile(path, text, 0o644) }, func() error { return os.WriteFile(path, data, 0o644) }})
+				changes = append(changes,
+					change{name + " " + path, func() error { return os.WriteFile(path, text, 0o644) },
+						func() error { return os.WriteFile(path, data, 0o644) }})
 			}
 		}
 		for _, c := range changes {
@@ -446,11 +468,11 @@ func TestPluginsOfOthers(t *testing.T) {
 	}
 	r.expect(r.host, "ours again", evidence.OK)
 	// A record that was changed decides nothing in favour.
-	real, err := plugins.RealPlugins(r.dir)
-	if err != nil {
-		t.Fatal(err)
+	records, err := filepath.Glob(filepath.Join(r.host.Places.State, "plugins", "*.json"))
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
 	}
-	path := plugins.InstallsFile(r.host, real)
+	path := records[0]
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -478,7 +500,9 @@ func TestPresentHostDecides(t *testing.T) {
 		for _, c := range []struct {
 			flags plugin.Flags
 			want  evidence.Class
-		}{{rights, evidence.OK}, {plugin.Flags{}, evidence.Refused}, {plugin.Flags{AllowNative: true}, evidence.Refused}, {plugin.Flags{SandboxAvailable: true}, evidence.Refused},
+		}{{rights, evidence.OK}, {plugin.Flags{}, evidence.Refused},
+			{plugin.Flags{AllowNative: true}, evidence.Refused},
+			{plugin.Flags{SandboxAvailable: true}, evidence.Refused},
 			{plugin.Flags{AllowNative: true, SandboxAvailable: true, StrictCapabilities: true}, evidence.Refused},
 			{plugin.Flags{AllowNative: true, SandboxAvailable: true, RequireSignatures: true}, evidence.Signature}} {
 			if got, err := r.class(h, c.flags); got != c.want {
@@ -535,7 +559,9 @@ func TestPresentHostDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range []*host.Host{signed.host, elsewhere} {
-		if err := plugins.ChangeTrust(t.Context(), h, func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
+		if err := plugins.ChangeTrust(t.Context(), h, func(k *sign.Keys) error {
+			return k.Revoke("acme", "lost", time.Now())
+		}); err != nil {
 			t.Fatal(err)
 		}
 		signed.expect(h, "a revoked key", evidence.Signature)
@@ -569,7 +595,8 @@ func TestOlderInstallLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		maps.DeleteFunc(lock, func(name string, _ any) bool {
-			return !slices.Contains(append(keep, "name", "version", "installedAt", "fileCount", "totalBytes", "policy"), name)
+			return !slices.Contains(append(keep, "name", "version", "installedAt", "fileCount", "totalBytes", "policy"),
+				name)
 		})
 		return lock
 	}
@@ -585,7 +612,8 @@ func TestOlderInstallLocks(t *testing.T) {
 		r.expect(elsewhere, what, want)
 		r.expect(r.host, what+", where another was written", evidence.Integrity, evidence.Refused, evidence.Validation)
 	}
-	check("the form of earlier versions", old("sourceUrl", "sha256", "distHash", "treeHash", "manifestHash", "signature", "signerKeyId"), evidence.OK)
+	check("the form of earlier versions",
+		old("sourceUrl", "sha256", "distHash", "treeHash", "manifestHash", "signature", "signerKeyId"), evidence.OK)
 	check("without the source, as 'plugin lock' wrote it", old("distHash", "treeHash", "manifestHash"), evidence.OK)
 	check("before there were further hashes", old("sourceUrl", "sha256", "distHash", "signature"), evidence.OK)
 	check("the form of the guide: the zip is the one that packing gives", old("sourceUrl", "sha256"), evidence.OK)
@@ -596,7 +624,8 @@ func TestOlderInstallLocks(t *testing.T) {
 	check("a member of this form, and no version", old("treeHash", "filesHash"), evidence.Refused)
 	more := old("distHash")
 	more["marketplace"] = "x"
-	more["policy"] = map[string]any{"STRICT_INTEGRITY": true, "STRICT_CAPABILITIES": false, "PLUGIN_ALLOW_RUNTIME_DEPS": false}
+	more["policy"] = map[string]any{"STRICT_INTEGRITY": true, "STRICT_CAPABILITIES": false,
+		"PLUGIN_ALLOW_RUNTIME_DEPS": false}
 	check("members of another program", more, evidence.OK)
 	more["signature"] = "AAAA"
 	check("a signature that nobody made", more, evidence.Signature)
@@ -626,7 +655,9 @@ func TestOlderInstallLocks(t *testing.T) {
 // written then, and by no other.
 func TestInstalledModules(t *testing.T) {
 	r := newPluginRoom(t)
-	writePlugin(t, r.source, "net", map[string]any{"dependenciesPolicy": "external-allowed", "externalDependencies": []any{map[string]any{"name": "left", "version": "1.0.0"}}},
+	writePlugin(t, r.source, "net",
+		map[string]any{"dependenciesPolicy": "external-allowed",
+			"externalDependencies": []any{map[string]any{"name": "left", "version": "1.0.0"}}},
 		map[string]string{"dist/index.js": "require('left')"})
 	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
 		t.Fatal(err)
@@ -656,7 +687,8 @@ func TestInstalledModules(t *testing.T) {
 	elsewhere := r.elsewhere()
 	expect(r.host, "alone", evidence.OK)
 	module := filepath.Join(dir, "node_modules", "left", "index.js")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(module), 0o755), os.WriteFile(module, []byte("1"), 0o644), os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(module), 0o755), os.WriteFile(module, []byte("1"), 0o644),
+		os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range []*host.Host{r.host, elsewhere} {
@@ -682,7 +714,11 @@ func TestInstalledModules(t *testing.T) {
 	}
 	// An older lock covers none of it.
 	path := filepath.Join(dir, plugin.LockFile)
-	l, err := plugins.ReadInstallLock(dir)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := project.ParseInstallLock(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -695,7 +731,8 @@ func TestInstalledModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(elsewhere, "an older lock", evidence.Refused)
-	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "node_modules")), os.Remove(filepath.Join(dir, "package.json"))); err != nil {
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "node_modules")),
+		os.Remove(filepath.Join(dir, "package.json"))); err != nil {
 		t.Fatal(err)
 	}
 	expect(elsewhere, "an older lock, alone", evidence.OK)

@@ -25,7 +25,8 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		}
 		return path
 	}
-	write("facet.json", `{"name": "review", "version": "1.0.0", "files": ["NOTICE"], "commands": {"go": {"description": "x"}}}`)
+	write("facet.json",
+		`{"name": "review", "version": "1.0.0", "files": ["NOTICE"], "commands": {"go": {"description": "x"}}}`)
 	write("NOTICE", "mine")
 	if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,8 @@ func TestPublishArchiveAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !publish.IsArchive(p.File) || publish.IsArchive(filepath.Join(dir, "facet.json")) || publish.IsArchive(filepath.Join(dir, "absent")) {
+	if !publish.IsArchive(p.File) || publish.IsArchive(filepath.Join(dir, "facet.json")) ||
+		publish.IsArchive(filepath.Join(dir, "absent")) {
 		t.Error("archives are told wrongly")
 	}
 	zeros := []byte(strings.Repeat("0", 64))
@@ -60,7 +62,8 @@ func TestPublishArchiveAnswers(t *testing.T) {
 				}
 				return body
 			})
-			done, err := publish.Archive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
+			done, err := publish.Archive(t.Context(), hosttest.New(t), p.File,
+				publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 			if change == nil {
 				if err != nil || done.Entry == nil || *done.Entry != 1 || !done.Verdict.Allowed() {
 					t.Fatalf("%+v, %v", done, err)
@@ -83,7 +86,8 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		}
 		return body
 	})
-	_, err = publish.Archive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
+	_, err = publish.Archive(t.Context(), hosttest.New(t), p.File,
+		publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 	refusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
 }
 

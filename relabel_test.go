@@ -33,28 +33,45 @@ var evil = digest.FromBytes([]byte("evil"))
 // facetShapes are sources of all kinds.
 var facetShapes = map[string]string{
 	"registry": `{"kind":"registry","registry":"registry.example.com"}`,
-	"git":      `{"kind":"git","url":"https://git.example.com/evil.git","commit":"0123456789012345678901234567890123456789"}`,
-	"local":    `{"kind":"local","path":"nowhere"}`,
+	"git": `{"kind":"git","url":"https://git.example.com/evil.git",` +
+		`"commit":"0123456789012345678901234567890123456789"}`,
+	"local": `{"kind":"local","path":"nowhere"}`,
 }
 
 // serverShapes are the members of entries that their kind alone has, and the closure beside it.
 var serverShapes = map[string]struct{ members, closure string }{
 	"command": {members: fmt.Sprintf(`{"ref":"command:sh","artifacts":{"command:sh":%q}}`, evil)},
 	"npm": {
-		members: fmt.Sprintf(`{"ref":"npm:evil@1.0.0","artifacts":{"npm:evil@1.0.0":%[1]q},"entry":"node_modules/evil/evil.js","closure":{"engine":"npm","trees":{"linux/amd64+node20":%[1]q}}}`, evil),
-		closure: `{"lockfileVersion":3,"requires":true,"packages":{"":{"dependencies":{"evil":"1.0.0"}},"node_modules/evil":{"version":"1.0.0","integrity":"sha512-` + strings.Repeat("A", 86) + `=="}}}`,
+		members: fmt.Sprintf(
+			`{"ref":"npm:evil@1.0.0","artifacts":{"npm:evil@1.0.0":%[1]q},"entry":"node_modules/evil/evil.js",`+
+				`"closure":{"engine":"npm","trees":{"linux/amd64+node20":%[1]q}}}`, evil),
+		closure: `{"lockfileVersion":3,"requires":true,"packages":{"":{"dependencies":{"evil":"1.0.0"}},` +
+			`"node_modules/evil":{"version":"1.0.0","integrity":"sha512-` + strings.Repeat("A", 86) + `=="}}}`,
 	},
 	"pypi": {
-		members: fmt.Sprintf(`{"ref":"pypi:evil==1.0.0/evil-1.0.0-py3-none-any.whl","artifacts":{"pypi:evil==1.0.0/evil-1.0.0-py3-none-any.whl":%[1]q},"entry":"evil:main","closure":{"engine":"uv","trees":{"linux/amd64+cp311-cp311-linux_x86_64":%[1]q}}}`, evil),
-		closure: fmt.Sprintf(`{"engine":"uv","root":"pypi:evil==1.0.0","packages":[{"name":"evil","version":"1.0.0","wheels":{"evil-1.0.0-py3-none-any.whl":%q}}]}`, evil),
+		members: fmt.Sprintf(
+			`{"ref":"pypi:evil==1.0.0/evil-1.0.0-py3-none-any.whl",`+
+				`"artifacts":{"pypi:evil==1.0.0/evil-1.0.0-py3-none-any.whl":%[1]q},"entry":"evil:main",`+
+				`"closure":{"engine":"uv","trees":{"linux/amd64+cp311-cp311-linux_x86_64":%[1]q}}}`, evil),
+		closure: fmt.Sprintf(
+			`{"engine":"uv","root":"pypi:evil==1.0.0","packages":[{"name":"evil","version":"1.0.0",`+
+				`"wheels":{"evil-1.0.0-py3-none-any.whl":%q}}]}`, evil),
 	},
 	"go": {
-		members: fmt.Sprintf(`{"ref":"go:example.com/evil@v1.0.0","artifacts":{"go:example.com/evil@v1.0.0":%[1]q},"entry":"example.com/evil","closure":{"engine":"go","trees":{"linux/amd64+go1.26.2":%[1]q}}}`, evil),
-		closure: `{"engine":"go","root":"go:example.com/evil@v1.0.0","program":"example.com/evil","go_mod":["module hallmark-closure","","go 1.26","","require example.com/evil v1.0.0"],"go_sum":["example.com/evil v1.0.0 h1:` + strings.Repeat("A", 43) + `=","example.com/evil v1.0.0/go.mod h1:` + strings.Repeat("A", 43) + `="]}`,
+		members: fmt.Sprintf(
+			`{"ref":"go:example.com/evil@v1.0.0","artifacts":{"go:example.com/evil@v1.0.0":%[1]q},`+
+				`"entry":"example.com/evil","closure":{"engine":"go","trees":{"linux/amd64+go1.26.2":%[1]q}}}`, evil),
+		closure: `{"engine":"go","root":"go:example.com/evil@v1.0.0","program":"example.com/evil","go_mod":["module ` +
+			`hallmark-closure","","go 1.26","","require example.com/evil v1.0.0"],"go_sum":["example.com/evil ` +
+			`v1.0.0 h1:` + strings.Repeat("A", 43) + `=","example.com/evil v1.0.0/go.mod h1:` +
+			strings.Repeat("A", 43) + `="]}`,
 	},
-	"image": {members: fmt.Sprintf(`{"ref":"oci:127.0.0.1:1/evil@%[1]s","artifacts":{"oci:127.0.0.1:1/evil@%[1]s":%[1]q},"digest":%[1]q,"image":"127.0.0.1:1/evil:latest"}`, evil)},
-	"http":  {members: `{"ref":"https://127.0.0.1:1/evil","artifacts":{}}`},
-	"artifact": {members: fmt.Sprintf(`{"ref":"evil@1.0.0","artifacts":{"evil@1.0.0":%[1]q},"entry":"evil.js","runtime":"node",
+	"image": {members: fmt.Sprintf(
+		`{"ref":"oci:127.0.0.1:1/evil@%[1]s","artifacts":{"oci:127.0.0.1:1/evil@%[1]s":%[1]q},"digest":%[1]q,`+
+			`"image":"127.0.0.1:1/evil:latest"}`, evil)},
+	"http": {members: `{"ref":"https://127.0.0.1:1/evil","artifacts":{}}`},
+	"artifact": {
+		members: fmt.Sprintf(`{"ref":"evil@1.0.0","artifacts":{"evil@1.0.0":%[1]q},"entry":"evil.js","runtime":"node",
 		"record":{"registry":"registry.example.com","name":"evil","version":"1.0.0","document":%[1]q}}`, evil)},
 }
 
@@ -84,7 +101,8 @@ func relabel(t *testing.T, lock []byte) (all []relabelled) {
 			all = append(all, relabelled{name: "facet " + name + " as " + kind, tree: with("facets", name, entry)})
 			entry = maps.Clone(entry)
 			entry["integrity"] = evil.String()
-			all = append(all, relabelled{name: "facet " + name + " as another one, " + kind, tree: with("facets", name, entry)})
+			all = append(all,
+				relabelled{name: "facet " + name + " as another one, " + kind, tree: with("facets", name, entry)})
 		}
 	}
 	servers, _ := tree["servers"].(map[string]any)
@@ -107,7 +125,8 @@ func relabel(t *testing.T, lock []byte) (all []relabelled) {
 				}
 				entry["closure"].(map[string]any)["lock"] = digest.FromBytes(file).String()
 			}
-			all = append(all, relabelled{name: "server " + name + " as " + kind, tree: with("servers", name, entry), file: file})
+			all = append(all,
+				relabelled{name: "server " + name + " as " + kind, tree: with("servers", name, entry), file: file})
 		}
 	}
 	return all
@@ -116,7 +135,8 @@ func relabel(t *testing.T, lock []byte) (all []relabelled) {
 func TestRelabelledEntries(t *testing.T) {
 	quickPlace(t)
 	for name, world := range map[string]func(*testing.T) *removalWorld{
-		"facets": newRemovedFacets, "sources": newRemovedSources, "servers": newRemovedServers, "packages": newRemovedPackages,
+		"facets": newRemovedFacets, "sources": newRemovedSources, "servers": newRemovedServers,
+		"packages": newRemovedPackages,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +152,8 @@ func TestRelabelledEntries(t *testing.T) {
 				for _, c := range []removalCommand{
 					{name: "check", run: ofCheck(check.Options{})},
 					{name: "fresh check", fresh: true, cold: true, run: ofCheck(check.Options{})},
-					{name: "fresh check --offline --strict", fresh: true, cold: true, run: ofCheck(check.Options{Offline: true, Strict: true})},
+					{name: "fresh check --offline --strict", fresh: true, cold: true,
+						run: ofCheck(check.Options{Offline: true, Strict: true})},
 				} {
 					class, err := w.attempt(c, "")
 					if refused[class]++; class == evidence.OK {

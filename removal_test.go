@@ -67,7 +67,8 @@ type keptFile struct {
 
 // still reports whether a file is the one that was kept, and nobody wrote to it since.
 func (k keptFile) still(info fs.FileInfo) bool {
-	return k.info != nil && os.SameFile(k.info, info) && k.info.ModTime().Equal(info.ModTime()) && k.info.Size() == info.Size() && k.info.Mode() == info.Mode()
+	return k.info != nil && os.SameFile(k.info, info) && k.info.ModTime().Equal(info.ModTime()) &&
+		k.info.Size() == info.Size() && k.info.Mode() == info.Mode()
 }
 
 // readers are the only commands that read some files.
@@ -132,7 +133,9 @@ func tryRun(w *removalWorld, h *host.Host, name string) error {
 // tryScan fails as scan does, and where scan does not say that a server of the client's file is
 // guarded.
 func tryScan(w *removalWorld, h *host.Host, _ string) error {
-	found, err := scan.Scan(w.t.Context(), h, scan.Options{Dir: w.dir, Project: true, Home: filepath.Join(w.base(), "home"), Program: filepath.Join(w.base(), "bin", "hallmark")})
+	found, err := scan.Scan(w.t.Context(), h,
+		scan.Options{Dir: w.dir, Project: true, Home: filepath.Join(w.base(), "home"),
+			Program: filepath.Join(w.base(), "bin", "hallmark")})
 	if err != nil {
 		return err
 	}
@@ -148,38 +151,49 @@ func tryScan(w *removalWorld, h *host.Host, _ string) error {
 }
 
 func removalCommands() []removalCommand {
-	consent := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }
+	consent := func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
 	return []removalCommand{
 		{name: "check", run: ofCheck(check.Options{})},
 		{name: "check --offline", run: ofCheck(check.Options{Offline: true})},
 		{name: "run", each: true, run: tryRun, changes: true},
 		{name: "install --frozen", run: ofInstall(facets.Options{Frozen: true}), changes: true},
 		{name: "install --frozen, cold", cold: true, run: ofInstall(facets.Options{Frozen: true}), changes: true},
-		{name: "install", changes: true, run: ofInstall(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}})},
+		{name: "install", changes: true,
+			run: ofInstall(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}})},
 		{name: "pin --yes", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
 			_, err := pin.Pin(w.t.Context(), h, w.dir, []string{server}, pin.Options{Confirm: consent})
 			return err
 		}},
 		{name: "upgrade --yes", changes: true, run: func(w *removalWorld, h *host.Host, _ string) error {
-			_, err := facets.Upgrade(w.t.Context(), h, w.dir, nil, facets.UpgradeOptions{Pin: pin.Options{Confirm: consent}, Facets: facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
+			_, err := facets.Upgrade(w.t.Context(), h, w.dir, nil,
+				facets.UpgradeOptions{Pin: pin.Options{Confirm: consent},
+					Facets: facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
 			return err
 		}},
 		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
-			_, err := launch.Review(w.t.Context(), h, w.dir, server, launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.No, nil }})
+			_, err := launch.Review(w.t.Context(), h, w.dir, server,
+				launch.ReviewOptions{
+					Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.NoConsent, nil }})
 			return err
 		}},
-		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile}, run: func(w *removalWorld, h *host.Host, _ string) error {
-			_, err := facets.Outdated(w.t.Context(), h, w.dir)
-			return err
-		}},
-		{name: "scan", uses: []string{project.ConfigFile, project.LockFile, ".mcp.json", "state/projects/ID/approvals.json"}, run: tryScan},
-		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"}, run: func(w *removalWorld, h *host.Host, server string) error {
-			_, err := pin.Unpin(w.t.Context(), h, w.dir, []string{server}, pin.UnpinOptions{Confirm: func([]pin.Restored) (bool, error) { return true, nil }})
-			return err
-		}},
+		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile},
+			run: func(w *removalWorld, h *host.Host, _ string) error {
+				_, err := facets.Outdated(w.t.Context(), h, w.dir)
+				return err
+			}},
+		{name: "scan",
+			uses: []string{project.ConfigFile, project.LockFile, ".mcp.json", "state/projects/ID/approvals.json"},
+			run:  tryScan},
+		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"},
+			run: func(w *removalWorld, h *host.Host, server string) error {
+				_, err := pin.Unpin(w.t.Context(), h, w.dir, []string{server},
+					pin.UnpinOptions{Confirm: func([]pin.Restored) (bool, error) { return true, nil }})
+				return err
+			}},
 		{name: "fresh check", fresh: true, cold: true, run: ofCheck(check.Options{})},
 		{name: "fresh check --offline", fresh: true, cold: true, run: ofCheck(check.Options{Offline: true})},
-		{name: "fresh install --frozen", fresh: true, cold: true, changes: true, run: ofInstall(facets.Options{Frozen: true})},
+		{name: "fresh install --frozen", fresh: true, cold: true, changes: true,
+			run: ofInstall(facets.Options{Frozen: true})},
 	}
 }
 
@@ -448,7 +462,8 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 		}
 		apply()
 		for _, c := range commands {
-			if !c.reads(r.file) || c.name == "scan" && w.name != "servers" || w.slots != nil && !c.each && c.changes && strings.HasPrefix(r.file, "cache/") {
+			if !c.reads(r.file) || c.name == "scan" && w.name != "servers" ||
+				w.slots != nil && !c.each && c.changes && strings.HasPrefix(r.file, "cache/") {
 				continue
 			}
 			of := []string{""}
@@ -463,7 +478,9 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 				continue // which is all that the client's file starts
 			}
 			for _, server := range of {
-				if !passes[strings.TrimSpace(c.name+" "+server)] || server != "" && unlocked[server] && strings.HasPrefix(r.file, "hallmark.") && r.file != project.ConfigFile {
+				if !passes[strings.TrimSpace(c.name+" "+server)] ||
+					server != "" && unlocked[server] && strings.HasPrefix(r.file, "hallmark.") &&
+						r.file != project.ConfigFile {
 					continue
 				}
 				class, err := w.attempt(c, server)
@@ -490,7 +507,8 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 		}
 		w.restore()
 	}
-	t.Logf("%d of %d removals: %d commands run, of which %d refused and %d wrote again what was removed; %d harmless by the table", len(all), whole, pairs, refused, back, excused)
+	t.Logf("%d of %d removals: %d commands run, of which %d refused and %d wrote again what was removed; %d harmless "+
+		"by the table", len(all), whole, pairs, refused, back, excused)
 }
 
 // servers are the names of all that are declared, and those of them that need no lock entry.
@@ -512,7 +530,9 @@ func wholeCampaign() bool { return os.Getenv("HALLMARK_REMOVALS") == "all" }
 // sampled are all removals if they are asked for, else with firsts those of files and of their
 // first members, but in the store, and some of the others, chosen by a seed that is said.
 func sampled(t *testing.T, all []removal, firsts bool, more int) []removal {
-	return sampledOf(t, all, func(r removal) bool { return firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/") }, more)
+	return sampledOf(t, all, func(r removal) bool {
+		return firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/")
+	}, more)
 }
 
 // sampledOf are all if they are asked for, else those that are always tried, and some of the

@@ -73,8 +73,13 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 // are locked.
 func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	w := newFacetWorld(t)
-	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"}}}`, "agents/one.md": "1"})
-	w.put("suite", map[string]string{"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
+	w.put("tools",
+		map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"}}}`,
+			"agents/one.md": "1"})
+	w.put("suite",
+		map[string]string{
+			"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},` +
+				`"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
 	w.want("suite = \"1.*\"\n")
 	r := &removalWorld{facetProject: w.facetProject}
 	r.remember() // nothing is installed yet
@@ -96,14 +101,16 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	record := func() (outcome, string) {
 		h := hosttest.New(t)
 		h.SkipPauses = true
-		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0", trail.Options{})
+		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0",
+			trail.Options{})
 		if r == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
 		}
 		return outcomeOf(policy.Judge(policy.Pin, policy.Settings{}, r.Report), err), ""
 	}
 	monitor := func() (outcome, string) {
-		m, err := monitor.Monitor(t.Context(), w.host, monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
+		m, err := monitor.Monitor(t.Context(), w.host,
+			monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
 		if m == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
 		}
@@ -161,7 +168,8 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		if c.name == "install" { // the others are about what is installed
 			w.must(w.install(facets.Options{}))
 		}
-		t.Logf("%s: %d of %d removals from %d answers: %d refused, %d found the very same", c.name, len(all), whole, len(answers), refused, same)
+		t.Logf("%s: %d of %d removals from %d answers: %d refused, %d found the very same", c.name, len(all), whole,
+			len(answers), refused, same)
 	}
 }
 
@@ -190,7 +198,8 @@ func TestAnswersGone(t *testing.T) {
 	}
 	run := func() error {
 		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
-		_, monitored := monitor.Monitor(t.Context(), w.host, monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
+		_, monitored := monitor.Monitor(t.Context(), w.host,
+			monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
 		return errors.Join(err, out.Verdict.Err(), monitored)
 	}
 	record("")

@@ -86,7 +86,9 @@ func (s *seenMembers) missing(src *sources, codecs []codec, rares []rare) (probl
 				}
 			}
 			if !excused {
-				problems = append(problems, fmt.Errorf("%s is read from %s (%s), and no world of the removal campaign has it", m, c.file, c.typ))
+				problems = append(problems,
+					fmt.Errorf("%s is read from %s (%s), and no world of the removal campaign has it", m, c.file,
+						c.typ))
 			}
 		}
 	}
@@ -115,7 +117,8 @@ func readSources(t *testing.T) *sources {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains([]string{"e2e", "bench", "examples", "bin", "tools", ".git"}, path) || d.Name() == "testdata" {
+		if d.IsDir() && slices.Contains([]string{"e2e", "bench", "examples", "bin", "tools", ".git"}, path) ||
+			d.Name() == "testdata" {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -186,7 +189,10 @@ func nameless(n ast.Node) (out []ast.Expr) {
 
 // tagged reports whether a struct has members of JSON or TOML.
 func tagged(st *ast.StructType) bool {
-	return slices.ContainsFunc(st.Fields.List, func(f *ast.Field) bool { name, ok := tagOfField(f); return ok && name != "-" })
+	return slices.ContainsFunc(st.Fields.List, func(f *ast.Field) bool {
+		name, ok := tagOfField(f)
+		return ok && name != "-"
+	})
 }
 
 // tagOfField is the name in the tag of a field.
@@ -298,7 +304,9 @@ func (s *sources) unsaid(rows []unread) (problems []error) {
 					return
 				}
 			}
-			problems = append(problems, fmt.Errorf("nobody says whether %s.%s is read back from a file: a world of the removal campaign, or a row in unreadTypes", dir, name))
+			problems = append(problems,
+				fmt.Errorf("nobody says whether %s.%s is read back from a file: a world of the removal campaign, or "+
+					"a row in unreadTypes", dir, name))
 		}
 		for _, f := range s.dirs[dir] {
 			for _, d := range f.Decls {
@@ -333,7 +341,9 @@ type unread struct {
 }
 
 func (u unread) of(dir, name string) bool {
-	return slices.ContainsFunc(strings.Fields(u.types), func(t string) bool { return t == dir+"."+name || t == dir+".*" })
+	return slices.ContainsFunc(strings.Fields(u.types), func(t string) bool {
+		return t == dir+"."+name || t == dir+".*"
+	})
 }
 
 // checkMembers demands a world for each member of what Hallmark reads.
@@ -355,7 +365,8 @@ func TestMissingMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"self", "servers/*/record/proof", "servers/*/launch/verify/files", "facets/*/source/commit"} {
+	for _, want := range []string{"self", "servers/*/record/proof", "servers/*/launch/verify/files",
+		"facets/*/source/commit"} {
 		if !slices.Contains(members, want) {
 			t.Errorf("%s is not among the members of the lock: %q", want, members)
 		}
@@ -366,17 +377,21 @@ func TestMissingMembers(t *testing.T) {
 			seen.add([]removal{{file: "hallmark.lock", at: strings.Split(strings.ReplaceAll(m, "*", "x"), "/")}})
 		}
 	}
-	if problems := seen.missing(src, []codec{lock}, nil); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "facets/*/proof is read from hallmark.lock") {
+	if problems := seen.missing(src, []codec{lock}, nil); len(problems) != 1 ||
+		!strings.HasPrefix(problems[0].Error(), "facets/*/proof is read from hallmark.lock") {
 		t.Errorf("%v", problems)
 	}
 	excuse := rare{"hallmark.lock", "facets/*/proof", "of this test"}
 	if problems := seen.missing(src, []codec{lock}, []rare{excuse}); len(problems) != 0 {
 		t.Errorf("%v", problems)
 	}
-	if problems := seen.missing(src, []codec{lock}, []rare{excuse, {"hallmark.lock", "self", "of this test"}}); len(problems) != 1 {
+	if problems := seen.missing(src, []codec{lock},
+		[]rare{excuse, {"hallmark.lock", "self", "of this test"}}); len(problems) != 1 {
 		t.Errorf("%v", problems)
 	}
-	if problems := src.unsaid(slices.DeleteFunc(slices.Clone(unreadTypes), func(u unread) bool { return strings.Contains(u.types, "cmd/") })); len(problems) == 0 {
+	if problems := src.unsaid(slices.DeleteFunc(slices.Clone(unreadTypes), func(u unread) bool {
+		return strings.Contains(u.types, "cmd/")
+	})); len(problems) == 0 {
 		t.Error("types of which nobody says whether they are read are not found")
 	}
 }

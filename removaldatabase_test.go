@@ -63,12 +63,18 @@ func newKeeper(t *testing.T) *keeper {
 	}
 	const named, fails = "io.github.acme/notes", `[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`
 	at := time.Now().UTC()
-	_, _, status := db.SetStatus(t.Context(), named, "1.0.1", registry.Change{Status: registry.Deprecated, Message: "use 1.0.2", At: at})
-	_, _, archived := db.SetArchiveStatus(t.Context(), ledger.Facet, "kit", "0.9.0", registry.Change{Status: registry.Deleted, Message: "not ours", At: at})
-	token, _, hash, made := registry.NewToken("ci", []auth.Permission{{Action: "publish", Resource: "io.github.acme/*"}}, at, at.Add(time.Hour))
+	_, _, status := db.SetStatus(t.Context(), named, "1.0.1",
+		registry.Change{Status: registry.Deprecated, Message: "use 1.0.2", At: at})
+	_, _, archived := db.SetArchiveStatus(t.Context(), ledger.Facet, "kit", "0.9.0",
+		registry.Change{Status: registry.Deleted, Message: "not ours", At: at})
+	token, _, hash, made := registry.NewToken("ci",
+		[]auth.Permission{{Action: "publish", Resource: "io.github.acme/*"}}, at, at.Add(time.Hour))
 	if err := errors.Join(status, archived, made,
-		db.AddFinding(t.Context(), registry.Finding{Name: named, Version: "1.0.0", At: at, Build: "v9", Evidence: []byte(fails)}),
-		db.AddArchiveFinding(t.Context(), registry.Finding{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", At: at, Build: "v9", Evidence: []byte(fails)}),
+		db.AddFinding(t.Context(),
+			registry.Finding{Name: named, Version: "1.0.0", At: at, Build: "v9", Evidence: []byte(fails)}),
+		db.AddArchiveFinding(t.Context(),
+			registry.Finding{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", At: at, Build: "v9",
+				Evidence: []byte(fails)}),
 		db.Tokens().Add(t.Context(), token, hash),
 	); err != nil {
 		t.Fatal(err)
@@ -80,21 +86,26 @@ func newKeeper(t *testing.T) *keeper {
 	k.registry.start()
 	k.registry.change(func(db *sql.DB) {
 		must(t, db, "INSERT INTO imports VALUES ('https://registry.example.com', 'cursor', 1, 1)")
-		must(t, db, "UPDATE servers SET origin = 'https://registry.example.com', imported_at = 1 WHERE version = '1.0.255'")
-		must(t, db, "UPDATE servers SET verified_at = 1, build = 'v9', evidence = ? WHERE version = '1.0.2'", strings.ReplaceAll(fails, "mismatch", "match"))
+		must(t, db, "UPDATE servers SET origin = 'https://registry.example.com', imported_at = 1 WHERE version = "+
+			"'1.0.255'")
+		must(t, db, "UPDATE servers SET verified_at = 1, build = 'v9', evidence = ? WHERE version = '1.0.2'",
+			strings.ReplaceAll(fails, "mismatch", "match"))
 	})
 	eventuallySized(t, k.registry, ledger.TileWidth+6)
 	k.must(k.install(facets.Options{}))
 	path := k.path("../monitored")
-	if _, err := monitor.Monitor(t.Context(), k.host, monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path}); err != nil {
+	if _, err := monitor.Monitor(t.Context(), k.host,
+		monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path}); err != nil {
 		t.Fatal(err)
 	}
 	if k.state, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
 	server := "/v0.1/servers/" + url.PathEscape(named)
-	k.asks = []string{"/checkpoint", "/v0.1/servers?search=notes&limit=3", "/v0.1/servers?version=latest", "/v0.1/facets?include_deleted=true", "/v0.1/facets?search=kit",
-		server + "/versions/latest", "/v0.1/facets/kit/versions/1.0.0", "/v0.1/facets/kit/versions/1.0.0/log", "/v0.1/facets/kit/versions/0.9.0?include_deleted=true"}
+	k.asks = []string{"/checkpoint", "/v0.1/servers?search=notes&limit=3", "/v0.1/servers?version=latest",
+		"/v0.1/facets?include_deleted=true", "/v0.1/facets?search=kit",
+		server + "/versions/latest", "/v0.1/facets/kit/versions/1.0.0", "/v0.1/facets/kit/versions/1.0.0/log",
+		"/v0.1/facets/kit/versions/0.9.0?include_deleted=true"}
 	for _, v := range keeperVersions {
 		k.asks = append(k.asks, server+"/versions/"+v, server+"/versions/"+v+"/log")
 	}
@@ -198,7 +209,9 @@ func rowRemovals(t *testing.T, db *sql.DB, table string) (all []rowRemoval) {
 			continue
 		}
 		put := func(statement string, args []any, at ...string) {
-			all = append(all, rowRemoval{removal{file: "database " + table, at: append([]string{strconv.Itoa(i)}, at...)}, statement + where, append(args, row[:ends]...)})
+			all = append(all,
+				rowRemoval{removal{file: "database " + table, at: append([]string{strconv.Itoa(i)}, at...)},
+					statement + where, append(args, row[:ends]...)})
 		}
 		put("DELETE FROM "+table, nil)
 		for j, column := range columns {
@@ -220,7 +233,8 @@ func rowRemovals(t *testing.T, db *sql.DB, table string) (all []rowRemoval) {
 			put(set, []any{nothing}, column)
 			text, _ := value.(string)
 			var tree any
-			if d := json.NewDecoder(strings.NewReader(text)); !strings.ContainsAny(text[:min(1, len(text))], "[{") || d.Decode(&tree) != nil {
+			if d := json.NewDecoder(strings.NewReader(text)); !strings.ContainsAny(text[:min(1, len(text))], "[{") ||
+				d.Decode(&tree) != nil {
 				continue
 			}
 			for _, p := range parts(tree) {
@@ -239,7 +253,8 @@ func rowRemovals(t *testing.T, db *sql.DB, table string) (all []rowRemoval) {
 func (k *keeper) fileRemovals() (all []rowRemoval) {
 	for _, path := range slices.Sorted(maps.Keys(k.kept)) {
 		if rel, _ := filepath.Rel(k.registry.dir, path); !strings.HasPrefix(rel, "registry.db") {
-			for _, r := range removalsOf(k.t, "registry "+strings.Split(rel, string(filepath.Separator))[0], path, k.kept[path]) {
+			for _, r := range removalsOf(k.t, "registry "+strings.Split(rel, string(filepath.Separator))[0], path,
+				k.kept[path]) {
 				all = append(all, rowRemoval{removal: r})
 			}
 		}
@@ -302,7 +317,9 @@ func verdictShown(v policy.Verdict, err error) (string, error) {
 	}
 	var all []string
 	for _, f := range v.Findings {
-		all = append(all, fmt.Sprintf("%s %s %s %s %v", f.Evidence.Subject, f.Evidence.Scheme, f.Evidence.Authority, f.Evidence.Outcome, f.Warning))
+		all = append(all,
+			fmt.Sprintf("%s %s %s %s %v", f.Evidence.Subject, f.Evidence.Scheme, f.Evidence.Authority,
+				f.Evidence.Outcome, f.Warning))
 	}
 	return strings.Join(all, "\n"), err
 }
@@ -322,7 +339,8 @@ func (k *keeper) relying() map[string]func() (string, error) {
 				k.t.Fatal(err)
 			}
 		}
-		m, err := monitor.Monitor(k.t.Context(), h, monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path})
+		m, err := monitor.Monitor(k.t.Context(), h,
+			monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path})
 		if m == nil {
 			return "", err
 		}
@@ -364,7 +382,8 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		t.Fatal(err)
 	}
 	var all []rowRemoval
-	for _, name := range []string{"servers", "findings", "imports", "tokens", "log_entries", "log_nodes", "log_head", "archives", "archive_findings", "server_names", "archive_names"} {
+	for _, name := range []string{"servers", "findings", "imports", "tokens", "log_entries", "log_nodes", "log_head",
+		"archives", "archive_findings", "server_names", "archive_names"} {
 		all = append(all, rowRemovals(t, db, name)...)
 	}
 	if err := db.Close(); err != nil {
@@ -425,7 +444,8 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		k.registry.close()
 	}
 	k.registry.close = func() {}
-	t.Logf("%d of %d removals: %d refused, %d change nothing, %d harmless by the table", len(all), whole, refused, same, excused)
+	t.Logf("%d of %d removals: %d refused, %d change nothing, %d harmless by the table", len(all), whole, refused, same,
+		excused)
 }
 
 // firstOther is where two texts begin to differ.

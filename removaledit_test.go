@@ -20,11 +20,12 @@ import (
 
 // removal is one thing that is taken out of one file.
 type removal struct {
-	file  string   // as the table calls it
-	path  string   // of the file
-	at    []string // the members that lead to what is taken out; of the file itself "the file", "its contents" or "its end"
-	how   string   // what else was done, so that it is not found as mere corruption
-	gone  bool     // the file is deleted; else data is what is left
+	file string // as the table calls it
+	path string // of the file
+	// the members that lead to what is taken out; of the file itself "the file", "its contents" or "its end"
+	at    []string
+	how   string // what else was done, so that it is not found as mere corruption
+	gone  bool   // the file is deleted; else data is what is left
 	data  []byte
 	owner string // the server or facet that it is about; "" of all
 }
@@ -155,7 +156,8 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 			add(p.at, "sealed again", reseal(t, left))
 			if _, ok := tree["lockfile_version"]; ok && p.at[0] != "lockfile_version" {
 				add(p.at, "sealed again, the logs made to fit", reseal(t, fitLogs(t, left)))
-				if held, ok := tree[p.at[0]].(map[string]any); ok && len(held) > 0 && p.at[0] != "logs" { // else nothing is removed
+				// else nothing is removed
+				if held, ok := tree[p.at[0]].(map[string]any); ok && len(held) > 0 && p.at[0] != "logs" {
 					older := maps.Clone(left)
 					delete(older, "logs")
 					older["lockfile_version"] = json.Number("1")
@@ -163,7 +165,8 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 				}
 			}
 			if _, ok := tree["approvals_version"]; ok && p.at[0] != "approvals_version" {
-				older := map[string]any{"approvals_version": json.Number("1"), "project": left["project"], "servers": left["servers"]}
+				older := map[string]any{"approvals_version": json.Number("1"), "project": left["project"],
+					"servers": left["servers"]}
 				add(p.at, "as version 1", encodeTree(t, older))
 			}
 		}
@@ -179,7 +182,8 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 				t.Fatal(err)
 			}
 			add(p.at, "", slices.Concat(data[:len(data)-len(body)], left))
-			add(p.at, "sealed again", append([]byte("hallmark-journal-v1 "+digest.FromBytes(left).String()+"\n"), left...))
+			add(p.at, "sealed again",
+				append([]byte("hallmark-journal-v1 "+digest.FromBytes(left).String()+"\n"), left...))
 		}
 	default:
 		add([]string{"its end"}, "", data[:len(data)-1])
@@ -315,7 +319,8 @@ func alike(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, func(x, y any) bool { return alike(x, y) }) || ok && len(a) == len(b) && sameBut(a, b)
+		return ok && maps.EqualFunc(a, b, func(x, y any) bool { return alike(x, y) }) ||
+			ok && len(a) == len(b) && sameBut(a, b)
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, alike)

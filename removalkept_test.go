@@ -36,9 +36,11 @@ func newRemovedMonitor(t *testing.T) *removalWorld {
 	key := writtenLog(t, w.dir, ledger.TileWidth+3)
 	state := filepath.Join(w.host.Places.State, "monitored")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {
-		return monitor.Monitor(t.Context(), h, monitor.Options{From: w.dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
+		return monitor.Monitor(t.Context(), h,
+			monitor.Options{From: w.dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
 	}
-	login := &host.Session{Token: "secret", Method: "none", Registry: "https://registry.example.com", Expires: time.Now().Add(time.Hour).Unix()}
+	login := &host.Session{Token: "secret", Method: "none", Registry: "https://registry.example.com",
+		Expires: time.Now().Add(time.Hour).Unix()}
 	if err := login.Save(t.Context(), w.host); err != nil {
 		t.Fatal(err)
 	}
@@ -51,22 +53,27 @@ func newRemovedMonitor(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	index := int64(1)
-	kept.Found = []monitor.Anomaly{{What: monitor.AnomalyEntry, Index: &index, Subject: "server a@1.0.0", Path: "tile/0/000", Expected: "x", Actual: "y", Detail: "z"}}
+	kept.Found = []monitor.Anomaly{
+		{What: monitor.AnomalyEntry, Index: &index, Subject: "server a@1.0.0", Path: "tile/0/000", Expected: "x",
+			Actual: "y", Detail: "z"}}
 	if err := kept.Write(state); err != nil {
 		t.Fatal(err)
 	}
 	w.commands = []removalCommand{
-		{name: "log monitor", uses: []string{"checkpoint", "tile/**"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
-			_, err := follow(h, "")
-			return err
-		}},
-		{name: "log monitor --state", changes: true, uses: []string{"checkpoint", "tile/**", "state/monitored"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
-			m, err := follow(h, state)
-			if m != nil && len(m.Found) == 1 && err != nil && strings.Contains(err.Error(), "SECURITY ERROR: 1 anomalies") {
-				return nil // it says what was found before, and nothing else
-			}
-			return err
-		}},
+		{name: "log monitor", uses: []string{"checkpoint", "tile/**"},
+			run: func(_ *removalWorld, h *host.Host, _ string) error {
+				_, err := follow(h, "")
+				return err
+			}},
+		{name: "log monitor --state", changes: true, uses: []string{"checkpoint", "tile/**", "state/monitored"},
+			run: func(_ *removalWorld, h *host.Host, _ string) error {
+				m, err := follow(h, state)
+				if m != nil && len(m.Found) == 1 && err != nil &&
+					strings.Contains(err.Error(), "SECURITY ERROR: 1 anomalies") {
+					return nil // it says what was found before, and nothing else
+				}
+				return err
+			}},
 		{name: "publish", uses: []string{"state/login.json"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
 			s, err := host.CurrentSession(h)
 			if err != nil {
@@ -126,12 +133,14 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	journal := append([]byte("hallmark-journal-v1 "+digest.FromBytes(body).String()+"\n"), body...)
-	if err := os.WriteFile(filepath.Join(workspace.ProjectState(w.host, f.dir), "journal"), journal, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(workspace.ProjectState(w.host, f.dir), "journal"), journal, 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	w.skip = func(file string) bool { return !strings.HasSuffix(file, "/journal") }
 	w.commands = slices.DeleteFunc(removalCommands(), func(c removalCommand) bool {
-		return c.fresh || c.cold || c.each || c.name != "check" && c.name != "check --offline" && c.name != "install --frozen" && c.name != "install"
+		return c.fresh || c.cold || c.each ||
+			c.name != "check" && c.name != "check --offline" && c.name != "install --frozen" && c.name != "install"
 	})
 	for i := range w.commands {
 		w.commands[i].changes = true // the journal is finished
@@ -157,14 +166,17 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	revoked, day := parseKeys(t, other, secret), 24*time.Hour
 	if err := plugins.ChangeTrust(t.Context(), host, func(keys *sign.Keys) error {
 		return errors.Join(
-			keys.Add(sign.Key{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(), NotBefore: time.Now().Add(-day), NotAfter: time.Now().Add(day)}),
-			keys.Add(sign.Key{ID: "gone", Public: revoked.Public(), Added: time.Now(), Revoked: time.Now().Add(-day), Reason: "lost"}),
+			keys.Add(sign.Key{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(),
+				NotBefore: time.Now().Add(-day), NotAfter: time.Now().Add(day)}),
+			keys.Add(sign.Key{ID: "gone", Public: revoked.Public(), Added: time.Now(), Revoked: time.Now().Add(-day),
+				Reason: "lost"}),
 		)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	source := filepath.Join(base, "net")
-	writePlugin(t, source, "net", nil, map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "README.md": "# net"})
+	writePlugin(t, source, "net", nil,
+		map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "README.md": "# net"})
 	if _, err := plugins.Hash(t.Context(), source, "", true); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +195,9 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	signature, _ := m["signatures"].([]any)
 	delete(m, "signatures")
 	delete(m, "x-hallmark-signatures")
-	if err := errors.Join(os.WriteFile(file, encodeTree(t, m), 0o600), os.WriteFile(filepath.Join(source, plugin.SignatureFile), encodeTree(t, signature[0].(map[string]any)), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(file, encodeTree(t, m), 0o600),
+		os.WriteFile(filepath.Join(source, plugin.SignatureFile), encodeTree(t, signature[0].(map[string]any)),
+			0o600)); err != nil {
 		t.Fatal(err)
 	}
 	r := &pluginRoom{t: t, host: host, dir: filepath.Join(base, "plugins"), source: source}

@@ -42,7 +42,8 @@ func init() {
 	removalWorlds["pip"] = func(t *testing.T) *removalWorld {
 		return newRemovedPython(t, func(w *removalWorld) string {
 			bin := filepath.Join(w.base(), "bin")
-			if err := errors.Join(os.Mkdir(bin, 0o700), os.Symlink(programBehind(t, "python3"), filepath.Join(bin, "python3"))); err != nil {
+			if err := errors.Join(os.Mkdir(bin, 0o700),
+				os.Symlink(programBehind(t, "python3"), filepath.Join(bin, "python3"))); err != nil {
 				t.Fatal(err)
 			}
 			return bin // where there is no uv
@@ -61,12 +62,17 @@ func init() {
 // log is cosigned by a witness, lately, as the project demands.
 func newRemovedWitnessed(t *testing.T) *removalWorld {
 	f := newFacetWorld(t)
-	source := packed(t, map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`, "main.js": removedServer})
-	if _, err := (&client.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
+	source := packed(t,
+		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
+			"main.js": removedServer})
+	if _, err := (&client.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks",
+		bytes.NewReader(source), int64(len(source)), ""); err != nil {
 		t.Fatal(err)
 	}
 	key := newWitnessKey(t)
-	cosigner, err := witness.Open(witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.registry.Key}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
+	cosigner, err := witness.Open(
+		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.registry.Key}, Begin: true,
+			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +82,9 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	out := httptest.NewRecorder()
-	cosigner.ServeHTTP(out, httptest.NewRequest(http.MethodPost, "/add-checkpoint", bytes.NewReader(ledger.AddCheckpoint{Checkpoint: note}.Marshal())))
+	cosigner.ServeHTTP(out,
+		httptest.NewRequest(http.MethodPost, "/add-checkpoint",
+			bytes.NewReader(ledger.AddCheckpoint{Checkpoint: note}.Marshal())))
 	if out.Code != http.StatusOK {
 		t.Fatal(out.Code, out.Body)
 	}
@@ -87,7 +95,8 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		}
 		return body
 	})
-	text := strings.Replace(f.read(project.ConfigFile), "[facets]", fmt.Sprintf("witnesses = [%q]\nwitness_quorum = 1\nmax_age = \"24h\"\n[facets]", key.VerifierKey), 1)
+	text := strings.Replace(f.read(project.ConfigFile), "[facets]",
+		fmt.Sprintf("witnesses = [%q]\nwitness_quorum = 1\nmax_age = \"24h\"\n[facets]", key.VerifierKey), 1)
 	f.write(project.ConfigFile, text+"[providers.mcp.tasks]\nsource = \"tasks@1.0.0\"\n")
 	w := &removalWorld{facetProject: f.facetProject}
 	path := w.ownNode()
@@ -98,7 +107,7 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		}
 		return ""
 	}
-	yes := func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }
+	yes := func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: yes}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +136,21 @@ func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWor
 	}
 	t.Cleanup(index.Close)
 	wheel(t, index, "greet", "", map[string]string{"greet/__init__.py": "word = 'hello'\n"})
-	wheel(t, index, "notes", "Requires-Dist: greet\n", map[string]string{"notes/__init__.py": pythonServer, "notes-1.0.0.dist-info/entry_points.txt": "[console_scripts]\nnotes = notes:main\n"})
-	w := &removalWorld{facetProject: newFacetProject(t, "[providers.mcp.notes]\ncommand = \"uvx\"\narguments = [\"notes==1.0.0\"]\n")}
+	wheel(t, index, "notes", "Requires-Dist: greet\n",
+		map[string]string{"notes/__init__.py": pythonServer,
+			"notes-1.0.0.dist-info/entry_points.txt": "[console_scripts]\nnotes = notes:main\n"})
+	w := &removalWorld{
+		facetProject: newFacetProject(t, "[providers.mcp.notes]\ncommand = \"uvx\"\narguments = [\"notes==1.0.0\"]\n")}
 	authority, home := filepath.Join(w.base(), "authority.pem"), filepath.Join(w.base(), "home")
 	if err := errors.Join(os.WriteFile(authority, index.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	w.environment(append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	w.environment(
+		append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority,
+			"UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if err := tryRun(w, w.host, "notes"); err != nil {
@@ -190,7 +206,10 @@ func wheel(t *testing.T, index *npmtest.Server, name, metadata string, files map
 	}
 	file, sum := name+"-1.0.0-py3-none-any.whl", digest.FromBytes(b.Bytes()).Hex()
 	index.File("/files/"+file, b.Bytes())
-	index.File("/pypi/"+name+"/1.0.0/json", fmt.Appendf(nil, `{"info":{"name":%q,"version":"1.0.0"},"urls":[{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}}]}`, name, file, index.URL, file, sum))
+	index.File("/pypi/"+name+"/1.0.0/json",
+		fmt.Appendf(nil,
+			`{"info":{"name":%q,"version":"1.0.0"},"urls":[{"filename":%q,"url":"%s/files/%s",`+
+				`"digests":{"sha256":%q}}]}`, name, file, index.URL, file, sum))
 	index.Break("/simple/"+name+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%s</a></body></html>`, file, sum, file)
@@ -222,14 +241,18 @@ func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
 // newRemovedModules has a server that is built from Go modules, as it was locked elsewhere:
 // nothing is built here.
 func newRemovedModules(t *testing.T) *removalWorld {
-	w := newServerWorld(t, "[providers.mcp.hello]\ncommand = \"go\"\narguments = [\"run\", \"example.com/hello@v1.0.0\"]\n")
+	w := newServerWorld(t,
+		"[providers.mcp.hello]\ncommand = \"go\"\narguments = [\"run\", \"example.com/hello@v1.0.0\"]\n")
 	ref, err := artifact.Parse("go:example.com/hello@v1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const sum = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-	closure, err := project.ParseModules(ref, "example.com/hello", []byte("module hallmark-closure\n\ngo 1.26\n\nrequire (\n\texample.com/hello v1.0.0\n\texample.com/word v1.0.0\n)\n"),
-		[]byte("example.com/hello v1.0.0 "+sum+"\nexample.com/hello v1.0.0/go.mod "+sum+"\nexample.com/word v1.0.0 "+sum+"\nexample.com/word v1.0.0/go.mod "+sum+"\n"))
+	closure, err := project.ParseModules(ref, "example.com/hello",
+		[]byte("module hallmark-closure\n\ngo 1.26\n\nrequire (\n\texample.com/hello v1.0.0\n"+
+			"\texample.com/word v1.0.0\n)\n"),
+		[]byte("example.com/hello v1.0.0 "+sum+"\nexample.com/hello v1.0.0/go.mod "+sum+"\nexample.com/word v1.0.0 "+
+			sum+"\nexample.com/word v1.0.0/go.mod "+sum+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,15 +261,20 @@ func newRemovedModules(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	w.lockUnseen("hello", project.ServerLock{
-		Source: "go", Ref: ref.String(), Artifacts: map[string]digest.Digest{ref.String(): digest.FromBytes([]byte("hello")), "go:example.com/word@v1.0.0": digest.FromBytes([]byte("word"))},
-		Entry: "example.com/hello", Closure: &project.ClosureLock{Engine: project.EngineGo, Lock: digest.FromBytes(stored), Trees: map[string]digest.Digest{"linux/amd64+go1.26.2": digest.FromBytes([]byte("tree"))}},
+		Source: "go", Ref: ref.String(),
+		Artifacts: map[string]digest.Digest{ref.String(): digest.FromBytes([]byte("hello")),
+			"go:example.com/word@v1.0.0": digest.FromBytes([]byte("word"))},
+		Entry: "example.com/hello",
+		Closure: &project.ClosureLock{Engine: project.EngineGo, Lock: digest.FromBytes(stored),
+			Trees: map[string]digest.Digest{"linux/amd64+go1.26.2": digest.FromBytes([]byte("tree"))}},
 	}, nil)
 	w.facetProject.write(project.ClosureSubject("hello"), string(stored))
 	w.skip = func(file string) bool {
 		return file == "shown.json" || file == "server" || strings.HasPrefix(file, "cache/")
 	}
 	const noGo = "there is no go, and nothing to build"
-	w.without = map[string]string{"run hello": noGo, "pin --yes hello": noGo, "upgrade --yes": noGo, "review hello": noGo, "outdated": noGo}
+	w.without = map[string]string{"run hello": noGo, "pin --yes hello": noGo, "upgrade --yes": noGo,
+		"review hello": noGo, "outdated": noGo}
 	return w
 }
 
@@ -258,7 +286,9 @@ func newRemovedImages(t *testing.T) *removalWorld {
 	put := func(path, kind, body string) {
 		req := httptest.NewRequest(http.MethodPut, path, strings.NewReader(body))
 		if strings.Contains(path, "/blobs/") {
-			req = httptest.NewRequest(http.MethodPost, "/v2/acme/notes/blobs/uploads/?digest="+digest.FromBytes([]byte(body)).String(), strings.NewReader(body))
+			req = httptest.NewRequest(http.MethodPost,
+				"/v2/acme/notes/blobs/uploads/?digest="+digest.FromBytes([]byte(body)).String(),
+				strings.NewReader(body))
 		}
 		req.Header.Set("Content-Type", kind)
 		out := httptest.NewRecorder()
@@ -271,17 +301,24 @@ func newRemovedImages(t *testing.T) *removalWorld {
 	for _, arch := range []string{"amd64", "arm64"} {
 		config := fmt.Sprintf(`{"os":"linux","architecture":%q}`, arch)
 		put("/v2/acme/notes/blobs/x", "", config)
-		manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":%q,"size":%d},"layers":[]}`, image, digest.FromBytes([]byte(config)), len(config))
+		manifest := fmt.Sprintf(
+			`{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",`+
+				`"digest":%q,"size":%d},"layers":[]}`, image, digest.FromBytes([]byte(config)), len(config))
 		put("/v2/acme/notes/manifests/"+arch, image, manifest)
 		platforms["linux/"+arch] = digest.FromBytes([]byte(manifest))
-		descriptors = append(descriptors, fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d,"platform":{"os":"linux","architecture":%q}}`, image, platforms["linux/"+arch], len(manifest), arch))
+		descriptors = append(descriptors,
+			fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d,"platform":{"os":"linux","architecture":%q}}`, image,
+				platforms["linux/"+arch], len(manifest), arch))
 	}
 	const indexType = "application/vnd.oci.image.index.v1+json"
-	index := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"manifests":[%s]}`, indexType, strings.Join(descriptors, ","))
+	index := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"manifests":[%s]}`, indexType,
+		strings.Join(descriptors, ","))
 	put("/v2/acme/notes/manifests/v2", indexType, index)
 	name, sum := strings.TrimPrefix(srv.URL, "https://")+"/acme/notes", digest.FromBytes([]byte(index))
 
-	w := newServerWorld(t, fmt.Sprintf("[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"-i\", \"--rm\", \"%s:v2\", \"serve\"]\n", name))
+	w := newServerWorld(t,
+		fmt.Sprintf("[providers.mcp.notes]\ncommand = \"docker\"\n"+
+			"arguments = [\"run\", \"-i\", \"--rm\", \"%s:v2\", \"serve\"]\n", name))
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
 	w.environment([]string{"PATH=" + filepath.Join(w.base(), "bin")}, roots)
@@ -291,7 +328,8 @@ func newRemovedImages(t *testing.T) *removalWorld {
 	}
 	ref := "oci:" + name + "@" + sum.String()
 	w.lockUnseen("notes", project.ServerLock{
-		Source: "image", Ref: ref, Image: name + ":v2", Artifacts: map[string]digest.Digest{ref: sum}, Digest: sum, Platforms: platforms, Arguments: []string{"serve"},
+		Source: "image", Ref: ref, Image: name + ":v2", Artifacts: map[string]digest.Digest{ref: sum}, Digest: sum,
+		Platforms: platforms, Arguments: []string{"serve"},
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
 	w.skip = func(file string) bool { return file == "shown.json" || file == "server" }
 	w.without = map[string]string{"pin --yes notes": "there is no engine that starts it"}
@@ -307,29 +345,39 @@ func base64URL(d digest.Digest) string {
 func TestWitnessesWeakened(t *testing.T) {
 	w := newRemovedWitnessed(t)
 	text := w.read(project.ConfigFile)
-	standing, given := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }, func(p *pin.Pinned) (host.Consent, error) {
+	standing, given := func(*pin.Pinned) (host.Consent, error) {
+		return host.StandingConsent, nil
+	}, func(p *pin.Pinned) (host.Consent, error) {
 		if len(p.Weaker) == 0 {
 			t.Error("the person is not shown what gets weaker")
 		}
-		return host.Given, nil
+		return host.InformedConsent, nil
 	}
 	yes := pin.Options{Confirm: standing}
 	for name, weaker := range map[string]string{
-		"witness_quorum": strings.Replace(text, "witness_quorum = 1\n", "witness_quorum = 0\n", 1), "no max_age": strings.Replace(text, "max_age = \"24h\"\n", "", 1), "max_age": strings.Replace(text, "\"24h\"", "\"25h\"", 1),
-		"witnesses": strings.Replace(text, "witnesses = [", fmt.Sprintf("witnesses = [%q, ", newWitnessKeyOf(t, "another.example.org").VerifierKey), 1), // who is new may sign alone
+		"witness_quorum": strings.Replace(text, "witness_quorum = 1\n", "witness_quorum = 0\n", 1),
+		"no max_age":     strings.Replace(text, "max_age = \"24h\"\n", "", 1),
+		"max_age":        strings.Replace(text, "\"24h\"", "\"25h\"", 1),
+		// who is new may sign alone
+		"witnesses": strings.Replace(text, "witnesses = [",
+			fmt.Sprintf("witnesses = [%q, ", newWitnessKeyOf(t, "another.example.org").VerifierKey), 1),
 	} {
 		if weaker == text {
 			t.Fatal(text)
 		}
 		w.write(project.ConfigFile, weaker)
 		_, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes)
-		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
+		if evidence.ClassOf(err) != evidence.Refused ||
+			!strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
 			t.Errorf("%s: pin --yes: %v", name, err)
 		}
-		if _, err := facets.Upgrade(t.Context(), w.host, w.dir, nil, facets.UpgradeOptions{Pin: yes, Facets: facets.Options{Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
+		if _, err := facets.Upgrade(t.Context(), w.host, w.dir, nil,
+			facets.UpgradeOptions{Pin: yes,
+				Facets: facets.Options{Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: upgrade --yes: %v", name, err)
 		}
-		if _, err := facets.Install(t.Context(), w.host, w.dir, facets.Options{Servers: facets.Servers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
+		if _, err := facets.Install(t.Context(), w.host, w.dir,
+			facets.Options{Servers: facets.Servers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: install --yes: %v", name, err)
 		}
 	}

@@ -12,7 +12,8 @@ func quickPlace(t *testing.T) {
 	t.Helper()
 	const memory, room = "/dev/shm", 2 << 30
 	var fs unix.Statfs_t
-	if unix.Statfs(memory, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOEXEC != 0 || uint64(fs.Bsize)*fs.Bavail < room {
+	if unix.Statfs(memory, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOEXEC != 0 ||
+		uint64(fs.Bsize)*fs.Bavail < room {
 		return
 	}
 	if unix.Access(memory, unix.W_OK) == nil {

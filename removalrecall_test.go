@@ -52,7 +52,8 @@ func programBehind(t *testing.T, name string) string {
 	t.Helper()
 	found, err := foreign.Find(os.Getenv("PATH"), name)
 	if err == nil {
-		found, err = foreign.ResolveShim(t.Context(), found, t.TempDir(), os.Environ(), foreign.FindCheckout(t.TempDir(), os.Getenv("HOME")))
+		found, err = foreign.ResolveShim(t.Context(), found, t.TempDir(), os.Environ(),
+			foreign.FindCheckout(t.TempDir(), os.Getenv("HOME")))
 	}
 	if err != nil {
 		t.Fatalf("%v (e2e/prerequisites.sh installs it)", err)

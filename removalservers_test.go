@@ -72,7 +72,9 @@ func newServerWorld(t *testing.T, config string) *removalWorld {
 	w.host.Environ = []string{"PATH=" + bin}
 	w.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}})
 	t.Cleanup(w.host.Fetch.CloseIdleConnections)
-	w.facetProject.write("shown.json", `{"tools/list":{"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}]},"instructions":"Be kind."}`)
+	w.facetProject.write("shown.json",
+		`{"tools/list":{"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}]},`+
+			`"instructions":"Be kind."}`)
 	return w
 }
 
@@ -121,8 +123,9 @@ headers = { Accept-Language = "en" }
 command = "docker"
 arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 `, digest.FromBytes(puppet).Hex(), image))
-	w.executable(w.path("script"), []byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
-	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}
+	w.executable(w.path("script"),
+		[]byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
+	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
 		t.Fatal(err)
 	}
@@ -131,21 +134,27 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose", launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose",
+		launch.ReviewOptions{
+			Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool", launch.ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool",
+		launch.ReviewOptions{Arguments: []string{"--more"},
+			Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	ref := "oci:127.0.0.1:1/notes@" + image.String()
 	w.lockUnseen("remote", project.ServerLock{Source: "http", Ref: "https://127.0.0.1:1/mcp"}, nil)
 	w.lockUnseen("image", project.ServerLock{
-		Source: "image", Ref: ref, Artifacts: map[string]digest.Digest{ref: image}, Digest: image, Platforms: map[string]digest.Digest{"linux/amd64": image},
+		Source: "image", Ref: ref, Artifacts: map[string]digest.Digest{ref: image}, Digest: image,
+		Platforms: map[string]digest.Digest{"linux/amd64": image},
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
 	w.owners = map[string]string{"server": "claimed", "script": "script", ".mcp.json.hallmark": "client"}
 	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks
 	w.without = map[string]string{
-		"pin --yes image": "nobody answers at its registry", "pin --yes remote": "nobody answers at its URL", "unpin loose": "an unlocked server is not pinned",
+		"pin --yes image": "nobody answers at its registry", "pin --yes remote": "nobody answers at its URL",
+		"unpin loose": "an unlocked server is not pinned",
 	}
 	return w
 }
@@ -158,26 +167,41 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 		w.t.Fatal(err)
 	}
 	defer done()
-	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`)}})
+	shown, err := surface.New(
+		surface.Listing{Instructions: "Be kind.",
+			Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	entry.Launch, entry.ApprovedAt = ws.Config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
-	report := evidence.Report{evidence.Compare(evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock}, observed(shown.Digest()))}
+	report := evidence.Report{
+		evidence.Compare(
+			evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock},
+			observed(shown.Digest()))}
 	for ref, d := range entry.Artifacts {
-		report = append(report, evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)))
+		report = append(report,
+			evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock},
+				observed(d)))
 	}
 	if c := entry.Closure; c != nil {
-		report = append(report, evidence.Compare(evidence.Claim{Subject: project.ClosureSubject(name), Scheme: evidence.File, Authority: evidence.Lock}, observed(c.Lock)))
+		report = append(report,
+			evidence.Compare(
+				evidence.Claim{Subject: project.ClosureSubject(name), Scheme: evidence.File, Authority: evidence.Lock},
+				observed(c.Lock)))
 		for platform, d := range c.Trees {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.Tree, Authority: evidence.Lock}, observed(d)))
+			report = append(report,
+				evidence.Compare(
+					evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.Tree,
+						Authority: evidence.Lock}, observed(d)))
 		}
 	}
-	if err := ws.Lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err != nil {
+	if err := ws.Lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err !=
+		nil {
 		w.t.Fatal(err)
 	}
 	kept, _ := ws.Lock.Server(name)
-	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r, At: entry.ApprovedAt}
+	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r,
+		At: entry.ApprovedAt}
 	lock, err := ws.Lock.Encode()
 	if err != nil {
 		w.t.Fatal(err)
@@ -187,7 +211,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 		w.t.Fatal(err)
 	}
 	w.facetProject.write(project.LockFile, string(lock))
-	w.facetProject.write(project.SurfaceFile(name), string(shown.Indented()))
+	w.facetProject.write(project.SurfaceFile(name), string(shown.FormatIndented()))
 	if err := os.WriteFile(ws.ApprovalsPath(), approvals, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
@@ -196,7 +220,9 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 // newRemovedDrift has a server that was seen to show something else than was approved.
 func newRemovedDrift(t *testing.T) *removalWorld {
 	w := newServerWorld(t, "[providers.mcp.tool]\ncommand = \"./server\"\narguments = [\"shown.json\"]\n")
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	ws, done, err := workspace.Open(t.Context(), w.host, w.dir, false)
@@ -205,12 +231,18 @@ func newRemovedDrift(t *testing.T) *removalWorld {
 	}
 	defer done()
 	entry, _ := ws.Lock.Server("tool")
-	l := &launch.Launch{Workspace: ws, Logs: ws.Logs(trail.Options{}), Declared: ws.Config.Servers["tool"], Entry: &entry}
-	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds more.","inputSchema":{"type":"object"}}`)}})
+	l := &launch.Launch{Workspace: ws, Logs: ws.Logs(trail.Options{}), Declared: ws.Config.Servers["tool"],
+		Entry: &entry}
+	shown, err := surface.New(
+		surface.Listing{Instructions: "Be kind.",
+			Tools: []json.RawMessage{
+				[]byte(`{"name":"add","description":"Adds more.","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.WriteNote(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
+	l.WriteNote(map[string]project.DriftItem{
+		"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}},
+		shown.Canonical())
 	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }
 	w.without = map[string]string{"review tool": "it asks about the drift, and nobody says yes"}
 	return w
@@ -243,9 +275,12 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 	}
 	t.Cleanup(npm.Close)
 	for _, p := range []npmtest.Package{
-		{Name: "@acme/notes", Version: "1.4.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes", "bin": map[string]any{"notes": "bin/notes.js"}, "dependencies": map[string]any{"greet": "^1.0.0"}},
+		{Name: "@acme/notes", Version: "1.4.0",
+			Manifest: map[string]any{"mcpName": "io.github.acme/notes", "bin": map[string]any{"notes": "bin/notes.js"},
+				"dependencies": map[string]any{"greet": "^1.0.0"}},
 			Files: map[string]string{"bin/notes.js": removedServer}},
-		{Name: "greet", Version: "1.0.0", Manifest: map[string]any{"main": "greet.js"}, Files: map[string]string{"greet.js": "module.exports = 1;\n"}},
+		{Name: "greet", Version: "1.0.0", Manifest: map[string]any{"main": "greet.js"},
+			Files: map[string]string{"greet.js": "module.exports = 1;\n"}},
 	} {
 		if err := npm.Publish(p); err != nil {
 			t.Fatal(err)
@@ -253,14 +288,18 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 	}
 	r := newLoggedRegistry(t, "")
 	client := &client.Client{Base: r.URL}
-	record := fmt.Appendf(nil, `{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
+	record := fmt.Appendf(nil,
+		`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
 		"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.4.0","transport":{"type":"stdio"}}],
 		"file_hashes":{"npm:@acme/notes@1.4.0":%q}}`, digest.FromBytes(npm.Tarball("@acme/notes", "1.4.0")))
 	if _, err := client.Publish(t.Context(), record, ""); err != nil {
 		t.Fatal(err)
 	}
-	source := packed(t, map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`, "main.js": removedServer})
-	if _, err := client.PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
+	source := packed(t,
+		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
+			"main.js": removedServer})
+	if _, err := client.PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)),
+		""); err != nil {
 		t.Fatal(err)
 	}
 	w := &removalWorld{facetProject: newFacetProject(t, fmt.Sprintf(`[registry]
@@ -276,7 +315,9 @@ source = "tasks@1.0.0"
 		t.Fatal(err)
 	}
 	w.environment(append(npm.Environ(authority), "PATH="+w.ownNode("npm"), "HOME="+home), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"notes", "tasks"} {

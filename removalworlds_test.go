@@ -15,11 +15,13 @@ import (
 
 // removalWorlds are the machines on which the campaign is led; those that need a platform add
 // themselves.
-var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources, "plugins": newRemovedPlugins,
+var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources,
+	"plugins": newRemovedPlugins,
 	"monitor": newRemovedMonitor, "journal": newRemovedJournal, "signature": newRemovedSignature}
 
 // removalCampaigns are led in another way: what is removed is not in files of the machine.
-var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase, "answers": leadAnswers}
+var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase,
+	"answers": leadAnswers}
 
 // TestRemovals is the removal campaign (R10). HALLMARK_REMOVALS=all tries everything, a number
 // repeats the choice of a shorter one.
@@ -59,11 +61,13 @@ func TestRemovals(t *testing.T) {
 func newRemovedFacets(t *testing.T) *removalWorld {
 	w := newFacetWorld(t)
 	w.put("tools", map[string]string{
-		"facet.json":    `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},"two":{"description":"d"}}}`,
+		"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},` +
+			`"two":{"description":"d"}}}`,
 		"agents/one.md": "1", "agents/two.md": "2",
 	})
 	w.put("suite", map[string]string{
-		"facet.json":     `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`,
+		"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},` +
+			`"facets":["tools@1.0.0"]}`,
 		"commands/go.md": "3",
 	})
 	w.want("suite = \"1.*\"\n")
@@ -111,7 +115,8 @@ func (r *pluginRoom) removal(installed string) *removalWorld {
 			return err
 		}
 	}
-	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "plugins/*/mcp-plugin.sig", "state/trusted-keys.json"}
+	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "plugins/*/mcp-plugin.sig",
+		"state/trusted-keys.json"}
 	return &removalWorld{facetProject: &facetProject{t: t, dir: r.dir, host: r.host}, commands: []removalCommand{
 		{name: "plugin revalidate", run: revalidate(plugin.Flags{})},
 		{name: "plugin revalidate, signatures required", run: revalidate(signed)},

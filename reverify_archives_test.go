@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,9 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 		r.t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		"mcp-plugin.json": `{"manifestVersion": "2", "name": "` + name + `", "version": "1.0.0", "entry": "dist/main.js"}`,
-		"dist/main.js":    "export const x = 1\n",
+		"mcp-plugin.json": `{"manifestVersion": "2", "name": "` + name +
+			`", "version": "1.0.0", "entry": "dist/main.js"}`,
+		"dist/main.js": "export const x = 1\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
 			r.t.Fatal(err)
@@ -64,8 +66,10 @@ func TestReverifyArchives(t *testing.T) {
 		subject string
 		scheme  evidence.Scheme
 	}{
-		"facet":  {func(r *loggedRegistry) registry.ArchiveRecord { return r.facets("1.0.0")[0] }, "facet review@1.0.0", evidence.FacetTar},
-		"plugin": {func(r *loggedRegistry) registry.ArchiveRecord { return r.plugin("notes") }, "plugin notes@1.0.0", evidence.Tree},
+		"facet": {func(r *loggedRegistry) registry.ArchiveRecord { return r.facets("1.0.0")[0] }, "facet review@1.0.0",
+			evidence.FacetTar},
+		"plugin": {func(r *loggedRegistry) registry.ArchiveRecord { return r.plugin("notes") }, "plugin notes@1.0.0",
+			evidence.Tree},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newLoggedRegistry(t, "")
@@ -95,20 +99,25 @@ func TestReverifyArchives(t *testing.T) {
 				says  []string
 			}{
 				{"whole", func() {}, evidence.OK, false, nil},
-				{"flipped", func() { keep(flipped) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(flipped).String()}},
+				{"flipped", func() { keep(flipped) }, evidence.Integrity, true,
+					[]string{"mismatch", digest.FromBytes(flipped).String()}},
 				{"flipped still", func() {}, evidence.Integrity, false, nil},
-				{"truncated", func() { keep(whole[:len(whole)-1]) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(whole[:len(whole)-1]).String()}},
-				{"empty", func() { keep(nil) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(nil).String()}},
+				{"truncated", func() { keep(whole[:len(whole)-1]) }, evidence.Integrity, true,
+					[]string{"mismatch", digest.FromBytes(whole[:len(whole)-1]).String()}},
+				{"empty", func() { keep(nil) }, evidence.Integrity, true,
+					[]string{"mismatch", digest.FromBytes(nil).String()}},
 				{"not there", func() { os.Remove(path) }, evidence.Operation, false, nil},
 				{"whole again", func() { keep(whole) }, evidence.OK, true, nil},
 				{"still whole", func() {}, evidence.OK, false, nil},
 			} {
 				step.do()
-				out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"})
+				out, err := operate.Reverify(t.Context(),
+					operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"})
 				if evidence.ClassOf(err) != step.class {
 					t.Fatalf("%s: %v %+v", step.name, err, out.Found)
 				}
-				if failing := step.class == evidence.Integrity; out.Records != 1 || out.Claimed != 1 || slices.Equal(out.Failing, []string{kind.subject}) != failing {
+				if failing := step.class == evidence.Integrity; out.Records != 1 || out.Claimed != 1 ||
+					slices.Equal(out.Failing, []string{kind.subject}) != failing {
 					t.Errorf("%s: %+v", step.name, out)
 				}
 				if (out.Unreached == 1) != (step.class == evidence.Operation) {
@@ -136,27 +145,42 @@ func TestReverifyArchives(t *testing.T) {
 			}
 			// A record that says something else than its archive is one too.
 			db := hosttest.OpenRecords(t, r.dir)
-			lying, err := db.Archive(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
-			if err != nil {
-				t.Fatal(err)
+			lie := func(integrity digest.Digest) {
+				t.Helper()
+				raw, err := sql.Open("sqlite", r.db())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer raw.Close()
+				if _, err := raw.ExecContext(t.Context(), "UPDATE archives SET content_integrity = ?",
+					integrity.String()); err != nil {
+					t.Fatal(err)
+				}
 			}
-			blobs, err := operate.OpenBlobs(t.Context(), r.dir, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			lying.ContentIntegrity = digest.FromBytes([]byte("right"))
-			report, err := operate.CheckArchive(t.Context(), blobs, lying, kind.subject)
-			if bad, class, _ := operate.FailingOf(report); err != nil || class != evidence.Integrity || len(bad) != 1 || bad[0].Scheme != kind.scheme {
-				t.Errorf("%v, %v", report, err)
-			}
-			// Deleted versions, and those of before, are not looked at.
-			if out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err != nil || out.Records != 0 {
+			lie(digest.FromBytes([]byte("right")))
+			again := operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"}
+			out, err := operate.Reverify(t.Context(), again)
+			if evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 1 || len(out.Found[0].Evidence) != 1 ||
+				out.Found[0].Evidence[0].Scheme != kind.scheme {
 				t.Errorf("%+v, %v", out, err)
 			}
-			if _, _, err := db.SetArchiveStatus(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version, registry.Change{Status: registry.Deleted, At: time.Now()}); err != nil {
+			lie(rec.ContentIntegrity)
+			if out, err := operate.Reverify(t.Context(), again); err != nil || len(out.Found) != 1 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			findings += 2
+			// Deleted versions, and those of before, are not looked at.
+			if out, err := operate.Reverify(t.Context(),
+				operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err !=
+				nil || out.Records != 0 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if _, _, err := db.SetArchiveStatus(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version,
+				registry.Change{Status: registry.Deleted, At: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}}); err != nil || out.Records != 0 {
+			if out, err := operate.Reverify(t.Context(),
+				operate.ReverifyOptions{Place: operate.Place{Data: r.dir}}); err != nil || out.Records != 0 {
 				t.Errorf("%+v, %v", out, err)
 			}
 			// An export has all findings, and a restore takes them.
@@ -164,10 +188,13 @@ func TestReverifyArchives(t *testing.T) {
 			if n, err := operate.ExportFile(t.Context(), operate.Place{Data: r.dir}, dump); err != nil || n != 1 {
 				t.Fatalf("%d, %v", n, err)
 			}
-			if i, err := operate.Import(t.Context(), operate.ImportOptions{Place: operate.Place{Data: to}, From: dump, Restore: true}); err != nil || i.Added != 1 {
+			if i, err := operate.Import(t.Context(),
+				operate.ImportOptions{Place: operate.Place{Data: to}, From: dump, Restore: true}); err != nil ||
+				i.Added != 1 {
 				t.Fatalf("%+v, %v", i, err)
 			}
-			restored, err := hosttest.OpenRecords(t, to).ArchiveFindings(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
+			restored, err := hosttest.OpenRecords(t, to).ArchiveFindings(t.Context(), ledger.Kind(rec.Kind), rec.Name,
+				rec.Version)
 			if err != nil || len(restored) != findings || string(restored[0].Evidence) != "[]" {
 				t.Errorf("%d findings restored, %v", len(restored), err)
 			}

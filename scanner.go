@@ -64,7 +64,8 @@ func Scan(ctx context.Context, o ScanOptions) (*Scanned, error) {
 		return nil, err
 	}
 	found, err := scan.Scan(ctx, h, scan.Options{
-		Clients: o.Clients, Paths: o.Paths, Dir: o.Dir, Home: o.Machine.home(), Project: o.Project, Strict: o.Strict, Program: o.Program,
+		Clients: o.Clients, Paths: o.Paths, Dir: o.Dir, Home: o.Machine.home(), Project: o.Project, Strict: o.Strict,
+		Program: o.Program,
 	})
 	if err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func Scan(ctx context.Context, o ScanOptions) (*Scanned, error) {
 	out := &Scanned{Files: found.Files, Verdict: found.Verdict}
 	for _, s := range found.Servers {
 		server := ScannedServer{
-			Client: s.Client, File: s.File, Line: s.Line, Name: s.Name, Command: s.Command, Arguments: s.Arguments, URL: s.URL,
+			Client: s.Client, File: s.File, Line: s.Line, Name: s.Name, Command: s.Command, Arguments: s.Arguments,
+			URL:     s.URL,
 			Guarded: s.Guarded, Findings: s.Findings,
 		}
 		for _, p := range s.Packages {

@@ -84,10 +84,10 @@ func (o PinOptions) flow(h *host.Host) pin.Options {
 		Start: func(p *pin.Pinned) (bool, error) { return start(describe(p)) },
 		Confirm: func(p *pin.Pinned) (host.Consent, error) {
 			if o.Confirm == nil && o.Yes {
-				return host.Standing, nil
+				return host.StandingConsent, nil
 			}
 			if o.Confirm == nil {
-				return host.No, nil
+				return host.NoConsent, nil
 			}
 			return consentOf(o.Confirm(describe(p)))
 		},
@@ -97,9 +97,9 @@ func (o PinOptions) flow(h *host.Host) pin.Options {
 // consentOf is the answer of somebody who was shown everything.
 func consentOf(yes bool, err error) (host.Consent, error) {
 	if yes && err == nil {
-		return host.Given, nil
+		return host.InformedConsent, nil
 	}
-	return host.No, err
+	return host.NoConsent, err
 }
 
 // describeRemote is what is known of a server before anything of it was seen.
@@ -113,7 +113,8 @@ func describeRemote(h *host.Host, s project.Server) *Pinned {
 
 func describe(p *pin.Pinned) *Pinned {
 	out := &Pinned{
-		Name: p.Name, Entry: p.Entry, Before: p.Before, Verdict: p.Verdict, Surface: p.Surface, Changes: p.Changes, Alarm: p.Same,
+		Name: p.Name, Entry: p.Entry, Before: p.Before, Verdict: p.Verdict, Surface: p.Surface, Changes: p.Changes,
+		Alarm:       p.Same,
 		Environment: p.Preview.Environment, Hosts: p.Preview.Hosts, Sends: p.Preview.Sends, Written: p.Written,
 	}
 	if p.Surface != nil {
@@ -192,7 +193,8 @@ func Check(ctx context.Context, dir string, o CheckOptions) (Checked, error) {
 		return Checked{}, err
 	}
 	r, err := check.Check(ctx, h, dir, check.Options{
-		Offline: o.Offline, Log: trail.Options{Key: o.LogKey}, Surface: o.Surface, TrustLock: o.TrustLock, Strict: o.Strict, Capture: o.Capture,
+		Offline: o.Offline, Log: trail.Options{Key: o.LogKey}, Surface: o.Surface, TrustLock: o.TrustLock,
+		Strict: o.Strict, Capture: o.Capture,
 	})
 	out := Checked{r.Verdict, r.Entries, r.Sound, r.Waived, r.Unseen}
 	if err != nil {
@@ -238,7 +240,7 @@ func Review(ctx context.Context, dir, server string, o ReviewOptions) (*Reviewed
 		Approve: o.Approve, Dismiss: o.Dismiss, Arguments: o.Arguments, Unlocked: o.Unlocked, Items: o.Items,
 		Confirm: func(r *launch.Reviewed) (host.Consent, error) {
 			if o.Confirm == nil {
-				return host.No, nil
+				return host.NoConsent, nil
 			}
 			return consentOf(o.Confirm(describeReview(r)))
 		},
@@ -251,7 +253,8 @@ func Review(ctx context.Context, dir, server string, o ReviewOptions) (*Reviewed
 
 func describeReview(r *launch.Reviewed) *Reviewed {
 	out := &Reviewed{
-		Name: r.Name, Entry: r.Entry, Verdict: r.Verdict, Surface: r.Surface, Changes: r.Changes, Items: r.Items, Refused: r.Refused, Clean: r.Clean,
+		Name: r.Name, Entry: r.Entry, Verdict: r.Verdict, Surface: r.Surface, Changes: r.Changes, Items: r.Items,
+		Refused: r.Refused, Clean: r.Clean,
 	}
 	if r.Surface != nil || r.Unlocked != nil {
 		out.Consent = r.Consent()

@@ -46,7 +46,8 @@ func TestRevocationStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	renamed := []byte(strings.ReplaceAll(string(before), `"acme"`, `"other"`))
-	for name, files := range map[string][2][]byte{"gone": {nil, memory}, "cut": {before, memory}, "renamed": {renamed, memory}, "memory gone": {after, nil}} {
+	for name, files := range map[string][2][]byte{"gone": {nil, memory}, "cut": {before, memory},
+		"renamed": {renamed, memory}, "memory gone": {after, nil}} {
 		for i, path := range []string{trustedKeysOf(h), revokedKeysOf(h)} {
 			os.Remove(path)
 			if files[i] != nil {
@@ -69,7 +70,8 @@ func TestRevocationStays(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, data, err)
 		}
 	}
-	for path, says := range map[string]string{trustedKeysOf(h): "those that were revoked stay revoked", revokedKeysOf(h): "restore it from a backup"} {
+	for path, says := range map[string]string{trustedKeysOf(h): "those that were revoked stay revoked",
+		revokedKeysOf(h): "restore it from a backup"} {
 		good, _ := os.ReadFile(path)
 		for _, bad := range []string{"", "{", `{"version":1}x`} {
 			if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {

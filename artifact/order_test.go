@@ -11,10 +11,12 @@ func TestOlder(t *testing.T) {
 		kind     Kind
 		versions []string
 	}{
-		{NPM, []string{"1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "1.2.0", "1.10.0", "2025.4.25", "18446744073709551617.0.0"}},
+		{NPM, []string{"1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "1.2.0", "1.10.0",
+			"2025.4.25", "18446744073709551617.0.0"}},
 		{Go, []string{"v0.0.0-20250101000000-0123456789ab", "v1.0.0", "v1.1.0"}},
 		{"", []string{"0.9.0", "v1.0.0", "1.0.1"}},
-		{PyPI, []string{"2024.12", "1!0.dev1", "1!0a1.dev2", "1!0a1", "1!0alpha2.post1.dev1", "1!0a2.post1", "1!0b1", "1!0rc1", "1!0", "1!0.0.post1.dev3", "1!0-1",
+		{PyPI, []string{"2024.12", "1!0.dev1", "1!0a1.dev2", "1!0a1", "1!0alpha2.post1.dev1", "1!0a2.post1", "1!0b1",
+			"1!0rc1", "1!0", "1!0.0.post1.dev3", "1!0-1",
 			"1!0.post2", "1!0.1", "1!0.9", "1!0.10.0", "1!99999999999999999999", "1!100000000000000000000"}},
 	} {
 		for i, old := range c.versions {
@@ -25,7 +27,8 @@ func TestOlder(t *testing.T) {
 			}
 		}
 	}
-	for _, same := range [][3]string{{"pypi", "1.0", "1.0.0"}, {"pypi", "1.0c1", "1.0rc1"}, {"pypi", "1.0+a", "1.0+b"}, {"npm", "1.0.0+a", "1.0.0+b"}} {
+	for _, same := range [][3]string{{"pypi", "1.0", "1.0.0"}, {"pypi", "1.0c1", "1.0rc1"}, {"pypi", "1.0+a", "1.0+b"},
+		{"npm", "1.0.0+a", "1.0.0+b"}} {
 		if IsOlder(Kind(same[0]), same[1], same[2]) || IsOlder(Kind(same[0]), same[2], same[1]) {
 			t.Errorf("%q", same)
 		}

@@ -7,12 +7,13 @@ import (
 
 func TestWithoutUsers(t *testing.T) {
 	for in, want := range map[string]string{
-		"https://user:password@host.example.com/a":              "https://host.example.com/a",
-		"https://token@host.example.com/a":                      "https://host.example.com/a",
-		"git+https://user:p@ss@host.example.com/a#tag":          "git+https://host.example.com/a#tag",
-		"//user:password@host.example.com/":                     "//host.example.com/",
-		"https://user:pa/ss@host.example.com/a":                 "https://host.example.com/a",
-		"https://user:8/ss@host.example.com/a":                  "https://user:8/ss@host.example.com/a", // a port, and a path
+		"https://user:password@host.example.com/a":     "https://host.example.com/a",
+		"https://token@host.example.com/a":             "https://host.example.com/a",
+		"git+https://user:p@ss@host.example.com/a#tag": "git+https://host.example.com/a#tag",
+		"//user:password@host.example.com/":            "//host.example.com/",
+		"https://user:pa/ss@host.example.com/a":        "https://host.example.com/a",
+		// a port, and a path
+		"https://user:8/ss@host.example.com/a":                  "https://user:8/ss@host.example.com/a",
 		"ssh://git@host.example.com/a.git":                      "ssh://git@host.example.com/a.git",
 		"ssh://git:password@host.example.com/a.git":             "ssh://host.example.com/a.git",
 		"https://host.example.com/@scope/name":                  "https://host.example.com/@scope/name",
@@ -50,7 +51,8 @@ func FuzzWithoutUsers(f *testing.F) {
 		if strings.Contains(before+user+rest, password) {
 			t.Skip()
 		}
-		if got := RedactURLs(before + " https://" + user + ":" + password + "@" + rest); strings.Contains(got, password) {
+		if got := RedactURLs(before + " https://" + user + ":" + password + "@" + rest); strings.Contains(got,
+			password) {
 			t.Errorf("%q", got)
 		}
 	})

@@ -117,6 +117,7 @@ type ParseError struct {
 	Reason string // why, for a person; holds no text from outside
 }
 
+// Error shows the text, of a long one the beginning, and what is wrong with it.
 func (e *ParseError) Error() string {
 	text := e.Text
 	if len(text) > 128 {

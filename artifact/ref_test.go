@@ -88,11 +88,13 @@ func TestNormalGroups(t *testing.T) {
 		{"cargo:A@1.0.0", "cargo:a@1.0.0"},
 		{"npm:A@1.0.0"},
 		{"npm:a@1.0.0"},
-		{"github:O/R/v1/a", "https://github.com/o/r/releases/download/v1/a", "https://GITHUB.com:443/o/R/releases/download/%76%31/a#frag"},
+		{"github:O/R/v1/a", "https://github.com/o/r/releases/download/v1/a",
+			"https://GITHUB.com:443/o/R/releases/download/%76%31/a#frag"},
 		{"github:o/r/V1/a"},
 		{"github:o/r/v1/A"},
 		{"https://github.com/o/r/releases/download/v1/a?x"},
-		{"github:o/r/a/b/c", "https://github.com/o/r/releases/download/a/b/c", "https://github.com/o/r/releases/download/a%2fb/c"},
+		{"github:o/r/a/b/c", "https://github.com/o/r/releases/download/a/b/c",
+			"https://github.com/o/r/releases/download/a%2fb/c"},
 		{"https://h.example/a", "https://H.EXAMPLE:443/%61#x"},
 		{"https://h.example:444/a"},
 		{"https://h.example/A"},
@@ -126,7 +128,8 @@ func TestNormalGroups(t *testing.T) {
 func TestNormalDefaultRegistry(t *testing.T) {
 	alias := strings.TrimPrefix(name.DefaultRegistry, "index.")
 	var want Ref
-	for i, s := range []string{name.DefaultRegistry + "/library/redis:7", alias + "/redis:7", name.DefaultRegistry + "/redis:7"} {
+	for i, s := range []string{name.DefaultRegistry + "/library/redis:7", alias + "/redis:7",
+		name.DefaultRegistry + "/redis:7"} {
 		r, err := NewOCI(s)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 
 // What a client and a server say in each call of P5, besides the payload.
 const (
-	guardHello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
+	guardHello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
 	guardReady = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 )
 
@@ -45,7 +46,10 @@ func benchGuard(ctx context.Context, o options, t *table) error {
 				return err
 			}
 		}
-		t.add("guard, memory of its own", fmt.Sprintf("%.1f MiB", g.memory), fmt.Sprintf("touched while it relays %.1f MiB; with all pages of the program's file that the system mapped, which processes share, at most %.0f MiB", g.touched, g.peak), "–", "≤ 20 MiB")
+		t.add("guard, memory of its own", fmt.Sprintf("%.1f MiB", g.memory),
+			fmt.Sprintf("touched while it relays %.1f MiB; with all pages of the "+
+				"program's file that the system mapped, which processes share, at most %.0f MiB", g.touched, g.peak),
+			"–", "≤ 20 MiB")
 	}
 	if o.wants("P6") {
 		return g.starts(o, t)
@@ -66,7 +70,8 @@ func (g *guardBench) pin(size int) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("manifest_version = 1\n[providers.mcp.echo]\ncommand = %q\narguments = [\"%d\"]\n", g.echo, size)
+	config := fmt.Sprintf("manifest_version = 1\n[providers.mcp.echo]\ncommand = %q\narguments = [\"%d\"]\n", g.echo,
+		size)
 	if err := os.WriteFile(filepath.Join(dir, "hallmark.toml"), []byte(config), 0o644); err != nil {
 		return nil, err
 	}
@@ -148,7 +153,8 @@ func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99
 	text := strings.Repeat("x", size)
 	var took []float64
 	for id, end := 2, time.Now().Add(d); time.Now().Before(end); id++ {
-		line := `{"jsonrpc":"2.0","id":` + strconv.Itoa(id) + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"
+		line := `{"jsonrpc":"2.0","id":` + strconv.Itoa(id) +
+			`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"
 		began := time.Now()
 		if err := s.ask(line); err != nil {
 			return 0, 0, err
@@ -176,7 +182,10 @@ func (s *spoken) touches(text string) (mib float64, err error) {
 		return 0, nil // not on this system
 	}
 	for id := range 40_000 {
-		if err := s.ask(`{"jsonrpc":"2.0","id":` + strconv.Itoa(id) + `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"); err != nil {
+		if err := s.ask(
+			`{"jsonrpc":"2.0","id":` + strconv.Itoa(id) +
+				`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"); err !=
+			nil {
 			return 0, err
 		}
 	}
@@ -222,7 +231,8 @@ func (g *guardBench) calls(o options, t *table, size int) error {
 	}
 	limit := map[int]string{64: "9", 4096: "12"}[size]
 	show := func(k int) string { return fmt.Sprintf("p50 +%.1f µs, p99 +%.1f µs", median(p50[k]), median(p99[k])) }
-	t.add(fmt.Sprintf("P5 guard, a call of %d B (directly %.1f µs)", size, median(p50[0])), show(2), "byte pump "+show(1),
+	t.add(fmt.Sprintf("P5 guard, a call of %d B (directly %.1f µs)", size, median(p50[0])), show(2),
+		"byte pump "+show(1),
 		fmt.Sprintf("%.2f×", median(p50[2])/median(p50[1])), "p50 ≤ +"+limit+" µs, p99 ≤ +50 µs")
 	return nil
 }
@@ -263,7 +273,8 @@ func (g *guardBench) starts(o options, t *table) error {
 		sha256.Sum256(data)
 		added, hashing = append(added, ours-direct), append(hashing, time.Since(began).Seconds()*1e3)
 	}
-	t.add("P6 start of a locked binary", fmt.Sprintf("+%.1f ms", median(added)), fmt.Sprintf("hashing it %.1f ms", median(hashing)),
+	t.add("P6 start of a locked binary", fmt.Sprintf("+%.1f ms", median(added)),
+		fmt.Sprintf("hashing it %.1f ms", median(hashing)),
 		fmt.Sprintf("+%.1f ms beyond", median(added)-median(hashing)), "≤ 1.3× + 5 ms")
 	return nil
 }

@@ -35,7 +35,8 @@ func benchHashfile(ctx context.Context, o options, t *table) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	install := exec.CommandContext(ctx, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", dir, referenceServer)
+	install := exec.CommandContext(ctx, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
+		dir, referenceServer)
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
@@ -46,7 +47,9 @@ func benchHashfile(ctx context.Context, o options, t *table) error {
 	}
 	servers := []*editor{
 		{argv: []string{ours, "--root", root}, home: dir, one: hashfileLine, edit: hashfileEdit},
-		{argv: []string{"node", filepath.Join(dir, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"), root}, home: dir, one: referenceLine, edit: referenceEdit},
+		{argv: []string{"node",
+			filepath.Join(dir, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"), root}, home: dir,
+			one: referenceLine, edit: referenceEdit},
 	}
 	figures := func(f func(*editor) (time.Duration, error)) (ours, reference float64, err error) {
 		var all [2][]float64
@@ -66,7 +69,8 @@ func benchHashfile(ctx context.Context, o options, t *table) error {
 		if !faster {
 			ratio = ours / reference
 		}
-		t.add("P11 "+what, fmt.Sprintf("%.1f %s", ours, unit), fmt.Sprintf("%.1f %s", reference, unit), fmt.Sprintf("%.1f", ratio), target)
+		t.add("P11 "+what, fmt.Sprintf("%.1f %s", ours, unit), fmt.Sprintf("%.1f %s", reference, unit),
+			fmt.Sprintf("%.1f", ratio), target)
 	}
 	a, b, err := figures(func(e *editor) (time.Duration, error) {
 		began := time.Now()
@@ -157,7 +161,8 @@ func (e *editor) start(ctx context.Context) (err error) {
 	if err := e.cmd.Start(); err != nil {
 		return err
 	}
-	if _, err := e.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
+	if _, err := e.ask("initialize",
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(e.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -174,7 +179,8 @@ func (e *editor) stop() {
 // what is measured.
 func (e *editor) ask(method, params string) ([]byte, error) {
 	e.id++
-	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.id, method, params); err != nil {
+	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.id, method,
+		params); err != nil {
 		return nil, err
 	}
 	var line []byte
@@ -225,7 +231,8 @@ func hashfileEdit(e *editor, path string, line json.RawMessage) error {
 	_, tagged, _ := strings.Cut(r.Result.Content[0].Text, "\n")
 	anchor, _, _ := strings.Cut(tagged, "|")
 	_, err := e.call("edit_text_file", map[string]any{"path": path, "file_hash": r.Result.StructuredContent.FileHash,
-		"operations": []map[string]any{{"op": "replace", "anchor": anchor, "content": fmt.Sprintf("edit %d", e.id)}}}, false)
+		"operations": []map[string]any{{"op": "replace", "anchor": anchor, "content": fmt.Sprintf("edit %d", e.id)}}},
+		false)
 	return err
 }
 
@@ -239,6 +246,8 @@ func referenceEdit(e *editor, path string, line json.RawMessage) error {
 		return err
 	}
 	old, _, _ := strings.Cut(r.Result.Content[0].Text, "\n")
-	_, err := e.call("edit_file", map[string]any{"path": path, "edits": []map[string]any{{"oldText": old + "\n", "newText": fmt.Sprintf("edit %d\n", e.id)}}}, true)
+	_, err := e.call("edit_file",
+		map[string]any{"path": path,
+			"edits": []map[string]any{{"oldText": old + "\n", "newText": fmt.Sprintf("edit %d\n", e.id)}}}, true)
 	return err
 }

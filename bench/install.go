@@ -57,7 +57,8 @@ func newMachine(ctx context.Context) (*machine, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	m := &machine{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), hallmark: filepath.Join(dir, "hallmark"), registry: filepath.Join(dir, "hallmark-registry")}
+	m := &machine{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"),
+		hallmark: filepath.Join(dir, "hallmark"), registry: filepath.Join(dir, "hallmark-registry")}
 	if err := os.Mkdir(m.project, 0o755); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,8 @@ func (m *machine) remove() {
 // timed runs a program in the project, and returns the seconds that it took.
 func (m *machine) timed(ctx context.Context, stdin string, argv ...string) (float64, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = m.project, append(os.Environ(), "HALLMARK_HOME="+m.home, "HALLMARK_ALLOW_HOSTS=127.0.0.1:*"), strings.NewReader(stdin)
+	cmd.Dir, cmd.Env, cmd.Stdin = m.project,
+		append(os.Environ(), "HALLMARK_HOME="+m.home, "HALLMARK_ALLOW_HOSTS=127.0.0.1:*"), strings.NewReader(stdin)
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -178,9 +180,11 @@ func benchInstall(ctx context.Context, o options, t *table) error {
 		return fmt.Errorf("P4: %d warm installs sent %d requests", o.rounds, n)
 	}
 	a, b := median(ours), median(reference)
-	t.add(fmt.Sprintf("P4 install --frozen, %d facets, %d files", facetCount, len(all)), fmt.Sprintf("%.0f ms, 0 requests", a*1000),
+	t.add(fmt.Sprintf("P4 install --frozen, %d facets, %d files", facetCount, len(all)),
+		fmt.Sprintf("%.0f ms, 0 requests", a*1000),
 		fmt.Sprintf("%.0f ms read and hashed", b*1000), fmt.Sprintf("%.2f×", a/b), "≤ 1.3×")
-	t.add("P4 against the store's files alone", fmt.Sprintf("%.0f ms", a*1000), fmt.Sprintf("%.0f ms read and hashed", median(slots)*1000), fmt.Sprintf("%.2f×", a/median(slots)), "–")
+	t.add("P4 against the store's files alone", fmt.Sprintf("%.0f ms", a*1000),
+		fmt.Sprintf("%.0f ms read and hashed", median(slots)*1000), fmt.Sprintf("%.2f×", a/median(slots)), "–")
 	t.add("P4 the first install, cold", fmt.Sprintf("%.0f ms, %d requests", cold*1000, asked), "–", "–", "–")
 	return nil
 }
@@ -192,7 +196,9 @@ func (m *machine) facets(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	config := fmt.Sprintf("manifest_version = 1\n[registry]\nurl = %q\nlog_key = %q\n[adapters]\ntargets = [\"dir:tools\"]\n[facets]\n", base, about.LogKey)
+	config := fmt.Sprintf(
+		"manifest_version = 1\n[registry]\nurl = %q\nlog_key = %q\n[adapters]\ntargets = [\"dir:tools\"]\n[facets]\n",
+		base, about.LogKey)
 	r := mathrand.New(mathrand.NewPCG(4, facetCount))
 	for i := range facetCount {
 		name := fmt.Sprintf("facet-%d", i)
@@ -205,7 +211,9 @@ func (m *machine) facets(ctx context.Context, base string) error {
 			listed = append(listed, file)
 			put("skills/"+name+"/"+file, prose(r, facetBytes/8))
 		}
-		manifest, err := json.Marshal(map[string]any{"name": name, "version": "1.0.0", "skills": map[string]any{name: map[string]any{"description": "Does something.", "files": listed}}})
+		manifest, err := json.Marshal(
+			map[string]any{"name": name, "version": "1.0.0",
+				"skills": map[string]any{name: map[string]any{"description": "Does something.", "files": listed}}})
 		if err != nil {
 			return err
 		}
@@ -218,7 +226,8 @@ func (m *machine) facets(ctx context.Context, base string) error {
 		if _, err := facet.Pack(ctx, &packed, list, tree.OpenFS(files), archive.Limits{}); err != nil {
 			return err
 		}
-		if _, err := client.PublishArchive(ctx, string(ledger.Facet), name, &packed, int64(packed.Len()), ""); err != nil {
+		if _, err := client.PublishArchive(ctx, string(ledger.Facet), name, &packed, int64(packed.Len()), ""); err !=
+			nil {
 			return err
 		}
 		config += fmt.Sprintf("%s = \"1.*\"\n", name)
@@ -269,8 +278,10 @@ func benchCheck(ctx context.Context, o options, t *table) error {
 			seconds[n] = median(all)
 		}
 		us := func(n int) float64 { return (seconds[n] - seconds[0]) / float64(n) * 1e6 }
-		t.add("P10 check --offline, 1,000 entries, "+c.name, fmt.Sprintf("%.0f ms, %.0f µs an entry", seconds[1000]*1000, us(1000)),
-			fmt.Sprintf("4,000 entries: %.0f µs an entry", us(4000)), fmt.Sprintf("%.2f×", us(4000)/us(1000)), "≤ 50 µs, linear")
+		t.add("P10 check --offline, 1,000 entries, "+c.name,
+			fmt.Sprintf("%.0f ms, %.0f µs an entry", seconds[1000]*1000, us(1000)),
+			fmt.Sprintf("4,000 entries: %.0f µs an entry", us(4000)), fmt.Sprintf("%.2f×", us(4000)/us(1000)),
+			"≤ 50 µs, linear")
 	}
 	return nil
 }
@@ -300,19 +311,22 @@ func (m *machine) locked(n, heads int) error {
 		return err
 	}
 	var (
-		lock      project.Lock
-		hashes    memory
-		waiting   []project.ServerLock
-		shown     []*surface.Surface
-		proofs    []ledger.Proof
-		config    = fmt.Sprintf("manifest_version = 1\n[registry]\nurl = \"https://registry.example.com\"\nlog_key = %q\n", signer.VerifierKey)
+		lock    project.Lock
+		hashes  memory
+		waiting []project.ServerLock
+		shown   []*surface.Surface
+		proofs  []ledger.Proof
+		config  = fmt.Sprintf(
+			"manifest_version = 1\n[registry]\nurl = \"https://registry.example.com\"\nlog_key = %q\n",
+			signer.VerifierKey)
 		approvals = *project.NewApprovals(m.project)
 		now       = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	)
 	for i := range int64(n) {
 		name, record := fmt.Sprintf("s%d", i), fmt.Sprintf("io.github.acme%d/notes", i)
 		document := digest.FromBytes([]byte(record))
-		leaf, err := ledger.Leaf{Kind: ledger.Server, Name: record, Version: "1.0.0", Document: document, Publisher: "github:acme", At: now}.Marshal()
+		leaf, err := ledger.Leaf{Kind: ledger.Server, Name: record, Version: "1.0.0", Document: document,
+			Publisher: "github:acme", At: now}.Marshal()
 		if err != nil {
 			return err
 		}
@@ -332,12 +346,15 @@ func (m *machine) locked(n, heads int) error {
 		}
 		config += fmt.Sprintf("[providers.mcp.%s]\nserver = %q\n", name, record+"@1.0.0")
 		waiting = append(waiting, project.ServerLock{
-			Source: "image", Ref: ref.String(), Digest: document, Artifacts: map[string]digest.Digest{ref.String(): document},
+			Source: "image", Ref: ref.String(), Digest: document,
+			Artifacts: map[string]digest.Digest{ref.String(): document},
 			Arguments: []string{}, Variables: []string{}, ApprovedAt: now,
-			Record: &project.RecordLock{Registry: "registry.example.com", Name: record, Version: "1.0.0", Document: document},
+			Record: &project.RecordLock{Registry: "registry.example.com", Name: record, Version: "1.0.0",
+				Document: document},
 		})
 		shown, proofs = append(shown, s), append(proofs, ledger.Proof{Leaf: leaf, Index: i})
-		if err := os.WriteFile(filepath.Join(m.project, project.SurfacesDir, name+".json"), s.Indented(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(m.project, project.SurfacesDir, name+".json"), s.FormatIndented(),
+			0o644); err != nil {
 			return err
 		}
 		if int(i+1)%heads != 0 && i+1 != int64(n) {
@@ -369,7 +386,8 @@ func (m *machine) locked(n, heads int) error {
 		name := fmt.Sprintf("s%d", i)
 		entry.Launch = declared.Servers[name].Launch()
 		seen := func(subject string, scheme evidence.Scheme, d digest.Digest) evidence.Evidence {
-			return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock}, evidence.Observed{Digests: []digest.Digest{d}})
+			return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock},
+				evidence.Observed{Digests: []digest.Digest{d}})
 		}
 		report := evidence.Report{
 			seen(entry.Ref, evidence.File, entry.Digest),
@@ -408,7 +426,8 @@ func (m *machine) locked(n, heads int) error {
 func surfaceOf(i int64) (*surface.Surface, error) {
 	var l surface.Listing
 	for n := range 5 {
-		l.Tools = append(l.Tools, fmt.Appendf(nil, `{"name":"tool-%d","description":"Does what tool %d of server %d does, and nothing else.",
+		l.Tools = append(l.Tools,
+			fmt.Appendf(nil, `{"name":"tool-%d","description":"Does what tool %d of server %d does, and nothing else.",
 			"inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"What to look for."},"limit":{"type":"integer","minimum":1}},"required":["query"]}}`, n, n, i))
 	}
 	return surface.New(l)

@@ -66,7 +66,8 @@ func measure(addr string, requests source, d time.Duration) (load, error) {
 		return load{}, errors.New("nothing was answered")
 	}
 	slices.Sort(latencies)
-	return load{rate: float64(n) / took.Seconds(), p50: latencies[n/2], p99: latencies[n*99/100], bytes: float64(total) / float64(n)}, nil
+	return load{rate: float64(n) / took.Seconds(), p50: latencies[n/2], p99: latencies[n*99/100],
+		bytes: float64(total) / float64(n)}, nil
 }
 
 // drive is one connection's work: the latencies in milliseconds and the bytes of the

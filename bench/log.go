@@ -39,7 +39,8 @@ func benchLog(ctx context.Context, o options, t *table) error {
 	if err != nil {
 		return err
 	}
-	h := &host.Host{Places: host.Places{State: filepath.Join(dir, "state")}, Sending: new(host.Sending), Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	h := &host.Host{Places: host.Places{State: filepath.Join(dir, "state")}, Sending: new(host.Sending),
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	var ours, reference []float64
 	for range o.rounds {
 		began := time.Now()
@@ -58,7 +59,8 @@ func benchLog(ctx context.Context, o options, t *table) error {
 		reference = append(reference, logEntries/time.Since(began).Seconds())
 	}
 	a, b := median(ours), median(reference)
-	t.add("LOG monitor, 1,000,000 entries", fmt.Sprintf("%.0f/s", a), fmt.Sprintf("%.0f/s read and hashed only", b), fmt.Sprintf("%.2f×", a/b), "–")
+	t.add("LOG monitor, 1,000,000 entries", fmt.Sprintf("%.0f/s", a), fmt.Sprintf("%.0f/s read and hashed only", b),
+		fmt.Sprintf("%.2f×", a/b), "–")
 
 	trust, err := ledger.NewTrust(key, nil, 0)
 	if err != nil {
@@ -80,7 +82,8 @@ func benchLog(ctx context.Context, o options, t *table) error {
 			return err
 		}
 	}
-	t.add("LOG proof verified, 1,000,000 entries", fmt.Sprintf("%d/s, %d bytes", checked, len(text)), fmt.Sprintf("%d/s its signature only", opened),
+	t.add("LOG proof verified, 1,000,000 entries", fmt.Sprintf("%d/s, %d bytes", checked, len(text)),
+		fmt.Sprintf("%d/s its signature only", opened),
 		fmt.Sprintf("%.2f×", float64(checked)/float64(opened)), "–")
 	return nil
 }
@@ -108,7 +111,8 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 	for i := range int64(logEntries) {
 		name := fmt.Sprintf("io.github.acme%d/notes", i/4)
 		leaf, err := ledger.Leaf{
-			Kind: ledger.Server, Name: name, Version: fmt.Sprintf("1.0.%d", i%4), Document: digest.FromBytes([]byte(name)), Publisher: "github:acme", At: at,
+			Kind: ledger.Server, Name: name, Version: fmt.Sprintf("1.0.%d", i%4),
+			Document: digest.FromBytes([]byte(name)), Publisher: "github:acme", At: at,
 		}.Marshal()
 		if err != nil {
 			return "", proof, err
@@ -154,7 +158,8 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 	if proof.Hashes, err = tlog.ProveRecord(logEntries, proof.Index, &hashes); err != nil {
 		return "", proof, err
 	}
-	if proof.Checkpoint, err = (ledger.Checkpoint{Origin: signer.Name(), Size: logEntries, Root: root}).Sign(signer); err != nil {
+	if proof.Checkpoint, err = (ledger.Checkpoint{Origin: signer.Name(), Size: logEntries, Root: root}).Sign(
+		signer); err != nil {
 		return "", proof, err
 	}
 	return signer.VerifierKey, proof, put("checkpoint", proof.Checkpoint)

@@ -61,7 +61,8 @@ func main() {
 func run(ctx context.Context, o options) error {
 	t := new(table)
 	began := time.Now()
-	for _, bench := range []func(context.Context, options, *table) error{benchHash, benchTree, benchPlugin, benchInstall, benchCheck} {
+	for _, bench := range []func(context.Context, options, *table) error{benchHash, benchTree, benchPlugin,
+		benchInstall, benchCheck} {
 		if err := bench(ctx, o, t); err != nil {
 			return err
 		}
@@ -102,8 +103,9 @@ func run(ctx context.Context, o options) error {
 	if o.results == "" {
 		return nil
 	}
-	heading := fmt.Sprintf("# Results\n\nWritten by `go run ./bench` on %s with %d processors, %s. Absolute figures are those\n"+
-		"of that machine at that time; the ratios count. %d rounds of %s, alternating; medians.\n\n",
+	heading := fmt.Sprintf(
+		"# Results\n\nWritten by `go run ./bench` on %s with %d processors, %s. Absolute figures are those\n"+
+			"of that machine at that time; the ratios count. %d rounds of %s, alternating; medians.\n\n",
 		runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), runtime.Version(), o.rounds, o.time)
 	return os.WriteFile(o.results, []byte(heading+text), 0o644)
 }
@@ -119,7 +121,8 @@ func (t *table) add(what, ours, reference, ratio, target string) {
 }
 
 func (t *table) String() string {
-	rows := append([][5]string{{"what", "ours", "reference", "ratio", "target"}, {"---", "---", "---", "---", "---"}}, t.rows...)
+	rows := append([][5]string{{"what", "ours", "reference", "ratio", "target"}, {"---", "---", "---", "---", "---"}},
+		t.rows...)
 	var b strings.Builder
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(r[:], " | "))

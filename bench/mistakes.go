@@ -36,8 +36,12 @@ func benchMistakes() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d files, %d edits for each figure; per cent of them on another line than was meant (on the one that was).\n\n", len(files), mistakeTrials)
-	b.WriteString("| digits | relocation | wrong line | wrong tag | wrong both | stale, were it not refused |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b,
+		"%d files, %d edits for each figure; per cent of them on another line than was meant (on the one that "+
+			"was).\n\n", len(files), mistakeTrials)
+	b.WriteString(
+		"| digits | relocation | wrong line | wrong tag | wrong both | stale, were it not refused |\n" +
+			"|---|---|---|---|---|---|\n")
 	for width := hashline.MinWidth; width <= hashline.MaxWidth; width++ {
 		for _, exact := range []bool{false, true} {
 			fmt.Fprintf(&b, "| %d | %s |", width, map[bool]string{false: "on", true: "off"}[exact])

@@ -80,7 +80,8 @@ func benchPlugin(ctx context.Context, o options, t *table) error {
 	}
 	ms := func(s float64) string { return fmt.Sprintf("%.0f ms", s*1000) }
 	ratio := func(ours float64) string { return fmt.Sprintf("%.2f×", median(node)/ours) }
-	t.add(fmt.Sprintf("P3 plugin verify, %d files", pluginFiles), ms(median(verify)), ms(median(node)), ratio(median(verify)), "≥ 5×")
+	t.add(fmt.Sprintf("P3 plugin verify, %d files", pluginFiles), ms(median(verify)), ms(median(node)),
+		ratio(median(verify)), "≥ 5×")
 	t.add("P3 without imports: plugin validate", ms(median(validate)), ms(median(node)), ratio(median(validate)), "–")
 	return nil
 }
@@ -100,13 +101,16 @@ exports.Item%d = Item%d;
 	}
 	for i := range pluginFiles {
 		var b strings.Builder
-		fmt.Fprintf(&b, "'use strict';\nconst path = require('path');\nconst next = require('./m%d.js');\n", (i+1)%pluginFiles)
+		fmt.Fprintf(&b, "'use strict';\nconst path = require('path');\nconst next = require('./m%d.js');\n",
+			(i+1)%pluginFiles)
 		for n := 0; b.Len() < pluginBytes/pluginFiles-len(body)/2; n++ {
 			fmt.Fprintf(&b, body, n, n, n)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "dist", fmt.Sprintf("m%d.js", i)), []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "dist", fmt.Sprintf("m%d.js", i)), []byte(b.String()), 0o644); err !=
+			nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "mcp-plugin.json"), []byte(`{"manifestVersion": "2", "name": "bench", "version": "1.0.0", "entry": "dist/m0.js"}`), 0o644)
+	return os.WriteFile(filepath.Join(dir, "mcp-plugin.json"),
+		[]byte(`{"manifestVersion": "2", "name": "bench", "version": "1.0.0", "entry": "dist/m0.js"}`), 0o644)
 }

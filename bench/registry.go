@@ -1,55 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
-	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
-	registrypostgres "github.com/hallmark-mcp/hallmark/internal/registry/postgres"
-	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/serverjson"
 )
-
-// The official registry, and how it is set up: as its own benchmarks found it to be
-// fastest. Neither side checks packages.
-const officialModule = "github.com/modelcontextprotocol/registry/cmd/registry@v1.8.7"
-
-var officialSettings = []string{
-	"MCP_REGISTRY_PREPARED_LISTING_JSON=true",
-	"MCP_REGISTRY_DATABASE_MAX_CONNECTIONS=8",
-	"MCP_REGISTRY_DATABASE_MIN_CONNECTIONS=4",
-	"MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false",
-	"MCP_REGISTRY_ENABLE_ANONYMOUS_AUTH=true",
-	"MCP_REGISTRY_JWT_PRIVATE_KEY=" + strings.Repeat("b0", 32),
-}
-
-// collector gives both sides the same garbage collector.
-const collector = "GOGC=400"
-
-// clusterSettings are those of a database in use, with all rows in memory.
-var clusterSettings = []string{"shared_buffers=1GB", "effective_cache_size=12GB", "random_page_cost=1.1",
-	"max_wal_size=8GB", "max_connections=200"}
 
 // field is where registries are measured.
 type field struct {
@@ -95,121 +60,6 @@ func benchRegistry(ctx context.Context, o options, t *table) (err error) {
 	return nil
 }
 
-// build makes the programs that are measured.
-func build(ctx context.Context, bin string) error {
-	for _, argv := range [][]string{
-		{"go", "build", "-o", bin + "/", "./cmd/hallmark-registry"},
-		{"go", "install", officialModule},
-	} {
-		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		c.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
-		c.Stderr = os.Stderr
-		if err := c.Run(); err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-		}
-	}
-	return nil
-}
-
-// ours starts our registry on a database.
-func (f *field) ours(ctx context.Context, name, database string, more ...string) (*process, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	argv := append([]string{f.bin + "/hallmark-registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
-		"--db", database, "--validation", "off", "--allow-anonymous"}, more...)
-	return launch(ctx, f.dir, name, addr, "/v0/servers?limit=1", []string{collector}, argv...)
-}
-
-// official starts the official registry on a database.
-func (f *field) official(ctx context.Context, database string) (*process, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database}, officialSettings...)
-	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, f.bin+"/registry")
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// published is when the first row was published; each is a second later.
-var published = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// fillOurs inserts rows as publishes do.
-func fillOurs(ctx context.Context, database string, rows []row) error {
-	db, err := registrypostgres.Open(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	group, filling := errgroup.WithContext(ctx)
-	group.SetLimit(256)
-	for i, r := range rows {
-		group.Go(func() error {
-			canonical, err := serverjson.Canonical(r.document)
-			if err != nil {
-				return err
-			}
-			at := published.Add(time.Duration(i) * time.Second)
-			rec := registry.Record{Name: r.name, Version: r.version, Document: r.document, Digest: digest.FromBytes(canonical),
-				Build: "bench", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
-			admitted := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{evidence.Compare(
-				evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
-				evidence.Observed{Digests: []digest.Digest{rec.Digest}})}).Admitted()
-			_, err = db.Insert(filling, admitted, rec)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return analyze(ctx, database)
-}
-
-// fillOfficial copies rows into the official registry's table, whose migrations have
-// run, with the prepared form of each that its own backfill would make.
-func fillOfficial(ctx context.Context, database string, rows []row) error {
-	conn, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	columns := []string{"server_name", "version", "status", "status_changed_at", "published_at", "updated_at", "is_latest", "value", "listing_value", "listing_codec"}
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"servers"}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-		at := published.Add(time.Duration(i) * time.Second)
-		r := rows[i]
-		return []any{r.name, r.version, "active", at, at, at, r.latest, string(r.document), r.document, int32(1)}, nil
-	}))
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, "ALTER TABLE servers ALTER COLUMN updated_at SET STATISTICS 1000"); err != nil {
-		return err
-	}
-	return analyze(ctx, database)
-}
-
-func analyze(ctx context.Context, database string) error {
-	conn, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "CHECKPOINT")
-	return err
-}
-
 // reads is one kind of request, in the form of each side.
 type reads struct {
 	name            string
@@ -237,20 +87,24 @@ func (f *field) workloads(rows []row) []reads {
 	deep := reads{name: "list of 100, anywhere", target: 3}
 	for range 1000 {
 		r := rows[f.random.IntN(len(rows))]
-		deep.ours = append(deep.ours, get("/v0/servers?limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(r.name+"\x00"+r.version))))
-		deep.reference = append(deep.reference, get("/v0/servers?limit=100&cursor="+url.QueryEscape(r.name+":"+r.version)))
+		deep.ours = append(deep.ours,
+			get("/v0/servers?limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(r.name+"\x00"+r.version))))
+		deep.reference = append(deep.reference,
+			get("/v0/servers?limit=100&cursor="+url.QueryEscape(r.name+":"+r.version)))
 	}
 	rare := same("search, rare", 1.5, some(1000, func(r row) string {
 		_, short, _ := strings.Cut(r.name, "/")
 		return "/v0/servers?search=" + short[max(0, len(short)-9):]
 	}))
-	common := same("search, common", 0, []string{"/v0/servers?search=server", "/v0/servers?search=weather", "/v0/servers?search=tools"})
+	common := same("search, common", 0,
+		[]string{"/v0/servers?search=server", "/v0/servers?search=weather", "/v0/servers?search=tools"})
 	return []reads{
 		same("list of 30", 3, []string{"/v0/servers"}),
 		same("list of 100", 3, []string{"/v0/servers?limit=100"}),
 		same("latest, 100", 3, []string{"/v0/servers?version=latest&limit=100"}),
 		deep,
-		same("get latest", 1.5, some(5000, func(r row) string { return "/v0/servers/" + url.PathEscape(r.name) + "/versions/latest" })),
+		same("get latest", 1.5,
+			some(5000, func(r row) string { return "/v0/servers/" + url.PathEscape(r.name) + "/versions/latest" })),
 		same("get exact", 1.5, some(5000, func(r row) string {
 			return "/v0/servers/" + url.PathEscape(r.name) + "/versions/" + url.PathEscape(r.version)
 		})),
@@ -297,7 +151,8 @@ func (f *field) compare(ctx context.Context, t *table, rows []row) error {
 			if w.target > 0 {
 				target = fmt.Sprintf("≥ %g×, lower p99", w.target)
 			}
-			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err != nil {
+			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err !=
+				nil {
 				return err
 			}
 		}
@@ -355,7 +210,8 @@ func (f *field) alternate(t *table, what, target string, ours, reference *proces
 		}
 	}
 	r0, r1, l0, l1 := median(rates[0]), median(rates[1]), median(p99s[0]), median(p99s[1])
-	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000), fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
+	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000),
+		fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
 		fmt.Sprintf("%s, p99 %s", ratio(r0, r1), ratio(l0, l1)), target)
 	return nil
 }
@@ -371,7 +227,8 @@ func ratio(a, b float64) string {
 func (f *field) cpuProfile(what string, d time.Duration) func() error {
 	done := make(chan error, 1)
 	go func() {
-		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:6060/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
+		answer, err := http.Get(
+			fmt.Sprintf("http://127.0.0.1:6060/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
 		if err != nil {
 			done <- err
 			return
@@ -385,70 +242,6 @@ func (f *field) cpuProfile(what string, d time.Duration) func() error {
 		done <- err
 	}()
 	return func() error { return <-done }
-}
-
-// anonymousToken logs in as nobody.
-func anonymousToken(addr string) (string, error) {
-	answer, err := http.Post("http://"+addr+"/v0/auth/none", "application/json", bytes.NewReader([]byte("{}")))
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	var body struct {
-		Token string `json:"registry_token"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
-		return "", err
-	}
-	if answer.StatusCode != http.StatusOK || body.Token == "" {
-		return "", fmt.Errorf("login: status %d", answer.StatusCode)
-	}
-	return body.Token, nil
-}
-
-// batch tells the names of one process' publishes from those of others.
-var batch atomic.Int64
-
-// publishes are requests to publish, three versions of each name.
-func publishes(token string) (source, error) {
-	var authorization string
-	if token != "" {
-		authorization = "Authorization: Bearer " + token + "\r\n"
-	}
-	mine, counter := batch.Add(1), new(atomic.Int64)
-	// One document, in which names and versions are replaced: making each would take
-	// processor time from what is measured.
-	body, err := document(rand.New(rand.NewPCG(1, 1)), "io.modelcontextprotocol.anonymous/NAME", "VERSION")
-	if err != nil {
-		return nil, err
-	}
-	parts := strings.Split(strings.ReplaceAll(string(body), "VERSION", "\x00v\x00"), "\x00")
-	var pieces []string // NAME and VERSION stand between others
-	for _, p := range parts {
-		for i, piece := range strings.Split(p, "NAME") {
-			if i > 0 {
-				pieces = append(pieces, "n")
-			}
-			pieces = append(pieces, piece)
-		}
-	}
-	return func(c, _ int) []byte {
-		n := counter.Add(1)
-		name, version := fmt.Sprintf("bench-%d-%x", mine, n/3), "1.0."+strconv.FormatInt(n%3, 10)
-		var b []byte
-		for _, piece := range pieces {
-			switch piece {
-			case "n":
-				b = append(b, name...)
-			case "v":
-				b = append(b, version...)
-			default:
-				b = append(b, piece...)
-			}
-		}
-		return fmt.Appendf(nil, "POST /v0/publish HTTP/1.1\r\nHost: registry\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
-			authorization, len(b), b)
-	}, nil
 }
 
 // scale runs P8: our registry with many records beside our registry with few.
@@ -480,7 +273,8 @@ func (f *field) scale(ctx context.Context, t *table) error {
 			continue
 		}
 		what := fmt.Sprintf("P8 %s, %d against 10000", w.name, f.million)
-		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err != nil {
+		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err !=
+			nil {
 			return err
 		}
 	}

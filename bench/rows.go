@@ -29,7 +29,8 @@ func generate(n int) ([]row, error) {
 		if r.IntN(5) == 0 {
 			owner = fmt.Sprintf("com.%s%d", pick(r, words), r.IntN(5_000))
 		}
-		name := fmt.Sprintf("%s/%s-%s-%x", owner, pick(r, words), pick(r, []string{"mcp", "server", "mcp-server", "tools"}), i)
+		name := fmt.Sprintf("%s/%s-%s-%x", owner, pick(r, words),
+			pick(r, []string{"mcp", "server", "mcp-server", "tools"}), i)
 		count := n / names
 		if i < n%names {
 			count++
@@ -39,12 +40,15 @@ func generate(n int) ([]row, error) {
 			count = max(1, count/2)
 		}
 		for v := range count {
-			rows = append(rows, row{name: name, version: fmt.Sprintf("%d.%d.%d", 1+v/50, v/10%5, v%10), latest: v == count-1})
+			rows = append(rows,
+				row{name: name, version: fmt.Sprintf("%d.%d.%d", 1+v/50, v/10%5, v%10), latest: v == count-1})
 		}
 	}
 	for v := 0; len(rows) < n; v++ { // one name gets what the halving left
 		i := len(rows) % names
-		rows = append(rows, row{name: fmt.Sprintf("io.github.%s-extra/%s-%x", words[i%len(words)], words[i%7], i), version: fmt.Sprintf("9.0.%d", v), latest: true})
+		rows = append(rows,
+			row{name: fmt.Sprintf("io.github.%s-extra/%s-%x", words[i%len(words)], words[i%7], i),
+				version: fmt.Sprintf("9.0.%d", v), latest: true})
 	}
 	rows = rows[:n]
 	slices.SortFunc(rows, func(a, b row) int {
@@ -83,8 +87,9 @@ func document(r *rand.Rand, name, version string) ([]byte, error) {
 		Description: description[:min(len(description), 100)],
 		Title:       short,
 		Version:     version,
-		Repository:  &model.Repository{URL: model.RegistryURLGitHub + "/example/" + short, Source: "github", ID: fmt.Sprint(r.IntN(1e9))},
-		WebsiteURL:  "https://" + short + ".example.com/docs",
+		Repository: &model.Repository{URL: model.RegistryURLGitHub + "/example/" + short, Source: "github",
+			ID: fmt.Sprint(r.IntN(1e9))},
+		WebsiteURL: "https://" + short + ".example.com/docs",
 		Packages: []model.Package{{
 			RegistryType: model.RegistryTypeNPM, Identifier: "@example/" + short, Version: version,
 			RegistryBaseURL: model.RegistryURLNPM,

@@ -57,7 +57,9 @@ func benchRun(ctx context.Context, o options, t *table) error {
 		}
 	}
 	shown := filepath.Join(dir, "shown.json")
-	if err := os.WriteFile(shown, []byte(`{"tools/list": {"tools": [{"name": "hello", "description": "Say hello.", "inputSchema": {"type": "object"}}]}}`), 0o600); err != nil {
+	if err := os.WriteFile(shown,
+		[]byte(`{"tools/list": {"tools": [{"name": "hello", "description": "Say hello.", "inputSchema": {"type": `+
+			`"object"}}]}}`), 0o600); err != nil {
 		return err
 	}
 	registry, err := b.publish()
@@ -65,7 +67,9 @@ func benchRun(ctx context.Context, o options, t *table) error {
 		return err
 	}
 	defer registry()
-	config := fmt.Sprintf("manifest_version = 1\n[providers.mcp.binary]\ncommand = %q\narguments = [%q]\n[providers.mcp.package]\ncommand = \"npx\"\narguments = [\"-y\", \"large@1.0.0\"]\n", server, shown)
+	config := fmt.Sprintf(
+		"manifest_version = 1\n[providers.mcp.binary]\ncommand = %q\narguments = [%q]\n[providers.mcp.package]\n"+
+			"command = \"npx\"\narguments = [\"-y\", \"large@1.0.0\"]\n", server, shown)
 	if err := os.MkdirAll(b.project, 0o700); err != nil {
 		return err
 	}
@@ -89,7 +93,9 @@ func benchRun(ctx context.Context, o options, t *table) error {
 		hashed     []string
 	}{
 		{"P6 run, binary", "binary", []string{server, shown}, []string{server}},
-		{fmt.Sprintf("P6 run, %d files", closureFiles), "package", []string{"node", filepath.Join(trees[0], "node_modules", "large", "server.js")}, []string{trees[0], strings.TrimSpace(string(node))}},
+		{fmt.Sprintf("P6 run, %d files", closureFiles), "package",
+			[]string{"node", filepath.Join(trees[0], "node_modules", "large", "server.js")},
+			[]string{trees[0], strings.TrimSpace(string(node))}},
 	} {
 		var ours, direct, hash []float64
 		for range o.rounds {
@@ -109,7 +115,8 @@ func benchRun(ctx context.Context, o options, t *table) error {
 			}
 		}
 		added, reference := median(ours)-median(direct), median(hash)
-		t.add(x.what+", added", fmt.Sprintf("%.1f ms of %.1f ms", added, median(ours)), fmt.Sprintf("%.1f ms to read and hash", reference),
+		t.add(x.what+", added", fmt.Sprintf("%.1f ms of %.1f ms", added, median(ours)),
+			fmt.Sprintf("%.1f ms to read and hash", reference),
 			fmt.Sprintf("%.2f×, and %+.1f ms over 1.3×", added/reference, added-1.3*reference), "≤ 1.3×, + 5 ms")
 	}
 	return nil
@@ -144,7 +151,9 @@ func (b *starts) start(ctx context.Context, name string, args ...string) (time.D
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	fmt.Fprintln(in,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+			`"clientInfo":{"name":"bench","version":"1"}}}`)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	took := time.Since(began)
 	var answer struct{ Result json.RawMessage }
@@ -213,7 +222,8 @@ func (b *starts) publish() (stop func(), err error) {
 	files := map[string]string{"server.js": server}
 	line := strings.Repeat("module.exports = 'a line of ordinary length';\n", 4)
 	for i := range closureFiles {
-		files[fmt.Sprintf("lib/%02d/m%d.js", i%50, i)] = fmt.Sprintf("// %d\n", i) + strings.Repeat(line, closureBytes/closureFiles/len(line))
+		files[fmt.Sprintf("lib/%02d/m%d.js", i%50, i)] = fmt.Sprintf("// %d\n", i) +
+			strings.Repeat(line, closureBytes/closureFiles/len(line))
 	}
 	r, err := npmtest.New()
 	if err != nil {
@@ -222,5 +232,6 @@ func (b *starts) publish() (stop func(), err error) {
 	authority := filepath.Join(b.dir, "authority.pem")
 	b.environ = r.Environ(authority)
 	return r.Close, errors.Join(os.WriteFile(authority, r.Authority(), 0o600),
-		r.Publish(npmtest.Package{Name: "large", Version: "1.0.0", Manifest: map[string]any{"bin": "server.js"}, Files: files}))
+		r.Publish(npmtest.Package{Name: "large", Version: "1.0.0", Manifest: map[string]any{"bin": "server.js"},
+			Files: files}))
 }

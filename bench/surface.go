@@ -31,7 +31,8 @@ func benchSurface(o options, t *table) error {
 	for range o.rounds {
 		mine, err := repeated(o.time/2, func() error {
 			s, err := surface.New(listing)
-			if err == nil && (s.Digest().IsZero() || s.APISurface().IsZero() || len(s.ItemDigests()) != surfaceTools+1) {
+			if err == nil &&
+				(s.Digest().IsZero() || s.APISurface().IsZero() || len(s.ItemDigests()) != surfaceTools+1) {
 				err = fmt.Errorf("the surface has %d items", len(s.ItemDigests()))
 			}
 			return err
@@ -54,7 +55,8 @@ func benchSurface(o options, t *table) error {
 		ours, reference = append(ours, mine), append(reference, theirs)
 	}
 	t.add(fmt.Sprintf("P12 surface of %d tools, %d KiB", surfaceTools, size>>10), fmt.Sprintf("%.2f ms", median(ours)),
-		fmt.Sprintf("encoding/json %.2f ms", median(reference)), fmt.Sprintf("%.2f×", median(ours)/median(reference)), "≤ 4×")
+		fmt.Sprintf("encoding/json %.2f ms", median(reference)), fmt.Sprintf("%.2f×", median(ours)/median(reference)),
+		"≤ 4×")
 	return nil
 }
 
@@ -75,9 +77,17 @@ func tool(n int) json.RawMessage {
 	var properties []string
 	for i := range 2 + n%6 {
 		word := words[(n+i*7)%len(words)]
-		properties = append(properties, fmt.Sprintf(`"%s_%d": {"type": "%s", "description": "The %s of the %s to look at, as the list of all %ss names it.", "default": %d, "enum": ["%s", "%s", "all"]}`,
-			word, i, []string{"string", "integer", "number"}[i%3], word, words[n%len(words)], word, i, word, words[(n+i)%len(words)]))
+		properties = append(properties,
+			fmt.Sprintf(`"%s_%d": {"type": "%s", "description": "The %s of the %s to look at, as the list of all %ss `+
+				`names it.", "default": %d, "enum": ["%s", "%s", "all"]}`,
+				word, i, []string{"string", "integer", "number"}[i%3], word, words[n%len(words)], word, i, word,
+				words[(n+i)%len(words)]))
 	}
-	return json.RawMessage(fmt.Sprintf(`{"name": "%s_%d", "title": "%s %d", "description": "%s", "annotations": {"readOnlyHint": %t}, "inputSchema": {"type": "object", "properties": {%s}, "required": ["%s_0"], "additionalProperties": false}, "outputSchema": {"type": "object", "properties": {"items": {"type": "array", "items": {"type": "string"}}}}}`,
-		words[n%len(words)], n, words[n%len(words)], n, strings.Join(words[n%40:n%40+25], " ")+".", n%2 == 0, strings.Join(properties, ", "), words[n%len(words)]))
+	return json.RawMessage(
+		fmt.Sprintf(`{"name": "%s_%d", "title": "%s %d", "description": "%s", "annotations": {"readOnlyHint": %t}, `+
+			`"inputSchema": {"type": "object", "properties": {%s}, "required": ["%s_0"], "additionalProperties": `+
+			`false}, "outputSchema": {"type": "object", "properties": {"items": {"type": "array", "items": {"type": `+
+			`"string"}}}}}`,
+			words[n%len(words)], n, words[n%len(words)], n, strings.Join(words[n%40:n%40+25], " ")+".", n%2 == 0,
+			strings.Join(properties, ", "), words[n%len(words)]))
 }

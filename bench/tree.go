@@ -80,7 +80,8 @@ func benchHash(ctx context.Context, o options, t *table) error {
 		}
 		gib := func(seconds float64) string { return fmt.Sprintf("%.2f GiB/s", float64(files)/seconds) }
 		a, b := median(ours), median(theirs)
-		t.add(fmt.Sprintf("P1 sha256 of 1 GiB, %d at once", files), gib(a), gib(b)+" openssl", fmt.Sprintf("%.2f×", b/a), []string{"≥ 1.0×", "≥ 0.95×"}[files-1])
+		t.add(fmt.Sprintf("P1 sha256 of 1 GiB, %d at once", files), gib(a), gib(b)+" openssl",
+			fmt.Sprintf("%.2f×", b/a), []string{"≥ 1.0×", "≥ 0.95×"}[files-1])
 	}
 	return nil
 }
@@ -159,7 +160,8 @@ func benchTree(ctx context.Context, o options, t *table) error {
 		}
 		a, b := median(ours), median(theirs)
 		t.add(fmt.Sprintf("P2 %s of %d files, %d MB", m.name, treeFiles, treeBytes/1_000_000),
-			fmt.Sprintf("%.0f ms", a*1000), fmt.Sprintf("%.0f ms read and hashed", b*1000), fmt.Sprintf("%.2f×", a/b), "≤ 1.15×")
+			fmt.Sprintf("%.0f ms", a*1000), fmt.Sprintf("%.0f ms read and hashed", b*1000), fmt.Sprintf("%.2f×", a/b),
+			"≤ 1.15×")
 	}
 	return nil
 }

@@ -55,6 +55,7 @@ type UnknownAlgorithmError struct {
 	Algorithm string // as written, at most 32 bytes of [a-z0-9+._-]
 }
 
+// Error names the algorithm.
 func (e *UnknownAlgorithmError) Error() string {
 	return fmt.Sprintf("unknown digest algorithm %q", e.Algorithm)
 }

@@ -53,7 +53,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", v.Text, err)
 			continue
 		}
-		if string(d.Algorithm()) != v.Algorithm || d.Hex() != v.Hex || d.Weak() != v.Weak || d.IsZero() || d.String() != v.Algorithm+":"+v.Hex {
+		if string(d.Algorithm()) != v.Algorithm || d.Hex() != v.Hex || d.Weak() != v.Weak || d.IsZero() ||
+			d.String() != v.Algorithm+":"+v.Hex {
 			t.Errorf("%s: %s, weak %v", v.Text, d, d.Weak())
 		}
 		if fmt.Sprintf("%x", d.Bytes()) != v.Hex {
@@ -132,7 +133,8 @@ func TestHash(t *testing.T) {
 			data = []byte(*v.Text)
 		}
 		if int64(len(data)) != v.Size {
-			t.Fatalf("vector %d has %d bytes, want %d: %s", i, len(data), v.Size, base64.StdEncoding.EncodeToString(data))
+			t.Fatalf("vector %d has %d bytes, want %d: %s", i, len(data), v.Size,
+				base64.StdEncoding.EncodeToString(data))
 		}
 		want := map[Algorithm]string{SHA256: v.SHA256, SHA512: v.SHA512, SHA1: v.SHA1}
 		for cut := range 3 { // the same whatever the size of the writes
@@ -142,7 +144,8 @@ func TestHash(t *testing.T) {
 			h.Digest(SHA256) // reading a digest must not disturb it
 			h.Write(data[n:])
 			got := h.Digests()
-			if len(got) != 3 || got[0].Algorithm() != SHA512 || got[1].Algorithm() != SHA256 || got[2].Algorithm() != SHA1 {
+			if len(got) != 3 || got[0].Algorithm() != SHA512 || got[1].Algorithm() != SHA256 ||
+				got[2].Algorithm() != SHA1 {
 				t.Fatalf("digests %v", got)
 			}
 			for _, d := range got {
@@ -209,7 +212,8 @@ func TestNew(t *testing.T) {
 		alg Algorithm
 		n   int
 		ok  bool
-	}{{SHA256, 32, true}, {SHA512, 64, true}, {SHA1, 20, true}, {SHA256, 31, false}, {SHA256, 33, false}, {SHA256, 0, false}, {SHA1, 32, false}, {"md5", 16, false}, {"", 0, false}} {
+	}{{SHA256, 32, true}, {SHA512, 64, true}, {SHA1, 20, true}, {SHA256, 31, false}, {SHA256, 33, false},
+		{SHA256, 0, false}, {SHA1, 32, false}, {"md5", 16, false}, {"", 0, false}} {
 		d, err := New(c.alg, make([]byte, c.n))
 		if (err == nil) != c.ok || d.IsZero() == c.ok {
 			t.Errorf("%s of %d bytes: %v, %v", c.alg, c.n, d, err)

@@ -105,6 +105,7 @@ type MismatchError struct {
 	WantSize, GotSize int64 // bytes; WantSize is -1 if none was demanded
 }
 
+// Error shows what was expected and what was found: sizes if they differ, else digests.
 func (e *MismatchError) Error() string {
 	if e.WantSize >= 0 && e.WantSize != e.GotSize {
 		return fmt.Sprintf("size mismatch: expected %d bytes, got %d", e.WantSize, e.GotSize)

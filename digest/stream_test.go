@@ -130,7 +130,8 @@ func TestVerifierErrorPassthrough(t *testing.T) {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}
-	if err := iotest.TestReader(NewVerifier(strings.NewReader("all"), FromBytes([]byte("all")), 3), []byte("all")); err != nil {
+	if err := iotest.TestReader(NewVerifier(strings.NewReader("all"), FromBytes([]byte("all")), 3),
+		[]byte("all")); err != nil {
 		t.Error(err)
 	}
 }

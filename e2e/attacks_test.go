@@ -72,49 +72,100 @@ type attack struct {
 // The attacks of the design that happen in the guard, by its words. Where a case ends on
 // "no alarm" nothing may be withheld, refused or reported.
 var attacks = []attack{
-	{"honest, no alarm", false, change(), []string{callAdd, getGreet, readNotes, readNote}, []string{"", "", "", ""}, ""},
+	{"honest, no alarm", false, change(), []string{callAdd, getGreet, readNotes, readNote}, []string{"", "", "", ""},
+		""},
 
-	{"poisoned description in tool", false, evil("Adds."), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in nested property", false, evil("A number."), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in enum", false, evil(`"one`), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in title", false, evil("Addition"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in title of a property", false, evil("Deep"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in example", false, evil("three"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in default", false, evil("four"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in annotation", false, evil("Sum"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"annotation turned around", false, change("true", "false"), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in output schema", false, evil("The sum."), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in _meta", false, evil(`"v`), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in a member that nobody knows", false, change(`"title": "Addition"`, `"hint": "`+evilText+`", "title": "Addition"`), []string{callAdd, callEcho}, []string{"tool add: " + changedNow + review, ""}, "tool:add"},
-	{"poisoned description in prompt argument", false, evil("Whom."), []string{getGreet, callAdd}, []string{"prompt greet: " + changedNow + review, ""}, "prompt:greet"},
-	{"poisoned description in resource", false, evil("All notes."), []string{readNotes, callAdd}, []string{"resource mem://notes: " + changedNow + review, ""}, "resource:mem://notes"},
-	{"poisoned description in resource template", false, evil("One note."), []string{readNote, callAdd}, []string{"template mem://note/{n}: " + changedNow + review, ""}, "template:mem://note/{n}"},
-	{"poisoned description in instructions", false, evil("Use with care."), []string{callAdd}, []string{""}, "instructions"},
+	{"poisoned description in tool", false, evil("Adds."), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in nested property", false, evil("A number."), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in enum", false, evil(`"one`), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in title", false, evil("Addition"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in title of a property", false, evil("Deep"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in example", false, evil("three"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in default", false, evil("four"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in annotation", false, evil("Sum"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"annotation turned around", false, change("true", "false"), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in output schema", false, evil("The sum."), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in _meta", false, evil(`"v`), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in a member that nobody knows", false,
+		change(`"title": "Addition"`, `"hint": "`+evilText+`", "title": "Addition"`), []string{callAdd, callEcho},
+		[]string{"tool add: " + changedNow + review, ""}, "tool:add"},
+	{"poisoned description in prompt argument", false, evil("Whom."), []string{getGreet, callAdd},
+		[]string{"prompt greet: " + changedNow + review, ""}, "prompt:greet"},
+	{"poisoned description in resource", false, evil("All notes."), []string{readNotes, callAdd},
+		[]string{"resource mem://notes: " + changedNow + review, ""}, "resource:mem://notes"},
+	{"poisoned description in resource template", false, evil("One note."), []string{readNote, callAdd},
+		[]string{"template mem://note/{n}: " + changedNow + review, ""}, "template:mem://note/{n}"},
+	{"poisoned description in instructions", false, evil("Use with care."), []string{callAdd}, []string{""},
+		"instructions"},
 
-	{"mid-session with list_changed", true, evil("Adds."), []string{announce, callAdd, callEcho}, []string{"", "tool add: " + changedNow + review, ""}, "tool:add"},
-	{"mid-session without list_changed", true, evil("Adds."), []string{listTools, callAdd, callEcho}, []string{"", "tool add: " + changedNow + review, ""}, "tool:add"},
-	{"re-registration between list and call", true, change(`"number", "minimum": 1`, `"string"`), []string{announce, callAdd}, []string{"", "tool add: " + changedNow + review}, "tool:add"},
-	{"new tool mid-session", true, change(`{"name": "echo"`, `{"name": "steal", "inputSchema": {}}, {"name": "echo"`), []string{announce, `tools/call {"name":"steal"}`, callEcho}, []string{"", "tool steal: new, never approved" + review, ""}, "tool:steal"},
+	{"mid-session with list_changed", true, evil("Adds."), []string{announce, callAdd, callEcho},
+		[]string{"", "tool add: " + changedNow + review, ""}, "tool:add"},
+	{"mid-session without list_changed", true, evil("Adds."), []string{listTools, callAdd, callEcho},
+		[]string{"", "tool add: " + changedNow + review, ""}, "tool:add"},
+	{"re-registration between list and call", true, change(`"number", "minimum": 1`, `"string"`),
+		[]string{announce, callAdd}, []string{"", "tool add: " + changedNow + review}, "tool:add"},
+	{"new tool mid-session", true, change(`{"name": "echo"`, `{"name": "steal", "inputSchema": {}}, {"name": "echo"`),
+		[]string{announce, `tools/call {"name":"steal"}`, callEcho},
+		[]string{"", "tool steal: new, never approved" + review, ""}, "tool:steal"},
 
-	{"on page 2", false, change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``, `"prompts/list"`, `"tools/list 2": {"tools": [{"name": "announce", "description": "`+evilText+`", "inputSchema": {"type": "object"}}]}, "prompts/list"`,
-		`{"tools": [`, `{"nextCursor": "2", "tools": [`), []string{announce, callAdd}, []string{"tool announce: " + changedNow + review, ""}, "tool:announce"},
-	{"endless cursor", false, change(`{"tools": [`, `{"nextCursor": "again", "tools": [`), []string{callAdd}, []string{"the server's tools could not be listed: tools/list: the cursor of a page is that of an earlier one"}, ""},
-	{"duplicate tool names", false, change(`{"name": "echo"`, `{"name": "add", "description": "`+evilText+`", "inputSchema": {}}, {"name": "echo"`), []string{callAdd, callEcho}, []string{"tool add: given more than once" + review, ""}, "tool:add"},
-	{"homoglyph of an existing tool", false, change(`{"name": "echo"`, `{"name": "\u0430dd", "description": "Adds.", "inputSchema": {}}, {"name": "echo"`), []string{`tools/call {"name":"\u0430dd"}`, callAdd}, []string{"never approved" + review, ""}, "never approved"},
-	{"JSON with duplicate keys", false, change(`"description": "Adds."`, `"description": "Adds.", "description": "`+evilText+`"`), []string{callAdd, callEcho}, []string{"tool add: malformed" + review, ""}, "tool:add"},
-	{"JSON with lone surrogates", false, change("Adds.", `Adds.\ud800`), []string{callAdd, callEcho}, []string{"tool add: malformed" + review, ""}, "tool:add"},
+	{"on page 2", false,
+		change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``, `"prompts/list"`,
+			`"tools/list 2": {"tools": [{"name": "announce", "description": "`+evilText+
+				`", "inputSchema": {"type": "object"}}]}, "prompts/list"`,
+			`{"tools": [`, `{"nextCursor": "2", "tools": [`), []string{announce, callAdd},
+		[]string{"tool announce: " + changedNow + review, ""}, "tool:announce"},
+	{"endless cursor", false, change(`{"tools": [`, `{"nextCursor": "again", "tools": [`), []string{callAdd},
+		[]string{"the server's tools could not be listed: tools/list: the cursor of a page is that of an earlier one"},
+		""},
+	{"duplicate tool names", false,
+		change(`{"name": "echo"`, `{"name": "add", "description": "`+evilText+`", "inputSchema": {}}, {"name": "echo"`),
+		[]string{callAdd, callEcho}, []string{"tool add: given more than once" + review, ""}, "tool:add"},
+	{"homoglyph of an existing tool", false,
+		change(`{"name": "echo"`, `{"name": "\u0430dd", "description": "Adds.", "inputSchema": {}}, {"name": "echo"`),
+		[]string{`tools/call {"name":"\u0430dd"}`, callAdd}, []string{"never approved" + review, ""}, "never approved"},
+	{"JSON with duplicate keys", false,
+		change(`"description": "Adds."`, `"description": "Adds.", "description": "`+evilText+`"`),
+		[]string{callAdd, callEcho}, []string{"tool add: malformed" + review, ""}, "tool:add"},
+	{"JSON with lone surrogates", false, change("Adds.", `Adds.\ud800`), []string{callAdd, callEcho},
+		[]string{"tool add: malformed" + review, ""}, "tool:add"},
 	{"ANSI, bidi, zero-width and tag characters in any text that Hallmark prints", false,
-		change(`{"name": "echo"`, `{"name": "\u001b[2J\u202e\u200b\udb40\udc41\u009b", "inputSchema": {}}, {"name": "echo"`, "Adds.", `Adds.\u001b]0;x\u0007\u202e\u200b\udb40\udc41\u009b`),
-		[]string{`tools/call {"name":"\u001b[2J\u202e\u200b\udb40\udc41\u009b"}`, callAdd}, []string{`never approved`, changedNow}, "tool:add"},
+		change(`{"name": "echo"`,
+			`{"name": "\u001b[2J\u202e\u200b\udb40\udc41\u009b", "inputSchema": {}}, {"name": "echo"`, "Adds.",
+			`Adds.\u001b]0;x\u0007\u202e\u200b\udb40\udc41\u009b`),
+		[]string{`tools/call {"name":"\u001b[2J\u202e\u200b\udb40\udc41\u009b"}`, callAdd},
+		[]string{`never approved`, changedNow}, "tool:add"},
 
-	{"shuffled order, no alarm", false, change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``, `{"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}`,
-		`{"inputSchema": {"type": "object"}, "description": "Says it again.", "name": "echo"}, {"name": "announce", "inputSchema": {"type": "object"}}`, `["a", "b"]`, `["b", "a"]`), []string{callAdd, announce, callEcho}, []string{"", "", ""}, ""},
-	{"1 written as 1.0, no alarm", false, change(`"minimum": 1`, `"minimum": 1.0`), []string{callAdd}, []string{""}, ""},
-	{"other page size, no alarm", false, change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``, `"prompts/list"`, `"tools/list 2": {"tools": [{"name": "announce", "inputSchema": {"type": "object"}}]}, "prompts/list"`,
-		`{"tools": [`, `{"nextCursor": "2", "tools": [`), []string{announce, callAdd}, []string{"", ""}, ""},
-	{"other server version, no alarm", false, change(`"instructions"`, `"version": "9.9.9", "instructions"`), []string{callAdd}, []string{""}, ""},
-	{"absent and empty, no alarm", false, change(`{"name": "announce",`, `{"name": "announce", "title": "", "description": null, "annotations": {}, "icons": [], "_meta": {},`), []string{announce, callAdd}, []string{"", ""}, ""},
-	{"item absent, no alarm", false, change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``), []string{callAdd}, []string{""}, ""},
+	{"shuffled order, no alarm", false,
+		change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``,
+			`{"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}`,
+			`{"inputSchema": {"type": "object"}, "description": "Says it again.", "name": "echo"}, {"name": `+
+				`"announce", "inputSchema": {"type": "object"}}`, `["a", "b"]`, `["b", "a"]`),
+		[]string{callAdd, announce, callEcho}, []string{"", "", ""}, ""},
+	{"1 written as 1.0, no alarm", false, change(`"minimum": 1`, `"minimum": 1.0`), []string{callAdd}, []string{""},
+		""},
+	{"other page size, no alarm", false,
+		change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``, `"prompts/list"`,
+			`"tools/list 2": {"tools": [{"name": "announce", "inputSchema": {"type": "object"}}]}, "prompts/list"`,
+			`{"tools": [`, `{"nextCursor": "2", "tools": [`), []string{announce, callAdd}, []string{"", ""}, ""},
+	{"other server version, no alarm", false, change(`"instructions"`, `"version": "9.9.9", "instructions"`),
+		[]string{callAdd}, []string{""}, ""},
+	{"absent and empty, no alarm", false,
+		change(`{"name": "announce",`,
+			`{"name": "announce", "title": "", "description": null, "annotations": {}, "icons": [], "_meta": {},`),
+		[]string{announce, callAdd}, []string{"", ""}, ""},
+	{"item absent, no alarm", false, change(`{"name": "announce", "inputSchema": {"type": "object"}},`, ``),
+		[]string{callAdd}, []string{""}, ""},
 }
 
 // TestAttacks runs each attack against 'hallmark run', in a protocol version with and in
@@ -126,7 +177,9 @@ func TestAttacks(t *testing.T) {
 		built.Into(t, filepath.Join(tools, filepath.Base(from)), from)
 	}
 	g := &guarded{t: t, hallmark: filepath.Join(tools, "hallmark"), dir: t.TempDir(), home: t.TempDir()}
-	g.write("hallmark.toml", "manifest_version = 1\n[providers.mcp.puppet]\ncommand = \""+filepath.Join(tools, "puppet")+"\"\narguments = [\""+filepath.Join(g.dir, "shown.json")+"\"]\n")
+	g.write("hallmark.toml",
+		"manifest_version = 1\n[providers.mcp.puppet]\ncommand = \""+filepath.Join(tools, "puppet")+
+			"\"\narguments = [\""+filepath.Join(g.dir, "shown.json")+"\"]\n")
 	g.show(honest)
 	if code, out := g.run("pin", "--yes"); code != 0 {
 		t.Fatalf("pin: %d\n%s", code, out)
@@ -198,7 +251,8 @@ func (g *guarded) run(args ...string) (int, string) {
 func (g *guarded) plain(what, text string) {
 	g.t.Helper()
 	for _, r := range text {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar) {
+		if r != '\n' && r != '\t' &&
+			(unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar) {
 			g.t.Errorf("%s prints %U:\n%q", what, r, text)
 			return
 		}
@@ -249,7 +303,8 @@ func (g *guarded) attack(a attack, version string, keep ...bool) {
 	g.plain("run", alarms)
 	if a.name == "item absent, no alarm" { // a notice: a client of another kind may be shown it
 		said := false
-		if alarms, said = strings.CutSuffix(alarms, "hallmark: puppet: tool:announce: approved, and not shown to this client\n"); !said {
+		if alarms, said = strings.CutSuffix(alarms,
+			"hallmark: puppet: tool:announce: approved, and not shown to this client\n"); !said {
 			t.Errorf("run did not say what is absent")
 		}
 	}
@@ -327,7 +382,8 @@ func (g *guarded) converse(version string, args ...string) *conversation {
 	if s.stateless() {
 		s.ask("server/discover {}")
 	} else {
-		s.ask(`initialize {"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+		s.ask(`initialize {"protocolVersion":"` + version +
+			`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 		fmt.Fprintln(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
 	return s
@@ -345,7 +401,8 @@ func (s *conversation) ask(request string) (a reply) {
 		if params == "{}" {
 			comma = ""
 		}
-		params = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + s.version + `","io.modelcontextprotocol/clientCapabilities":{}}` + comma + params[1:]
+		params = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + s.version +
+			`","io.modelcontextprotocol/clientCapabilities":{}}` + comma + params[1:]
 	}
 	fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", s.id, method, params)
 	for {

@@ -27,12 +27,16 @@ type actionStep struct {
 func ciProject(t *testing.T, tools string) (dir string, env []string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
-	env = []string{"PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "HALLMARK_HOME=" + filepath.Join(home, "hallmark"),
+	env = []string{"PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home,
+		"HALLMARK_HOME=" + filepath.Join(home, "hallmark"),
 		"RUNNER_TEMP=" + home, "GITHUB_PATH=" + filepath.Join(home, "path")}
 	for name, text := range map[string]string{
-		"hallmark.toml":  "manifest_version = 1\n[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n[providers.mcp.say]\ncommand = \"docker\"\narguments = [\"surface.json\"]\n",
-		"surface.json":   `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`,
-		"kit/facet.json": `{"name": "kit", "version": "1.0.0", "agents": {"critic": {"description": "Criticises"}}}`, "kit/agents/critic.md": "Criticise.\n",
+		"hallmark.toml": "manifest_version = 1\n[facets]\nkit = { path = \"kit\" }\n[adapters]\n" +
+			"targets = [\"dir:tools\"]\n[providers.mcp.say]\ncommand = \"docker\"\narguments = [\"surface.json\"]\n",
+		"surface.json": `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`,
+		"kit/facet.json": `{"name": "kit", "version": "1.0.0", "agents": {"critic": {"description": ` +
+			`"Criticises"}}}`,
+		"kit/agents/critic.md": "Criticise.\n",
 	} {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -105,7 +109,8 @@ func TestAction(t *testing.T) {
 			Steps []actionStep
 		}
 	}
-	if err := yaml.Unmarshal(data, &action); err != nil || action.Runs.Using != "composite" || len(action.Runs.Steps) == 0 {
+	if err := yaml.Unmarshal(data, &action); err != nil || action.Runs.Using != "composite" ||
+		len(action.Runs.Steps) == 0 {
 		t.Fatalf("%v: %+v", err, action)
 	}
 	document, err := os.ReadFile("../docs/ci.md")
@@ -172,7 +177,8 @@ func TestAction(t *testing.T) {
 		return 0, output
 	}
 	dir, env := ciProject(t, tools)
-	for _, with := range []map[string]string{nil, {"install": "true", "offline": "true"}, {"project": dir, "install": "true"}, {"strict": "false", "scan": "false"}} {
+	for _, with := range []map[string]string{nil, {"install": "true", "offline": "true"},
+		{"project": dir, "install": "true"}, {"strict": "false", "scan": "false"}} {
 		if code, out := steps(dir, env, with); code != 0 {
 			t.Errorf("%v: exit code %d\n%s", with, code, out)
 		}
@@ -199,7 +205,8 @@ func TestAction(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(around), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(around, []byte(`{"mcpServers": {"evil": {"command": "./say", "args": ["surface.json"]}}}`), 0o600); err != nil {
+	if err := os.WriteFile(around, []byte(`{"mcpServers": {"evil": {"command": "./say", "args": ["surface.json"]}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, out := steps(dir, env, nil); code != 4 || !strings.Contains(out, "around-hallmark") {
@@ -208,8 +215,11 @@ func TestAction(t *testing.T) {
 	if code, out := steps(dir, env, map[string]string{"scan": "false"}); code != 0 {
 		t.Errorf("without the scan: exit code %d\n%s", code, out)
 	}
-	summary("### ✅ hallmark check: nothing is refused", "### ❌ hallmark scan: 1 finding refused", "| refused | around-hallmark | cursor&#58; evil | sub/.cursor/mcp.json&#58;1 |")
-	if code, _ := steps(dir, env, map[string]string{"sarif": filepath.Join(dir, "a.sarif"), "scan-sarif": filepath.Join(dir, "b.sarif")}); code != 4 {
+	summary("### ✅ hallmark check: nothing is refused", "### ❌ hallmark scan: 1 finding refused",
+		"| refused | around-hallmark | cursor&#58; evil | sub/.cursor/mcp.json&#58;1 |")
+	if code, _ := steps(dir, env,
+		map[string]string{"sarif": filepath.Join(dir, "a.sarif"), "scan-sarif": filepath.Join(dir, "b.sarif")}); code !=
+		4 {
 		t.Errorf("with files for code scanning: exit code %d", code)
 	}
 	for name, rule := range map[string]string{"a.sarif": `"results"`, "b.sarif": `"around-hallmark"`} {
@@ -240,7 +250,8 @@ func TestAction(t *testing.T) {
 	summary("❌ hallmark check ended with exit code 2.")
 	// Without hallmark, and without a version to install, it says so.
 	bare := append([]string{"PATH=/usr/bin:/bin"}, env[1:]...)
-	if code, out := steps(dir, bare, map[string]string{"version": "latest"}); code != 2 || !strings.Contains(out, "::error::") {
+	if code, out := steps(dir, bare, map[string]string{"version": "latest"}); code != 2 ||
+		!strings.Contains(out, "::error::") {
 		t.Errorf("without hallmark: exit code %d\n%s", code, out)
 	}
 }
@@ -263,13 +274,15 @@ func TestHook(t *testing.T) {
 	}
 	for i, h := range hooks {
 		// One that chose files by their names would not see a lock that is removed.
-		if same := hooks[i&^1]; h.ID != same.ID+map[bool]string{true: "-system"}[i%2 == 1] || h.Entry != same.Entry || !slices.Equal(h.Args, same.Args) || same.Language != "golang" || !h.Always || h.Files != "" {
+		if same := hooks[i&^1]; h.ID != same.ID+map[bool]string{true: "-system"}[i%2 == 1] || h.Entry != same.Entry ||
+			!slices.Equal(h.Args, same.Args) || same.Language != "golang" || !h.Always || h.Files != "" {
 			t.Errorf("%+v", h)
 		}
 	}
 	venv := filepath.Join(t.TempDir(), "venv")
 	env := append(os.Environ(), "PIP_DISABLE_PIP_VERSION_CHECK=1")
-	for _, args := range [][]string{{"python3", "-m", "venv", venv}, {filepath.Join(venv, "bin", "pip"), "install", "-q", "pre-commit==4.0.1"}} {
+	for _, args := range [][]string{{"python3", "-m", "venv", venv},
+		{filepath.Join(venv, "bin", "pip"), "install", "-q", "pre-commit==4.0.1"}} {
 		if code, out := inDir(t, ".", env, args[0], args[1:]...); code != 0 {
 			t.Fatalf("%v: exit code %d\n%s", args, code, out)
 		}
@@ -280,7 +293,8 @@ func TestHook(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(hook, ".pre-commit-hooks.yaml"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own = append(own, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
+	own = append(own, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t",
+		"GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
 	git := func(dir string, args ...string) {
 		t.Helper()
 		if code, out := inDir(t, dir, own, "git", args...); code != 0 {
@@ -293,7 +307,8 @@ func TestHook(t *testing.T) {
 		git(d, "commit", "-q", "-m", "first")
 	}
 	try := func(hook string, repo string) (int, string) {
-		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), "try-repo", repo, hook, "--verbose", "--files", "kit/facet.json")
+		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), "try-repo", repo, hook, "--verbose",
+			"--files", "kit/facet.json")
 	}
 	for _, id := range []string{"hallmark-check-system", "hallmark-scan-system"} {
 		if code, out := try(id, hook); code != 0 || !strings.Contains(out, "Passed") {
@@ -306,7 +321,8 @@ func TestHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"hallmark-check-system", "hallmark-scan-system"} {
-		if code, out := try(id, hook); code != 1 || !strings.Contains(out, "exit code: 4") || !strings.Contains(out, "around-hallmark") {
+		if code, out := try(id, hook); code != 1 || !strings.Contains(out, "exit code: 4") ||
+			!strings.Contains(out, "around-hallmark") {
 			t.Errorf("%s, a server around the lock: exit code %d\n%s", id, code, out)
 		}
 	}
@@ -321,7 +337,8 @@ func TestHook(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "hallmark.toml")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := try("hallmark-check-system", hook); code != 1 || !strings.Contains(out, "exit code: 4") { // this machine accepted what it had
+	// this machine accepted what it had
+	if code, out := try("hallmark-check-system", hook); code != 1 || !strings.Contains(out, "exit code: 4") {
 		t.Errorf("no project: exit code %d\n%s", code, out)
 	}
 }

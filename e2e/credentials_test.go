@@ -36,7 +36,8 @@ func TestCredentialsOfANamespace(t *testing.T) {
 			io.WriteString(w, tarball)
 			return
 		}
-		fmt.Fprintf(w, `{"name":"notes","version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":"%s/notes.tgz"}}`, base)
+		fmt.Fprintf(w,
+			`{"name":"notes","version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":"%s/notes.tgz"}}`, base)
 	}))
 	defer site.Close()
 	base = site.URL
@@ -48,8 +49,11 @@ func TestCredentialsOfANamespace(t *testing.T) {
 		}
 		return path
 	}
-	authority := file("authority.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
-	credentials := file("credentials.toml", fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.example\"]\ntoken_env = \"PRIVATE_TOKEN\"\n", strings.TrimPrefix(base, "https://")))
+	authority := file("authority.pem",
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
+	credentials := file("credentials.toml",
+		fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.example\"]\ntoken_env = \"PRIVATE_TOKEN\"\n",
+			strings.TrimPrefix(base, "https://")))
 	t.Setenv("PRIVATE_TOKEN", "s3cret")
 	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
 		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--credentials", credentials)
@@ -72,7 +76,8 @@ func TestCredentialsOfANamespace(t *testing.T) {
 	for _, name := range []string{"com.other/notes", "com.example.sub/notes", "com/notes"} {
 		status, guessed := publish(name, private)
 		again, missed := publish(name, wrong)
-		if status < 400 || again != status || strings.Contains(missed, private) || strings.Contains(guessed, `"actual"`) || strings.Contains(missed, `"actual"`) ||
+		if status < 400 || again != status || strings.Contains(missed, private) ||
+			strings.Contains(guessed, `"actual"`) || strings.Contains(missed, `"actual"`) ||
 			strings.ReplaceAll(guessed, private, wrong) != missed {
 			t.Errorf("%s: %d %s\n%d %s", name, status, guessed, again, missed)
 		}
@@ -81,7 +86,8 @@ func TestCredentialsOfANamespace(t *testing.T) {
 		t.Errorf("the credential was sent %d times for others", n)
 	}
 	// The owner is told what differs, and may publish.
-	if status, body := publish("com.example/notes", wrong); status != 422 || !strings.Contains(body, `"actual":"sha256:`+private) {
+	if status, body := publish("com.example/notes", wrong); status != 422 ||
+		!strings.Contains(body, `"actual":"sha256:`+private) {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, body := publish("com.example/notes", private); status != 200 {
@@ -98,13 +104,16 @@ func TestCredentialsOfANamespace(t *testing.T) {
 	if status, body := publish("com.example/other", wrong); status != 422 || shown.Load() == before {
 		t.Errorf("after a file that makes no sense: %d %s", status, body)
 	}
-	file("credentials.toml", fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.other\"]\ntoken = \"s3cret\"\n", strings.TrimPrefix(base, "https://")))
+	file("credentials.toml",
+		fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.other\"]\ntoken = \"s3cret\"\n",
+			strings.TrimPrefix(base, "https://")))
 	registry.reload(t, "credentials read again")
 	before = shown.Load()
 	if status, body := publish("com.example/other", private); status < 400 || shown.Load() != before {
 		t.Errorf("with the credential of another namespace: %d %s", status, body)
 	}
-	if status, body := publish("com.other/notes", wrong); status != 422 || !strings.Contains(body, `"actual":"sha256:`+private) {
+	if status, body := publish("com.other/notes", wrong); status != 422 ||
+		!strings.Contains(body, `"actual":"sha256:`+private) {
 		t.Errorf("the namespace that has it now: %d %s", status, body)
 	}
 	if strings.Contains(registry.Log(), "s3cret") {

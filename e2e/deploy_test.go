@@ -26,7 +26,8 @@ func TestDeployFlags(t *testing.T) {
 	commands := regexp.MustCompile(`(?m)^\s*(?:ExecStart=\S*/|)hallmark[- ]registry ([a-z]+)((?:[^\n\\]|\\\n)*)`)
 	flag := regexp.MustCompile(`--[a-z][a-z-]+`)
 	used := map[string][]string{} // flags by command
-	for _, name := range []string{"deploy/hallmark-registry.service", "deploy/hallmark-registry-reverify.service", "docs/operating.md"} {
+	for _, name := range []string{"deploy/hallmark-registry.service", "deploy/hallmark-registry-reverify.service",
+		"docs/operating.md"} {
 		text := read(t, name)
 		found := commands.FindAllStringSubmatch(text, -1)
 		if len(found) == 0 {
@@ -42,7 +43,8 @@ func TestDeployFlags(t *testing.T) {
 	}
 	for _, name := range []string{"deploy/Dockerfile", "docs/operating.md"} {
 		if name == "deploy/Dockerfile" {
-			used["serve"] = append(used["serve"], flag.FindAllString(read(t, name)[strings.Index(read(t, name), "CMD"):], -1)...)
+			used["serve"] = append(used["serve"],
+				flag.FindAllString(read(t, name)[strings.Index(read(t, name), "CMD"):], -1)...)
 			continue
 		}
 		for _, m := range regexp.MustCompile("`(--[a-z-]+)[ `]").FindAllStringSubmatch(read(t, name), -1) {
@@ -83,7 +85,8 @@ func TestDeployUnits(t *testing.T) {
 		t.Skip("no systemd-analyze here")
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"hallmark-registry.service", "hallmark-registry-reverify.service", "hallmark-registry-reverify.timer"} {
+	for _, name := range []string{"hallmark-registry.service", "hallmark-registry-reverify.service",
+		"hallmark-registry-reverify.timer"} {
 		// The program is not installed: any that is will do.
 		text := strings.ReplaceAll(read(t, "deploy/"+name), "/usr/local/bin/hallmark-registry", "/bin/true")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -130,7 +133,8 @@ func TestDeploySecrets(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "secrets")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has mode %v, %v", info.Mode(), err)
 	}
-	if len(first["token_key"]) != 32 || len(first["postgres_password"]) != 64 || !strings.Contains(first["pgpass"], first["postgres_password"]) {
+	if len(first["token_key"]) != 32 || len(first["postgres_password"]) != 64 ||
+		!strings.Contains(first["pgpass"], first["postgres_password"]) {
 		t.Errorf("%q", first)
 	}
 	mounted := regexp.MustCompile(`secrets/([a-z0-9_.]+)`).FindAllStringSubmatch(read(t, "deploy/compose.yaml"), -1)

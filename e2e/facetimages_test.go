@@ -20,11 +20,13 @@ func TestFacetImages(t *testing.T) {
 	pushPlatforms(t, r, "acme/notes", "v1.6.0", "linux/amd64") // newer, were it a version
 	name := r.Host + "/acme/notes"
 	p := newImageProject(t, w, tools, name)
-	p.write(t, "hallmark.toml", "manifest_version = 1\n[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"claude-code\"]\n")
+	p.write(t, "hallmark.toml",
+		"manifest_version = 1\n[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"claude-code\"]\n")
 	if err := os.Mkdir(filepath.Join(p.dir, "kit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.write(t, "kit/facet.json", `{"name": "kit", "version": "1.0.0", "servers": {"notes": {"image": "`+name+`:v1.5.0"}}}`)
+	p.write(t, "kit/facet.json",
+		`{"name": "kit", "version": "1.0.0", "servers": {"notes": {"image": "`+name+`:v1.5.0"}}}`)
 
 	// Nothing is locked without consent.
 	if code, out := p.run(t, p.bin, "install"); code != 4 || !strings.Contains(out, "nobody consented") {
@@ -55,7 +57,9 @@ func TestFacetImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.write(t, "run", `{"tools/list": {"tools": [{"name": "args", "description": "Say all arguments.", "inputSchema": {"type": "object"}}]}}`)
+		p.write(t, "run",
+			`{"tools/list": {"tools": [{"name": "args", "description": "Say all arguments.", "inputSchema": {"type": `+
+				`"object"}}]}}`)
 		// A locked install does not ask where the tag leads.
 		for _, args := range [][]string{{"install"}, {"install", "--frozen"}} {
 			if code, out := p.run(t, p.bin, args...); code != 0 {
@@ -70,7 +74,8 @@ func TestFacetImages(t *testing.T) {
 			t.Errorf("without consent: exit code %d, %s\n%s", code, now, out)
 		}
 		code, out = p.run(t, p.bin, "upgrade", "--yes")
-		for _, want := range []string{"  new         oci:" + name + "@" + moved.String(), "oci mismatch", "surface of notes: surface mismatch", "description changed"} {
+		for _, want := range []string{"  new         oci:" + name + "@" + moved.String(), "oci mismatch",
+			"surface of notes: surface mismatch", "description changed"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("upgrade does not say %q", want)
 			}

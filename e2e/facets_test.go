@@ -52,7 +52,9 @@ func (s *facetStage) write(name, text string) {
 
 // kit writes the directory of a facet whose files all say the same.
 func (s *facetStage) kit(dir, version, text string) {
-	s.write(dir+"/facet.json", `{"name":"kit","version":"`+version+`","skills":{"greet":{"description":"d","files":["a.txt","b.txt"]}},"agents":{"x":{"description":"d"}}}`)
+	s.write(dir+"/facet.json",
+		`{"name":"kit","version":"`+version+
+			`","skills":{"greet":{"description":"d","files":["a.txt","b.txt"]}},"agents":{"x":{"description":"d"}}}`)
 	for _, name := range []string{"skills/greet/SKILL.md", "skills/greet/a.txt", "skills/greet/b.txt", "agents/x.md"} {
 		s.write(dir+"/"+name, text)
 	}
@@ -117,7 +119,8 @@ func (s *facetStage) whole(after string) {
 		s.t.Errorf("%s: %d files", after, found)
 	}
 	for path := range files(s.t, filepath.Join(s.home, "state")) {
-		if base := filepath.Base(path); base == "journal" || strings.HasSuffix(base, ".tmp") || strings.HasSuffix(base, ".abandoned") {
+		if base := filepath.Base(path); base == "journal" || strings.HasSuffix(base, ".tmp") ||
+			strings.HasSuffix(base, ".abandoned") {
 			s.t.Errorf("%s: %s is left in the state directory", after, base)
 		}
 	}
@@ -164,7 +167,8 @@ func (s *facetStage) ends(args ...string) {
 // An install that is killed at a random moment leaves, after the next command, either all
 // or nothing of what it was to change (R1).
 func TestInstallKilled(t *testing.T) {
-	s := newFacetStage(t, build(t, "hallmark"), "[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
+	s := newFacetStage(t, build(t, "hallmark"),
+		"[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
 	s.kit("kit", "1.0.0", "0\n")
 	began := time.Now()
 	s.run("install")
@@ -202,7 +206,9 @@ func TestUpgradeKilled(t *testing.T) {
 	bin := build(t, "hallmark")
 	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	key := logKeyOf(t, registry.URL)
-	s := newFacetStage(t, bin, fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", registry.URL, key))
+	s := newFacetStage(t, bin,
+		fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\n"+
+			"targets = [\"dir:tools\"]\n", registry.URL, key))
 	publish := func(i int) {
 		s.kit("kit", fmt.Sprintf("1.0.%d", i), fmt.Sprint(i, "\n"))
 		s.run("pack", filepath.Join(s.dir, "kit"), "-o", filepath.Join(s.dir, "kit.facet"))
@@ -285,7 +291,9 @@ func TestManyInstallers(t *testing.T) {
 	key := logKeyOf(t, registry.URL)
 	author.run("publish", "kit.facet", "--registry", registry.URL, "--log-key", key)
 
-	config := fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", front.URL, key)
+	config := fmt.Sprintf(
+		"[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", front.URL,
+		key)
 	together := func(stages []*facetStage) {
 		t.Helper()
 		var group sync.WaitGroup

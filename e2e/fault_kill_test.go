@@ -26,7 +26,8 @@ func (s *stage) puppet(t *testing.T) {
 	s.show(t, "one")
 	text := "manifest_version = 1\n"
 	for _, name := range []string{"left", "right"} {
-		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, s.server(), filepath.Join(s.dir, "surface"))
+		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, s.server(),
+			filepath.Join(s.dir, "surface"))
 	}
 	write(t, filepath.Join(s.project, "hallmark.toml"), text)
 }
@@ -36,7 +37,9 @@ func (s *stage) puppet(t *testing.T) {
 func (s *stage) show(t *testing.T, description string) {
 	t.Helper()
 	path := filepath.Join(s.dir, "surface")
-	write(t, path+".new", fmt.Sprintf(`{"tools/list": {"tools": [{"name": "hello", "description": %q, "inputSchema": {"type": "object"}}]}}`, description))
+	write(t, path+".new",
+		fmt.Sprintf(`{"tools/list": {"tools": [{"name": "hello", "description": %q, "inputSchema": {"type": `+
+			`"object"}}]}}`, description))
 	server, err := os.ReadFile(filepath.Join(s.bin, "puppet"))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +80,8 @@ func (s *stage) tidy(t *testing.T) {
 	for path := range files(t, s.project) {
 		switch rel, _ := filepath.Rel(s.project, path); rel {
 		case "hallmark.toml", "hallmark.lock", "server.json",
-			"hallmark.surfaces/left.json", "hallmark.surfaces/right.json", "hallmark.surfaces/notes.json", "hallmark.closures/notes.json":
+			"hallmark.surfaces/left.json", "hallmark.surfaces/right.json", "hallmark.surfaces/notes.json",
+			"hallmark.closures/notes.json":
 		default:
 			t.Errorf("%s is left in the project", rel)
 		}
@@ -186,7 +190,8 @@ func testKilled(t *testing.T, s *stage) {
 			t.Fatalf("round %d: run withholds %q:\n%s", round, locked, out)
 		}
 	}
-	t.Logf("a pin takes %v; of %d pins %d ended, %d left a journal; %d were as before, %d as after", whole, rounds, ended, journals, before, after)
+	t.Logf("a pin takes %v; of %d pins %d ended, %d left a journal; %d were as before, %d as after", whole, rounds,
+		ended, journals, before, after)
 	s.show(t, "last")
 	s.run(t, 0, "hallmark", "pin", "--yes")
 	if got := s.described(t, "right"); got != "last" {
@@ -247,7 +252,8 @@ func testTwoPins(t *testing.T, s *stage) {
 }
 
 // waited is all that a start may say while the files of its project are being replaced.
-var waited = regexp.MustCompile(`^(hallmark: warning: waiting for a replacement of the files of \S+ by another process( process=\d+)?\n)?$`)
+var waited = regexp.MustCompile(
+	`^(hallmark: warning: waiting for a replacement of the files of \S+ by another process( process=\d+)?\n)?$`)
 
 // testRunWhilePin starts servers while pins replace the lock again and again. None is
 // refused for a lock that was half replaced; and a server that runs hinders no pin.

@@ -54,7 +54,8 @@ func (s *stage) publish(t *testing.T, size int) (digest string) {
   "packages": [{"registryType": "npm", "identifier": "notes", "version": "1.0.0", "transport": {"type": "stdio"}}]
 }
 `)
-	write(t, filepath.Join(s.project, "hallmark.toml"), "manifest_version = 1\n[providers.mcp.notes]\ncommand = \"npx\"\narguments = [\"notes@1.0.0\"]\n")
+	write(t, filepath.Join(s.project, "hallmark.toml"),
+		"manifest_version = 1\n[providers.mcp.notes]\ncommand = \"npx\"\narguments = [\"notes@1.0.0\"]\n")
 	sum := sha256.Sum256(s.npm.Tarball("notes", "1.0.0"))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
@@ -81,21 +82,33 @@ func testTransfers(t *testing.T, first *stage) {
 		// How much of a part arrives before its connection is reset is not certain, so the
 		// third reply has all that is left.
 		{name: "reset twice, resumed", times: 2, fault: npmtest.Reset(200_000, true), asked: 3, parts: true},
-		{name: "reset again and again", times: npmtest.Always, fault: npmtest.Reset(100_000, false), code: 1, text: "broke off after", asked: 5},
+		{name: "reset again and again", times: npmtest.Always, fault: npmtest.Reset(100_000, false), code: 1,
+			text: "broke off after", asked: 5},
 		{name: "too short once", times: 1, fault: npmtest.TooLong(10), asked: 2},
-		{name: "too short always", times: npmtest.Always, fault: npmtest.TooLong(10), code: 1, text: "broke off after", asked: 5},
-		{name: "429 with Retry-After", times: 1, fault: npmtest.Status(http.StatusTooManyRequests, 2), asked: 2, least: 2 * time.Second},
-		{name: "429 always", times: npmtest.Always, fault: npmtest.Status(http.StatusTooManyRequests, 1), code: 1, text: "429", asked: 5, least: 4 * time.Second},
+		{name: "too short always", times: npmtest.Always, fault: npmtest.TooLong(10), code: 1, text: "broke off after",
+			asked: 5},
+		{name: "429 with Retry-After", times: 1, fault: npmtest.Status(http.StatusTooManyRequests, 2), asked: 2,
+			least: 2 * time.Second},
+		{name: "429 always", times: npmtest.Always, fault: npmtest.Status(http.StatusTooManyRequests, 1), code: 1,
+			text: "429", asked: 5, least: 4 * time.Second},
 		{name: "500 twice", times: 2, fault: npmtest.Status(http.StatusInternalServerError, -1), asked: 3},
-		{name: "503 for the document", path: document, times: 1, fault: npmtest.Status(http.StatusServiceUnavailable, 1), asked: 2, least: time.Second},
-		{name: "404", times: npmtest.Always, fault: npmtest.Status(http.StatusNotFound, -1), code: 1, text: "not found", asked: 1},
-		{name: "403", times: npmtest.Always, fault: npmtest.Status(http.StatusForbidden, -1), code: 1, text: "403", asked: 1},
-		{name: "redirect loop", times: npmtest.Always, fault: npmtest.Redirect(tarball), code: 1, text: "redirect loop", asked: 1},
-		{name: "redirect to http", times: npmtest.Always, fault: npmtest.Redirect("http://127.0.0.1:1" + tarball), code: 1, text: "plain http is refused", asked: 1},
-		{name: "redirect of the document to http", path: document, times: npmtest.Always, fault: npmtest.Redirect("http://127.0.0.1:1/"), code: 1, text: "plain http is refused", asked: 1},
+		{name: "503 for the document", path: document, times: 1,
+			fault: npmtest.Status(http.StatusServiceUnavailable, 1), asked: 2, least: time.Second},
+		{name: "404", times: npmtest.Always, fault: npmtest.Status(http.StatusNotFound, -1), code: 1, text: "not found",
+			asked: 1},
+		{name: "403", times: npmtest.Always, fault: npmtest.Status(http.StatusForbidden, -1), code: 1, text: "403",
+			asked: 1},
+		{name: "redirect loop", times: npmtest.Always, fault: npmtest.Redirect(tarball), code: 1, text: "redirect loop",
+			asked: 1},
+		{name: "redirect to http", times: npmtest.Always, fault: npmtest.Redirect("http://127.0.0.1:1" + tarball),
+			code: 1, text: "plain http is refused", asked: 1},
+		{name: "redirect of the document to http", path: document, times: npmtest.Always,
+			fault: npmtest.Redirect("http://127.0.0.1:1/"), code: 1, text: "plain http is refused", asked: 1},
 		{name: "slow", times: npmtest.Always, fault: npmtest.Slow(200_000, 100*time.Millisecond), asked: 1},
-		{name: "other bytes", times: npmtest.Always, fault: npmtest.Body([]byte("other")), code: 3, text: "sha512 mismatch", asked: 1},
-		{name: "no document", path: document, times: npmtest.Always, fault: npmtest.Body([]byte("<html>")), code: 1, text: "not a version's document", asked: 1},
+		{name: "other bytes", times: npmtest.Always, fault: npmtest.Body([]byte("other")), code: 3,
+			text: "sha512 mismatch", asked: 1},
+		{name: "no document", path: document, times: npmtest.Always, fault: npmtest.Body([]byte("<html>")), code: 1,
+			text: "not a version's document", asked: 1},
 	} {
 		all.Go(func() {
 			t.Run(tt.name, func(t *testing.T) {
@@ -181,7 +194,8 @@ func testReplaced(t *testing.T, s *stage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, doc, strings.Replace(string(data), "\n}", ",\n  \"file_hashes\": {\"npm:notes@1.0.0\": \""+old+"\"}\n}", 1))
+	write(t, doc,
+		strings.Replace(string(data), "\n}", ",\n  \"file_hashes\": {\"npm:notes@1.0.0\": \""+old+"\"}\n}", 1))
 	before := files(t, s.project)
 	for _, args := range [][]string{{"verify"}, {"publish", "--registry", "http://127.0.0.1:1"}, {"pin", "--yes"}} {
 		_, errs := s.run(t, 3, "hallmark", args...)
@@ -225,7 +239,8 @@ func testDiskFull(t *testing.T, s *stage) {
 		empty(t, filepath.Join(small, "cache", "store", "staging"))
 		for path := range files(t, small) {
 			// What npm fetched stays in a cache of its own, and is compared whenever it is used.
-			if !strings.HasSuffix(path, "writer") && !strings.HasSuffix(path, "files") && !strings.HasPrefix(path, filepath.Join(small, "cache", "npm")+"/") {
+			if !strings.HasSuffix(path, "writer") && !strings.HasSuffix(path, "files") &&
+				!strings.HasPrefix(path, filepath.Join(small, "cache", "npm")+"/") {
 				t.Errorf("%s is left", path)
 			}
 		}

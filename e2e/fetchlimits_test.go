@@ -37,7 +37,8 @@ func TestFetchLimits(t *testing.T) {
 			io.WriteString(w, tarball)
 			return
 		}
-		fmt.Fprintf(w, `{"name":%q,"version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":"%s/%s/a.tgz"}}`, name, base, name)
+		fmt.Fprintf(w, `{"name":%q,"version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":"%s/%s/a.tgz"}}`,
+			name, base, name)
 	}))
 	defer site.Close()
 	base = site.URL
@@ -45,7 +46,8 @@ func TestFetchLimits(t *testing.T) {
 	authority := filepath.Join(dir, "authority.pem")
 	write(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
 	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
-		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--max-fetch-bytes", "2", "--max-checks", "2")
+		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--max-fetch-bytes", "2",
+		"--max-checks", "2")
 	type answer struct {
 		Status  int
 		Details map[string]struct{ Status, Reason string }
@@ -53,11 +55,13 @@ func TestFetchLimits(t *testing.T) {
 	publish := func(version string, names ...string) (a answer) {
 		var packages, hashes []string
 		for _, n := range names {
-			packages = append(packages, fmt.Sprintf(`{"registryType":"npm","identifier":%q,"version":"1.0.0","transport":{"type":"stdio"}}`, n))
+			packages = append(packages,
+				fmt.Sprintf(`{"registryType":"npm","identifier":%q,"version":"1.0.0","transport":{"type":"stdio"}}`, n))
 			hashes = append(hashes, fmt.Sprintf(`"npm:%s@1.0.0":"sha256:%s"`, n, hex.EncodeToString(sum[:])))
 		}
 		res, err := http.Post(registry.URL+"/v0/publish", "application/json", strings.NewReader(fmt.Sprintf(
-			`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"com.example/notes","version":%q,"description":"x","packages":[%s],"file_hashes":{%s}}`,
+			`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",`+
+				`"name":"com.example/notes","version":%q,"description":"x","packages":[%s],"file_hashes":{%s}}`,
 			version, strings.Join(packages, ","), strings.Join(hashes, ","))))
 		if err != nil {
 			t.Error(err)

@@ -37,7 +37,8 @@ func TestGoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out, "go:"+sdk+"@"+version) || !strings.Contains(out, "each verified") || !strings.Contains(out, "built by") {
+	if !strings.Contains(out, "go:"+sdk+"@"+version) || !strings.Contains(out, "each verified") ||
+		!strings.Contains(out, "built by") {
 		t.Errorf("pin shows\n%s", out)
 	}
 	data, err := os.ReadFile(filepath.Join(r.dir, "hallmark.closures", "hello.json"))
@@ -71,7 +72,8 @@ func TestGoServers(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(other.home, "cache"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(filepath.Join(r.home, "cache", "go-build"), filepath.Join(other.home, "cache", "go-build")); err != nil {
+		if err := os.Rename(filepath.Join(r.home, "cache", "go-build"),
+			filepath.Join(other.home, "cache", "go-build")); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("GOPROXY", "")

@@ -31,7 +31,8 @@ func TestHashfileTypeScript(t *testing.T) {
 		lacking(err, nil)
 	}
 	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", dir, typescriptSDK)
+	install := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
+		"--prefer-offline", "--prefix", dir, typescriptSDK)
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
 		lacking(err, out)

@@ -96,7 +96,9 @@ func TestHashfileRoots(t *testing.T) {
 					t.Errorf("%s %v: %s", tool, args, text)
 				}
 			}
-			ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"raw","version":"1"}}`)
+			ask("initialize",
+				`{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"raw",`+
+					`"version":"1"}}`)
 			fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			f := map[string]any{"path": root + "/f"}
 			call("read_text_file", f, "|before", false)
@@ -107,8 +109,10 @@ func TestHashfileRoots(t *testing.T) {
 			fill("after\n")
 			call("read_text_file", f, "|after", false)
 			call("write_text_file", map[string]any{"path": root + "/new", "content": "x\n"}, "", false)
-			call("write_text_file", map[string]any{"path": root + ".old/new", "content": "x\n"}, "outside the allowed directories", true)
-			call("write_text_file", map[string]any{"path": root + "/.git/hooks", "content": "x\n"}, "version control", true)
+			call("write_text_file", map[string]any{"path": root + ".old/new", "content": "x\n"},
+				"outside the allowed directories", true)
+			call("write_text_file", map[string]any{"path": root + "/.git/hooks", "content": "x\n"}, "version control",
+				true)
 			call("read_text_file", map[string]any{"path": root + "/.git/config"}, "[core]", false)
 			if left, _ := os.ReadDir(root + ".old"); len(left) != 2 {
 				t.Errorf("%v in the directory that was moved away", left)

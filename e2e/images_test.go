@@ -40,8 +40,11 @@ type imageProject struct {
 
 func newImageProject(t *testing.T, w *world, tools, image string) *imageProject {
 	t.Helper()
-	p := &imageProject{world: w, bin: filepath.Join(tools, "hallmark"), client: filepath.Join(tools, "client"), dir: t.TempDir(), home: t.TempDir()}
-	p.write(t, "run", `{"tools/list": {"tools": [{"name": "args", "description": "Say the arguments.", "inputSchema": {"type": "object"}}]}}`)
+	p := &imageProject{world: w, bin: filepath.Join(tools, "hallmark"), client: filepath.Join(tools, "client"),
+		dir: t.TempDir(), home: t.TempDir()}
+	p.write(t, "run",
+		`{"tools/list": {"tools": [{"name": "args", "description": "Say the arguments.", "inputSchema": {"type": `+
+			`"object"}}]}}`)
 	p.declare(t, image)
 	return p
 }
@@ -50,7 +53,8 @@ func newImageProject(t *testing.T, w *world, tools, image string) *imageProject 
 func imageTools(t *testing.T) string {
 	t.Helper()
 	tools := t.TempDir()
-	for name, from := range map[string]string{"client": "e2e/client", "docker": "e2e/puppet", "hallmark": "cmd/hallmark"} {
+	for name, from := range map[string]string{"client": "e2e/client", "docker": "e2e/puppet",
+		"hallmark": "cmd/hallmark"} {
 		built.Into(t, filepath.Join(tools, name), from)
 	}
 	return tools
@@ -58,7 +62,9 @@ func imageTools(t *testing.T) string {
 
 func (p *imageProject) declare(t *testing.T, image string) {
 	t.Helper()
-	p.write(t, "hallmark.toml", "manifest_version = 1\n[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"-i\", \"--rm\", \""+image+"\", \"serve\"]\n")
+	p.write(t, "hallmark.toml",
+		"manifest_version = 1\n[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"-i\", \"--rm\", \""+
+			image+"\", \"serve\"]\n")
 }
 
 func (p *imageProject) write(t *testing.T, name, text string) {
@@ -75,7 +81,8 @@ func (p *imageProject) run(t *testing.T, program string, args ...string) (code i
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = p.dir
-	c.Env = []string{"PATH=" + filepath.Dir(p.client) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.home,
+	c.Env = []string{"PATH=" + filepath.Dir(p.client) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + p.home,
 		"HALLMARK_ALLOW_HOSTS=" + os.Getenv("HALLMARK_ALLOW_HOSTS"),
 		"HALLMARK_HOME=" + filepath.Join(p.home, "hallmark"), "SSL_CERT_FILE=" + p.world.CA}
 	var out bytes.Buffer
@@ -118,7 +125,8 @@ func pushPlatforms(t *testing.T, r *imageRegistry, repository, tag string, platf
 		if err != nil {
 			t.Fatal(err)
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: parsed}})
+		index = mutate.AppendManifests(index,
+			mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: parsed}})
 	}
 	if err := remote.WriteIndex(r.reference(t, repository, tag), index, r.options()...); err != nil {
 		t.Fatal(err)
@@ -159,7 +167,8 @@ func TestImages(t *testing.T) {
 		t.Errorf("run before pin: exit code %d\n%s", code, out)
 	}
 	code, out := p.run(t, p.bin, "pin", "--yes")
-	if code != 0 || !strings.Contains(out, "  tag         "+name+":v2 led there\n") || !strings.Contains(out, "the tag leads to what its publisher lets it lead to") {
+	if code != 0 || !strings.Contains(out, "  tag         "+name+":v2 led there\n") ||
+		!strings.Contains(out, "the tag leads to what its publisher lets it lead to") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	image, locked, platforms := p.lock(t)
@@ -185,19 +194,23 @@ func TestImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wholeBlobs(t, filepath.Join(p.dir, "one.oci"), 6) // the index that led there, a manifest, a configuration and three layers
+		// the index that led there, a manifest, a configuration and three layers
+		wholeBlobs(t, filepath.Join(p.dir, "one.oci"), 6)
 		manifest, err := index.IndexManifest()
-		if err != nil || len(manifest.Manifests) != 1 || manifest.Manifests[0].Digest.String() != platforms["linux/s390x"] {
+		if err != nil || len(manifest.Manifests) != 1 ||
+			manifest.Manifests[0].Digest.String() != platforms["linux/s390x"] {
 			t.Errorf("the layout holds %+v, %v", manifest, err)
 		}
 		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "all.oci", "--platform", "all"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, out)
 		}
 		wholeBlobs(t, filepath.Join(p.dir, "all.oci"), 16)
-		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "all.oci"); code != 2 || !strings.Contains(out, "is there already") {
+		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "all.oci"); code != 2 ||
+			!strings.Contains(out, "is there already") {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
-		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "no.oci", "--platform", "plan9/arm"); code != 2 || !strings.Contains(out, "linux/amd64, linux/arm64/v8, linux/s390x") {
+		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "no.oci", "--platform", "plan9/arm"); code != 2 ||
+			!strings.Contains(out, "linux/amd64, linux/arm64/v8, linux/s390x") {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 	})
@@ -224,7 +237,8 @@ func TestImages(t *testing.T) {
 			t.Errorf("outdated: exit code %d\n%s", code, out)
 		}
 		code, out = p.run(t, p.bin, "upgrade", "--dry-run", "--start")
-		if _, now, _ := p.lock(t); code != 0 || now != locked || !strings.Contains(out, "  linux/amd64 "+platforms["linux/amd64"]+" -> ") {
+		if _, now, _ := p.lock(t); code != 0 || now != locked ||
+			!strings.Contains(out, "  linux/amd64 "+platforms["linux/amd64"]+" -> ") {
 			t.Errorf("upgrade --dry-run: exit code %d\n%s", code, out)
 		}
 		code, out = p.run(t, p.bin, "upgrade", "--yes")
@@ -273,7 +287,8 @@ func TestImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proxy := &httputil.ReverseProxy{Transport: r.Transport(), Rewrite: func(req *httputil.ProxyRequest) { req.SetURL(target) }}
+		proxy := &httputil.ReverseProxy{Transport: r.Transport(),
+			Rewrite: func(req *httputil.ProxyRequest) { req.SetURL(target) }}
 		proxy.ModifyResponse = func(res *http.Response) error {
 			if end := lie.Load().(string); end != "" && strings.HasSuffix(res.Request.URL.Path, end) {
 				data, err := io.ReadAll(res.Body)
@@ -323,12 +338,14 @@ func TestImages(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%s", lie, code, out)
 			}
 			left, err := filepath.Glob(filepath.Join(p.dir, "*liar*"))
-			if hidden, _ := filepath.Glob(filepath.Join(p.dir, ".hallmark-pull-*")); err != nil || len(left)+len(hidden) > 0 {
+			if hidden, _ := filepath.Glob(filepath.Join(p.dir, ".hallmark-pull-*")); err != nil ||
+				len(left)+len(hidden) > 0 {
 				t.Errorf("%s: left behind: %q %q %v", end, left, hidden, err)
 			}
 		}
 		lie.Store("")
-		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "liar.oci", "--platform", "linux/amd64"); code != 0 {
+		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "liar.oci", "--platform", "linux/amd64"); code !=
+			0 {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
 	})
@@ -341,7 +358,8 @@ func TestImages(t *testing.T) {
 			t.Errorf("without credentials: exit code %d\n%s", code, out)
 		}
 		auth := base64.StdEncoding.EncodeToString([]byte("hallmark:hallmark-images"))
-		config, err := json.Marshal(map[string]any{"auths": map[string]any{private.Host: map[string]string{"auth": auth}}})
+		config, err := json.Marshal(
+			map[string]any{"auths": map[string]any{private.Host: map[string]string{"auth": auth}}})
 		if err != nil {
 			t.Fatal(err)
 		}

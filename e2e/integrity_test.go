@@ -39,7 +39,8 @@ func TestIntegrityNotAuthenticity(t *testing.T) {
 		}
 		for _, at := range word.FindAllStringIndex(text, -1) {
 			if before := text[max(0, at[0]-len("integrity, not ")):at[1]]; !strings.EqualFold(before, said) {
-				t.Errorf("%s speaks of what hashes do not show: …%s…", name, text[max(0, at[0]-60):min(len(text), at[1]+60)])
+				t.Errorf("%s speaks of what hashes do not show: …%s…", name,
+					text[max(0, at[0]-60):min(len(text), at[1]+60)])
 			}
 		}
 	}

@@ -66,7 +66,8 @@ var readFloors = sync.OnceValues(func() (map[string]place, error) {
 		if at < 0 || err != nil {
 			continue
 		}
-		for _, rel := range strings.Fields(strings.NewReplacer("the root package", "``", "` `", "`\n`").Replace(cells[3])) {
+		for _, rel := range strings.Fields(
+			strings.NewReplacer("the root package", "``", "` `", "`\n`").Replace(cells[3])) {
 			rel = strings.Trim(rel, "`")
 			if _, twice := places[rel]; twice {
 				return nil, fmt.Errorf("%s stands twice in the table", name(rel))
@@ -84,7 +85,7 @@ var readFloors = sync.OnceValues(func() (map[string]place, error) {
 // starters are the packages that may start processes: servers from verified bytes, and the
 // programs that resolve and answer questions. Every other program goes through one of them,
 // so that none gets a checkout's configuration, the user's environment or a terminal.
-var starters = []string{"internal/guard", "internal/foreign", "internal/descend"}
+var starters = []string{"internal/guard/process", "internal/foreign", "internal/descend"}
 
 // small are the packages of the program that runs beside each client, as often as there are
 // clients: it links one edge and no flow.
@@ -179,7 +180,8 @@ func breach(rel string, from place, imp string) string {
 		return "it would link all flows"
 	case from.layer == tests:
 		return ""
-	case isEdge(from) && isEdge(target) && target.edge != from.edge && (target.layer != edges || target.floor > baseFloor):
+	case isEdge(from) && isEdge(target) && target.edge != from.edge &&
+		(target.layer != edges || target.floor > baseFloor):
 		return "edges do not import each other"
 	case target.layer < from.layer:
 		return ""
@@ -190,7 +192,9 @@ func breach(rel string, from place, imp string) string {
 	case from.layer < commands && target.floor >= from.floor:
 		return "not on a lower floor of " + from.layer.String()
 	case from.layer == commands:
-		if slices.Contains(small, rel) && slices.Contains([]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
+		if slices.Contains(small, rel) &&
+			slices.Contains(
+				[]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
 			return "it would link all flows"
 		}
 		if !strings.HasPrefix(to, "cmd/internal/") {
@@ -273,7 +277,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "project", m + "ledger", ""},
 		{m + "internal/store", m + "internal/durable", ""},
 		{m + "internal/store", m + "internal/beneath", ""},
-		{m + "internal/guard", m + "internal/descend", ""},
+		{m + "internal/guard/process", m + "internal/descend", ""},
 		{m + "internal/registry/sqlite", m + "internal/registry", ""},
 		{m + "internal/registry/server", m + "internal/registry/pages", ""},
 		{m + "internal/registry/pages", m + "internal/registry/api", ""},
@@ -325,7 +329,9 @@ func TestLayerRule(t *testing.T) {
 		{module, "os/exec", "processes are started by"},
 		{m + "cmd/hallmark", "os/exec", "processes are started by"},
 		{m + "internal/foreign", "os/exec", ""},
-		{m + "internal/guard", "os/exec", ""},
+		{m + "internal/guard/process", "os/exec", ""},
+		{m + "internal/guard", "os/exec", "processes are started by"},
+		{m + "internal/guard/pipe", m + "internal/guard", "not on a lower floor"},
 		{m + "internal/fetch", m + "internal/foreign", ""},
 		{m + "internal/fetch/userconfig", m + "internal/consent", ""},
 		{m + "internal/git", m + "internal/consent", ""},
@@ -353,16 +359,19 @@ func TestLayerRule(t *testing.T) {
 // TestStarters looks for the other way to start a process: os.StartProcess and the system's
 // own calls need no import that TestLayers sees.
 func TestStarters(t *testing.T) {
-	starts := regexp.MustCompile(`\b(os\.StartProcess|(syscall|unix|windows)\.(StartProcess|ForkExec|Exec|Execve\w*|CreateProcess\w*|PosixSpawn))\b`)
+	starts := regexp.MustCompile(
+		`\b(os\.StartProcess|(syscall|unix|windows)\.(StartProcess|ForkExec|Exec|Execve\w*|CreateProcess\w*|PosixSpawn))\b`)
 	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		rel := filepath.ToSlash(strings.TrimPrefix(filepath.ToSlash(path), "../"))
 		switch {
-		case e.IsDir() && (rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+		case e.IsDir() &&
+			(rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".."):
 			return fs.SkipDir
-		case e.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") || slices.Contains(starters, filepath.ToSlash(filepath.Dir(rel))):
+		case e.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") ||
+			slices.Contains(starters, filepath.ToSlash(filepath.Dir(rel))):
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -407,7 +416,8 @@ func TestFinders(t *testing.T) {
 			for line := range strings.Lines(string(text)) {
 				code, _, _ := strings.Cut(line, "//")
 				if found := look.FindString(code); found != "" && !strings.HasPrefix(rel, where) {
-					t.Errorf("%s: %s: that is for %s alone; what is started before anybody agreed is found by foreign.Checkout", rel, found, where)
+					t.Errorf("%s: %s: that is for %s alone; what is started before anybody agreed is found by "+
+						"foreign.Checkout", rel, found, where)
 				} else if found != "" {
 					seen[pattern] = true
 				}

@@ -45,7 +45,9 @@ func foreignProof(text string, key note.Verifier) (entry []byte, index uint64, c
 	for _, h := range p.Hashes {
 		hashes = append(hashes, h[:])
 	}
-	return p.ExtraData, p.Index, c, proof.VerifyInclusion(rfc6962.DefaultHasher, p.Index, c.Size, rfc6962.DefaultHasher.HashLeaf(p.ExtraData), hashes, c.Hash)
+	return p.ExtraData, p.Index, c,
+		proof.VerifyInclusion(rfc6962.DefaultHasher, p.Index, c.Size, rfc6962.DefaultHasher.HashLeaf(p.ExtraData),
+			hashes, c.Hash)
 }
 
 // foreignLog reads a whole log, checks it and its level 0 tiles against its checkpoint,
@@ -124,8 +126,9 @@ func TestLogOfReplicas(t *testing.T) {
 	}
 	var replicas []*registryProcess
 	for i, first := range []string{"--first-log=true", "--first-log=false"} {
-		replicas = append(replicas, startRegistry(t, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
-			"--log-key-file", filepath.Join(dir, "log.key"), first, "--validation", "off", "--allow-anonymous"))
+		replicas = append(replicas,
+			startRegistry(t, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
+				"--log-key-file", filepath.Join(dir, "log.key"), first, "--validation", "off", "--allow-anonymous"))
 	}
 
 	const clients, each = 64, 12
@@ -157,7 +160,8 @@ func TestLogOfReplicas(t *testing.T) {
 						t.Errorf("%s@%s: %v in %s", name, version, err, text)
 						return
 					}
-					if !strings.Contains(string(entry), fmt.Sprintf(`"name":%q`, name)) || !strings.Contains(string(entry), fmt.Sprintf(`"version":%q`, version)) {
+					if !strings.Contains(string(entry), fmt.Sprintf(`"name":%q`, name)) ||
+						!strings.Contains(string(entry), fmt.Sprintf(`"version":%q`, version)) {
 						t.Errorf("%s@%s: the proof is of %s", name, version, entry)
 					}
 					mu.Lock()

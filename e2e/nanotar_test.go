@@ -130,14 +130,15 @@ func TestNanotar(t *testing.T) {
 			t.Errorf("tree %d: %d bytes of ours differ from %d of theirs: %+v", i, len(ours), len(theirs), files)
 		}
 		var order []string
-		got, err := archive.Walk(bytes.NewReader(theirs), archive.Canonical, archive.Limits{}, func(e archive.Entry, r io.Reader) error {
-			order = append(order, e.Path)
-			d, _, err := digest.FromReader(r)
-			if err == nil && d.String() != sums[i][e.Path].String() {
-				t.Errorf("tree %d: %q read as %s", i, e.Path, d)
-			}
-			return err
-		})
+		got, err := archive.Walk(bytes.NewReader(theirs), archive.Canonical, archive.Limits{},
+			func(e archive.Entry, r io.Reader) error {
+				order = append(order, e.Path)
+				d, _, err := digest.FromReader(r)
+				if err == nil && d.String() != sums[i][e.Path].String() {
+					t.Errorf("tree %d: %q read as %s", i, e.Path, d)
+				}
+				return err
+			})
 		if err != nil || len(order) != len(files) || got.Tar.String() != digest.FromBytes(ours).String() {
 			t.Errorf("tree %d: read %q of %+v: %v", i, order, files, err)
 		}
@@ -191,7 +192,8 @@ func unpack(t *testing.T, file, dir string) {
 }
 
 // randomTree writes the files of a tree below dir and says where each is.
-func randomTree(t *testing.T, r *rand.Rand, dir string) (files []tree.File, where map[string]string, sums map[string]digest.Digest) {
+func randomTree(t *testing.T, r *rand.Rand, dir string) (files []tree.File, where map[string]string,
+	sums map[string]digest.Digest) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

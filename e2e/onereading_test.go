@@ -130,7 +130,9 @@ func TestOneReading(t *testing.T) {
 	}
 	dir := t.TempDir()
 	modules := filepath.Join(dir, "npm")
-	install := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", modules}, readersOfNode...)...)
+	install := exec.CommandContext(t.Context(), "npm",
+		append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix",
+			modules}, readersOfNode...)...)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("npm: %v\n%s", err, out)
 	}
@@ -164,7 +166,8 @@ func TestOneReading(t *testing.T) {
 		t.Error("nearly all are refused, or none: this compares nothing")
 	}
 	shell := []string{"sh", "-c", batch}
-	python, node := []string{"python3", "-I", filepath.Join(dir, "read.py")}, []string{"node", filepath.Join(dir, "read.mjs")}
+	python, node := []string{"python3", "-I", filepath.Join(dir, "read.py")},
+		[]string{"node", filepath.Join(dir, "read.mjs")}
 	for _, r := range []struct {
 		name    string
 		zip     bool
@@ -196,7 +199,8 @@ func TestOneReading(t *testing.T) {
 			list := out + ".list"
 			write(t, list, strings.Join(names, "\n")+"\n")
 			cmd := exec.CommandContext(t.Context(), r.run[0], r.run[1:]...)
-			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "OUT="+out, "DIR="+forged, "LIST="+list, "COMMAND="+r.command, "MODULES="+modules)
+			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "OUT="+out, "DIR="+forged, "LIST="+list,
+				"COMMAND="+r.command, "MODULES="+modules)
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, said)
 			}
@@ -204,9 +208,11 @@ func TestOneReading(t *testing.T) {
 				status, _ := os.ReadFile(filepath.Join(out, name+".status"))
 				said, _ := os.ReadFile(filepath.Join(out, name+".log"))
 				theirs := readUnpacked(t, filepath.Join(out, name))
-				failed := strings.TrimSpace(string(status)) != "0" && len(ours[name]) > 0 // unzip says that nothing is in an empty zip
+				// unzip says that nothing is in an empty zip
+				failed := strings.TrimSpace(string(status)) != "0" && len(ours[name]) > 0
 				if failed || !maps.Equal(theirs, ours[name]) {
-					t.Errorf("%s (%s): status %s, %s\nwe give    %v\nthey give  %v", name, what[name], bytes.TrimSpace(status), bytes.TrimSpace(said), ours[name], theirs)
+					t.Errorf("%s (%s): status %s, %s\nwe give    %v\nthey give  %v", name, what[name],
+						bytes.TrimSpace(status), bytes.TrimSpace(said), ours[name], theirs)
 				}
 			}
 		})
@@ -229,7 +235,10 @@ func readForged(a forge.Archive) (contents, error) {
 		if isGzip(a.Data) {
 			format = archive.TarGzip
 		}
-		_, err := archive.Walk(bytes.NewReader(a.Data), format, archive.Limits{}, func(e archive.Entry, r io.Reader) error { return take(e.Path, r) })
+		_, err := archive.Walk(bytes.NewReader(a.Data), format, archive.Limits{},
+			func(e archive.Entry, r io.Reader) error {
+				return take(e.Path, r)
+			})
 		return got, err
 	}
 	files, open, err := archive.OpenZip(bytes.NewReader(a.Data), int64(len(a.Data)), archive.Limits{})

@@ -45,7 +45,8 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	registry := startRegistry(t, "--data", t.TempDir(), "--policy", file)
 	publish := func(version string) int {
 		t.Helper()
-		res, err := http.Post(registry.URL+"/v0/publish", "application/json", strings.NewReader(remoteServer("com.example/notes", version)))
+		res, err := http.Post(registry.URL+"/v0/publish", "application/json",
+			strings.NewReader(remoteServer("com.example/notes", version)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,8 @@ func TestPublishWithoutFileHashes(t *testing.T) {
 			fmt.Fprint(w, `{"version":"1.8.7","git_commit":"x","build_time":"x"}`)
 		case "/v0.1/publish":
 			sent, _ = io.ReadAll(r.Body)
-			fmt.Fprintf(w, `{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"}}}`, sent)
+			fmt.Fprintf(w, `{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"}}}`,
+				sent)
 		default:
 			http.NotFound(w, r)
 		}
@@ -108,7 +110,9 @@ func TestPublishWithoutFileHashes(t *testing.T) {
 		var packages, entries []string
 		for i := range n {
 			id := fmt.Sprintf("package-%04d", i)
-			packages = append(packages, fmt.Sprintf(`{"registryType":"npm","identifier":%q,"version":"1.0.0","transport":{"type":"stdio"}}`, id))
+			packages = append(packages,
+				fmt.Sprintf(`{"registryType":"npm","identifier":%q,"version":"1.0.0","transport":{"type":"stdio"}}`,
+					id))
 			entries = append(entries, fmt.Sprintf(`"npm:%s@1.0.0":"sha256:%064x"`, id, i))
 		}
 		return fmt.Sprintf(`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
@@ -128,7 +132,8 @@ func TestPublishWithoutFileHashes(t *testing.T) {
 	if err := json.Unmarshal(sent, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if got := doc.Meta["io.modelcontextprotocol.registry/publisher-provided"].FileHashes; doc.FileHashes != nil || len(got) != 3 {
+	if got := doc.Meta["io.modelcontextprotocol.registry/publisher-provided"].FileHashes; doc.FileHashes != nil ||
+		len(got) != 3 {
 		t.Errorf("sent %s", sent)
 	}
 
@@ -138,7 +143,8 @@ func TestPublishWithoutFileHashes(t *testing.T) {
 		t.Errorf("%v, sent %.100s\n%s", err, sent, out)
 	}
 	// What has no hashes goes as it is, and nobody is told of any.
-	if out, err := run(remoteServer("com.example/notes", "1.0.0")); err != nil || strings.Contains(out, "file_hashes") || string(sent) != remoteServer("com.example/notes", "1.0.0") {
+	if out, err := run(remoteServer("com.example/notes", "1.0.0")); err != nil ||
+		strings.Contains(out, "file_hashes") || string(sent) != remoteServer("com.example/notes", "1.0.0") {
 		t.Errorf("%v, sent %s\n%s", err, sent, out)
 	}
 }

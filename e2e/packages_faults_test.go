@@ -56,7 +56,8 @@ func TestPackageFaults(t *testing.T) {
 			if !strings.HasPrefix(errs, "hallmark: "+key+": "+w.title+"\n") && errs+w.title != "" {
 				t.Errorf("verify says\n%s", errs)
 			}
-			if note := "note: " + key + ": withdrawn by its publisher: it leaks\n"; strings.Contains(out, note) != (fault == "yanked") {
+			if note := "note: " + key +
+				": withdrawn by its publisher: it leaks\n"; strings.Contains(out, note) != (fault == "yanked") {
 				t.Errorf("verify prints\n%s", out)
 			}
 			status, r, body := post(t, registry, doc)
@@ -65,18 +66,22 @@ func TestPackageFaults(t *testing.T) {
 			}
 			if w.why != "" {
 				d := r.Details[key]
-				if len(r.Details) != 1 || len(r.Errors) > 0 || d.Status != w.why || r.Error != "Hash validation failed" || d.Expected != m.claims[fault][1] ||
-					(w.why == "mismatch") != (strings.HasPrefix(d.Actual, "sha256:") && d.Actual != d.Expected) || (w.why == "mismatch") == (d.Reason != "") {
+				if len(r.Details) != 1 || len(r.Errors) > 0 || d.Status != w.why ||
+					r.Error != "Hash validation failed" || d.Expected != m.claims[fault][1] ||
+					(w.why == "mismatch") != (strings.HasPrefix(d.Actual, "sha256:") && d.Actual != d.Expected) ||
+					(w.why == "mismatch") == (d.Reason != "") {
 					t.Errorf("the registry says %s", body)
 				}
 				_, errs = m.run(t, w.verify, "hallmark", "publish", "--no-hash", "--registry", registry)
 				if !strings.Contains(errs, "\n  "+key+": "+w.why+"\n    expected "+m.claims[fault][1]+"\n") {
 					t.Errorf("publish says\n%s", errs)
 				}
-				if w.status == 422 && strings.Contains(errs, "hint: the file changed after hashing") != (w.why == "mismatch") {
+				if w.status == 422 &&
+					strings.Contains(errs, "hint: the file changed after hashing") != (w.why == "mismatch") {
 					t.Errorf("publish says\n%s", errs)
 				}
-			} else if !strings.Contains(body, `"verifiedAt"`) || strings.Contains(body, "withdrawn by its publisher: it leaks") != (fault == "yanked") {
+			} else if !strings.Contains(body, `"verifiedAt"`) ||
+				strings.Contains(body, "withdrawn by its publisher: it leaks") != (fault == "yanked") {
 				t.Errorf("the record is %s", body)
 			}
 			m.write(t, "1.0.0", false, fault)
@@ -97,12 +102,14 @@ func TestPackageFaults(t *testing.T) {
 			t.Errorf("the registry says %d %s", status, body)
 		}
 		_, sent := m.run(t, 3, "hallmark", "publish", "--no-hash", "--registry", registry)
-		if _, own := m.run(t, 3, "hallmark", "publish", "--registry", registry); !strings.Contains(own, "sha256 mismatch") {
+		if _, own := m.run(t, 3, "hallmark", "publish", "--registry", registry); !strings.Contains(own,
+			"sha256 mismatch") {
 			t.Errorf("publish says\n%s", own)
 		}
 		for fault, w := range packageFaults {
 			key := m.claims[fault][0]
-			if w.title != "" && !strings.Contains("\n"+strings.TrimPrefix(errs, "hallmark: "), "\n"+key+": "+w.title+"\n") {
+			if w.title != "" &&
+				!strings.Contains("\n"+strings.TrimPrefix(errs, "hallmark: "), "\n"+key+": "+w.title+"\n") {
 				t.Errorf("verify does not say %s: %s\n%s", key, w.title, errs)
 			}
 			if w.title == "" && !strings.Contains(out, "match         "+key) {
@@ -113,10 +120,13 @@ func TestPackageFaults(t *testing.T) {
 			}
 		}
 		m.write(t, "2.0.0", false, names...)
-		if out, errs := m.run(t, 3, "hallmark", "hash-gen", "--write"); out != "" || !strings.Contains(errs, "npm:replaced@1.0.0: sha512 mismatch") || !strings.Contains(errs, "npm:missing@1.0.0: ") {
+		if out, errs := m.run(t, 3, "hallmark", "hash-gen", "--write"); out != "" ||
+			!strings.Contains(errs, "npm:replaced@1.0.0: sha512 mismatch") ||
+			!strings.Contains(errs, "npm:missing@1.0.0: ") {
 			t.Errorf("hash-gen prints %q and says\n%s", out, errs)
 		}
-		if doc, err := os.ReadFile(filepath.Join(m.project, "server.json")); err != nil || strings.Contains(string(doc), "file_hashes") {
+		if doc, err := os.ReadFile(filepath.Join(m.project, "server.json")); err != nil ||
+			strings.Contains(string(doc), "file_hashes") {
 			t.Errorf("hash-gen wrote %s, %v", doc, err)
 		}
 	})
@@ -158,7 +168,8 @@ func TestPackageFaults(t *testing.T) {
 		}
 		delete(counts, "")
 		for why, n := range counts {
-			if line := fmt.Sprintf("hallmark_registry_hash_failures_total{status=%q} %d\n", why, n); !strings.Contains(string(metrics), line) {
+			if line := fmt.Sprintf("hallmark_registry_hash_failures_total{status=%q} %d\n", why,
+				n); !strings.Contains(string(metrics), line) {
 				t.Errorf("/metrics has no %s", line)
 			}
 		}
@@ -181,13 +192,16 @@ func TestReplacedAfterPublishing(t *testing.T) {
 	}
 	at := registry + "/v0/servers/io.github.acme%2Fnotes/versions/"
 	_, before := get(t, at+"1.0.0")
-	reverify := []string{"registry", "reverify", "--data", data, "--npm-registry", m.npm.URL, "--allow-host", "127.0.0.1"}
+	reverify := []string{"registry", "reverify", "--data", data, "--npm-registry", m.npm.URL, "--allow-host",
+		"127.0.0.1"}
 	m.run(t, 0, "hallmark", reverify...)
 	if _, after := get(t, at+"1.0.0"); string(after) != string(before) {
 		t.Errorf("the record changed\n%s\n%s", before, after)
 	}
 
-	err := m.npm.Publish(npmtest.Package{Name: "good", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}, Files: map[string]string{"index.js": "changed"}})
+	err := m.npm.Publish(
+		npmtest.Package{Name: "good", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored},
+			Files: map[string]string{"index.js": "changed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +230,8 @@ func TestReplacedAfterPublishing(t *testing.T) {
 	if status, _, body := post(t, registry, m.write(t, "1.0.0", true, "good")); status != 409 {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _, body := post(t, registry, m.write(t, "1.0.1", true, "good")); status != 200 || !strings.Contains(body, changed) {
+	if status, _, body := post(t, registry, m.write(t, "1.0.1", true, "good")); status != 200 ||
+		!strings.Contains(body, changed) {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -28,7 +28,9 @@ var imageAuth = base64.StdEncoding.EncodeToString([]byte(images.User + ":" + ima
 func startImages(t *testing.T, w *world, private bool) *imageRegistry {
 	t.Helper()
 	cert, key := w.Certificate(t, "localhost")
-	r := &imageRegistry{images.ForTest(t, images.Options{Certificate: cert, Key: key, Authority: w.CA, Private: private}), authn.Anonymous}
+	r := &imageRegistry{
+		images.ForTest(t, images.Options{Certificate: cert, Key: key, Authority: w.CA, Private: private}),
+		authn.Anonymous}
 	if private {
 		r.auth = &authn.Basic{Username: images.User, Password: images.Password}
 	}
@@ -103,7 +105,8 @@ func (r *imageRegistry) options() []remote.Option {
 func (r *imageRegistry) manifest(t *testing.T, repository, tag string, want v1.Hash) file {
 	t.Helper()
 	req := request(t, "https://"+r.Host+"/v2/"+repository+"/manifests/"+tag)
-	req.Header.Set("Accept", "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json")
+	req.Header.Set("Accept",
+		"application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json")
 	if r.auth != authn.Anonymous {
 		req.SetBasicAuth(images.User, images.Password)
 	}

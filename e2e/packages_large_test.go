@@ -82,7 +82,9 @@ func TestLargePackages(t *testing.T) {
 	var sending, most atomic.Int64
 	add := func(name string, n int, digest string) {
 		t.Helper()
-		m.npm.File("/"+name+"/1.0.0", fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","mcpName":%q,"dist":{"tarball":"%s/large/%s"}}`, name, mirrored, m.npm.URL, name))
+		m.npm.File("/"+name+"/1.0.0",
+			fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","mcpName":%q,"dist":{"tarball":"%s/large/%s"}}`, name,
+				mirrored, m.npm.URL, name))
 		m.npm.Break("/large/"+name, npmtest.Always, large(n, &sending, &most))
 		m.packages[name] = pkg("npm", name, "1.0.0")
 		m.claims[name] = [2]string{"npm:" + name + "@1.0.0", digest}
@@ -129,7 +131,8 @@ func TestLargePackages(t *testing.T) {
 			if want := []int{200, 422}[i%2]; status != want {
 				t.Errorf("publish %d: %d %s", i, status, body)
 			}
-			if d := r.Details[m.claims[fmt.Sprintf("p%d", i)][0]]; i%2 == 1 && (d.Status != "mismatch" || d.Expected != wrong || d.Actual != right) {
+			if d := r.Details[m.claims[fmt.Sprintf("p%d", i)][0]]; i%2 == 1 &&
+				(d.Status != "mismatch" || d.Expected != wrong || d.Actual != right) {
 				t.Errorf("publish %d: %s", i, body)
 			}
 		})

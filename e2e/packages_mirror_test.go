@@ -31,7 +31,9 @@ func newMirror(t *testing.T, bin string) *mirror {
 	m := &mirror{newStage(t, bin), map[string]map[string]any{}, map[string][2]string{}}
 	npm := func(fault string) (tarball string) {
 		t.Helper()
-		err := m.npm.Publish(npmtest.Package{Name: fault, Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}, Files: map[string]string{"index.js": fault}})
+		err := m.npm.Publish(
+			npmtest.Package{Name: fault, Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored},
+				Files: map[string]string{"index.js": fault}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,8 @@ func newMirror(t *testing.T, bin string) *mirror {
 
 	npm("wrong-digit")
 	good := m.claims["wrong-digit"][1]
-	m.claims["wrong-digit"] = [2]string{"npm:wrong-digit@1.0.0", good[:70] + map[bool]string{true: "1", false: "0"}[good[70] == '0']}
+	m.claims["wrong-digit"] = [2]string{"npm:wrong-digit@1.0.0",
+		good[:70] + map[bool]string{true: "1", false: "0"}[good[70] == '0']}
 
 	npm("algorithm")
 	m.claims["algorithm"] = [2]string{"npm:algorithm@1.0.0", "blake3:" + strings.Repeat("0", 64)}
@@ -51,7 +54,9 @@ func newMirror(t *testing.T, bin string) *mirror {
 	// A mirror that serves other bytes than its metadata says, and one that changed both.
 	m.npm.Break(npm("replaced"), npmtest.Always, npmtest.Body([]byte("other bytes")))
 	npm("rewritten")
-	if err := m.npm.Publish(npmtest.Package{Name: "rewritten", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}}); err != nil {
+	if err := m.npm.Publish(
+		npmtest.Package{Name: "rewritten", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 
@@ -79,11 +84,14 @@ func (m *mirror) pypi(fault, claimed string, names ...string) {
 		if fault == "yanked" {
 			yanked, attribute = `,"yanked":true,"yanked_reason":"it leaks"`, ` data-yanked="it leaks"`
 		}
-		entries = append(entries, fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}%s}`, name, m.npm.URL, name, sum[7:], yanked))
+		entries = append(entries,
+			fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}%s}`, name, m.npm.URL, name, sum[7:],
+				yanked))
 		links = append(links, fmt.Sprintf(`<a href="/files/%s#sha256=%s"%s>%s</a>`, name, sum[7:], attribute, name))
 	}
-	m.npm.File("/pypi/"+fault+"/1.0/json", fmt.Appendf(nil, `{"info":{"name":%q,"version":"1.0","description":"mcp-name: %s"},"urls":[%s]}`,
-		fault, mirrored, strings.Join(entries, ",")))
+	m.npm.File("/pypi/"+fault+"/1.0/json",
+		fmt.Appendf(nil, `{"info":{"name":%q,"version":"1.0","description":"mcp-name: %s"},"urls":[%s]}`,
+			fault, mirrored, strings.Join(entries, ",")))
 	m.npm.Break("/simple/"+fault+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, strings.Join(links, "\n"))
@@ -156,5 +164,6 @@ func (m *mirror) in(t *testing.T) *mirror {
 func (m *mirror) serve(t *testing.T, flags ...string) *registryProcess {
 	t.Helper()
 	return startRegistry(t, append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.npm.URL,
-		"--pypi-index", m.npm.URL, "--ca-file", filepath.Join(m.dir, "authority.pem"), "--allow-host", "127.0.0.1"}, flags...)...)
+		"--pypi-index", m.npm.URL, "--ca-file", filepath.Join(m.dir, "authority.pem"), "--allow-host", "127.0.0.1"},
+		flags...)...)
 }

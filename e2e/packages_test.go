@@ -52,7 +52,8 @@ func TestPackages(t *testing.T) {
 	config.RootCAs = roots
 	public := serveRegistry(t, config)
 	config.PyPI.Base, config.Cargo.Index = relay, relay+"/crates"
-	config.Credentials = []fetch.HostCredential{{Host: private.Host, Username: images.User, Password: images.Password, Namespaces: []string{"com.example"}}}
+	config.Credentials = []fetch.HostCredential{
+		{Host: private.Host, Username: images.User, Password: images.Password, Namespaces: []string{"com.example"}}}
 	named := serveRegistry(t, config, "localhost")
 
 	author := newAuthor(t, bin, w, private)
@@ -71,7 +72,8 @@ func TestPackages(t *testing.T) {
 		})
 	}
 	// Of these the newest release, as some mirrors have a description of no other.
-	for _, project := range []string{"mcp-server-time", "mcp-server-fetch", "mcp-server-git", "codebase-memory-mcp", "arxiv-mcp-server"} {
+	for _, project := range []string{"mcp-server-time", "mcp-server-fetch", "mcp-server-git", "codebase-memory-mcp",
+		"arxiv-mcp-server"} {
 		t.Run("pypi/"+project, func(t *testing.T) {
 			name, version, files := pypiFiles(t, project)
 			if len(files) < 2 {
@@ -95,13 +97,15 @@ func TestPackages(t *testing.T) {
 			files = append(files, crateFile(t, name, version))
 		}
 		image := pushIndex(t, plain, "acme/notes", "1.0.0", owner)
-		packages = append(packages, map[string]any{"registryType": "oci", "identifier": plain.Host + "/acme/notes:1.0.0", "transport": stdio})
+		packages = append(packages,
+			map[string]any{"registryType": "oci", "identifier": plain.Host + "/acme/notes:1.0.0", "transport": stdio})
 		files = append(files, image)
 		author.publish(t, named, owner, packages, files)
 	})
 	t.Run("private image", func(t *testing.T) {
 		pushImage(t, private, "acme/secret", "1.0.0", owner)
-		packages := []map[string]any{{"registryType": "oci", "identifier": private.Host + "/acme/secret:1.0.0", "transport": stdio}}
+		packages := []map[string]any{
+			{"registryType": "oci", "identifier": private.Host + "/acme/secret:1.0.0", "transport": stdio}}
 		author.publish(t, named, "com.example/secret", packages, nil, refusedAs("ownership")) // it names another server
 		image := pushImage(t, private, "acme/secret", "1.0.1", "com.example/secret")
 		packages[0]["identifier"] = private.Host + "/acme/secret:1.0.1"
@@ -139,7 +143,8 @@ func pkg(kind, identifier, version string) map[string]any {
 }
 
 func described(name string, packages []map[string]any) map[string]any {
-	return map[string]any{"$schema": model.CurrentSchemaURL, "name": name, "version": "1.0.0", "description": "a test", "packages": packages}
+	return map[string]any{"$schema": model.CurrentSchemaURL, "name": name, "version": "1.0.0", "description": "a test",
+		"packages": packages}
 }
 
 // file is what this test itself found a file to be.
@@ -244,7 +249,8 @@ func simpleFiles(t *testing.T, project, version string) (files []file) {
 			t.Fatal(err)
 		}
 		name := path.Base(at.Path)
-		if rest, ok := strings.CutPrefix(strings.ToLower(name), strings.ReplaceAll(project, "-", "_")+"-"+version); ok && (rest[0] == '-' || rest == ".tar.gz") {
+		if rest, ok := strings.CutPrefix(strings.ToLower(name),
+			strings.ReplaceAll(project, "-", "_")+"-"+version); ok && (rest[0] == '-' || rest == ".tar.gz") {
 			files = append(files, fetched(t, direct, request(t, at.String()), "pypi:"+project+"=="+version+"/"+name))
 		}
 	}
@@ -353,8 +359,10 @@ func serveRegistry(t *testing.T, config fetch.Config, allow ...string) string {
 	listening, done := make(chan net.Addr, 1), make(chan error, 1)
 	go func() {
 		done <- operate.Serve(ctx, operate.ServeOptions{
-			Addr: "127.0.0.1:0", Data: t.TempDir(), AllowAnonymous: true, AllowHosts: allow, Validation: registry.Enforce,
-			Fetch: config, Login: operate.LoginMethods{Offered: []auth.Method{auth.None}}, Version: "test", Logger: slog.New(slog.DiscardHandler),
+			Addr: "127.0.0.1:0", Data: t.TempDir(), AllowAnonymous: true, AllowHosts: allow,
+			Validation: registry.Enforce,
+			Fetch:      config, Login: operate.LoginMethods{Offered: []auth.Method{auth.None}}, Version: "test",
+			Logger:    slog.New(slog.DiscardHandler),
 			Listening: func(a net.Addr) { listening <- a },
 		})
 	}()
@@ -412,7 +420,8 @@ type refusedAs string
 
 // publish takes packages through hash-gen, publish and the registry's record. Without
 // refusals everything must be as files says.
-func (a *author) publish(t *testing.T, registry, name string, packages []map[string]any, files []file, refused ...refusedAs) {
+func (a *author) publish(t *testing.T, registry, name string, packages []map[string]any, files []file,
+	refused ...refusedAs) {
 	t.Helper()
 	doc := described(name, packages)
 	if out, code := a.run(t, doc, "hash-gen", "--write"); code != 0 {
@@ -447,17 +456,20 @@ func (a *author) publish(t *testing.T, registry, name string, packages []map[str
 	}
 	found := record.Meta["hallmark/integrity"]
 	if len(hashes) != len(files) || len(record.Server.FileHashes) != len(files) || found.VerifiedAt == "" {
-		t.Errorf("%d hashes of hash-gen, %d in the record, verified at %q; want %d", len(hashes), len(record.Server.FileHashes), found.VerifiedAt, len(files))
+		t.Errorf("%d hashes of hash-gen, %d in the record, verified at %q; want %d", len(hashes),
+			len(record.Server.FileHashes), found.VerifiedAt, len(files))
 	}
 	for _, f := range files {
 		if hashes[f.ref] != f.digest || record.Server.FileHashes[f.ref] != f.digest {
-			t.Errorf("%s is %s; hash-gen says %v, the record %s", f.ref, f.digest, hashes[f.ref], record.Server.FileHashes[f.ref])
+			t.Errorf("%s is %s; hash-gen says %v, the record %s", f.ref, f.digest, hashes[f.ref],
+				record.Server.FileHashes[f.ref])
 		}
 		var publisher, own int
 		for _, e := range found.Evidence {
 			switch {
 			case e.Subject != f.ref || e.Scheme == "ownership":
-			case e.Outcome == "match" && e.Authority == "publisher" && e.Actual == f.digest && e.Size == f.size && e.From != "":
+			case e.Outcome == "match" && e.Authority == "publisher" && e.Actual == f.digest && e.Size == f.size &&
+				e.From != "":
 				publisher++
 			case e.Outcome == "match" && e.Authority == "registry":
 				own++
@@ -482,7 +494,8 @@ func newAuthor(t *testing.T, bin string, w *world, private *imageRegistry) *auth
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, system := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
+	for _, system := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
 		if text, err := os.ReadFile(system); err == nil {
 			bundle = append(append(text, '\n'), bundle...)
 			break
@@ -495,6 +508,8 @@ func newAuthor(t *testing.T, bin string, w *world, private *imageRegistry) *auth
 			t.Fatal(err)
 		}
 	}
-	return &author{bin, append(os.Environ(), "SSL_CERT_FILE="+ca, "PIP_CERT=", "DOCKER_CONFIG="+dir, "HALLMARK_HOME="+filepath.Join(dir, "home"),
-		"HALLMARK_REGISTRY=", "HALLMARK_TOKEN=")}
+	return &author{bin,
+		append(os.Environ(), "SSL_CERT_FILE="+ca, "PIP_CERT=", "DOCKER_CONFIG="+dir,
+			"HALLMARK_HOME="+filepath.Join(dir, "home"),
+			"HALLMARK_REGISTRY=", "HALLMARK_TOKEN=")}
 }

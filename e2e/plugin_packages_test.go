@@ -24,14 +24,18 @@ var realPackages = []struct {
 	{"axios", "1.7.9", "follow-redirects form-data proxy-from-env", "http https", "fs http https", "supports-color"},
 	{"chalk", "5.3.0", "", "", "", ""},
 	{"debug", "4.3.7", "ms supports-color", "", "", "supports-color"},
-	{"express", "4.21.2", "accepts array-flatten body-parser content-disposition content-type cookie cookie-signature depd encodeurl escape-html etag " +
-		"finalhandler fresh http-errors merge-descriptors methods on-finished parseurl path-to-regexp proxy-addr qs range-parser safe-buffer send " +
-		"serve-static setprototypeof statuses type-is utils-merge vary", "fs http net", "fs http net", ""},
+	{"express", "4.21.2",
+		"accepts array-flatten body-parser content-disposition content-type cookie cookie-signature depd encodeurl " +
+			"escape-html etag " +
+			"finalhandler fresh http-errors merge-descriptors methods on-finished parseurl path-to-regexp proxy-addr " +
+			"qs range-parser safe-buffer send " +
+			"serve-static setprototypeof statuses type-is utils-merge vary", "fs http net", "fs http net", ""},
 	{"lodash", "4.17.21", "", "", "", ""},
 	{"semver", "7.6.3", "", "", "", ""},
 	{"signal-exit", "4.1.0", "", "", "", ""},
 	{"uuid", "9.0.1", "", "", "", ""},
-	{"ws", "8.18.0", "bufferutil utf-8-validate", "http https net tls", "http https net tls", "bufferutil utf-8-validate"},
+	{"ws", "8.18.0", "bufferutil utf-8-validate", "http https net tls", "http https net tls",
+		"bufferutil utf-8-validate"},
 	{"yaml", "2.6.0", "", "", "", ""},
 	{"zod", "3.23.8", "benchmark", "", "", ""},
 }
@@ -64,7 +68,8 @@ func TestRealImports(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(at, "dist"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		manifest := `{"manifestVersion": "2", "name": "` + strings.ToLower(name) + `", "version": "1.0.0", "entry": "dist/` + entry + `"}`
+		manifest := `{"manifestVersion": "2", "name": "` + strings.ToLower(name) +
+			`", "version": "1.0.0", "entry": "dist/` + entry + `"}`
 		if err := os.WriteFile(filepath.Join(at, "mcp-plugin.json"), []byte(manifest), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -26,15 +26,30 @@ func TestPluginHost(t *testing.T) {
 		after             string // appended to the entry after hashing
 		want              string // in the output
 	}{
-		{name: "a script", entry: "index.js", code: `exports.createPlugin = async () => 'ready ' + require('path').sep`, want: "loaded p@1.0.0: ready /"},
-		{name: "a module", entry: "index.mjs", code: `import { sep } from 'node:path'; export const createPlugin = async () => 'ready ' + sep`, want: "loaded p@1.0.0: ready /"},
-		{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`, after: "\nevil()", want: "integrityError"},
-		{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`, want: "policyError: 1 of"},
-		{name: "computed require", entry: "index.js", code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`, want: "policyError: node:fs needs a permission"},
-		{name: "computed import", entry: "index.mjs", code: `const n = ['f', 's'].join(''); export const createPlugin = async () => import(n)`, want: "policyError: node:fs needs a permission"},
-		{name: "computed require of a module's inside", entry: "index.js", code: `const n = ['_http', 'client'].join('_'); exports.createPlugin = async () => require(n)`, want: "policyError: node:http needs a permission"},
-		{name: "computed import of a package", entry: "index.mjs", code: `const n = ['ax', 'ios'].join(''); export const createPlugin = async () => import(n)`, want: "Cannot find package 'axios'"},
-		{name: "computed path", entry: "index.js", code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`, want: "outside.js is not part of the plugin"},
+		{name: "a script", entry: "index.js", code: `exports.createPlugin = async () => 'ready ' + require('path').sep`,
+			want: "loaded p@1.0.0: ready /"},
+		{name: "a module", entry: "index.mjs",
+			code: `import { sep } from 'node:path'; export const createPlugin = async () => 'ready ' + sep`,
+			want: "loaded p@1.0.0: ready /"},
+		{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`,
+			after: "\nevil()", want: "integrityError"},
+		{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`,
+			want: "policyError: 1 of"},
+		{name: "computed require", entry: "index.js",
+			code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`,
+			want: "policyError: node:fs needs a permission"},
+		{name: "computed import", entry: "index.mjs",
+			code: `const n = ['f', 's'].join(''); export const createPlugin = async () => import(n)`,
+			want: "policyError: node:fs needs a permission"},
+		{name: "computed require of a module's inside", entry: "index.js",
+			code: `const n = ['_http', 'client'].join('_'); exports.createPlugin = async () => require(n)`,
+			want: "policyError: node:http needs a permission"},
+		{name: "computed import of a package", entry: "index.mjs",
+			code: `const n = ['ax', 'ios'].join(''); export const createPlugin = async () => import(n)`,
+			want: "Cannot find package 'axios'"},
+		{name: "computed path", entry: "index.js",
+			code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`,
+			want: "outside.js is not part of the plugin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -54,7 +69,8 @@ func TestPluginHost(t *testing.T) {
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}
-			put("p/mcp-plugin.json", `{"manifestVersion": "2", "name": "p", "version": "1.0.0", "entry": "dist/`+c.entry+`"}`)
+			put("p/mcp-plugin.json",
+				`{"manifestVersion": "2", "name": "p", "version": "1.0.0", "entry": "dist/`+c.entry+`"}`)
 			put("outside.js", "")
 			put("p/dist/"+c.entry, c.code)
 			if out, err := run(hallmark, "plugin", "hash", "p", "--write"); err != nil {
@@ -76,7 +92,8 @@ func TestExampleAllowlist(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := plugin.ParseAllowlist(data)
-	if err != nil || !a.Allows("axios", "1.7.9") || a.Allows("axios", "1.7.8") || !a.Allows("ws", "8.0.0") || a.Allows("left-pad", "1.0.0") {
+	if err != nil || !a.Allows("axios", "1.7.9") || a.Allows("axios", "1.7.8") || !a.Allows("ws", "8.0.0") ||
+		a.Allows("left-pad", "1.0.0") {
 		t.Error(a, err)
 	}
 }

@@ -117,8 +117,9 @@ printf '\033[2Jraw to the terminal' >/dev/tty
 printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 `, "NAP", nap)
 	surface, err := json.Marshal(map[string]any{
-		"tools/list": map[string]any{"tools": []any{map[string]any{"name": "hello", "inputSchema": map[string]any{"type": "object"}}}},
-		"$start":     start, "$deaf": filepath.Join(server, "hang"),
+		"tools/list": map[string]any{
+			"tools": []any{map[string]any{"name": "hello", "inputSchema": map[string]any{"type": "object"}}}},
+		"$start": start, "$deaf": filepath.Join(server, "hang"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +129,9 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 	if err := os.Mkdir(project, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(project, "hallmark.toml"), fmt.Sprintf("manifest_version = 1\n[providers.mcp.deaf]\ncommand = %q\narguments = [%q]\n",
-		filepath.Join(bin, "puppet"), filepath.Join(server, "surface")))
+	write(t, filepath.Join(project, "hallmark.toml"),
+		fmt.Sprintf("manifest_version = 1\n[providers.mcp.deaf]\ncommand = %q\narguments = [%q]\n",
+			filepath.Join(bin, "puppet"), filepath.Join(server, "surface")))
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(bin, "hallmark"), args...)
 		cmd.Dir = project
@@ -177,8 +179,10 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 		if args[0] == "run" {
 			in.Close()
 			out.Close()
-			io.WriteString(toServer, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n"+
-				`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+			io.WriteString(toServer,
+				`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
+					`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n"+
+					`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 		}
 		time.Sleep(moment)
 		how := ""
@@ -229,7 +233,8 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 			t.Fatalf("%q, %s after %v: left %q", args, how, moment, left)
 		}
 		for line := range strings.Lines(screen.String()) {
-			if strings.Contains(line, "\x1b[2J") || strings.Contains(line, "raw to") && !strings.HasPrefix(line, "  deaf says: ") ||
+			if strings.Contains(line, "\x1b[2J") ||
+				strings.Contains(line, "raw to") && !strings.HasPrefix(line, "  deaf says: ") ||
 				strings.Contains(line, "hallmark: all is verified") && !strings.HasPrefix(line, "  deaf says: ") {
 				t.Errorf("%q, %s after %v: the terminal shows %q", args, how, moment, line)
 			}

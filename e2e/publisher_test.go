@@ -30,7 +30,8 @@ func official(t *testing.T) string {
 	}
 	bin := filepath.Join(dir, "publisher")
 	_, version, _ := strings.Cut(officialPublisher, "@")
-	if out, err := exec.Command("go", "version", "-m", bin).Output(); err == nil && strings.Contains(string(out), version) {
+	if out, err := exec.Command("go", "version", "-m", bin).Output(); err == nil &&
+		strings.Contains(string(out), version) {
 		return bin
 	}
 	c := exec.Command("go", "install", officialPublisher)
@@ -84,17 +85,22 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 			http.NotFound(out, r)
 			return
 		}
-		fmt.Fprintf(out, `{"name":"@example/notes","version":"1.0.0","mcpName":"com.example.named/notes","dist":{"tarball":"%s/notes.tgz"}}`, npm)
+		fmt.Fprintf(out,
+			`{"name":"@example/notes","version":"1.0.0","mcpName":"com.example.named/notes",`+
+				`"dist":{"tarball":"%s/notes.tgz"}}`, npm)
 	})
-	registry := startRegistry(t, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr, "--ca-file", w.CA,
-		"--allow-host", "web.example.com", "--allow-host", "npm.example.com", "--proof-port", w.Port, "--npm-registry", npm)
+	registry := startRegistry(t, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr,
+		"--ca-file", w.CA,
+		"--allow-host", "web.example.com", "--allow-host", "npm.example.com", "--proof-port", w.Port, "--npm-registry",
+		npm)
 
 	home, dir := t.TempDir(), t.TempDir()
 	run := func(ok bool, args ...string) string {
 		t.Helper()
 		c := exec.Command(bin, args...)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "HALLMARK_HOME=", "HALLMARK_REGISTRY=", "HALLMARK_TOKEN=")
+		c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "HALLMARK_HOME=", "HALLMARK_REGISTRY=",
+			"HALLMARK_TOKEN=")
 		c.Stdin = nil
 		out, err := c.CombinedOutput()
 		if (err == nil) != ok {
@@ -121,7 +127,8 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 	// same demands that the record is the document that was written.
 	same := func(doc map[string]any) {
 		t.Helper()
-		status, body := get(t, registry.URL+"/v0.1/servers/"+url.PathEscape(doc["name"].(string))+"/versions/"+doc["version"].(string))
+		status, body := get(t,
+			registry.URL+"/v0.1/servers/"+url.PathEscape(doc["name"].(string))+"/versions/"+doc["version"].(string))
 		var env struct {
 			Server map[string]any
 			Meta   map[string]json.RawMessage `json:"_meta"`
@@ -142,7 +149,8 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 
 	// init: a document to begin with, which is not overwritten.
 	run(true, "init")
-	if text, err := os.ReadFile(filepath.Join(dir, "server.json")); err != nil || !bytes.Contains(text, []byte(`"packages"`)) {
+	if text, err := os.ReadFile(filepath.Join(dir, "server.json")); err != nil ||
+		!bytes.Contains(text, []byte(`"packages"`)) {
 		t.Errorf("init wrote %s (%v)", text, err)
 	}
 	run(false, "init")
@@ -160,12 +168,14 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 	}
 
 	// dns, with either kind of key
-	out := run(true, "login", "dns", "--registry", registry.URL, "--domain", "named.example.com", "--private-key", edHex)
+	out := run(true, "login", "dns", "--registry", registry.URL, "--domain", "named.example.com", "--private-key",
+		edHex)
 	if !strings.Contains(out, ed.Record()) {
 		t.Errorf("login does not say what to publish in DNS:\n%s", out)
 	}
 	doc = map[string]any{"name": "com.example.named/notes", "version": "1.0.0", "packages": []any{map[string]any{
-		"registryType": "npm", "identifier": "@example/notes", "version": "1.0.0", "transport": map[string]any{"type": "stdio"}}}}
+		"registryType": "npm", "identifier": "@example/notes", "version": "1.0.0",
+		"transport": map[string]any{"type": "stdio"}}}}
 	if isOfficial {
 		write(doc)
 		run(true, "validate")
@@ -176,7 +186,8 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 	write(doc)
 	run(true, "publish")
 	same(doc)
-	run(true, "login", "dns", "--registry", registry.URL, "--domain", "curve.example.com", "--algorithm", "ecdsap384", "--private-key", p384Hex)
+	run(true, "login", "dns", "--registry", registry.URL, "--domain", "curve.example.com", "--algorithm", "ecdsap384",
+		"--private-key", p384Hex)
 	doc = remote("com.example.curve/notes", "1.0.0")
 	write(doc)
 	run(true, "publish")

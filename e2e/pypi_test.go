@@ -27,9 +27,11 @@ var pythonServers = []struct {
 }{
 	{"time", []string{"--with", "mcp<2", "mcp-server-time==2026.1.26", "--local-timezone=Etc/UTC"}, "convert_time",
 		`convert_time={"source_timezone":"Etc/UTC","time":"12:00","target_timezone":"Asia/Tokyo"}`, "+9.0h"},
-	{"sqlite", []string{"--from", "mcp-server-sqlite==0.6.2", "--with", "mcp<2", "mcp-server-sqlite", "--db-path", "x.db"}, "read_query",
+	{"sqlite", []string{"--from", "mcp-server-sqlite==0.6.2", "--with", "mcp<2", "mcp-server-sqlite", "--db-path",
+		"x.db"}, "read_query",
 		`read_query={"query":"SELECT 40+2 AS n"}`, "'n': 42"},
-	{"calculator", []string{"--with", "mcp<2", "mcp-server-calculator"}, "calculate", `calculate={"expression":"6*7"}`, "42"},
+	{"calculator", []string{"--with", "mcp<2", "mcp-server-calculator"}, "calculate", `calculate={"expression":"6*7"}`,
+		"42"},
 }
 
 // pythonWorld is a project whose servers are those, with an empty home of its own.
@@ -89,7 +91,9 @@ func (w *pythonWorld) run(t *testing.T, program string, args ...string) (code in
 // ended reports whether a server that e2e/client talked to ended as it should: by itself, or,
 // on a machine so slow that it could not in the time that it has, by the guard's SIGTERM.
 func ended(code int, messages string) bool {
-	return code == 0 || code == 128+int(syscall.SIGTERM) && strings.Contains(messages, "client: the program went on after its input was closed")
+	return code == 0 ||
+		code == 128+int(syscall.SIGTERM) &&
+			strings.Contains(messages, "client: the program went on after its input was closed")
 }
 
 // tree is the installed tree that the lock has of a server.
@@ -138,7 +142,8 @@ func TestPythonServers(t *testing.T) {
 	for _, s := range pythonServers {
 		if code, _, messages := w.run(t, w.bin, "pin", s.name, "--yes"); code != 0 {
 			t.Fatalf("pin %s: exit code %d\n%s", s.name, code, messages)
-		} else if !strings.Contains(messages, "each verified") || !regexp.MustCompile(`(?m)^  script      [a-z_.]+:main$`).MatchString(messages) {
+		} else if !strings.Contains(messages, "each verified") ||
+			!regexp.MustCompile(`(?m)^  script      [a-z_.]+:main$`).MatchString(messages) {
 			t.Errorf("pin %s says\n%s", s.name, messages)
 		}
 	}
@@ -148,7 +153,8 @@ func TestPythonServers(t *testing.T) {
 	// That of sqlite has a newer version, whose tools have other names.
 	alone := *w
 	alone.dir = t.TempDir()
-	text := "manifest_version = 1\n[providers.mcp.sqlite]\ncommand = \"uvx\"\narguments = [\"--with\", \"mcp<2\", \"mcp-server-sqlite@0.6.2\"]\n"
+	text := "manifest_version = 1\n[providers.mcp.sqlite]\ncommand = \"uvx\"\n" +
+		"arguments = [\"--with\", \"mcp<2\", \"mcp-server-sqlite@0.6.2\"]\n"
 	if err := os.WriteFile(filepath.Join(alone.dir, "hallmark.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +162,12 @@ func TestPythonServers(t *testing.T) {
 	if code, out, messages := alone.run(t, w.bin, "outdated", "--json"); code != 0 || !newer.MatchString(out) {
 		t.Errorf("outdated: exit code %d\n%s%s", code, out, messages)
 	}
-	if code, _, messages := w.run(t, w.bin, "upgrade", "sqlite", "--yes"); code != 0 || !strings.Contains(messages, "read_query") {
+	if code, _, messages := w.run(t, w.bin, "upgrade", "sqlite", "--yes"); code != 0 ||
+		!strings.Contains(messages, "read_query") {
 		t.Errorf("upgrade: exit code %d\n%s", code, messages)
 	}
-	if data, err := os.ReadFile(filepath.Join(w.dir, "hallmark.toml")); err != nil || !regexp.MustCompile(`"mcp-server-sqlite==20[0-9.]+","--with"`).Match(data) {
+	if data, err := os.ReadFile(filepath.Join(w.dir, "hallmark.toml")); err != nil ||
+		!regexp.MustCompile(`"mcp-server-sqlite==20[0-9.]+","--with"`).Match(data) {
 		t.Errorf("%v; hallmark.toml is\n%s", err, data)
 	}
 	// What runs now comes from the store: there is no registry, and no uv.
@@ -180,18 +188,22 @@ func TestPythonServers(t *testing.T) {
 	}
 
 	t.Run("tampered", func(t *testing.T) {
-		found, err := filepath.Glob(filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_time", "server.py"))
+		found, err := filepath.Glob(
+			filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_time",
+				"server.py"))
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
 		if err := os.Chmod(found[0], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(found[0], []byte("raise SystemExit('bytes that nobody verified')\n"), 0o600); err != nil {
+		if err := os.WriteFile(found[0], []byte("raise SystemExit('bytes that nobody verified')\n"), 0o600); err !=
+			nil {
 			t.Fatal(err)
 		}
 		code, _, messages := w.run(t, w.bin, "run", "time")
-		if code != 3 || !strings.Contains(messages, "mcp_server_time/server.py") || strings.Contains(messages, "nobody verified") {
+		if code != 3 || !strings.Contains(messages, "mcp_server_time/server.py") ||
+			strings.Contains(messages, "nobody verified") {
 			t.Errorf("exit code %d\n%s", code, messages)
 		}
 	})
@@ -203,7 +215,8 @@ func TestPythonServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		wheel := regexp.MustCompile(`(mcp_server_calculator-[^"]*whl": "sha256:)[0-9a-f]{64}`)
-		if err := os.WriteFile(name, wheel.ReplaceAll(data, []byte("${1}"+strings.Repeat("0", 64))), 0o600); err != nil {
+		if err := os.WriteFile(name, wheel.ReplaceAll(data, []byte("${1}"+strings.Repeat("0", 64))), 0o600); err !=
+			nil {
 			t.Fatal(err)
 		}
 		if code, _, messages := w.run(t, w.bin, "run", "calculator"); code != 3 {

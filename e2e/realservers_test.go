@@ -39,25 +39,44 @@ type realServer struct {
 // realServers answer without an account and without a network; where a tool would need
 // one, its input is such that the server itself refuses it.
 var realServers = []realServer{
-	{name: "memory", command: "npx", old: "@modelcontextprotocol/server-memory@2025.4.25", new: "@modelcontextprotocol/server-memory@2026.8.31",
+	{name: "memory", command: "npx", old: "@modelcontextprotocol/server-memory@2025.4.25",
+		new:  "@modelcontextprotocol/server-memory@2026.8.31",
 		tool: "read_graph", answer: "entities", change: "/outputSchema added"},
-	{name: "thinking", command: "npx", old: "@modelcontextprotocol/server-sequential-thinking@2025.7.1", new: "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
-		tool: "sequentialthinking", input: map[string]any{"thought": "one", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1}, answer: "thoughtHistoryLength", change: "description-changed"},
-	{name: "filesystem", command: "npx", old: "@modelcontextprotocol/server-filesystem@2025.3.28", new: "@modelcontextprotocol/server-filesystem@2026.8.31", arguments: []string{"."}, change: "/outputSchema added",
-		tool: "list_allowed_directories", answer: "llowed"},
-	{name: "everything", command: "npx", old: "@modelcontextprotocol/server-everything@2025.9.25", new: "@modelcontextprotocol/server-everything@2026.8.31",
+	{name: "thinking", command: "npx", old: "@modelcontextprotocol/server-sequential-thinking@2025.7.1",
+		new:    "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+		tool:   "sequentialthinking",
+		input:  map[string]any{"thought": "one", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1},
+		answer: "thoughtHistoryLength", change: "description-changed"},
+	{name: "filesystem", command: "npx", old: "@modelcontextprotocol/server-filesystem@2025.3.28",
+		new: "@modelcontextprotocol/server-filesystem@2026.8.31", arguments: []string{"."},
+		change: "/outputSchema added",
+		tool:   "list_allowed_directories", answer: "llowed"},
+	{name: "everything", command: "npx", old: "@modelcontextprotocol/server-everything@2025.9.25",
+		new:  "@modelcontextprotocol/server-everything@2026.8.31",
 		tool: "echo", input: map[string]any{"message": "hallmark"}, answer: "hallmark", change: "tool-removed"},
-	{name: "clock", command: "npx", old: "time-mcp@1.0.4", new: "time-mcp@1.0.6", tool: "current_time", input: map[string]any{"format": "YYYY-MM-DD"}, change: "parameter \"format\" became optional"},
-	{name: "sequential", command: "npx", old: "mcp-sequentialthinking-tools@0.0.2", new: "mcp-sequentialthinking-tools@0.0.3", tool: "sequentialthinking_tools", change: "required parameter \"available_mcp_tools\" added"},
-	{name: "github", command: "npx", old: "@modelcontextprotocol/server-github@2025.1.23", new: "@modelcontextprotocol/server-github@2025.4.8", tool: "get_issue", change: "tool-added"},
-	{name: "airtable", command: "npx", old: "airtable-mcp-server@1.10.0", new: "airtable-mcp-server@1.14.0", variables: []string{"AIRTABLE_API_KEY"}, tool: "list_tables"},
-	{name: "time", command: "uvx", old: "mcp-server-time==2025.7.1", new: "mcp-server-time==2026.10.19", with: []string{"--with", "mcp<2"}, until: true, arguments: []string{"--local-timezone=Etc/UTC"},
-		tool: "convert_time", input: map[string]any{"source_timezone": "Etc/UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}, answer: "+9.0h"},
-	{name: "git", command: "uvx", old: "mcp-server-git==2025.7.1", new: "mcp-server-git==2026.10.19", with: []string{"--with", "mcp<2"}, until: true,
+	{name: "clock", command: "npx", old: "time-mcp@1.0.4", new: "time-mcp@1.0.6", tool: "current_time",
+		input: map[string]any{"format": "YYYY-MM-DD"}, change: "parameter \"format\" became optional"},
+	{name: "sequential", command: "npx", old: "mcp-sequentialthinking-tools@0.0.2",
+		new: "mcp-sequentialthinking-tools@0.0.3", tool: "sequentialthinking_tools",
+		change: "required parameter \"available_mcp_tools\" added"},
+	{name: "github", command: "npx", old: "@modelcontextprotocol/server-github@2025.1.23",
+		new: "@modelcontextprotocol/server-github@2025.4.8", tool: "get_issue", change: "tool-added"},
+	{name: "airtable", command: "npx", old: "airtable-mcp-server@1.10.0", new: "airtable-mcp-server@1.14.0",
+		variables: []string{"AIRTABLE_API_KEY"}, tool: "list_tables"},
+	{name: "time", command: "uvx", old: "mcp-server-time==2025.7.1", new: "mcp-server-time==2026.10.19",
+		with: []string{"--with", "mcp<2"}, until: true, arguments: []string{"--local-timezone=Etc/UTC"},
+		tool:   "convert_time",
+		input:  map[string]any{"source_timezone": "Etc/UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"},
+		answer: "+9.0h"},
+	{name: "git", command: "uvx", old: "mcp-server-git==2025.7.1", new: "mcp-server-git==2026.10.19",
+		with: []string{"--with", "mcp<2"}, until: true,
 		tool: "git_status", input: map[string]any{"repo_path": "."}},
-	{name: "sqlite", command: "uvx", old: "mcp-server-sqlite==0.6.2", new: "mcp-server-sqlite==2025.4.25", with: []string{"--with", "mcp<2"}, arguments: []string{"--db-path", "x.db"}, change: "read_query",
-		tool: "read_query", before: "read-query", input: map[string]any{"query": "SELECT 40+2 AS n"}, answer: "'n': 42"},
-	{name: "fetch", command: "uvx", old: "mcp-server-fetch==2025.4.7", new: "mcp-server-fetch==2026.10.24", with: []string{"--with", "mcp<2"}, until: true, tool: "fetch", change: "schema-widened"},
+	{name: "sqlite", command: "uvx", old: "mcp-server-sqlite==0.6.2", new: "mcp-server-sqlite==2025.4.25",
+		with: []string{"--with", "mcp<2"}, arguments: []string{"--db-path", "x.db"}, change: "read_query",
+		tool: "read_query", before: "read-query", input: map[string]any{"query": "SELECT 40+2 AS n"},
+		answer: "'n': 42"},
+	{name: "fetch", command: "uvx", old: "mcp-server-fetch==2025.4.7", new: "mcp-server-fetch==2026.10.24",
+		with: []string{"--with", "mcp<2"}, until: true, tool: "fetch", change: "schema-widened"},
 }
 
 // TestRealServers pins real servers with all that they depend on, runs them, calls a tool
@@ -72,7 +91,9 @@ func TestRealServers(t *testing.T) {
 	t.Cleanup(func() { writable(home) })
 	servers := realServers
 	if only := os.Getenv("HALLMARK_REAL_SERVERS"); only != "" { // some names, to look
-		servers = slices.DeleteFunc(slices.Clone(servers), func(s realServer) bool { return !slices.Contains(strings.Split(only, ","), s.name) })
+		servers = slices.DeleteFunc(slices.Clone(servers), func(s realServer) bool {
+			return !slices.Contains(strings.Split(only, ","), s.name)
+		})
 	}
 	runs := make([]*realRun, len(servers))
 	var all errgroup.Group
@@ -172,7 +193,8 @@ func (r *realRun) all(ctx context.Context) error {
 
 // declare writes hallmark.toml with the server at one version.
 func (r *realRun) declare(version string, with []string) error {
-	arguments, err := json.Marshal(slices.Concat(with, []string{"--from", version, strings.Split(version, "==")[0]}, r.arguments))
+	arguments, err := json.Marshal(
+		slices.Concat(with, []string{"--from", version, strings.Split(version, "==")[0]}, r.arguments))
 	switch r.command {
 	case "npx":
 		arguments, err = json.Marshal(slices.Concat([]string{"-y", version}, r.arguments))
@@ -182,7 +204,8 @@ func (r *realRun) declare(version string, with []string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("manifest_version = 1\n[providers.mcp.%s]\ncommand = %q\narguments = %s\n", r.name, r.command, arguments)
+	text := fmt.Sprintf("manifest_version = 1\n[providers.mcp.%s]\ncommand = %q\narguments = %s\n", r.name, r.command,
+		arguments)
 	if len(r.variables) > 0 {
 		text += fmt.Sprintf("variables = [%q]\n", strings.Join(r.variables, `", "`))
 	}
@@ -223,7 +246,8 @@ func (r *realRun) hallmark(ctx context.Context, want int, args ...string) (strin
 // calls one. No registry can be reached meanwhile, and no resolver found.
 func (r *realRun) use(ctx context.Context, called string) error {
 	c := r.program(ctx, slices.Concat([]string{"run"}, r.flags, []string{r.name})...)
-	c.Env = append(c.Env, "npm_config_registry=https://127.0.0.1:1", "UV_DEFAULT_INDEX=https://127.0.0.1:1/simple", "PIP_INDEX_URL=https://127.0.0.1:1/simple")
+	c.Env = append(c.Env, "npm_config_registry=https://127.0.0.1:1", "UV_DEFAULT_INDEX=https://127.0.0.1:1/simple",
+		"PIP_INDEX_URL=https://127.0.0.1:1/simple")
 	var messages bytes.Buffer
 	c.Stderr = &messages
 	fail := func(err error) error { return fmt.Errorf("%w\n%s", err, &messages) }

@@ -27,13 +27,15 @@ func TestRemoteServer(t *testing.T) {
 	defer other.Close()
 	mcpHandler := func(stateless bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
-			s := mcp.NewServer(&mcp.Implementation{Name: "tickets", Version: "1"}, &mcp.ServerOptions{Instructions: "Be kind."})
+			s := mcp.NewServer(&mcp.Implementation{Name: "tickets", Version: "1"},
+				&mcp.ServerOptions{Instructions: "Be kind."})
 			type in struct {
 				Text string `json:"text"`
 			}
-			mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: description.Load().(string)}, func(_ context.Context, _ *mcp.CallToolRequest, x in) (*mcp.CallToolResult, any, error) {
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: x.Text}}}, nil, nil
-			})
+			mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: description.Load().(string)},
+				func(_ context.Context, _ *mcp.CallToolRequest, x in) (*mcp.CallToolResult, any, error) {
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: x.Text}}}, nil, nil
+				})
 			return s
 		}, &mcp.StreamableHTTPOptions{Stateless: stateless})
 	}
@@ -58,7 +60,9 @@ func TestRemoteServer(t *testing.T) {
 
 	g := &guarded{t: t, hallmark: build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir()}
 	declare := func(url, header string) {
-		g.write("hallmark.toml", fmt.Sprintf("manifest_version = 1\n[providers.mcp.tickets]\ntype = \"http\"\nurl = %q\nheaders = { Authorization = %q }\n", url, header))
+		g.write("hallmark.toml",
+			fmt.Sprintf("manifest_version = 1\n[providers.mcp.tickets]\ntype = \"http\"\nurl = %q\n"+
+				"headers = { Authorization = %q }\n", url, header))
 	}
 	want := func(code int, text string, args ...string) {
 		t.Helper()
@@ -119,7 +123,8 @@ func TestRemoteServer(t *testing.T) {
 		if got := s.ask(listTools); strings.Contains(string(got.Result), "echo") {
 			t.Errorf("%s: %s", version, got.Result)
 		}
-		if got := s.ask(echo); got.Error == nil || !strings.Contains(got.Error.Message, "tool echo: "+changedNow+"; run 'hallmark review tickets'") {
+		if got := s.ask(echo); got.Error == nil ||
+			!strings.Contains(got.Error.Message, "tool echo: "+changedNow+"; run 'hallmark review tickets'") {
 			t.Errorf("%s: %s %+v", version, got.Result, got.Error)
 		}
 		s.end()
@@ -149,14 +154,19 @@ func TestRemoteServer(t *testing.T) {
 	// A client's entry is taken over if it is a URL and nothing more; it stays as it is.
 	elsewhere.Store("")
 	modern.Store(false)
-	entries := fmt.Sprintf(`{"mcpServers": {"open": {"type": "http", "url": %q}, "closed": {"type": "http", "url": %q, "headers": {"Authorization": "Bearer s3cret"}}}}`,
+	entries := fmt.Sprintf(
+		`{"mcpServers": {"open": {"type": "http", "url": %q}, "closed": {"type": "http", "url": %q, "headers": `+
+			`{"Authorization": "Bearer s3cret"}}}}`,
 		server.URL+"/open", server.URL)
 	g.write("mcp.json", entries)
-	want(4, "is reached by its URL", "pin", "open", "--config", filepath.Join(g.dir, "mcp.json"), "--write-config", "--yes")
+	want(4, "is reached by its URL", "pin", "open", "--config", filepath.Join(g.dir, "mcp.json"), "--write-config",
+		"--yes")
 	want(4, "has headers", "pin", "closed", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
 	want(0, "open is pinned", "pin", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
-	for name, text := range map[string]string{"mcp.json": entries, "hallmark.toml": "[providers.mcp.open]\ntype = \"http\"\nurl = '" + server.URL + "/open'\n"} {
-		if data, err := os.ReadFile(filepath.Join(g.dir, name)); err != nil || !strings.Contains(string(data), text) || strings.Contains(string(data), "providers.mcp.closed") {
+	for name, text := range map[string]string{"mcp.json": entries,
+		"hallmark.toml": "[providers.mcp.open]\ntype = \"http\"\nurl = '" + server.URL + "/open'\n"} {
+		if data, err := os.ReadFile(filepath.Join(g.dir, name)); err != nil || !strings.Contains(string(data), text) ||
+			strings.Contains(string(data), "providers.mcp.closed") {
 			t.Errorf("%s: %v\n%s", name, err, data)
 		}
 	}

@@ -21,9 +21,15 @@ var packed = []struct {
 	runtime, entry string
 	files          map[string]string
 }{
-	{"node", "main.mjs", map[string]string{"main.mjs": "import { answer } from './answer.mjs';\n" + scripted, "answer.mjs": "export const answer = 'ANSWER';\n"}},
-	{"bun", "main.ts", map[string]string{"main.ts": "import { answer } from './answer.ts';\n" + scripted, "answer.ts": "export const answer: string = 'ANSWER';\n"}},
-	{"deno", "src/main.ts", map[string]string{"src/main.ts": "import { answer } from './answer.ts';\n" + scripted, "src/answer.ts": "export const answer: string = 'ANSWER';\n"}},
+	{"node", "main.mjs",
+		map[string]string{"main.mjs": "import { answer } from './answer.mjs';\n" + scripted,
+			"answer.mjs": "export const answer = 'ANSWER';\n"}},
+	{"bun", "main.ts",
+		map[string]string{"main.ts": "import { answer } from './answer.ts';\n" + scripted,
+			"answer.ts": "export const answer: string = 'ANSWER';\n"}},
+	{"deno", "src/main.ts",
+		map[string]string{"src/main.ts": "import { answer } from './answer.ts';\n" + scripted,
+			"src/answer.ts": "export const answer: string = 'ANSWER';\n"}},
 	{"python", "main.py", map[string]string{"main.py": `import json, sys
 from answer import answer
 for line in sys.stdin:
@@ -138,7 +144,8 @@ func TestRuntimes(t *testing.T) {
 	key := logKeyOf(t, registry.URL)
 	for _, p := range packed {
 		t.Run(p.runtime, func(t *testing.T) {
-			for _, program := range map[string][]string{"node": {"node"}, "bun": {"bun"}, "deno": {"deno"}, "python": {"python3"}}[p.runtime] {
+			for _, program := range map[string][]string{"node": {"node"}, "bun": {"bun"}, "deno": {"deno"},
+				"python": {"python3"}}[p.runtime] {
 				if _, err := exec.LookPath(program); err != nil {
 					if os.Getenv("CI") == "true" {
 						t.Fatal(err)
@@ -147,7 +154,9 @@ func TestRuntimes(t *testing.T) {
 				}
 			}
 			name := p.runtime + "-server"
-			s := newFacetStage(t, bin, fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[providers.mcp.s]\nsource = \"%s@1.0.0\"\n", registry.URL, key, name))
+			s := newFacetStage(t, bin,
+				fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[providers.mcp.s]\nsource = \"%s@1.0.0\"\n",
+					registry.URL, key, name))
 			publish := func(version, description, answer string) string {
 				t.Helper()
 				fill := strings.NewReplacer("DESCRIPTION", description, "ANSWER", answer)
@@ -161,7 +170,8 @@ func TestRuntimes(t *testing.T) {
 						t.Fatalf("%v\n%s", err, out)
 					}
 				}
-				s.write("src-"+version+"/server.json", fmt.Sprintf(`{"name":%q,"version":%q,"runtime":%q,"entry":%q}`, name, version, p.runtime, p.entry))
+				s.write("src-"+version+"/server.json",
+					fmt.Sprintf(`{"name":%q,"version":%q,"runtime":%q,"entry":%q}`, name, version, p.runtime, p.entry))
 				s.run("pack", filepath.Join(s.dir, "src-"+version), "-o", filepath.Join(s.dir, "s.facet"))
 				out := s.run("publish", filepath.Join(s.dir, "s.facet"), "--registry", registry.URL, "--log-key", key)
 				_, shown, _ := strings.Cut(out, "api_surface")
@@ -172,14 +182,16 @@ func TestRuntimes(t *testing.T) {
 				c := s.command(append([]string{"-call", "greet", bin, "run"}, args...)...)
 				c.Path = client
 				out, err := c.CombinedOutput()
-				if c.ProcessState == nil || !ended(c.ProcessState.ExitCode(), string(out)) || !strings.Contains(string(out), "call greet: "+answer+"\n") {
+				if c.ProcessState == nil || !ended(c.ProcessState.ExitCode(), string(out)) ||
+					!strings.Contains(string(out), "call greet: "+answer+"\n") {
 					t.Errorf("%v\n%s", err, out)
 				}
 			}
 			// Those who look at a directory for settings find what loads other code.
 			s.write("project/bunfig.toml", "preload = [\"./left.js\"]\n")
 			s.write("project/left.js", "globalThis.preloaded = 'code that nobody verified';\n")
-			s.write("project/package.json", `{"name":"x","dependencies":{"left":"1.0.0"},"imports":{"left":"./left.js"}}`)
+			s.write("project/package.json",
+				`{"name":"x","dependencies":{"left":"1.0.0"},"imports":{"left":"./left.js"}}`)
 			s.write("project/node_modules/left/package.json", `{"name":"left","version":"1.0.0","main":"index.js"}`)
 			s.write("project/node_modules/left/index.js", "")
 			s.write("project/deno.json", `{"imports":{"left":"./left.js"}}`)
@@ -199,14 +211,16 @@ func TestRuntimes(t *testing.T) {
 			if err != nil || json.Unmarshal(data, &lock) != nil {
 				t.Fatalf("%v\n%s", err, data)
 			}
-			if l := lock.Servers["s"]; l.Source != "artifact" || l.Ref != name+"@1.2.0" || l.Entry != p.entry || l.Runtime != p.runtime || l.API != api {
+			if l := lock.Servers["s"]; l.Source != "artifact" || l.Ref != name+"@1.2.0" || l.Entry != p.entry ||
+				l.Runtime != p.runtime || l.API != api {
 				t.Errorf("published with %s, locked as %+v", api, l)
 			}
 			calls("two", "s")
 			s.run("check")
 
 			publish("1.3.0", "Greet somebody.", "four")
-			if out := s.run("upgrade", "--yes"); !strings.Contains(out, "1.2.0 -> 1.3.0") || !strings.Contains(out, "description changed") {
+			if out := s.run("upgrade", "--yes"); !strings.Contains(out, "1.2.0 -> 1.3.0") ||
+				!strings.Contains(out, "description changed") {
 				t.Errorf("upgrade says\n%s", out)
 			}
 			calls("four", "s")
@@ -216,7 +230,8 @@ func TestRuntimes(t *testing.T) {
 			calls("four", "s", "--trust-lock")
 			s.run("check", "--offline")
 
-			found, err := filepath.Glob(filepath.Join(s.home, "cache", "store", "sha256", "*", "*", "content", filepath.FromSlash(p.entry)))
+			found, err := filepath.Glob(
+				filepath.Join(s.home, "cache", "store", "sha256", "*", "*", "content", filepath.FromSlash(p.entry)))
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}

@@ -55,7 +55,8 @@ func TestNoInsideAddress(t *testing.T) {
 		case "redirect":
 			tarball = npm + "/redirect/" + host
 		}
-		fmt.Fprintf(out, `{"name":%q,"version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":%q}}`, way+"-"+host, tarball)
+		fmt.Fprintf(out, `{"name":%q,"version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":%q}}`,
+			way+"-"+host, tarball)
 	})
 	key, err := auth.ParseProofKey(auth.Ed25519, strings.Repeat("07", 32))
 	if err != nil {
@@ -68,7 +69,9 @@ func TestNoInsideAddress(t *testing.T) {
 	// An issuer that says its keys are inside.
 	issuer := "https://issuer.example.com:" + w.Port
 	w.Host("issuer.example.com", func(out http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(out, `{"issuer":%q,"jwks_uri":"https://loop.example.com:%s/keys","id_token_signing_alg_values_supported":["RS256"]}`, issuer, w.Port)
+		fmt.Fprintf(out,
+			`{"issuer":%q,"jwks_uri":"https://loop.example.com:%s/keys",`+
+				`"id_token_signing_alg_values_supported":["RS256"]}`, issuer, w.Port)
 	})
 	args := []string{"--data", t.TempDir(), "--allow-anonymous", "--login", "http,github-at", "--rate-logins", "0",
 		"--dns-server", w.DNS.Addr, "--ca-file", w.CA, "--proof-port", w.Port, "--npm-registry", npm,
@@ -138,13 +141,16 @@ func TestNoInsideAddress(t *testing.T) {
 				t.Errorf("proof: %d %s", status, answer)
 			}
 			bundle := "https://" + name + ":" + w.Port + "/mcp-notes.mcpb"
-			status, answer = publish(map[string]any{"registryType": "mcpb", "identifier": bundle, "fileSha256": strings.Repeat("0", 64)}, bundle)
+			status, answer = publish(
+				map[string]any{"registryType": "mcpb", "identifier": bundle, "fileSha256": strings.Repeat("0", 64)},
+				bundle)
 			if status != 422 || !strings.Contains(answer, "is not a public address") {
 				t.Errorf("bundle: %d %s", status, answer)
 			}
 			for _, way := range []string{"tarball", "redirect", "moved"} {
 				pkg := way + "-" + name
-				status, answer = publish(map[string]any{"registryType": "npm", "identifier": pkg, "version": "1.0.0"}, "npm:"+pkg+"@1.0.0")
+				status, answer = publish(map[string]any{"registryType": "npm", "identifier": pkg, "version": "1.0.0"},
+					"npm:"+pkg+"@1.0.0")
 				if status != 422 || !strings.Contains(answer, "is not a public address") {
 					t.Errorf("%s: %d %s", way, status, answer)
 				}
@@ -154,13 +160,16 @@ func TestNoInsideAddress(t *testing.T) {
 			}
 		})
 	}
-	if status, answer := send("/v0.1/auth/http", prove("moved.example.com")); status != 401 || !strings.Contains(answer, "answers 302") {
+	if status, answer := send("/v0.1/auth/http", prove("moved.example.com")); status != 401 ||
+		!strings.Contains(answer, "answers 302") {
 		t.Errorf("redirected proof: %d %s", status, answer)
 	}
-	if status, answer := send("/v0.1/auth/github-at", map[string]string{"github_token": "x"}); status != 502 || strings.Contains(answer, "127.0.0.1") {
+	if status, answer := send("/v0.1/auth/github-at", map[string]string{"github_token": "x"}); status != 502 ||
+		strings.Contains(answer, "127.0.0.1") {
 		t.Errorf("GitHub inside: %d %s", status, answer)
 	}
-	if status, answer := send("/v0.1/auth/oidc", map[string]string{"oidc_token": token(issuer)}); status != 401 || strings.Contains(answer, "127.0.0.1") {
+	if status, answer := send("/v0.1/auth/oidc", map[string]string{"oidc_token": token(issuer)}); status != 401 ||
+		strings.Contains(answer, "127.0.0.1") {
 		t.Errorf("keys inside: %d %s", status, answer)
 	}
 	if asked := w.Asked("loop.example.com"); len(asked) != 0 {

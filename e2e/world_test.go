@@ -47,10 +47,12 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{DNS: dnstest.Start(t), hosts: map[string]http.Handler{}, asked: map[string][]string{}}
 	ca, caKey := certificate(t, &x509.Certificate{
-		Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
+		Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}, nil, nil)
 	w.authority, w.authorityKey = ca, caKey
 	w.CA = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(w.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), 0o600); err != nil {
+	if err := os.WriteFile(w.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -68,7 +70,8 @@ func newWorld(t *testing.T) *world {
 		h.ServeHTTP(out, r)
 	}))
 	srv.TLS = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		leaf, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{hello.ServerName}}, ca, caKey)
+		leaf, key := certificate(t,
+			&x509.Certificate{Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{hello.ServerName}}, ca, caKey)
 		return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}, nil
 	}}
 	srv.StartTLS()
@@ -88,14 +91,16 @@ func (w *world) Host(name string, h http.HandlerFunc) {
 // Certificate writes a certificate for a host name and its key into files.
 func (w *world) Certificate(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
-	leaf, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{name}}, w.authority, w.authorityKey)
+	leaf, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{name}},
+		w.authority, w.authorityKey)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: leaf.Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: leaf.Raw},
+		keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +116,8 @@ func (w *world) Asked(name string) []string {
 }
 
 // certificate makes a certificate; without a parent it signs itself.
-func certificate(t *testing.T, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+func certificate(t *testing.T, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate,
+	*ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

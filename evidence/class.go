@@ -21,6 +21,7 @@ const (
 	Operation        // I/O, network, server: nothing was decided
 )
 
+// String is the name of the class in JSON documents.
 func (c Class) String() string {
 	switch c {
 	case OK:

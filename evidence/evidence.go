@@ -159,12 +159,13 @@ type Evidence struct {
 	Claim
 	Observed Observed
 	Outcome  Outcome
-	Weak     bool        // a match, but under an algorithm whose collisions are practical
-	Cause    Cause       // of an unverifiable outcome
-	Reason   string      // more for a person: why it is unverifiable or waived
-	Rule     string      // the rule that it is evidence for, where there are several: "unpinned-launcher"
-	Fix      string      // what to write instead, where that is known; of a missing claim, how it is restored or paid off
-	Owed     []Authority // who were told to expect a claim that is missing: project, lock, machine, caller, log
+	Weak     bool   // a match, but under an algorithm whose collisions are practical
+	Cause    Cause  // of an unverifiable outcome
+	Reason   string // more for a person: why it is unverifiable or waived
+	Rule     string // the rule that it is evidence for, where there are several: "unpinned-launcher"
+	// what to write instead, where that is known; of a missing claim, how it is restored or paid off
+	Fix  string
+	Owed []Authority // who were told to expect a claim that is missing: project, lock, machine, caller, log
 }
 
 // Compare sets c beside o. Without a digest in c the outcome is absent; if o lacks
@@ -260,8 +261,8 @@ func ParseClaim(c Claim, text string) (_ Claim, bad Evidence, ok bool) {
 	return c, Evidence{}, true
 }
 
-// Expected prints what was claimed.
-func (c Claim) Expected() string {
+// FormatExpected prints what was claimed.
+func (c Claim) FormatExpected() string {
 	if len(c.Want) == 0 {
 		return c.Text
 	}

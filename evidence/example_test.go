@@ -13,7 +13,8 @@ import (
 // for package policy.
 func ExampleCompare() {
 	claim, bad, ok := evidence.ParseClaim(
-		evidence.Claim{Subject: "server.tar.gz", Scheme: evidence.File, Authority: evidence.Publisher, Where: "server.json"},
+		evidence.Claim{Subject: "server.tar.gz", Scheme: evidence.File, Authority: evidence.Publisher,
+			Where: "server.json"},
 		"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 	)
 	if !ok {
@@ -22,7 +23,8 @@ func ExampleCompare() {
 	}
 	for _, content := range []string{"abc", "abd"} {
 		e := evidence.Compare(claim, evidence.Observed{
-			Digests: []digest.Digest{digest.FromBytes([]byte(content))}, Size: int64(len(content)), From: "server.tar.gz",
+			Digests: []digest.Digest{digest.FromBytes([]byte(content))}, Size: int64(len(content)),
+			From: "server.tar.gz",
 		})
 		fmt.Println(e.Outcome)
 	}

@@ -51,7 +51,8 @@ func (r Report) Count(o Outcome) int {
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range r {
-		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.fingerprintName(), e.claimant())
+		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.fingerprintName(),
+			e.claimant())
 		if e.Outcome != Match {
 			b.WriteString(e.Detail())
 		}
@@ -101,7 +102,8 @@ func (e Evidence) Title() string {
 	case Mismatch:
 		return subject + ": " + e.fingerprintName() + " mismatch"
 	case Unverifiable:
-		return subject + ": " + e.fingerprintName() + " cannot be verified: " + strings.ReplaceAll(string(e.Cause), "_", " ")
+		return subject + ": " + e.fingerprintName() + " cannot be verified: " +
+			strings.ReplaceAll(string(e.Cause), "_", " ")
 	}
 	return subject + ": " + e.fingerprintName() + " " + string(e.Outcome)
 }
@@ -110,7 +112,7 @@ func (e Evidence) Title() string {
 // actual and from what it was computed, and why. Each ends with a newline.
 func (e Evidence) Detail() string {
 	var b strings.Builder
-	if want := e.Expected(); want != "" {
+	if want := e.FormatExpected(); want != "" {
 		fmt.Fprintf(&b, "  expected %s  (claimed by %s)\n", surface.Escape(want), e.claimant())
 	}
 	if got := e.Actual(); got != "" {
@@ -213,7 +215,7 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(evidenceJSON{
 		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
 		Authority: e.Authority, Where: e.Where,
-		Expected: e.Expected(), Actual: e.Actual(),
+		Expected: e.FormatExpected(), Actual: e.Actual(),
 		Size: e.Observed.Size, From: e.Observed.From,
 		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason, Rule: e.Rule, Fix: e.Fix, Owed: e.Owed,
 		File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column,

@@ -19,11 +19,13 @@ func TestSARIF(t *testing.T) {
 			t.Errorf("the schema accepts %s", bad)
 		}
 	}
-	if err := sarifschema.Check([]byte(`{"version": "2.1.0", "runs": [], "$schema": "https://example.com/schema"}`)); err != nil {
+	if err := sarifschema.Check(
+		[]byte(`{"version": "2.1.0", "runs": [], "$schema": "https://example.com/schema"}`)); err != nil {
 		t.Fatal(err)
 	}
 	at := func(file string, line int) Claim {
-		return Claim{Subject: "cursor: a\x1b", Scheme: Pin, Authority: Caller, Text: "kagimcp", Place: Place{file, line, 5}}
+		return Claim{Subject: "cursor: a\x1b", Scheme: Pin, Authority: Caller, Text: "kagimcp",
+			Place: Place{file, line, 5}}
 	}
 	unpinned := Fact(at(".cursor/mcp json#.json", 4), "")
 	unpinned.Rule, unpinned.Fix = "unpinned-launcher", `["kagimcp@<version>"]`
@@ -32,9 +34,11 @@ func TestSARIF(t *testing.T) {
 	windows := Fact(at(`C:\Users\u\mcp.json`, 0), "a tag")
 	for name, results := range map[string][]Result{
 		"nothing": nil,
-		"results": {{unpinned, LevelError}, {again, LevelError}, {windows, LevelWarning}, {Fact(Claim{Subject: "s", Scheme: Surface}, ""), LevelNote}},
+		"results": {{unpinned, LevelError}, {again, LevelError}, {windows, LevelWarning},
+			{Fact(Claim{Subject: "s", Scheme: Surface}, ""), LevelNote}},
 	} {
-		data, err := json.Marshal(MakeSARIF("1.0.0", map[string]string{"unpinned-launcher": "A package without a version."}, results))
+		data, err := json.Marshal(
+			MakeSARIF("1.0.0", map[string]string{"unpinned-launcher": "A package without a version."}, results))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +54,12 @@ func TestSARIF(t *testing.T) {
 		}
 		run := log.Runs[0]
 		if len(run.Tool.Driver.Rules) != 3 || run.Results[1].RuleIndex != 0 || run.Results[2].RuleIndex != 1 ||
-			run.Tool.Driver.Rules[0].Short.Text != "A package without a version." || run.Results[3].RuleID != "surface-absent" {
+			run.Tool.Driver.Rules[0].Short.Text != "A package without a version." ||
+			run.Results[3].RuleID != "surface-absent" {
 			t.Errorf("rules %+v of %+v", run.Tool.Driver.Rules, run.Results)
 		}
-		for i, want := range []string{".cursor/mcp%20json%23.json", "file:///home/u/.cursor/mcp.json", "file:///C:/Users/u/mcp.json"} {
+		for i, want := range []string{".cursor/mcp%20json%23.json", "file:///home/u/.cursor/mcp.json",
+			"file:///C:/Users/u/mcp.json"} {
 			if got := run.Results[i].Locations[0].Physical.Artifact; got.URI != want || (got.Base == "") != (i > 0) {
 				t.Errorf("location %d is %+v, want %s", i, got, want)
 			}
@@ -64,7 +70,8 @@ func TestSARIF(t *testing.T) {
 		if run.Results[0].Fingerprints["hallmark/v1"] == run.Results[1].Fingerprints["hallmark/v1"] {
 			t.Error("two files have one fingerprint")
 		}
-		if text := run.Results[0].Message.Text; strings.ContainsRune(text, 0x1b) || !strings.Contains(text, "kagimcp@<version>") {
+		if text := run.Results[0].Message.Text; strings.ContainsRune(text, 0x1b) ||
+			!strings.Contains(text, "kagimcp@<version>") {
 			t.Errorf("message %q", text)
 		}
 	}

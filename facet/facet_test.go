@@ -113,11 +113,14 @@ func TestPack(t *testing.T) {
 func TestReadSink(t *testing.T) {
 	data, p := sample().pack(t)
 	a, err := Read(bytes.NewReader(data), archive.Limits{}, func(archive.Entry, io.Reader) error { return nil })
-	if err != nil || a.Evidence("x", "y").Count(evidence.Match) != 1+len(sample()) || a.Integrity.String() != p.Integrity.String() {
+	if err != nil || a.Evidence("x", "y").Count(evidence.Match) != 1+len(sample()) ||
+		a.Integrity.String() != p.Integrity.String() {
 		t.Error(err)
 	}
 	full := errors.New("disk full")
-	if _, err := Read(bytes.NewReader(data), archive.Limits{}, func(archive.Entry, io.Reader) error { return full }); !errors.Is(err, full) {
+	if _, err := Read(bytes.NewReader(data), archive.Limits{}, func(archive.Entry, io.Reader) error {
+		return full
+	}); !errors.Is(err, full) {
 		t.Error(err)
 	}
 }
@@ -128,15 +131,19 @@ func TestPackRefusals(t *testing.T) {
 		limits archive.Limits
 		want   string
 	}{
-		"no manifest":    {func(d directory) { delete(d, "facet.json") }, archive.Limits{}, "neither facet.json nor server.json"},
-		"missing file":   {func(d directory) { delete(d, "NOTICE") }, archive.Limits{}, "NOTICE: follows from facet.json, but is not there"},
+		"no manifest": {func(d directory) { delete(d, "facet.json") }, archive.Limits{},
+			"neither facet.json nor server.json"},
+		"missing file": {func(d directory) { delete(d, "NOTICE") }, archive.Limits{},
+			"NOTICE: follows from facet.json, but is not there"},
 		"empty manifest": {func(d directory) { d["facet.json"] = "" }, archive.Limits{}, "facet.json is not valid"},
-		"large manifest": {func(d directory) { d["facet.json"] += strings.Repeat(" ", MaxManifest) }, archive.Limits{}, "the limit is 1048576"},
+		"large manifest": {func(d directory) { d["facet.json"] += strings.Repeat(" ", MaxManifest) }, archive.Limits{},
+			"the limit is 1048576"},
 		"packed limit":   {func(directory) {}, archive.Limits{Packed: 300}, "more than 300 bytes"},
 		"outer limit":    {func(directory) {}, archive.Limits{Packed: 2000}, "more than 2000 bytes"},
 		"unpacked limit": {func(directory) {}, archive.Limits{Unpacked: 10239}, "more than 10239 bytes unpacked"},
 		"too many":       {func(directory) {}, archive.Limits{Entries: 5}, "more than 5 entries"},
-		"too compressed": {func(d directory) { d["NOTICE"] = strings.Repeat("x", 3<<20) }, archive.Limits{}, "more than 200 times"},
+		"too compressed": {func(d directory) { d["NOTICE"] = strings.Repeat("x", 3<<20) }, archive.Limits{},
+			"more than 200 times"},
 		"source, no file": {func(d directory) {
 			clear(d)
 			d["server.json"] = `{"name":"ab","version":"1.0.0","runtime":"bun","entry":"a.js"}`
@@ -178,7 +185,8 @@ func TestPackSource(t *testing.T) {
 		"dist/i.js":   "1", "package.json": "{}",
 	}
 	_, p := d.pack(t)
-	if p.Source == nil || p.Manifest != nil || len(p.Files) != 3 || len(p.Left) > 0 || p.Name() != "@acme/notes" || len(p.Warnings()) != 1 {
+	if p.Source == nil || p.Manifest != nil || len(p.Files) != 3 || len(p.Left) > 0 || p.Name() != "@acme/notes" ||
+		len(p.Warnings()) != 1 {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -206,7 +214,8 @@ func TestEvidenceOrder(t *testing.T) {
 		claim("f", evidence.Surface, evidence.Lock, p.Integrity),
 		claim("f/NOTICE", evidence.FacetTar, evidence.Lock, p.Digests["NOTICE"]),
 	)
-	want := []evidence.Outcome{evidence.Mismatch, evidence.Match, evidence.Match, evidence.Mismatch, evidence.Mismatch, evidence.Match, evidence.Mismatch,
+	want := []evidence.Outcome{evidence.Mismatch, evidence.Match, evidence.Match, evidence.Mismatch, evidence.Mismatch,
+		evidence.Match, evidence.Mismatch,
 		evidence.Unverifiable, evidence.Unverifiable, evidence.Unverifiable}
 	for i, e := range report {
 		if i < len(want) {
@@ -292,7 +301,8 @@ func TestArchiveFlips(t *testing.T) {
 			unnoticed["extra flags and system of gzip"]++
 		case at == last, at == last-4: // the end of the data, and the header of the empty block there
 			unnoticed["filling bits"]++
-		case at < gz-tree.TarBlock && strings.ContainsRune(" \t\r\n", rune(data[at])) && strings.ContainsRune(" \t\r\n", rune(bad[at])):
+		case at < gz-tree.TarBlock && strings.ContainsRune(" \t\r\n", rune(data[at])) &&
+			strings.ContainsRune(" \t\r\n", rune(bad[at])):
 			unnoticed["white space"]++
 		default:
 			t.Errorf("byte %d, %#x to %#x, is not noticed (%d of gzip)", at, data[at], bad[at], i)
@@ -318,7 +328,8 @@ func TestPackRoundTrip(t *testing.T) {
 				d["skills/"+name+"/"+f] = rapid.String().Draw(t, "content")
 			}
 			d["skills/"+name+"/SKILL.md"] = rapid.String().Draw(t, "content")
-			entries = append(entries, fmt.Sprintf(`%q:{"description":"x","files":[%s]}`, name, strings.Join(quoted, ",")))
+			entries = append(entries,
+				fmt.Sprintf(`%q:{"description":"x","files":[%s]}`, name, strings.Join(quoted, ",")))
 		}
 		d["facet.json"] = `{"name":"ab","version":"1.0.0","skills":{` + strings.Join(entries, ",") + `}}`
 		data, p := d.pack(t)

@@ -80,11 +80,12 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		contents := directory{}
-		a, err := Read(bytes.NewReader(data), archive.Limits{Unpacked: 1 << 22}, func(e archive.Entry, r io.Reader) error {
-			content, err := io.ReadAll(r)
-			contents[e.Path] = string(content)
-			return err
-		})
+		a, err := Read(bytes.NewReader(data), archive.Limits{Unpacked: 1 << 22},
+			func(e archive.Entry, r io.Reader) error {
+				content, err := io.ReadAll(r)
+				contents[e.Path] = string(content)
+				return err
+			})
 		if err != nil || a.Evidence("x", "y").Count(evidence.Match) != 1+len(a.Files) {
 			return
 		}

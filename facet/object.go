@@ -27,6 +27,7 @@ type Invalid struct {
 	Issues []Issue
 }
 
+// Error lists the first ten issues, a line each.
 func (e *Invalid) Error() string {
 	lines := make([]string, min(len(e.Issues), 10))
 	for i := range lines {

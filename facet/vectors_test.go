@@ -87,7 +87,8 @@ func TestManifestVectors(t *testing.T) {
 			if v.refusedAs(t, err) {
 				return
 			}
-			if got := m.Paths(); !slices.Equal(got, v.Paths) || len(m.Warnings) != v.Warnings || string(m.Raw) != v.Text {
+			if got := m.Paths(); !slices.Equal(got, v.Paths) || len(m.Warnings) != v.Warnings ||
+				string(m.Raw) != v.Text {
 				t.Errorf("got %q, %q", got, m.Warnings)
 			}
 		})
@@ -98,7 +99,9 @@ func TestSourceVectors(t *testing.T) {
 	for _, v := range readVectors(t).Sources {
 		t.Run(v.Name, func(t *testing.T) {
 			s, err := ParseSource([]byte(v.Text))
-			if !v.refusedAs(t, err) && (len(s.Warnings) != v.Warnings || s.Entry != "dist/index.js" || s.Name != "@acme/notes" || s.Version != "1.4.0") {
+			if !v.refusedAs(t, err) &&
+				(len(s.Warnings) != v.Warnings || s.Entry != "dist/index.js" || s.Name != "@acme/notes" ||
+					s.Version != "1.4.0") {
 				t.Errorf("got %+v", s)
 			}
 		})
@@ -142,7 +145,8 @@ func TestVersionVectors(t *testing.T) {
 	}
 }
 
-func (c versionVector) check(t *testing.T, err error, text string, newest func([]string) (string, bool), matches func(string) bool) {
+func (c versionVector) check(t *testing.T, err error, text string, newest func([]string) (string, bool),
+	matches func(string) bool) {
 	t.Helper()
 	if (err != nil) != c.Error {
 		t.Errorf("%q: %v", c.Text, err)
@@ -169,7 +173,8 @@ func TestArchiveVectors(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			a, err := Read(bytes.NewReader(unzipped(t, v.Gzip)), archive.Limits{}, nil)
 			if v.Error != "" {
-				if err == nil || !strings.Contains(err.Error(), v.Error) || evidence.ClassOf(err) != evidence.Validation {
+				if err == nil || !strings.Contains(err.Error(), v.Error) ||
+					evidence.ClassOf(err) != evidence.Validation {
 					t.Fatalf("got %v; want an error that holds %q", err, v.Error)
 				}
 				return
@@ -181,7 +186,8 @@ func TestArchiveVectors(t *testing.T) {
 			for path, d := range a.Digests {
 				got[path] = d.String()
 			}
-			if a.ContentHash.String() != v.ContentHash || a.Integrity.String() != v.Integrity || !maps.Equal(got, v.Files) {
+			if a.ContentHash.String() != v.ContentHash || a.Integrity.String() != v.Integrity ||
+				!maps.Equal(got, v.Files) {
 				t.Errorf("got %s, %s, %v", a.ContentHash, a.Integrity, got)
 			}
 			var wrong []string

@@ -29,6 +29,7 @@ type Error struct {
 	message string
 }
 
+// Error is the message, without the code.
 func (e *Error) Error() string { return e.message }
 
 func refuse(code Code, format string, args ...any) *Error {

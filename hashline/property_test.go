@@ -114,7 +114,8 @@ func number(anchor string) int {
 // text draws a file: few different lines, so that tags collide, mixed endings, sometimes
 // a byte order mark, no final newline, or nothing at all.
 func text(t *rapid.T, label string) string {
-	line := rapid.SampledFrom([]string{"", "a", "b", "  a", "a  ", "x\ty", "caf\u00e9", "\u65e5\u672c", "}", "a|b", "\r", "\U0001f600"})
+	line := rapid.SampledFrom(
+		[]string{"", "a", "b", "  a", "a  ", "x\ty", "caf\u00e9", "\u65e5\u672c", "}", "a|b", "\r", "\U0001f600"})
 	end := rapid.SampledFrom([]string{"\n", "\n", "\n", "\r\n"})
 	var b strings.Builder
 	if rapid.IntRange(0, 9).Draw(t, label+" mark") == 0 {
@@ -136,7 +137,9 @@ func operations(t *rapid.T, f *File) (ops []Operation) {
 		return strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), rapid.IntRange(2, 4).Draw(t, "width"))), "\n")
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "operations") {
-		op := Operation{Op: rapid.SampledFrom([]string{Replace, ReplaceRange, InsertAfter, InsertBefore, Delete, DeleteRange}).Draw(t, "op")}
+		op := Operation{
+			Op: rapid.SampledFrom([]string{Replace, ReplaceRange, InsertAfter, InsertBefore, Delete, DeleteRange}).Draw(
+				t, "op")}
 		if op.Op != Delete && op.Op != DeleteRange {
 			c := content.Draw(t, "content")
 			op.Content = &c
@@ -255,7 +258,8 @@ func checkHunks(t *rapid.T, r *Result) {
 	context := rapid.IntRange(0, 3).Draw(t, "context")
 	diff, cut := r.Diff(context, 1<<20)
 	if got := patched(r.Old, diff); got != string(r.New.data) || cut {
-		t.Fatalf("the diff of %q with %d lines of context makes %q, want %q\n%s", r.Old.data, context, got, r.New.data, diff)
+		t.Fatalf("the diff of %q with %d lines of context makes %q, want %q\n%s", r.Old.data, context, got, r.New.data,
+			diff)
 	}
 }
 
@@ -312,7 +316,9 @@ func TestDiff(t *testing.T) {
 		var ops []Operation
 		for _, n := range lines {
 			content := "x" + strconv.Itoa(n)
-			ops = append(ops, Operation{Op: Replace, Anchor: strconv.Itoa(n) + ":" + Tag(Hash([]byte(strconv.Itoa(n))), 2), Content: &content})
+			ops = append(ops,
+				Operation{Op: Replace, Anchor: strconv.Itoa(n) + ":" + Tag(Hash([]byte(strconv.Itoa(n))), 2),
+					Content: &content})
 		}
 		r, err := Edit([]byte(file), ops, Options{})
 		if err != nil {
@@ -327,7 +333,8 @@ func TestDiff(t *testing.T) {
 	}
 	whole, _ := replace(5, 15).Diff(3, 1000)
 	for limit := range len(whole) {
-		if diff, cut := replace(5, 15).Diff(3, limit); !cut || len(diff) > limit || !strings.HasPrefix(whole, diff) || diff != "" && !strings.HasSuffix(diff, "\n") {
+		if diff, cut := replace(5, 15).Diff(3, limit); !cut || len(diff) > limit || !strings.HasPrefix(whole, diff) ||
+			diff != "" && !strings.HasSuffix(diff, "\n") {
 			t.Errorf("at most %d bytes: %q, cut %v", limit, diff, cut)
 		}
 	}
@@ -346,7 +353,9 @@ func TestUntouchedBytes(t *testing.T) {
 		}
 		n := rapid.IntRange(1, f.Lines()).Draw(t, "line")
 		content := "replaced"
-		r, err := Edit([]byte(file), []Operation{{Op: Replace, Anchor: strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), 2)), "\n"), Content: &content}}, Options{})
+		r, err := Edit([]byte(file),
+			[]Operation{{Op: Replace, Anchor: strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), 2)), "\n"),
+				Content: &content}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

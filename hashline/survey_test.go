@@ -38,12 +38,14 @@ func TestSurveyKeepsRange(t *testing.T) {
 		if err := whole.WriteAll([]byte(file)); err != nil {
 			t.Fatal(err)
 		}
-		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full || whole.Lines() != f.Lines() {
+		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full ||
+			whole.Lines() != f.Lines() {
 			t.Fatalf("whole: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
 		}
 		kept, n, isFull := s.Kept()
 		if string(kept) != want || n != lines || isFull != full || s.Lines() != f.Lines() {
-			t.Fatalf("%q, %d lines of %d, full %v; want %q, %d of %d, %v", kept, n, s.Lines(), isFull, want, lines, f.Lines(), full)
+			t.Fatalf("%q, %d lines of %d, full %v; want %q, %d of %d, %v", kept, n, s.Lines(), isFull, want, lines,
+				f.Lines(), full)
 		}
 	})
 }

@@ -107,7 +107,8 @@ func TestFiles(t *testing.T) {
 		if len(v.Text) > 0 {
 			want += "\n"
 		}
-		if got := string(f.AppendLines(nil, 1, f.Lines(), 2)); got != want || f.Lines() != v.Lines || f.FinalNewline() != v.FinalNewline {
+		if got := string(f.AppendLines(nil, 1, f.Lines(), 2)); got != want || f.Lines() != v.Lines ||
+			f.FinalNewline() != v.FinalNewline {
 			t.Errorf("%q: %q, %d lines, ended %v", v.File, got, f.Lines(), f.FinalNewline())
 		}
 		for size := 1; size <= len(v.File)+1; size++ {
@@ -124,8 +125,10 @@ func TestFiles(t *testing.T) {
 			if got := string(AppendLines(nil, kept, 1, 2)); got != want || lines != v.Lines || full {
 				t.Errorf("%q by %d: %q, %d lines", v.File, size, got, lines)
 			}
-			if s.Lines() != v.Lines || s.LineEnding() != v.LineEnding || s.FinalNewline() != v.FinalNewline || s.Encoding() != v.Encoding || s.Size() != int64(len(v.File)) {
-				t.Errorf("%q by %d: %d lines, %s, ended %v, %s, %d bytes", v.File, size, s.Lines(), s.LineEnding(), s.FinalNewline(), s.Encoding(), s.Size())
+			if s.Lines() != v.Lines || s.LineEnding() != v.LineEnding || s.FinalNewline() != v.FinalNewline ||
+				s.Encoding() != v.Encoding || s.Size() != int64(len(v.File)) {
+				t.Errorf("%q by %d: %d lines, %s, ended %v, %s, %d bytes", v.File, size, s.Lines(), s.LineEnding(),
+					s.FinalNewline(), s.Encoding(), s.Size())
 			}
 		}
 	}
@@ -191,7 +194,8 @@ func (v editVector) check(t *testing.T, r *Result, err error) {
 		if !errors.As(err, &e) {
 			t.Fatalf("%v, want %s", err, v.Error.Code)
 		}
-		if e.Code != v.Error.Code || !slices.Equal(e.Operations, v.Error.Operations) || !slices.Equal(e.Candidates, v.Error.Candidates) {
+		if e.Code != v.Error.Code || !slices.Equal(e.Operations, v.Error.Operations) ||
+			!slices.Equal(e.Candidates, v.Error.Candidates) {
 			t.Errorf("%s (operations %d, candidates %d): %v; want %+v", e.Code, e.Operations, e.Candidates, e, *v.Error)
 		}
 		for _, i := range e.Operations { // named as people count

@@ -84,7 +84,8 @@ func TestParseVectors(t *testing.T) {
 			if v.Opaque != "" {
 				return
 			}
-			if got.Wrapper != v.Wrapper || got.Bin != v.Bin || got.File != v.File || got.Module != v.Module || got.Dir != v.Dir {
+			if got.Wrapper != v.Wrapper || got.Bin != v.Bin || got.File != v.File || got.Module != v.Module ||
+				got.Dir != v.Dir {
 				t.Errorf("got %+v", got)
 			}
 			if !slices.Equal(got.Args, v.Rest) {
@@ -96,7 +97,8 @@ func TestParseVectors(t *testing.T) {
 			all := len(v.Packages) > 0
 			for i, want := range v.Packages {
 				p := got.Packages[i]
-				if p.Ecosystem != want.Ecosystem || p.Name != want.Name || p.Spec != want.Spec || p.Pin != want.Pin || p.Ref.String() != want.Ref {
+				if p.Ecosystem != want.Ecosystem || p.Name != want.Name || p.Spec != want.Spec || p.Pin != want.Pin ||
+					p.Ref.String() != want.Ref {
 					t.Errorf("package %d is %+v (%s), want %+v", i, p, p.Ref, want)
 				}
 				pinned := slices.Contains([]Pin{Version, Digest, Commit}, want.Pin)
@@ -156,7 +158,8 @@ func TestLimits(t *testing.T) {
 // TestChangesLoading: of each family, a name that makes a program load or start other code;
 // and names beside them that do not.
 func TestChangesLoading(t *testing.T) {
-	for _, name := range strings.Fields(`LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES node_options NODE_PATH PYTHONPATH PYTHONHOME __PYVENV_LAUNCHER__
+	for _, name := range strings.Fields(
+		`LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES node_options NODE_PATH PYTHONPATH PYTHONHOME __PYVENV_LAUNCHER__
 		LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_PATH_5_3 LUA_CPATH PHPRC PHP_INI_SCAN_DIR DOTNET_STARTUP_HOOKS DOTNET_ADDITIONAL_DEPS DOTNET_ROOT DOTNET_ROOT_X64 CORECLR_PROFILER_PATH COR_PROFILER
 		R_PROFILE_USER R_ENVIRON_USER R_LIBS TCLLIBPATH TCL_LIBRARY JULIA_LOAD_PATH JULIA_DEPOT_PATH JULIA_PROJECT GUILE_LOAD_PATH GUILE_LOAD_COMPILED_PATH MONO_PATH GI_TYPELIB_PATH
 		AWKPATH AWKLIBPATH VIMINIT PLTCOLLECTS GIT_EXEC_PATH GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_GLOBAL GIT_CONFIG GIT_SSH_COMMAND GIT_EXTERNAL_DIFF
@@ -165,7 +168,9 @@ func TestChangesLoading(t *testing.T) {
 			t.Errorf("%s is let through", name)
 		}
 	}
-	for _, name := range strings.Fields("HOME KAGI_API_KEY LANG TMPDIR DATABASE_PATH NOTES_PATH CORS_ORIGIN GITHUB_TOKEN GIT_AUTHOR_NAME NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING LUA_VERSION DOTNET_CLI_TELEMETRY_OPTOUT JAVA_HOME TERM R_VERSION") {
+	for _, name := range strings.Fields(
+		"HOME KAGI_API_KEY LANG TMPDIR DATABASE_PATH NOTES_PATH CORS_ORIGIN GITHUB_TOKEN GIT_AUTHOR_NAME NODE_ENV " +
+			"PYTHONUNBUFFERED PYTHONIOENCODING LUA_VERSION DOTNET_CLI_TELEMETRY_OPTOUT JAVA_HOME TERM R_VERSION") {
 		if ChangesLoading(name) {
 			t.Errorf("%s is refused", name)
 		}
@@ -255,7 +260,8 @@ func TestAtDigest(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := Parse("docker", []string{"run", "notes"}).Packages[0].Repository(); !strings.HasSuffix(got, "/library/notes") {
+	if got := Parse("docker", []string{"run", "notes"}).Packages[0].Repository(); !strings.HasSuffix(got,
+		"/library/notes") {
 		t.Error(got)
 	}
 	if _, ok := Parse("npx", []string{"notes"}).SpellAtDigest(sum); ok {

@@ -33,7 +33,7 @@ const maxOrigin = 255
 func CheckOrigin(s string) error {
 	if s == "" || len(s) > maxOrigin || !utf8.ValidString(s) || strings.Contains(s, "+") ||
 		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return malformed("origin %+.80q", s)
+		return malformedError("origin %+.80q", s)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (c Checkpoint) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	if c.Size < 0 || c.Size > MaxSize {
-		return nil, malformed("checkpoint: size %d", c.Size)
+		return nil, malformedError("checkpoint: size %d", c.Size)
 	}
 	return fmt.Appendf(nil, "%s\n%d\n%s\n", c.Origin, c.Size, c.Root), nil
 }
@@ -53,16 +53,16 @@ func (c Checkpoint) Marshal() ([]byte, error) {
 // signed it: see [Trust.Open].
 func ParseCheckpoint(text []byte) (Checkpoint, error) {
 	if len(text) > MaxCheckpoint || len(text) == 0 || text[len(text)-1] != '\n' {
-		return Checkpoint{}, malformed("checkpoint: no text of at most %d bytes that ends with a line feed",
+		return Checkpoint{}, malformedError("checkpoint: no text of at most %d bytes that ends with a line feed",
 			MaxCheckpoint)
 	}
 	lines := strings.Split(string(text[:len(text)-1]), "\n")
 	if len(lines) < 3 || len(lines) > 3+maxExtensions {
-		return Checkpoint{}, malformed("checkpoint: %d lines, not 3 to %d", len(lines), 3+maxExtensions)
+		return Checkpoint{}, malformedError("checkpoint: %d lines, not 3 to %d", len(lines), 3+maxExtensions)
 	}
 	for _, extension := range lines[3:] {
 		if extension == "" || !utf8.ValidString(extension) {
-			return Checkpoint{}, malformed("checkpoint: extension line %+.40q", extension)
+			return Checkpoint{}, malformedError("checkpoint: extension line %+.40q", extension)
 		}
 	}
 	c := Checkpoint{Origin: lines[0]}
@@ -181,7 +181,7 @@ func ParseWitnesses(keys []string, quorum int) ([]note.Verifier, error) {
 // signatures wrap [ErrSignature], those about bytes [ErrMalformed].
 func (t Trust) Open(signed []byte) (Signed, error) {
 	if len(signed) > MaxCheckpoint {
-		return Signed{}, malformed("checkpoint: more than %d bytes", MaxCheckpoint)
+		return Signed{}, malformedError("checkpoint: more than %d bytes", MaxCheckpoint)
 	}
 	n, err := note.Open(signed, note.VerifierList(append([]note.Verifier{t.Log}, t.Witnesses...)...))
 	if err != nil {
@@ -204,7 +204,7 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 		}
 		at, err := cosign.CoSigV1Timestamp(sig)
 		if err != nil || at.Unix() <= 0 {
-			return Signed{}, malformed("checkpoint: the cosignature of %+q has no time", sig.Name)
+			return Signed{}, malformedError("checkpoint: the cosignature of %+q has no time", sig.Name)
 		}
 		s.Cosignatures = append(s.Cosignatures, Cosignature{sig.Name, at.UTC()})
 	}

@@ -54,11 +54,11 @@ func (e *Edge) Marshal() []byte {
 // ParseEdge reads what Marshal wrote.
 func ParseEdge(b []byte) (Edge, error) {
 	if len(b) < 8 {
-		return Edge{}, malformed("edge of a tree")
+		return Edge{}, malformedError("edge of a tree")
 	}
 	size := binary.BigEndian.Uint64(b)
 	if b = b[8:]; size > MaxSize || len(b) != bits.OnesCount64(size)*tlog.HashSize {
-		return Edge{}, malformed("edge of a tree")
+		return Edge{}, malformedError("edge of a tree")
 	}
 	e := Edge{Size: int64(size)}
 	for ; len(b) > 0; b = b[tlog.HashSize:] {

@@ -139,7 +139,9 @@ func FuzzReplay(f *testing.F) {
 }
 
 func FuzzAddCheckpoint(f *testing.F) {
-	f.Add([]byte("old 3\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\nlog.example.com\n4\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— log.example.com AAAA\n"))
+	f.Add([]byte(
+		"old 3\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\nlog.example.com\n4\n" +
+			"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— log.example.com AAAA\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := ParseAddCheckpoint(data)
 		if err != nil {

@@ -32,7 +32,7 @@ func NewKey(origin string, seed []byte) (Key, error) {
 		return Key{}, err
 	}
 	if len(seed) != ed25519.SeedSize {
-		return Key{}, malformed("seed of %d bytes", len(seed))
+		return Key{}, malformedError("seed of %d bytes", len(seed))
 	}
 	v, err := note.NewEd25519VerifierKey(origin, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
 	if err != nil {
@@ -80,14 +80,14 @@ func ParseWitnessKey(signerKey string) (Key, error) {
 func parseSecret(signerKey string) (note.Signer, ed25519.PublicKey, error) {
 	s, err := note.NewSigner(signerKey)
 	if err != nil {
-		return nil, nil, malformed("signer key")
+		return nil, nil, malformedError("signer key")
 	}
 	if err := CheckOrigin(s.Name()); err != nil {
 		return nil, nil, err
 	}
 	seed := keyMaterial(signerKey)
 	if len(seed) != ed25519.SeedSize {
-		return nil, nil, malformed("signer key")
+		return nil, nil, malformedError("signer key")
 	}
 	return s, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey), nil
 }
@@ -96,7 +96,7 @@ func parseSecret(signerKey string) (note.Signer, ed25519.PublicKey, error) {
 func ParseVerifier(verifierKey string) (note.Verifier, error) {
 	v, err := note.NewVerifier(verifierKey)
 	if err != nil {
-		return nil, malformed("log key %+.120q", verifierKey)
+		return nil, malformedError("log key %+.120q", verifierKey)
 	}
 	if err := CheckOrigin(v.Name()); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func ParseVerifier(verifierKey string) (note.Verifier, error) {
 func ParseWitness(verifierKey string) (note.Verifier, error) {
 	v, err := cosign.NewVerifierForCosignatureV1(verifierKey)
 	if err != nil {
-		return nil, malformed("witness key %+.120q", verifierKey)
+		return nil, malformedError("witness key %+.120q", verifierKey)
 	}
 	if err := CheckOrigin(v.Name()); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func ParseWitness(verifierKey string) (note.Verifier, error) {
 		return v, nil
 	}
 	if fmt.Sprintf("%08x", v.KeyHash()) != id {
-		return nil, malformed("witness key %+.120q: its id is another key's", verifierKey)
+		return nil, malformedError("witness key %+.120q: its id is another key's", verifierKey)
 	}
 	return v, nil
 }

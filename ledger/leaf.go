@@ -89,7 +89,7 @@ func (l Leaf) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > MaxLeaf {
-		return nil, malformed("leaf: %d bytes, more than %d", len(data), MaxLeaf)
+		return nil, malformedError("leaf: %d bytes, more than %d", len(data), MaxLeaf)
 	}
 	return data, nil
 }
@@ -98,19 +98,19 @@ func (l Leaf) Marshal() ([]byte, error) {
 // leaf is refused, and so is a version or kind that this build does not know.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeaf {
-		return Leaf{}, malformed("leaf: %d bytes, more than %d", len(data), MaxLeaf)
+		return Leaf{}, malformedError("leaf: %d bytes, more than %d", len(data), MaxLeaf)
 	}
 	var j leafJSON
 	if err := json.Unmarshal(data, &j); err != nil {
-		return Leaf{}, malformed("leaf: not JSON of the form of a leaf")
+		return Leaf{}, malformedError("leaf: not JSON of the form of a leaf")
 	}
 	if j.V != leafVersion {
-		return Leaf{}, malformed("leaf: version %d is unknown", j.V)
+		return Leaf{}, malformedError("leaf: version %d is unknown", j.V)
 	}
 	l := Leaf{Kind: j.Kind, Of: j.Of, Name: j.Name, Version: j.Version, Publisher: j.Publisher, Status: j.Status}
 	var err error
 	if l.At, err = time.Parse(timeForm, j.At); err != nil {
-		return Leaf{}, malformed("leaf: time %+.40q", j.At)
+		return Leaf{}, malformedError("leaf: time %+.40q", j.At)
 	}
 	for _, d := range []struct {
 		to   *digest.Digest
@@ -120,7 +120,7 @@ func ParseLeaf(data []byte) (Leaf, error) {
 			continue
 		}
 		if *d.to, err = digest.Parse(d.text); err != nil {
-			return Leaf{}, malformed("leaf: digest %+.80q", d.text)
+			return Leaf{}, malformedError("leaf: digest %+.80q", d.text)
 		}
 	}
 	again, err := l.Marshal()
@@ -129,7 +129,7 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	}
 	// Unknown, repeated, null and differently spelled members all end here.
 	if !bytes.Equal(again, data) {
-		return Leaf{}, malformed("leaf: not in canonical form")
+		return Leaf{}, malformedError("leaf: not in canonical form")
 	}
 	return l, nil
 }
@@ -159,13 +159,13 @@ func (l Leaf) check() error {
 	}
 	switch {
 	case l.Document.IsZero():
-		return malformed("leaf: no document")
+		return malformedError("leaf: no document")
 	case l.At.IsZero() || l.At.Year() < 1970 || l.At.Year() > 9999 || l.At.Nanosecond() != 0:
-		return malformed("leaf: time %s is not one of a whole second from 1970 to 9999", l.At)
+		return malformedError("leaf: time %s is not one of a whole second from 1970 to 9999", l.At)
 	}
 	for _, d := range []digest.Digest{l.ContentIntegrity, l.APISurface, l.Document} {
 		if !d.IsZero() && d.Algorithm() != digest.SHA256 {
-			return malformed("leaf: digest %s is not sha256", d)
+			return malformedError("leaf: digest %s is not sha256", d)
 		}
 	}
 	for _, t := range []struct {
@@ -174,7 +174,8 @@ func (l Leaf) check() error {
 	}{{"name", l.Name, MaxName}, {"version", l.Version, MaxVersion}, {"publisher", l.Publisher, MaxPublisher}} {
 		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) ||
 			strings.ContainsFunc(t.text, unicode.IsControl) {
-			return malformed("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text, t.most)
+			return malformedError("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text,
+				t.most)
 		}
 	}
 	return nil
@@ -185,17 +186,17 @@ func (l Leaf) checkKind() error {
 	publishes := l.Kind.Publishes()
 	switch {
 	case !publishes && l.Kind != Status && l.Kind != Finding:
-		return malformed("leaf: kind %+.40q is unknown", l.Kind)
+		return malformedError("leaf: kind %+.40q is unknown", l.Kind)
 	case publishes && l.Of != "":
-		return malformed("leaf: a %s is not of another kind", l.Kind)
+		return malformedError("leaf: a %s is not of another kind", l.Kind)
 	case !publishes && !l.Of.Publishes():
-		return malformed("leaf: a %s is of a publishing kind, not %+.40q", l.Kind, l.Of)
+		return malformedError("leaf: a %s is of a publishing kind, not %+.40q", l.Kind, l.Of)
 	case !publishes && !(l.ContentIntegrity.IsZero() && l.APISurface.IsZero()):
-		return malformed("leaf: a %s has no content_integrity and no api_surface", l.Kind)
+		return malformedError("leaf: a %s has no content_integrity and no api_surface", l.Kind)
 	case l.Kind == Status && l.Status != "active" && l.Status != "deprecated" && l.Status != "deleted":
-		return malformed("leaf: status %+.40q is unknown", l.Status)
+		return malformedError("leaf: status %+.40q is unknown", l.Status)
 	case l.Kind != Status && l.Status != "":
-		return malformed("leaf: a %s has no status", l.Kind)
+		return malformedError("leaf: a %s has no status", l.Kind)
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (l Leaf) checkKind() error {
 // empty one.
 func StatusDocument(status, message string) (digest.Digest, error) {
 	if !utf8.ValidString(message) {
-		return digest.Digest{}, malformed("status message: not UTF-8")
+		return digest.Digest{}, malformedError("status message: not UTF-8")
 	}
 	data, err := canonical(struct {
 		Message string `json:"message"`

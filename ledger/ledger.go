@@ -84,7 +84,7 @@ var ErrFork = errors.New("the log is not append-only")
 // ErrSignature says that a checkpoint is not signed as it must be.
 var ErrSignature = errors.New("not signed as required")
 
-func malformed(format string, args ...any) error {
+func malformedError(format string, args ...any) error {
 	return fmt.Errorf("%w %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
@@ -93,7 +93,7 @@ func malformed(format string, args ...any) error {
 func parseSize(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > MaxSize || strconv.FormatInt(n, 10) != s {
-		return 0, malformed("number %+.40q", s)
+		return 0, malformedError("number %+.40q", s)
 	}
 	return n, nil
 }
@@ -102,7 +102,7 @@ func parseSize(s string) (int64, error) {
 func parseHash(s string) (tlog.Hash, error) {
 	raw, ok := decodeBase64(s)
 	if !ok || len(raw) != tlog.HashSize {
-		return tlog.Hash{}, malformed("hash %+.60q", s)
+		return tlog.Hash{}, malformedError("hash %+.60q", s)
 	}
 	return tlog.Hash(raw), nil
 }

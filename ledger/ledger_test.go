@@ -86,7 +86,8 @@ func (l *testLog) fetch(path string) ([]byte, error) {
 
 func leaf(i int) Leaf {
 	return Leaf{Kind: Server, Name: fmt.Sprintf("io.github.acme/server-%d", i), Version: "1.0.0",
-		Document: digest.FromBytes([]byte{byte(i)}), Publisher: "github:acme", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}
+		Document: digest.FromBytes([]byte{byte(i)}), Publisher: "github:acme",
+		At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}
 }
 
 func filled(t testing.TB, n int) *testLog {
@@ -190,7 +191,8 @@ func TestReader(t *testing.T) {
 
 func TestReaderRefuses(t *testing.T) {
 	l := filled(t, 300)
-	for _, path := range []string{"tile/0/000", "tile/0/001.p/44", "tile/1/000.p/1", "tile/entries/000", "tile/entries/001.p/44"} {
+	for _, path := range []string{"tile/0/000", "tile/0/001.p/44", "tile/1/000.p/1", "tile/entries/000",
+		"tile/entries/001.p/44"} {
 		fetch := func(p string) ([]byte, error) {
 			data, err := l.fetch(p)
 			if p == path {
@@ -312,7 +314,8 @@ func TestNeedlessProof(t *testing.T) {
 		if err := CheckConsistency(older, five, nil); err != nil {
 			t.Error(err)
 		}
-		if err := CheckConsistency(older, five, make([]tlog.Hash, 1)); !errors.Is(err, ErrMalformed) || errors.Is(err, ErrFork) {
+		if err := CheckConsistency(older, five, make([]tlog.Hash, 1)); !errors.Is(err, ErrMalformed) ||
+			errors.Is(err, ErrFork) {
 			t.Errorf("%d entries: %v", older.Size, err)
 		}
 	}
@@ -324,7 +327,8 @@ func TestNeedlessProof(t *testing.T) {
 
 // What no honest program writes is not written, and not read from a state.
 func TestBounds(t *testing.T) {
-	l := Leaf{Kind: Server, Name: "a", Version: "1", Document: digest.FromBytes(nil), Publisher: "p", At: time.Unix(5, 1)}
+	l := Leaf{Kind: Server, Name: "a", Version: "1", Document: digest.FromBytes(nil), Publisher: "p",
+		At: time.Unix(5, 1)}
 	if text, err := l.Marshal(); !errors.Is(err, ErrMalformed) {
 		t.Errorf("a leaf with a part of a second: %s, %v", text, err)
 	}
@@ -346,7 +350,8 @@ func TestBounds(t *testing.T) {
 func TestOneBase64(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"": true, "AAA=": true, "AAAA": true, "AA==": true,
-		"AAB=": false, "AB==": false, "AA=": false, "AAA": false, "AA\r==": false, "AAAA\n": false, "AA==\r": false, "AA-A": false, "AA==AAAA": false,
+		"AAB=": false, "AB==": false, "AA=": false, "AAA": false, "AA\r==": false, "AAAA\n": false, "AA==\r": false,
+		"AA-A": false, "AA==AAAA": false,
 	} {
 		if raw, got := decodeBase64(text); got != ok || ok && base64.StdEncoding.EncodeToString(raw) != text {
 			t.Errorf("%q: %v, %x", text, got, raw)

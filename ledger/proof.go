@@ -35,21 +35,21 @@ func (p Proof) Marshal() []byte {
 // see [Proof.Verify].
 func ParseProof(text []byte) (Proof, error) {
 	if len(text) > MaxProof {
-		return Proof{}, malformed("proof: more than %d bytes", MaxProof)
+		return Proof{}, malformedError("proof: more than %d bytes", MaxProof)
 	}
 	head, checkpoint, ok := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
 	if !ok || len(lines) < 3 || lines[0] != proofHeader {
-		return Proof{}, malformed("proof: no header, leaf, index and checkpoint")
+		return Proof{}, malformedError("proof: no header, leaf, index and checkpoint")
 	}
 	extra, ok1 := strings.CutPrefix(lines[1], "extra ")
 	index, ok2 := strings.CutPrefix(lines[2], "index ")
 	if !ok1 || !ok2 {
-		return Proof{}, malformed("proof: no line extra and line index")
+		return Proof{}, malformedError("proof: no line extra and line index")
 	}
 	p := Proof{Checkpoint: []byte(checkpoint)}
 	if p.Leaf, ok = decodeBase64(extra); !ok {
-		return Proof{}, malformed("proof: the extra line is not base64")
+		return Proof{}, malformedError("proof: the extra line is not base64")
 	}
 	var err error
 	if p.Index, err = parseSize(index); err != nil {
@@ -59,7 +59,7 @@ func ParseProof(text []byte) (Proof, error) {
 		return Proof{}, fmt.Errorf("proof: %w", err)
 	}
 	if len(p.Leaf) > MaxLeaf || len(p.Checkpoint) == 0 || len(p.Checkpoint) > MaxCheckpoint {
-		return Proof{}, malformed("proof: leaf or checkpoint of no possible size")
+		return Proof{}, malformedError("proof: leaf or checkpoint of no possible size")
 	}
 	return p, nil
 }
@@ -85,7 +85,7 @@ func (p Proof) Verify(t Trust) (Proven, error) {
 // must be that checkpoint.
 func (p Proof) VerifyIn(s Signed) (Proven, error) {
 	if !bytes.Equal(s.Note, p.Checkpoint) {
-		return Proven{}, malformed("proof: ends with another checkpoint")
+		return Proven{}, malformedError("proof: ends with another checkpoint")
 	}
 	leaf, err := ParseLeaf(p.Leaf)
 	if err != nil {
@@ -128,7 +128,7 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 		}
 		return checkNoHashes(proof)
 	case newer.Size > MaxSize || older.Size < 0:
-		return malformed("checkpoint: size")
+		return malformedError("checkpoint: size")
 	}
 	if err := tlog.CheckTree(proof, newer.Size, newer.Root, older.Size, older.Root); err != nil {
 		return fmt.Errorf("%w: the tree of %d entries does not begin with that of %d", ErrFork, newer.Size, older.Size)
@@ -140,14 +140,14 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 // not signed, and anybody may have added to it.
 func checkNoHashes(proof []tlog.Hash) error {
 	if len(proof) > 0 {
-		return malformed("proof: %d hashes where none are needed", len(proof))
+		return malformedError("proof: %d hashes where none are needed", len(proof))
 	}
 	return nil
 }
 
 func parseHashes(lines []string) ([]tlog.Hash, error) {
 	if len(lines) > MaxHashes {
-		return nil, malformed("list of %d hashes, more than %d", len(lines), MaxHashes)
+		return nil, malformedError("list of %d hashes, more than %d", len(lines), MaxHashes)
 	}
 	hashes := make([]tlog.Hash, 0, len(lines))
 	for _, line := range lines {

@@ -145,7 +145,7 @@ func (r *Reader) fetchTile(t tlog.Tile) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > MaxBundle {
-		return nil, malformed("%s: more than %d bytes", TilePath(t), MaxBundle)
+		return nil, malformedError("%s: more than %d bytes", TilePath(t), MaxBundle)
 	}
 	return data, nil
 }

@@ -40,6 +40,7 @@ type Fault struct {
 	Err     error // of an unreadable one: why
 }
 
+// Error says which entry is wrong, and why.
 func (f *Fault) Error() string {
 	if f.What == Unreadable {
 		return fmt.Sprintf("entry %d is no leaf: %v", f.Index, f.Err)
@@ -139,17 +140,17 @@ func (r *Replay) Marshal() []byte {
 func ParseReplay(state []byte) (*Replay, error) {
 	body, ok := bytes.CutPrefix(state, []byte(replayHeader))
 	if !ok || len(body) < 8+8+sha256.Size {
-		return nil, malformed("replay state")
+		return nil, malformedError("replay state")
 	}
 	end := len(body) - sha256.Size
 	if sum := sha256.Sum256(state[:len(state)-sha256.Size]); !bytes.Equal(sum[:], body[end:]) {
-		return nil, malformed("replay state: it is torn")
+		return nil, malformedError("replay state: it is torn")
 	}
 	body = body[:end]
 	size := binary.BigEndian.Uint64(body)
 	length := 8 + bits.OnesCount64(size)*tlog.HashSize
 	if len(body) < length+8 {
-		return nil, malformed("replay state: size")
+		return nil, malformedError("replay state: size")
 	}
 	edge, err := ParseEdge(body[:length])
 	if err != nil {
@@ -160,13 +161,13 @@ func ParseReplay(state []byte) (*Replay, error) {
 	n := binary.BigEndian.Uint64(body)
 	body = body[8:]
 	if n > size || uint64(len(body)) != n*uint64(seenSize) {
-		return nil, malformed("replay state: entries")
+		return nil, malformedError("replay state: entries")
 	}
 	r.seen = make(map[subject]int64, n)
 	for ; len(body) > 0; body = body[seenSize:] {
 		index := binary.BigEndian.Uint64(body[len(subject{}):])
 		if index >= size {
-			return nil, malformed("replay state: entry %d", index)
+			return nil, malformedError("replay state: entry %d", index)
 		}
 		r.seen[subject(body[:len(subject{})])] = int64(index)
 	}

@@ -56,16 +56,16 @@ func TilePath(t tlog.Tile) string {
 func ParseTilePath(path string) (tlog.Tile, error) {
 	rest, ok := strings.CutPrefix(path, "tile/")
 	if !ok || len(path) > maxTilePath {
-		return tlog.Tile{}, malformed("tile path %+.80q", path)
+		return tlog.Tile{}, malformedError("tile path %+.80q", path)
 	}
 	if n, ok := strings.CutPrefix(rest, "entries/"); ok {
 		rest = "data/" + n
 	} else if strings.HasPrefix(rest, "data/") {
-		return tlog.Tile{}, malformed("tile path %+.80q", path)
+		return tlog.Tile{}, malformedError("tile path %+.80q", path)
 	}
 	t, err := tlog.ParseTilePath("tile/8/" + rest)
 	if err != nil || t.L > 7 || t.N >= MaxSize/TileWidth {
-		return tlog.Tile{}, malformed("tile path %+.80q", path)
+		return tlog.Tile{}, malformedError("tile path %+.80q", path)
 	}
 	return t, nil
 }
@@ -73,7 +73,7 @@ func ParseTilePath(path string) (tlog.Tile, error) {
 // AppendEntry appends a leaf's encoding to a bundle.
 func AppendEntry(bundle, leaf []byte) ([]byte, error) {
 	if len(leaf) > MaxLeaf {
-		return nil, malformed("leaf: %d bytes, more than %d", len(leaf), MaxLeaf)
+		return nil, malformedError("leaf: %d bytes, more than %d", len(leaf), MaxLeaf)
 	}
 	return append(binary.BigEndian.AppendUint16(bundle, uint16(len(leaf))), leaf...), nil
 }
@@ -84,20 +84,20 @@ func SplitBundle(bundle []byte, width int) ([][]byte, error) {
 	leaves := make([][]byte, 0, min(width, TileWidth))
 	for len(bundle) > 0 {
 		if len(bundle) < 2 {
-			return nil, malformed("bundle: it ends inside a length")
+			return nil, malformedError("bundle: it ends inside a length")
 		}
 		n := int(binary.BigEndian.Uint16(bundle))
 		if len(bundle) < 2+n {
-			return nil, malformed("bundle: it ends inside a leaf")
+			return nil, malformedError("bundle: it ends inside a leaf")
 		}
 		if len(leaves) == width {
-			return nil, malformed("bundle: more than its %d leaves", width)
+			return nil, malformedError("bundle: more than its %d leaves", width)
 		}
 		leaves = append(leaves, bundle[2:2+n:2+n])
 		bundle = bundle[2+n:]
 	}
 	if len(leaves) != width {
-		return nil, malformed("bundle: %d leaves, not %d", len(leaves), width)
+		return nil, malformedError("bundle: %d leaves, not %d", len(leaves), width)
 	}
 	return leaves, nil
 }

@@ -116,8 +116,10 @@ func TestLeafVectors(t *testing.T) {
 			t.Errorf("%s: hash %s, %v", l.Text, h, err)
 		}
 		for member, got := range map[string]string{
-			"kind": string(leaf.Kind), "of": string(leaf.Of), "name": leaf.Name, "version": leaf.Version, "publisher": leaf.Publisher, "status": leaf.Status,
-			"content_integrity": leaf.ContentIntegrity.String(), "api_surface": leaf.APISurface.String(), "document": leaf.Document.String(), "at": leaf.At.Format(timeForm),
+			"kind": string(leaf.Kind), "of": string(leaf.Of), "name": leaf.Name, "version": leaf.Version,
+			"publisher": leaf.Publisher, "status": leaf.Status,
+			"content_integrity": leaf.ContentIntegrity.String(), "api_surface": leaf.APISurface.String(),
+			"document": leaf.Document.String(), "at": leaf.At.Format(timeForm),
 		} {
 			if want, _ := l.Members[member].(string); got != want {
 				t.Errorf("%s: %s is %q, want %q", l.Text, member, got, want)
@@ -191,7 +193,8 @@ func TestCheckpointVectors(t *testing.T) {
 	v := readVectors(t)
 	trust := v.trust(t)
 	for _, c := range v.Checkpoints {
-		if s, err := trust.Open([]byte(c.Note)); err != nil || s.Size != c.Size || s.Root.String() != c.Root || s.Origin != trust.Log.Name() {
+		if s, err := trust.Open([]byte(c.Note)); err != nil || s.Size != c.Size || s.Root.String() != c.Root ||
+			s.Origin != trust.Log.Name() {
 			t.Errorf("%s: %+v, %v", c.Note, s, err)
 		}
 	}
@@ -260,7 +263,8 @@ func TestTileVectors(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if !bytes.Equal(again, b.Base64) || !slices.EqualFunc(got, b.Leaves, func(x []byte, y string) bool { return string(x) == y }) {
+		if !bytes.Equal(again, b.Base64) ||
+			!slices.EqualFunc(got, b.Leaves, func(x []byte, y string) bool { return string(x) == y }) {
 			t.Errorf("bundle of %d", len(b.Leaves))
 		}
 	}
@@ -278,13 +282,15 @@ func TestTileBounds(t *testing.T) {
 		width   int // 0: none
 	}{
 		{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 0, 256, 256}, {0, 1, 256, 0}, {0, 1, 257, 1}, {Entries, 1, 300, 44},
-		{1, 0, 255, 0}, {1, 0, 256, 1}, {1, 0, 70000, 256}, {1, 1, 70000, 17}, {1, 2, 70000, 0}, {2, 0, 70000, 1}, {2, 1, 70000, 0},
+		{1, 0, 255, 0}, {1, 0, 256, 1}, {1, 0, 70000, 256}, {1, 1, 70000, 17}, {1, 2, 70000, 0}, {2, 0, 70000, 1},
+		{2, 1, 70000, 0},
 		{8, 0, MaxSize, 0}, {-2, 0, 9, 0}, {0, -1, 9, 0}, {0, 0, -1, 0}, {0, 0, MaxSize + 1, 0}, {0, 1 << 60, 9, 0},
 		{6, 0, MaxSize, 32}, {0, MaxSize/256 - 1, MaxSize, 256},
 	} {
 		got, ok := NewTile(tt.level, tt.n, tt.size)
 		if ok != (tt.width > 0) || got.W != tt.width {
-			t.Errorf("tile %d of level %d of %d entries: %+v, %t; want width %d", tt.n, tt.level, tt.size, got, ok, tt.width)
+			t.Errorf("tile %d of level %d of %d entries: %+v, %t; want width %d", tt.n, tt.level, tt.size, got, ok,
+				tt.width)
 		}
 		if !ok {
 			continue

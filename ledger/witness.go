@@ -34,13 +34,13 @@ func (a AddCheckpoint) Marshal() []byte {
 // ParseAddCheckpoint reads the text of a request, in its one form.
 func ParseAddCheckpoint(text []byte) (AddCheckpoint, error) {
 	if len(text) > MaxProof {
-		return AddCheckpoint{}, malformed("request: more than %d bytes", MaxProof)
+		return AddCheckpoint{}, malformedError("request: more than %d bytes", MaxProof)
 	}
 	head, checkpoint, ok := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
 	size, isOld := strings.CutPrefix(lines[0], "old ")
 	if !ok || !isOld || checkpoint == "" {
-		return AddCheckpoint{}, malformed("request: no old size and checkpoint")
+		return AddCheckpoint{}, malformedError("request: no old size and checkpoint")
 	}
 	a := AddCheckpoint{Checkpoint: []byte(checkpoint)}
 	var err error
@@ -77,7 +77,7 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 		return nil, err
 	}
 	if len(answer) > MaxCheckpoint {
-		return nil, malformed("answer of witness %+q: more than %d bytes", witness.Name(), MaxCheckpoint)
+		return nil, malformedError("answer of witness %+q: more than %d bytes", witness.Name(), MaxCheckpoint)
 	}
 	fresh, err := note.Open([]byte(text+"\n"+string(answer)), note.VerifierList(witness))
 	if err != nil {
@@ -86,7 +86,7 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	_, err = note.Open(s.Note, note.VerifierList()) // with no verifier, so that it lists all signatures as unverified
 	var all *note.UnverifiedNoteError
 	if !errors.As(err, &all) {
-		return nil, malformed("checkpoint")
+		return nil, malformedError("checkpoint")
 	}
 	merged := &note.Note{Text: text, Sigs: fresh.Sigs}
 	for i := len(all.Note.UnverifiedSigs) - 1; i >= 0; i-- {
@@ -101,7 +101,7 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 func (s Signed) signedText() (string, error) {
 	text, _, ok := strings.Cut(string(s.Note), "\n\n")
 	if !ok {
-		return "", malformed("checkpoint")
+		return "", malformedError("checkpoint")
 	}
 	return text + "\n", nil
 }

@@ -63,7 +63,8 @@ func TestWitnesses(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := trust.Open(s.Note)
-			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.CosignedAt(quorum)) > time.Minute) {
+			if quorum <= i+1 &&
+				(err != nil || len(got.Cosignatures) != i+1 || time.Since(got.CosignedAt(quorum)) > time.Minute) {
 				t.Errorf("%d cosignatures, %d required: %v, %v", i+1, quorum, got, err)
 			}
 			if quorum > i+1 && !errors.Is(err, ErrSignature) {
@@ -99,7 +100,8 @@ func TestWitnesses(t *testing.T) {
 	if _, err := NewTrust(l.key.VerifierKey, []string{plain, again.VerifierKey}, 1); err == nil {
 		t.Error("one key under two names passes")
 	}
-	if _, err := ParseWitness(strings.Replace(plain, "w.example.com", "x.example.com", 1)); !errors.Is(err, ErrMalformed) {
+	if _, err := ParseWitness(strings.Replace(plain, "w.example.com", "x.example.com", 1)); !errors.Is(err,
+		ErrMalformed) {
 		t.Errorf("a key with the id of another name: %v", err)
 	}
 	// A cosignature alone is not the log's signature.
@@ -131,7 +133,8 @@ func TestAddCheckpoint(t *testing.T) {
 
 func TestCheckpointOfAnotherOrigin(t *testing.T) {
 	l := newLog(t, "a.example.com")
-	signed, err := note.Sign(&note.Note{Text: "b.example.com\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"}, l.key)
+	signed, err := note.Sign(&note.Note{Text: "b.example.com\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"},
+		l.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +172,9 @@ func TestFresh(t *testing.T) {
 		}
 		keys = append(keys, plain.VerifierKey)
 		id, _, _ := strings.Cut(plain.VerifierKey[len(plain.Name())+1:], "+")
-		w, err := ParseWitnessKey("PRIVATE+KEY+" + plain.Name() + "+" + id + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
+		w, err := ParseWitnessKey(
+			"PRIVATE+KEY+" + plain.Name() + "+" + id + "+" +
+				base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
 		if err != nil {
 			t.Fatal(err)
 		}

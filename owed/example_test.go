@@ -38,7 +38,8 @@ func ExampleBooks_Server() {
 // reviewer sees it, is not.
 func ExampleList_Settle() {
 	claim := evidence.Claim{Subject: "notes", Scheme: evidence.Launch, Authority: evidence.Lock}
-	list := owed.List{{Claim: claim, By: evidence.Project, Why: "hallmark.toml declares it", Fix: "run 'hallmark pin notes'"}}
+	list := owed.List{
+		{Claim: claim, By: evidence.Project, Why: "hallmark.toml declares it", Fix: "run 'hallmark pin notes'"}}
 	for _, found := range []evidence.Outcome{evidence.Match, evidence.Absent, evidence.Waived} {
 		settled := list.Settle(evidence.Report{{Claim: claim, Outcome: found}})
 		fmt.Println(found, "is", settled[0].Outcome)

@@ -31,7 +31,8 @@ func TestEntryOfEachKindOwesItsFiles(t *testing.T) {
 			t.Errorf("nothing says what an entry of kind %s owes", kind)
 			continue
 		}
-		if launch := `"launch": {"command": "./a", "arguments": [], "variables": [], "on_drift": "withhold"}`; strings.Contains(text, "LAUNCH") {
+		if launch := `"launch": {"command": "./a", "arguments": [], "variables": [], "on_drift": ` +
+			`"withhold"}`; strings.Contains(text, "LAUNCH") {
 			ref, _, _ := strings.Cut(strings.TrimPrefix(text, `"ref": "`), `"`)
 			text = strings.Replace(text, "LAUNCH", launch+fmt.Sprintf(`, "artifacts": {%q: "SOME"}`, ref), 1)
 		} else if kind == project.KindArtifact {
@@ -39,10 +40,12 @@ func TestEntryOfEachKindOwesItsFiles(t *testing.T) {
 		}
 		want := []string{"hallmark.surfaces/a.json document lock by lock"}
 		if engines := kind.Engines(); len(engines) > 0 {
-			text = strings.Replace(text, "CLOSURE", fmt.Sprintf(`{"engine": %q, "lock": "SOME", "trees": {"linux/amd64": "SOME"}}`, engines[0]), 1)
+			text = strings.Replace(text, "CLOSURE",
+				fmt.Sprintf(`{"engine": %q, "lock": "SOME", "trees": {"linux/amd64": "SOME"}}`, engines[0]), 1)
 			want = append(want, "hallmark.closures/a.json document lock by lock")
 		}
-		b := locked(t, "", fmt.Sprintf(`"servers": {"a": {"source": %q, %s, "arguments": [], "variables": [], "api_surface": "SOME", "surface": "SOME",
+		b := locked(t, "",
+			fmt.Sprintf(`"servers": {"a": {"source": %q, %s, "arguments": [], "variables": [], "api_surface": "SOME", "surface": "SOME",
 			"surface_items": {}, "approved_at": "2026-01-01T00:00:00Z"}}`, kind, text))
 		entry, _ := b.Lock.Server("a")
 		if got := owing(b.files("a", entry)); !slices.Equal(got, want) {

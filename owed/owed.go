@@ -50,14 +50,16 @@ type List []Expectation
 func (l List) Settle(report evidence.Report) evidence.Report {
 	out := slices.Clone(report)
 	for i, x := range l {
-		named := func(o Expectation) bool { return o.sameClaim(x) && !o.answered(report) }
-		if x.answered(report) || slices.ContainsFunc(l[:i], named) {
+		named := func(o Expectation) bool { return o.sameClaim(x) && !o.isAnswered(report) }
+		if x.isAnswered(report) || slices.ContainsFunc(l[:i], named) {
 			continue
 		}
-		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool { return e.Outcome == evidence.Absent && x.isAbout(e) })
+		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool {
+			return e.Outcome == evidence.Absent && x.isAbout(e)
+		})
 		miss := evidence.Miss(x.Claim, x.By, x.Why, x.Fix)
 		for _, o := range l[i+1:] {
-			if !o.sameClaim(x) || o.answered(report) {
+			if !o.sameClaim(x) || o.isAnswered(report) {
 				continue
 			}
 			miss.Owed, miss.Reason = append(miss.Owed, o.By), miss.Reason+"; "+o.Why
@@ -75,8 +77,8 @@ func (x Expectation) sameClaim(o Expectation) bool {
 	return x.Subject == o.Subject && x.Scheme == o.Scheme && x.Authority == o.Authority
 }
 
-// answered reports whether the claim is there, as the report says.
-func (x Expectation) answered(report evidence.Report) bool {
+// isAnswered reports whether the claim is there, as the report says.
+func (x Expectation) isAnswered(report evidence.Report) bool {
 	return slices.ContainsFunc(report, x.answeredBy)
 }
 

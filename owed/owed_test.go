@@ -35,19 +35,33 @@ func TestSettle(t *testing.T) {
 		"a match":                     {List{owes(evidence.Project)}, evidence.Report{of(evidence.Match)}, nil},
 		"a mismatch says it itself":   {List{owes(evidence.Project)}, evidence.Report{of(evidence.Mismatch)}, nil},
 		"unverifiable says it itself": {List{owes(evidence.Machine)}, evidence.Report{of(evidence.Unverifiable)}, nil},
-		"absent":                      {List{owes(evidence.Lock)}, evidence.Report{of(evidence.Absent)}, []evidence.Authority{evidence.Lock}},
-		"absent beside a match":       {List{owes(evidence.Lock)}, evidence.Report{of(evidence.Absent), of(evidence.Match)}, nil},
-		"waived, project":             {List{owes(evidence.Project)}, evidence.Report{of(evidence.Waived)}, nil},
-		"waived, lock":                {List{owes(evidence.Lock)}, evidence.Report{of(evidence.Waived)}, nil},
-		"waived, machine":             {List{owes(evidence.Machine)}, evidence.Report{of(evidence.Waived)}, []evidence.Authority{evidence.Machine}},
-		"waived, caller":              {List{owes(evidence.Caller)}, evidence.Report{of(evidence.Waived)}, []evidence.Authority{evidence.Caller}},
-		"waived, log":                 {List{owes(evidence.Log)}, evidence.Report{of(evidence.Waived)}, []evidence.Authority{evidence.Log}},
-		"waived, project and machine": {List{owes(evidence.Project), owes(evidence.Machine)}, evidence.Report{of(evidence.Waived)}, []evidence.Authority{evidence.Machine}},
-		"two owners":                  {List{owes(evidence.Project), owes(evidence.Machine)}, nil, []evidence.Authority{evidence.Project, evidence.Machine}},
-		"another subject":             {List{owes(evidence.Project)}, evidence.Report{{Claim: claim("b"), Outcome: evidence.Match}}, []evidence.Authority{evidence.Project}},
-		"another authority": {List{owes(evidence.Project)}, evidence.Report{{Claim: evidence.Claim{Subject: "a", Scheme: evidence.Launch, Authority: evidence.Machine}, Outcome: evidence.Match}},
+		"absent": {List{owes(evidence.Lock)}, evidence.Report{of(evidence.Absent)},
+			[]evidence.Authority{evidence.Lock}},
+		"absent beside a match": {List{owes(evidence.Lock)},
+			evidence.Report{of(evidence.Absent), of(evidence.Match)}, nil},
+		"waived, project": {List{owes(evidence.Project)}, evidence.Report{of(evidence.Waived)}, nil},
+		"waived, lock":    {List{owes(evidence.Lock)}, evidence.Report{of(evidence.Waived)}, nil},
+		"waived, machine": {List{owes(evidence.Machine)}, evidence.Report{of(evidence.Waived)},
+			[]evidence.Authority{evidence.Machine}},
+		"waived, caller": {List{owes(evidence.Caller)}, evidence.Report{of(evidence.Waived)},
+			[]evidence.Authority{evidence.Caller}},
+		"waived, log": {List{owes(evidence.Log)}, evidence.Report{of(evidence.Waived)},
+			[]evidence.Authority{evidence.Log}},
+		"waived, project and machine": {List{owes(evidence.Project), owes(evidence.Machine)},
+			evidence.Report{of(evidence.Waived)}, []evidence.Authority{evidence.Machine}},
+		"two owners": {List{owes(evidence.Project), owes(evidence.Machine)}, nil,
+			[]evidence.Authority{evidence.Project, evidence.Machine}},
+		"another subject": {List{owes(evidence.Project)}, evidence.Report{{Claim: claim("b"), Outcome: evidence.Match}},
 			[]evidence.Authority{evidence.Project}},
-		"another scheme": {List{owes(evidence.Project)}, evidence.Report{{Claim: evidence.Claim{Subject: "a", Scheme: evidence.Approval, Authority: evidence.Lock}, Outcome: evidence.Match}},
+		"another authority": {List{owes(evidence.Project)},
+			evidence.Report{
+				{Claim: evidence.Claim{Subject: "a", Scheme: evidence.Launch, Authority: evidence.Machine},
+					Outcome: evidence.Match}},
+			[]evidence.Authority{evidence.Project}},
+		"another scheme": {List{owes(evidence.Project)},
+			evidence.Report{
+				{Claim: evidence.Claim{Subject: "a", Scheme: evidence.Approval, Authority: evidence.Lock},
+					Outcome: evidence.Match}},
 			[]evidence.Authority{evidence.Project}},
 	} {
 		settled := c.list.Settle(c.report)
@@ -60,7 +74,8 @@ func TestSettle(t *testing.T) {
 				t.Errorf("%s: is still absent", name)
 			}
 		}
-		if len(c.missed) == 0 && len(missed) > 0 || len(c.missed) > 0 && (len(missed) != 1 || !slices.Equal(missed[0].Owed, c.missed)) {
+		if len(c.missed) == 0 && len(missed) > 0 ||
+			len(c.missed) > 0 && (len(missed) != 1 || !slices.Equal(missed[0].Owed, c.missed)) {
 			t.Errorf("%s: missed %+v, want %v", name, missed, c.missed)
 			continue
 		}
@@ -98,7 +113,8 @@ func who(l List) (by []string) {
 func TestServerOwesItsEntry(t *testing.T) {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for name, toml := range map[string]string{
-		"command": `command = "./a"`, "package": `command = "npx"` + "\narguments = [\"-y\", \"a@1.0.0\"]", "image": `command = "docker"` + "\narguments = [\"run\", \"x\"]",
+		"command": `command = "./a"`, "package": `command = "npx"` + "\narguments = [\"-y\", \"a@1.0.0\"]",
+		"image":  `command = "docker"` + "\narguments = [\"run\", \"x\"]",
 		"record": `server = "io.github.acme/a@1.0.0"`, "source": `source = "notes@1.0.0"`, "facet": `facet = "kit"`,
 		"url": "type = \"http\"\nurl = \"https://mcp.example.com/\"", "unlocked": "command = \"./a\"\nunlocked = true",
 		"verify": "command = \"./a\"\nverify = { type = \"none\" }",
@@ -195,7 +211,8 @@ func TestProofOwed(t *testing.T) {
 	if got := of(b); !slices.Equal(got, []string{"machine"}) {
 		t.Errorf("accepted with a proof: %q", got)
 	}
-	if l := b.proof("a", registry, "log proof of a@1", "hallmark pin a", key); !strings.Contains(l[0].Fix, "'hallmark forget a'") {
+	if l := b.proof("a", registry, "log proof of a@1", "hallmark pin a", key); !strings.Contains(l[0].Fix,
+		"'hallmark forget a'") {
 		t.Errorf("%q does not say how it is given up", l[0].Fix)
 	}
 }
@@ -204,12 +221,16 @@ func TestProofOwed(t *testing.T) {
 // whom the project asks.
 func TestRegistryOwed(t *testing.T) {
 	const toml = "[registry]\nurl = \"https://registry.example.com/v\"\n"
-	for url, owes := range map[string]bool{toml: false, "": true, strings.Replace(toml, "/v", "", 1): true, strings.Replace(toml, "registry.e", "e", 1): true} {
-		l := books(t, url).registry("a", project.RecordLock{Registry: "registry.example.com/v", Name: "io.x/a", Version: "1.0.0"})
+	for url, owes := range map[string]bool{toml: false, "": true, strings.Replace(toml, "/v", "", 1): true,
+		strings.Replace(toml, "registry.e", "e", 1): true} {
+		l := books(t, url).registry("a",
+			project.RecordLock{Registry: "registry.example.com/v", Name: "io.x/a", Version: "1.0.0"})
 		if owes != (len(l) == 1) {
 			t.Errorf("%q: %+v", url, l)
 		}
-		if settled := l.Settle(nil); owes && (policy.Judge(policy.Launch, policy.Settings{}, settled).Allowed() || policy.Judge(policy.Check, policy.Settings{}, settled).Allowed()) {
+		if settled := l.Settle(nil); owes &&
+			(policy.Judge(policy.Launch, policy.Settings{}, settled).Allowed() ||
+				policy.Judge(policy.Check, policy.Settings{}, settled).Allowed()) {
 			t.Errorf("%q: is allowed", url)
 		}
 	}

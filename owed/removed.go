@@ -10,12 +10,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Removed is what is owed where hallmark.toml itself is gone from a project in which this machine
+// FromMemory returns what is owed where hallmark.toml itself is gone from a project in which this machine
 // accepted something: all of that, sorted by name. One declaration less is a reviewed change of a
 // file that goes on saying what the project locks; without the file nobody says anything, and
 // whoever took it away would have turned the rest off. Forget is the command that gives one up,
 // before its name: "hallmark forget ".
-func Removed(memory *project.Approvals, forget string) List {
+func FromMemory(memory *project.Approvals, forget string) List {
 	var l List
 	add := func(name string, scheme evidence.Scheme, why string) {
 		l = append(l, Expectation{

@@ -16,23 +16,25 @@ import (
 func TestRemovedOwesEverything(t *testing.T) {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	memory := project.NewApprovals("/p")
-	if l := Removed(memory, "hallmark forget "); len(l) != 0 {
+	if l := FromMemory(memory, "hallmark forget "); len(l) != 0 {
 		t.Errorf("nothing was accepted: %+v", l)
 	}
 	memory.Servers["a"] = project.Approval{Entry: some, At: at}
 	memory.Unlocked["a"] = project.Approval{Entry: some, At: at}
 	memory.Unlocked["b"] = project.Approval{Entry: some, At: at}
 	memory.Facets["a"] = project.AcceptedFacet{Version: "1.0.0", Integrity: some, At: at}
-	report := Removed(memory, "hallmark forget ").Settle(nil)
+	report := FromMemory(memory, "hallmark forget ").Settle(nil)
 	var got []string
 	for _, e := range report {
 		if e.Outcome != evidence.Missing || !slices.Equal(e.Owed, []evidence.Authority{evidence.Machine}) ||
-			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"'") || !strings.Contains(e.Reason, "2026-11-01 00:00:00Z") {
+			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"'") ||
+			!strings.Contains(e.Reason, "2026-11-01 00:00:00Z") {
 			t.Errorf("%+v", e)
 		}
 		got = append(got, e.Subject+" "+string(e.Scheme))
 		for _, flow := range []policy.Flow{policy.Scan, policy.Check} {
-			if class := policy.Judge(flow, policy.Settings{}, evidence.Report{e}).Findings[0].Class; class != evidence.Refused {
+			if class := policy.Judge(flow, policy.Settings{}, evidence.Report{e}).Findings[0].Class; class !=
+				evidence.Refused {
 				t.Errorf("%s: %s is %s", flow, e.Subject, class)
 			}
 		}

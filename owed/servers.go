@@ -18,7 +18,8 @@ func (b Books) Server(name string) List {
 	if !locked {
 		return l
 	}
-	if _, declared := b.Config.Servers[name]; !declared && (entry.Launch.Facet == "" || !b.declares(entry.Launch.Facet)) {
+	if _, declared := b.Config.Servers[name]; !declared &&
+		(entry.Launch.Facet == "" || !b.declares(entry.Launch.Facet)) {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
 				Subject: name, Scheme: evidence.Launch, Authority: evidence.Project, Where: configFile,
@@ -78,7 +79,8 @@ func (b Books) files(name string, entry project.ServerLock) List {
 	for _, file := range entry.Source.Files(name) {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
-				Subject: file.Name, Scheme: evidence.Document, Authority: evidence.Lock, Where: lockFile + ", " + file.Member,
+				Subject: file.Name, Scheme: evidence.Document, Authority: evidence.Lock,
+				Where: lockFile + ", " + file.Member,
 			},
 			By:  evidence.Lock,
 			Why: "there is no such file, and an entry of " + lockFile + " is about it",

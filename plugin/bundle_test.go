@@ -38,26 +38,45 @@ func TestBundle(t *testing.T) {
 		err       string
 	}{
 		{name: "files of each kind", files: map[string]string{
-			"mcp-plugin.json": "{}", "mcp-plugin.sig": "s", "dist/a.js": "1", "dist/LICENSE": "1", "README.md": "1", "LICENSE": "1", "LICENSE-MIT": "1", "NOTICE.html": "1",
-			"install.lock.json": "1", "package-lock.json": "1", "package.json": "1", "notes.txt": "1", "docs/a.md": "1", "docs/b.md": "1", "README.js": "1", "LICENSE.cjs": "1", "distance.js": "1"},
-			dist: "LICENSE a.js", documents: "LICENSE NOTICE.html README.md install.lock.json notes.txt package-lock.json", beside: "LICENSE-MIT LICENSE.cjs README.js distance.js docs/ package.json", signature: "s"},
-		{name: "below one directory", files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "x/README.md": "1", "x/b.js": "1"}, refused: "x/dist/l x/m x/n/o",
-			dist: "a.js", documents: "README.md", beside: "b.js m n/", links: "dist/l"},
-		{name: "below one directory, and one file beside it", files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "y.js": "1"}, err: "no mcp-plugin.json"},
-		{name: "below two directories", files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "xy/a.js": "1"}, err: "no mcp-plugin.json"},
-		{name: "a plugin in a plugin", files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "x/mcp-plugin.json": "{}", "x/dist/a.js": "2"}, dist: "a.js", beside: "x/"},
-		{name: "links", files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "node_modules/a.js": "1"}, refused: "dist/b.js node_modules/c lib/d e",
-			dist: "a.js", beside: "e lib/ node_modules/", links: "dist/b.js"},
+			"mcp-plugin.json": "{}", "mcp-plugin.sig": "s", "dist/a.js": "1", "dist/LICENSE": "1", "README.md": "1",
+			"LICENSE": "1", "LICENSE-MIT": "1", "NOTICE.html": "1",
+			"install.lock.json": "1", "package-lock.json": "1", "package.json": "1", "notes.txt": "1", "docs/a.md": "1",
+			"docs/b.md": "1", "README.js": "1", "LICENSE.cjs": "1", "distance.js": "1"},
+			dist:      "LICENSE a.js",
+			documents: "LICENSE NOTICE.html README.md install.lock.json notes.txt package-lock.json",
+			beside:    "LICENSE-MIT LICENSE.cjs README.js distance.js docs/ package.json", signature: "s"},
+		{name: "below one directory",
+			files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "x/README.md": "1",
+				"x/b.js": "1"},
+			refused: "x/dist/l x/m x/n/o",
+			dist:    "a.js", documents: "README.md", beside: "b.js m n/", links: "dist/l"},
+		{name: "below one directory, and one file beside it",
+			files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "y.js": "1"},
+			err:   "no mcp-plugin.json"},
+		{name: "below two directories",
+			files: map[string]string{"x/mcp-plugin.json": "{}", "x/dist/a.js": "1", "xy/a.js": "1"},
+			err:   "no mcp-plugin.json"},
+		{name: "a plugin in a plugin",
+			files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "x/mcp-plugin.json": "{}",
+				"x/dist/a.js": "2"}, dist: "a.js", beside: "x/"},
+		{name: "links", files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "node_modules/a.js": "1"},
+			refused: "dist/b.js node_modules/c lib/d e",
+			dist:    "a.js", beside: "e lib/ node_modules/", links: "dist/b.js"},
 		{name: "dist is a link", files: map[string]string{"mcp-plugin.json": "{}"}, refused: "dist", links: "dist"},
-		{name: "a link beside dist with such a name", files: map[string]string{"mcp-plugin.json": "{}"}, refused: "dist2/a.js", beside: "dist2/"},
+		{name: "a link beside dist with such a name", files: map[string]string{"mcp-plugin.json": "{}"},
+			refused: "dist2/a.js", beside: "dist2/"},
 		{name: "no manifest", files: map[string]string{"dist/a.js": "1", "README.md": "1"}, err: "no mcp-plugin.json"},
 		{name: "no files", err: "no mcp-plugin.json"},
 		{name: "a manifest that is too long", files: map[string]string{"mcp-plugin.json": long}, err: "the limit is"},
 		{name: "a manifest of the limit", files: map[string]string{"mcp-plugin.json": long[1:]}},
-		{name: "a signature that is too long", files: map[string]string{"mcp-plugin.json": "{}", "mcp-plugin.sig": long}, beside: "mcp-plugin.sig"},
-		{name: "a document that is too long", files: map[string]string{"mcp-plugin.json": "{}", "README.md": long}, beside: "README.md"},
-		{name: "names that are one on some disks", files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "dist/A.js": "1"}, err: "A.js"},
-		{name: "a name that no disk of some holds", files: map[string]string{"mcp-plugin.json": "{}", "dist/nul.js": "1"}, err: "nul.js"},
+		{name: "a signature that is too long",
+			files: map[string]string{"mcp-plugin.json": "{}", "mcp-plugin.sig": long}, beside: "mcp-plugin.sig"},
+		{name: "a document that is too long", files: map[string]string{"mcp-plugin.json": "{}", "README.md": long},
+			beside: "README.md"},
+		{name: "names that are one on some disks",
+			files: map[string]string{"mcp-plugin.json": "{}", "dist/a.js": "1", "dist/A.js": "1"}, err: "A.js"},
+		{name: "a name that no disk of some holds",
+			files: map[string]string{"mcp-plugin.json": "{}", "dist/nul.js": "1"}, err: "nul.js"},
 	} {
 		files, open := listed(c.files)
 		var refused []*tree.EntryError
@@ -66,7 +85,8 @@ func TestBundle(t *testing.T) {
 		}
 		b, err := ReadBundle(t.Context(), files, refused, open)
 		if c.err != "" || err != nil {
-			if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) || evidence.ClassOf(err) != evidence.Validation && !strings.Contains(c.name, "name") {
+			if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) ||
+				evidence.ClassOf(err) != evidence.Validation && !strings.Contains(c.name, "name") {
 				t.Errorf("%s: %v, want %q", c.name, err, c.err)
 			}
 			continue
@@ -74,7 +94,8 @@ func TestBundle(t *testing.T) {
 		var dist, links []string
 		for _, f := range b.Files {
 			dist = append(dist, f.Path)
-			if string(b.Contents[f.Path]) != c.files["dist/"+f.Path] && string(b.Contents[f.Path]) != c.files["x/dist/"+f.Path] {
+			if string(b.Contents[f.Path]) != c.files["dist/"+f.Path] &&
+				string(b.Contents[f.Path]) != c.files["x/dist/"+f.Path] {
 				t.Errorf("%s: %s is %q", c.name, f.Path, b.Contents[f.Path])
 			}
 		}
@@ -82,8 +103,10 @@ func TestBundle(t *testing.T) {
 			links = append(links, r.Path)
 		}
 		for what, pair := range map[string][2]string{
-			"dist": {strings.Join(dist, " "), c.dist}, "documents": {strings.Join(slices.Sorted(maps.Keys(b.Documents)), " "), c.documents},
-			"beside": {strings.Join(b.Beside, " "), c.beside}, "links": {strings.Join(links, " "), c.links}, "signature": {string(b.Signature), c.signature},
+			"dist":      {strings.Join(dist, " "), c.dist},
+			"documents": {strings.Join(slices.Sorted(maps.Keys(b.Documents)), " "), c.documents},
+			"beside":    {strings.Join(b.Beside, " "), c.beside}, "links": {strings.Join(links, " "), c.links},
+			"signature": {string(b.Signature), c.signature},
 		} {
 			if pair[0] != pair[1] {
 				t.Errorf("%s: %s are %q, want %q", c.name, what, pair[0], pair[1])
@@ -91,7 +114,8 @@ func TestBundle(t *testing.T) {
 		}
 		// The same, without the contents.
 		o, err := OpenBundle(t.Context(), files, open)
-		if err != nil || string(o.Manifest) != string(b.Manifest) || string(o.Signature) != c.signature || !slices.Equal(o.Files, b.Files) || len(o.Contents)+len(o.Documents) > 0 {
+		if err != nil || string(o.Manifest) != string(b.Manifest) || string(o.Signature) != c.signature ||
+			!slices.Equal(o.Files, b.Files) || len(o.Contents)+len(o.Documents) > 0 {
 			t.Errorf("%s, opened: %+v, %v", c.name, o, err)
 			continue
 		}
@@ -121,9 +145,12 @@ func TestBundleLimit(t *testing.T) {
 		return io.NopCloser(io.LimitReader(strings.NewReader(text), int64(len(text)))), nil
 	}
 	half := int64(MaxBytes / 2)
-	for rest, ok := range map[int64]bool{MaxBytes - half - int64(len(text)): true, MaxBytes - half - int64(len(text)) + 1: false} {
-		files := []tree.File{{Path: "dist/a.bin", Size: half}, {Path: "dist/b.bin", Size: rest}, {Path: ManifestFile, Size: int64(len(text))}, {Path: "node_modules/x", Size: MaxBytes}}
-		if _, err := OpenBundle(t.Context(), files, open); (err == nil) != ok || !ok && !errors.Is(err, tree.ErrTooLarge) || opened {
+	for rest, ok := range map[int64]bool{MaxBytes - half - int64(len(text)): true,
+		MaxBytes - half - int64(len(text)) + 1: false} {
+		files := []tree.File{{Path: "dist/a.bin", Size: half}, {Path: "dist/b.bin", Size: rest},
+			{Path: ManifestFile, Size: int64(len(text))}, {Path: "node_modules/x", Size: MaxBytes}}
+		if _, err := OpenBundle(t.Context(), files, open); (err == nil) != ok ||
+			!ok && !errors.Is(err, tree.ErrTooLarge) || opened {
 			t.Errorf("%d bytes: %v, opened %v", half+rest, err, opened)
 		}
 	}
@@ -137,10 +164,13 @@ func TestBundleReads(t *testing.T) {
 		open func() (io.ReadCloser, error)
 		want error
 	}{
-		"as it was":  {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("12345")), nil }, nil},
-		"shorter":    {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("1234")), nil }, tree.ErrChanged},
-		"longer":     {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("123456")), nil }, tree.ErrChanged},
-		"empty":      {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil }, tree.ErrChanged},
+		"as it was": {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("12345")), nil }, nil},
+		"shorter": {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("1234")), nil },
+			tree.ErrChanged},
+		"longer": {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("123456")), nil },
+			tree.ErrChanged},
+		"empty": {func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil },
+			tree.ErrChanged},
 		"not opened": {func() (io.ReadCloser, error) { return nil, broken }, broken},
 		"not read": {func() (io.ReadCloser, error) {
 			return io.NopCloser(io.MultiReader(strings.NewReader("12345"), failing{broken})), nil
@@ -153,7 +183,8 @@ func TestBundleReads(t *testing.T) {
 			}
 			return c.open()
 		})
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil && string(b.Contents["a.js"]) != "12345" {
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) ||
+			err == nil && string(b.Contents["a.js"]) != "12345" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

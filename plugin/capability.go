@@ -86,7 +86,8 @@ func ParseRegistered(data []byte) (*Registered, error) {
 }
 
 // registeredHint is the hint for a host that did not say what a plugin registered.
-const registeredHint = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
+const registeredHint = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s " +
+	"to false for that check, and check again when it is loaded"
 
 // registeredEvidence gathers the evidence about what the plugin registered. A strictness that was
 // asked for and for which nobody said what was registered is missing.

@@ -28,10 +28,12 @@ func TestClaims(t *testing.T) {
 	}{
 		{evidence.Tree, evidence.Lock, framed, "match"}, {evidence.Tree, evidence.Lock, hash, "mismatch"},
 		{evidence.Dist, evidence.Lock, hash, "match"}, {evidence.Dist, evidence.Lock, framed, "mismatch"},
-		{evidence.File, evidence.Lock, digest.FromBytes(b.Manifest), "match"}, {evidence.File, evidence.Lock, digest.FromBytes(b.Manifest[1:]), "mismatch"},
+		{evidence.File, evidence.Lock, digest.FromBytes(b.Manifest), "match"},
+		{evidence.File, evidence.Lock, digest.FromBytes(b.Manifest[1:]), "mismatch"},
 		{evidence.OCI, evidence.Lock, hash, "unverifiable unsupported"},
 	} {
-		claim := evidence.Claim{Subject: "theirs", Scheme: c.scheme, Authority: c.authority, Want: []digest.Digest{c.want}}
+		claim := evidence.Claim{Subject: "theirs", Scheme: c.scheme, Authority: c.authority,
+			Want: []digest.Digest{c.want}}
 		r, err := Check(t.Context(), b, m, Host{Scan: scanLines}, claim)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +47,8 @@ func TestClaims(t *testing.T) {
 	b, m = bundle(t, ``, map[string]string{"dist/.x": "1"})
 	delete(b.Contents, "index.js")
 	b.Files = b.Files[:1]
-	r, err := Check(t.Context(), b, m, Host{Scan: scanLines}, evidence.Claim{Subject: "theirs", Scheme: evidence.Dist, Authority: evidence.Lock, Want: []digest.Digest{hash}})
+	r, err := Check(t.Context(), b, m, Host{Scan: scanLines},
+		evidence.Claim{Subject: "theirs", Scheme: evidence.Dist, Authority: evidence.Lock, Want: []digest.Digest{hash}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,17 +58,21 @@ func TestClaims(t *testing.T) {
 // What was learned elsewhere is judged with the rest, and comes first.
 func TestOutside(t *testing.T) {
 	b, m := bundle(t, ``, nil)
-	yanked := evidence.Evidence{Claim: evidence.Claim{Subject: "theirs", Scheme: evidence.Status, Authority: evidence.Record}, Outcome: evidence.Mismatch}
+	yanked := evidence.Evidence{
+		Claim:   evidence.Claim{Subject: "theirs", Scheme: evidence.Status, Authority: evidence.Record},
+		Outcome: evidence.Mismatch}
 	host := Host{Scan: scanLines, Outside: evidence.Report{yanked}}
 	r, err := Check(t.Context(), b, m, host)
-	if err != nil || r.Verdict.Class() != evidence.Refused || r.Verdict.Findings[0].Evidence.Subject != "theirs" || len(host.Outside) != 1 {
+	if err != nil || r.Verdict.Class() != evidence.Refused || r.Verdict.Findings[0].Evidence.Subject != "theirs" ||
+		len(host.Outside) != 1 {
 		t.Errorf("%v, %v, %d", r.Verdict.Err(), err, len(host.Outside))
 	}
 }
 
 // The entry must be one of the files.
 func TestEntry(t *testing.T) {
-	for entry, want := range map[string]evidence.Class{"dist/index.js": evidence.OK, "dist/other.js": evidence.Integrity, "dist/sub/index.js": evidence.Integrity} {
+	for entry, want := range map[string]evidence.Class{"dist/index.js": evidence.OK,
+		"dist/other.js": evidence.Integrity, "dist/sub/index.js": evidence.Integrity} {
 		b, m := bundle(t, `"entry":"`+entry+`"`, nil)
 		r, err := Check(t.Context(), b, m, Host{Scan: scanLines})
 		if err != nil || r.Verdict.Class() != want {
@@ -95,7 +102,8 @@ func TestFilesAdmitNothing(t *testing.T) {
 		t.Error(err)
 	}
 	o, report, err := Observe(t.Context(), b, m)
-	if err != nil || len(report) == 0 || o.Tree.String() != r.Tree.String() || o.Verdict.Allowed() && len(o.Verdict.Findings) > 0 {
+	if err != nil || len(report) == 0 || o.Tree.String() != r.Tree.String() ||
+		o.Verdict.Allowed() && len(o.Verdict.Findings) > 0 {
 		t.Errorf("observed: %v, %d pieces of evidence", err, len(report))
 	}
 }
@@ -108,7 +116,8 @@ func TestCapabilitiesComeLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(strings.Join(lines(r.Verdict), "\n"), "capability caller prompt:p absent"); got != want {
+		if got := strings.Contains(strings.Join(lines(r.Verdict), "\n"), "capability caller prompt:p absent"); got !=
+			want {
 			t.Errorf("%s: capabilities are looked at: %v", code, got)
 		}
 	}
@@ -124,20 +133,40 @@ func TestCapabilities(t *testing.T) {
 		tools      evidence.Class
 	}{
 		{`{"tools":["a","b"],"resources":["file:///r"],"prompts":["p"]}`, nil, evidence.OK, evidence.OK},
-		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},"b"],"resources":[{"uri":"file:///r"}],"prompts":[{"name":"p"}]}`, nil, evidence.OK, evidence.OK},
-		{`{"tools":["a"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:b mismatch"}, evidence.Refused, evidence.OK},
-		{`{"tools":["a","b","c"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:c absent"}, evidence.Refused, evidence.OK},
-		{`{"tools":["a","b","a"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:a mismatch"}, evidence.Refused, evidence.OK},
-		{`{"tools":["a","b"],"prompts":["p","q"]}`, []string{"capability caller resource:file:///r mismatch", "capability caller prompt:q absent"}, evidence.Refused, evidence.OK},
-		{`{"tools":["a","b"],"resources":["file:///r","p"]}`, []string{"capability caller resource:p absent", "capability caller prompt:p mismatch"}, evidence.Refused, evidence.OK},
-		{`{"tools":["a","b"],"resources":[{"name":"r","uri":"file:///r"}],"prompts":["p"]}`, []string{"capability caller resource:file:///r mismatch", "capability caller resource:r absent"}, evidence.Refused, evidence.OK},
-		{`{"tools":[{"name":"a"},"b"],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
-		{`{"tools":[{"name":"a","inputSchema":{"type":"array"}},"b"],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
-		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, nil, evidence.OK, evidence.OK},
-		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:b mismatch"}, evidence.OK, evidence.Validation},
-		{`{"tools":["a","b","c d"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:c d absent", "tool caller tool:c d mismatch"}, evidence.Refused, evidence.Validation},
-		{`{"tools":["a",{"Name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:b mismatch", "capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
-		{`{"tools":["a","b",{"uri":"c","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},"b"],"resources":[{"uri":"file:///r"}],` +
+			`"prompts":[{"name":"p"}]}`, nil, evidence.OK, evidence.OK},
+		{`{"tools":["a"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:b mismatch"},
+			evidence.Refused, evidence.OK},
+		{`{"tools":["a","b","c"],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"capability caller tool:c absent"}, evidence.Refused, evidence.OK},
+		{`{"tools":["a","b","a"],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"capability caller tool:a mismatch"}, evidence.Refused, evidence.OK},
+		{`{"tools":["a","b"],"prompts":["p","q"]}`,
+			[]string{"capability caller resource:file:///r mismatch", "capability caller prompt:q absent"},
+			evidence.Refused, evidence.OK},
+		{`{"tools":["a","b"],"resources":["file:///r","p"]}`,
+			[]string{"capability caller resource:p absent", "capability caller prompt:p mismatch"}, evidence.Refused,
+			evidence.OK},
+		{`{"tools":["a","b"],"resources":[{"name":"r","uri":"file:///r"}],"prompts":["p"]}`,
+			[]string{"capability caller resource:file:///r mismatch", "capability caller resource:r absent"},
+			evidence.Refused, evidence.OK},
+		{`{"tools":[{"name":"a"},"b"],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"array"}},"b"],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}],` +
+			`"resources":["file:///r"],"prompts":["p"]}`, nil, evidence.OK, evidence.OK},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}],"resources":["file:///r"],` +
+			`"prompts":["p"]}`, []string{"tool caller tool:b mismatch"}, evidence.OK, evidence.Validation},
+		{`{"tools":["a","b","c d"],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"capability caller tool:c d absent", "tool caller tool:c d mismatch"}, evidence.Refused,
+			evidence.Validation},
+		{`{"tools":["a",{"Name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"capability caller tool:b mismatch", "capability caller tool: absent",
+				"tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
+		{`{"tools":["a","b",{"uri":"c","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`,
+			[]string{"capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused,
+			evidence.Validation},
 	} {
 		r, err := ParseRegistered([]byte(c.registered))
 		if err != nil {
@@ -165,7 +194,8 @@ func TestCapabilities(t *testing.T) {
 					owed++
 					continue
 				}
-				if (strings.HasPrefix(line, "capability") || strings.HasPrefix(line, "tool")) && !strings.HasSuffix(line, " match") {
+				if (strings.HasPrefix(line, "capability") || strings.HasPrefix(line, "tool")) &&
+					!strings.HasSuffix(line, " match") {
 					got = append(got, line)
 				}
 			}
@@ -189,7 +219,9 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{``, `null`, `[]`, `{"tools":{}}`, `{"tools":[7]}`, `{"tools":[["a"]]}`, `{"other":[]}`, `{"Tools":[]}`, `{"tools":[{"name":7}]}`, `{"resources":[{"uri":[]}]}`, `{"tools":[],"tools":["a"]}`} {
+	for _, text := range []string{``, `null`, `[]`, `{"tools":{}}`, `{"tools":[7]}`, `{"tools":[["a"]]}`,
+		`{"other":[]}`, `{"Tools":[]}`, `{"tools":[{"name":7}]}`, `{"resources":[{"uri":[]}]}`,
+		`{"tools":[],"tools":["a"]}`} {
 		if r, err := ParseRegistered([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, r)
 		}

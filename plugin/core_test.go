@@ -11,10 +11,16 @@ import (
 func TestPermissions(t *testing.T) {
 	const none, net, file, run = "", `"network":true`, `"fsRead":true`, `"exec":true`
 	for specifier, need := range map[string]string{
-		"path": none, "node:path/posix": none, "crypto": none, "sys": none, "string_decoder": none, "_stream_readable": none,
-		"net": net, "tls": net, "http": net, "https": net, "http2": net, "dns": net, "dgram": net, "node:net": net, "dns/promises": net, "node:quic": net, "_http_client": net, "_tls_wrap": net, "node:_http_agent": net,
-		"fs": file, "node:fs": file, "fs/promises": file, "node:fs/promises": file, "node:sqlite": file, "v8": file, "node:trace_events": file, "wasi": file,
-		"child_process": run, "worker_threads": run, "cluster": run, "node:cluster": run, "node:ffi": run, "inspector": run, "node:test": run, "node:test/reporters": run, "repl": run, "node:repl": run, "node:inspector/promises": run,
+		"path": none, "node:path/posix": none, "crypto": none, "sys": none, "string_decoder": none,
+		"_stream_readable": none,
+		"net":              net, "tls": net, "http": net, "https": net, "http2": net, "dns": net, "dgram": net,
+		"node:net": net, "dns/promises": net, "node:quic": net, "_http_client": net, "_tls_wrap": net,
+		"node:_http_agent": net,
+		"fs":               file, "node:fs": file, "fs/promises": file, "node:fs/promises": file, "node:sqlite": file,
+		"v8": file, "node:trace_events": file, "wasi": file,
+		"child_process": run, "worker_threads": run, "cluster": run, "node:cluster": run, "node:ffi": run,
+		"inspector": run, "node:test": run, "node:test/reporters": run, "repl": run, "node:repl": run,
+		"node:inspector/promises": run,
 	} {
 		for _, has := range []string{none, net, file, `"fsWrite":true`, run} {
 			b, m := bundle(t, `"permissions":{`+has+`}`, map[string]string{"dist/index.js": "require " + specifier})
@@ -29,9 +35,11 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	// What looks like a module of Node and is a package, or nothing.
-	for _, specifier := range []string{"sqlite", "test", "quic", "ffi", "fs/other", "path/other", "process/browser", "node:unknown", "node:", "NODE:fs", "FS"} {
+	for _, specifier := range []string{"sqlite", "test", "quic", "ffi", "fs/other", "path/other", "process/browser",
+		"node:unknown", "node:", "NODE:fs", "FS"} {
 		b, m := bundle(t, ``, map[string]string{"dist/index.js": "require " + specifier})
-		if r, err := Check(t.Context(), b, m, Host{Scan: scanLines}); err != nil || r.Verdict.Class() != evidence.Refused {
+		if r, err := Check(t.Context(), b, m, Host{Scan: scanLines}); err != nil ||
+			r.Verdict.Class() != evidence.Refused {
 			t.Errorf("%s: %v, %v", specifier, r.Verdict.Err(), err)
 		}
 	}

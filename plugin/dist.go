@@ -63,7 +63,7 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 		case err != nil:
 			return "", err
 		default:
-			files := p.Hashed(c.b.Files)
+			files := p.SelectFiles(c.b.Files)
 			e = evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: totalSize(files),
 				From: fmt.Sprintf("%s/, %s, profile %s", DistDir, evidence.Count(len(files), "file"), p)})
 		}
@@ -112,7 +112,8 @@ func (c *check) explainLineEnds(ctx context.Context, claim evidence.Claim, profi
 			d, err := tree.Dist(ctx, p, files, open, 1)
 			if err == nil && evidence.Compare(claim,
 				evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
-				return fmt.Sprintf("it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
+				return fmt.Sprintf(
+					"it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func (c *check) treeEvidence() (framed bool, err error) {
 
 // filesEvidence compares counts and checksums, and says what nothing covers.
 func (c *check) filesEvidence(p tree.Profile, framed bool) error {
-	hashed := p.Hashed(c.b.Files)
+	hashed := p.SelectFiles(c.b.Files)
 	c.extentEvidence("fileCount", c.m.Dist.FileCount, int64(len(hashed)))
 	c.extentEvidence("totalBytes", c.m.Dist.Bytes, totalSize(hashed))
 

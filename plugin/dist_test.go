@@ -38,7 +38,8 @@ func edited(t *testing.T, b *Bundle, edit func(top, dist map[string]any)) (*Bund
 func lines(v policy.Verdict) (out []string) {
 	for _, f := range v.Findings {
 		e := f.Evidence
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", e.Scheme, e.Authority, e.Subject, e.Outcome, e.Cause)))
+		out = append(out,
+			strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", e.Scheme, e.Authority, e.Subject, e.Outcome, e.Cause)))
 	}
 	return out
 }
@@ -48,7 +49,9 @@ func expect(t *testing.T, name string, v policy.Verdict, want ...string) {
 	t.Helper()
 	var got []string
 	for _, line := range lines(v) {
-		if slices.ContainsFunc(want, func(w string) bool { return strings.HasPrefix(line, strings.Join(strings.Fields(w)[:2], " ")) }) {
+		if slices.ContainsFunc(want, func(w string) bool {
+			return strings.HasPrefix(line, strings.Join(strings.Fields(w)[:2], " "))
+		}) {
 			got = append(got, line)
 		}
 	}
@@ -84,9 +87,11 @@ func TestDistProfiles(t *testing.T) {
 		strict      bool
 		found       tree.Profile // whose hash it is; "" if it does not match
 	}{
-		{"guide", "", false, "guide"}, {"od", "", false, "od"}, {"od-builder", "", false, "od-builder"}, {"legacy-nul", "", false, "legacy-nul"},
+		{"guide", "", false, "guide"}, {"od", "", false, "od"}, {"od-builder", "", false, "od-builder"},
+		{"legacy-nul", "", false, "legacy-nul"},
 		{"guide", "", true, "guide"}, {"od", "", true, ""}, {"legacy-nul", "", true, ""},
-		{"od", "od", true, "od"}, {"legacy-nul", "legacy-nul", false, "legacy-nul"}, {"guide", "od", false, ""}, {"od", "guide", false, ""}, {"guide", "od", true, ""},
+		{"od", "od", true, "od"}, {"legacy-nul", "legacy-nul", false, "legacy-nul"}, {"guide", "od", false, ""},
+		{"od", "guide", false, ""}, {"guide", "od", true, ""},
 	} {
 		name := fmt.Sprintf("%s as %q, strict %v", c.hash, c.named, c.strict)
 		b, m := edited(t, b, func(top, dist map[string]any) {
@@ -107,7 +112,8 @@ func TestDistProfiles(t *testing.T) {
 				expected = c.named
 			}
 		}
-		if (e.Outcome == evidence.Match) != (c.found != "") || r.Profile != expected || !strings.HasSuffix(e.Observed.From, "profile "+string(expected)) {
+		if (e.Outcome == evidence.Match) != (c.found != "") || r.Profile != expected ||
+			!strings.HasSuffix(e.Observed.From, "profile "+string(expected)) {
 			t.Errorf("%s: %s, profile %s, %s", name, e.Outcome, r.Profile, e.Observed.From)
 		}
 	}
@@ -117,7 +123,8 @@ func TestDistProfiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := r.Verdict.Findings[0].Evidence.Observed; r.Profile != tree.Guide || o.From != "dist/, 3 files, profile guide" || o.Size != 3 {
+	if o := r.Verdict.Findings[0].Evidence.Observed; r.Profile != tree.Guide ||
+		o.From != "dist/, 3 files, profile guide" || o.Size != 3 {
 		t.Errorf("no profile: %+v", o)
 	}
 }
@@ -130,16 +137,20 @@ func TestDistForms(t *testing.T) {
 	h.Write([]byte("index.js\n1"))
 	for hash, want := range map[any]string{
 		"sha256:" + hex: "match", "sha256:" + strings.ToUpper(hex): "match",
-		hex: "unverifiable malformed", "SHA256:" + hex: "unverifiable malformed", "sha256-" + hex: "unverifiable malformed", " sha256:" + hex: "unverifiable malformed",
-		h.Digest(digest.SHA512).SRI(): "unverifiable malformed", "sha1:" + hex[:40]: "unverifiable malformed", "md5:" + hex[:32]: "unverifiable unsupported",
-		"": "absent", 7: "absent",
+		hex: "unverifiable malformed", "SHA256:" + hex: "unverifiable malformed",
+		"sha256-" + hex: "unverifiable malformed", " sha256:" + hex: "unverifiable malformed",
+		h.Digest(digest.SHA512).SRI(): "unverifiable malformed", "sha1:" + hex[:40]: "unverifiable malformed",
+		"md5:" + hex[:32]: "unverifiable unsupported",
+		"":                "absent", 7: "absent",
 	} {
 		b, m := edited(t, b, func(_, dist map[string]any) { dist["hash"] = hash })
 		r, err := CheckFiles(t.Context(), b, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := lines(r.Verdict)[0]; got != "dist manifest net-utils@1.1.0 "+want || (r.Verdict.Class() == evidence.OK) != (want == "match") || want != "match" && r.Verdict.Class() != evidence.Integrity {
+		if got := lines(r.Verdict)[0]; got != "dist manifest net-utils@1.1.0 "+want ||
+			(r.Verdict.Class() == evidence.OK) != (want == "match") ||
+			want != "match" && r.Verdict.Class() != evidence.Integrity {
 			t.Errorf("%v: %s, %s", hash, got, r.Verdict.Class())
 		}
 	}
@@ -185,47 +196,67 @@ func TestDistClaims(t *testing.T) {
 		want []string
 	}{
 		{"all", func(map[string]any) {}, []string{
-			"tree manifest " + subject + "match", "extent manifest " + subject + "match", "extent manifest " + subject + "match", "coverage manifest " + subject + "match"}},
+			"tree manifest " + subject + "match", "extent manifest " + subject + "match",
+			"extent manifest " + subject + "match", "coverage manifest " + subject + "match"}},
 		{"the hash alone", bare, []string{
-			"tree manifest " + subject + "absent", "extent manifest " + subject + "absent", "extent manifest " + subject + "absent", "coverage manifest " + subject + "absent",
+			"tree manifest " + subject + "absent", "extent manifest " + subject + "absent",
+			"extent manifest " + subject + "absent", "coverage manifest " + subject + "absent",
 			"unhashed manifest dist/.hidden absent"}},
-		{"the framed hash alone", func(dist map[string]any) { delete(dist, "checksums"); delete(dist, "coverage") }, []string{
-			"tree manifest " + subject + "match", "coverage manifest " + subject + "match"}},
+		{"the framed hash alone", func(dist map[string]any) { delete(dist, "checksums"); delete(dist, "coverage") },
+			[]string{
+				"tree manifest " + subject + "match", "coverage manifest " + subject + "match"}},
 		{"a wrong framed hash", func(dist map[string]any) {
 			dist["hashes"] = []Hash{{FramedAlg, "sha256:" + zero}}
 			delete(dist, "coverage")
 		}, []string{"tree manifest " + subject + "mismatch", "coverage manifest " + subject + "absent"}},
-		{"a framed hash that is none", func(dist map[string]any) { dist["hashes"] = []Hash{{FramedAlg, "nonsense"}} }, []string{
-			"tree manifest " + subject + "mismatch"}},
-		{"a hash of another kind", func(dist map[string]any) { dist["hashes"] = []Hash{{"blake3-tree", "sha256:" + zero}} }, []string{
-			"tree manifest " + subject + "unverifiable unsupported", "tree manifest " + subject + "absent"}},
-		{"checksums of all files", func(dist map[string]any) { delete(dist, "hashes") }, []string{"coverage manifest " + subject + "match"}},
-		{"checksums without a coverage", func(dist map[string]any) { delete(dist, "hashes"); dist["coverage"] = "partial" }, []string{"coverage manifest " + subject + "absent"}},
+		{"a framed hash that is none", func(dist map[string]any) { dist["hashes"] = []Hash{{FramedAlg, "nonsense"}} },
+			[]string{
+				"tree manifest " + subject + "mismatch"}},
+		{"a hash of another kind",
+			func(dist map[string]any) { dist["hashes"] = []Hash{{"blake3-tree", "sha256:" + zero}} }, []string{
+				"tree manifest " + subject + "unverifiable unsupported", "tree manifest " + subject + "absent"}},
+		{"checksums of all files", func(dist map[string]any) { delete(dist, "hashes") },
+			[]string{"coverage manifest " + subject + "match"}},
+		{"checksums without a coverage",
+			func(dist map[string]any) { delete(dist, "hashes"); dist["coverage"] = "partial" },
+			[]string{"coverage manifest " + subject + "absent"}},
 		{"coverage without checksums", func(dist map[string]any) { bare(dist); dist["coverage"] = "all" }, []string{
-			"file manifest dist/index.js absent", "file manifest dist/z.js absent", "coverage manifest " + subject + "absent"}},
+			"file manifest dist/index.js absent", "file manifest dist/z.js absent",
+			"coverage manifest " + subject + "absent"}},
 		{"a checksum too few", func(dist map[string]any) {
 			delete(dist, "hashes")
 			dist["checksums"].(map[string]any)["files"] = sums(dist)[:2]
 		}, []string{
-			"file manifest dist/.hidden match", "file manifest dist/index.js match", "file manifest dist/z.js absent", "coverage manifest " + subject + "absent"}},
+			"file manifest dist/.hidden match", "file manifest dist/index.js match", "file manifest dist/z.js absent",
+			"coverage manifest " + subject + "absent"}},
 		{"a checksum too few, of a dotfile", func(dist map[string]any) {
 			delete(dist, "hashes")
 			dist["checksums"].(map[string]any)["files"] = sums(dist)[1:]
 		}, []string{
-			"file manifest dist/index.js match", "file manifest dist/z.js match", "unhashed manifest dist/.hidden absent"}},
+			"file manifest dist/index.js match", "file manifest dist/z.js match",
+			"unhashed manifest dist/.hidden absent"}},
 		{"a checksum too few, coverage partial", func(dist map[string]any) {
 			dist["coverage"] = "partial"
 			dist["checksums"].(map[string]any)["files"] = sums(dist)[:2]
 		}, []string{"file manifest dist/.hidden match", "file manifest dist/index.js match"}},
 		{"a checksum too many", func(dist map[string]any) {
 			delete(dist, "hashes")
-			dist["checksums"].(map[string]any)["files"] = append(sums(dist), map[string]any{"path": "dist/gone.js", "sha256": zero})
+			dist["checksums"].(map[string]any)["files"] = append(sums(dist),
+				map[string]any{"path": "dist/gone.js", "sha256": zero})
 		}, []string{
-			"file manifest dist/.hidden match", "file manifest dist/gone.js unverifiable not_found", "file manifest dist/index.js match", "file manifest dist/z.js match", "coverage manifest " + subject + "absent"}},
-		{"a wrong checksum", func(dist map[string]any) { delete(dist, "hashes"); sums(dist)[1].(map[string]any)["sha256"] = zero }, []string{
-			"file manifest dist/.hidden match", "file manifest dist/index.js mismatch", "file manifest dist/z.js match", "coverage manifest " + subject + "absent"}},
-		{"a wrong checksum of a dotfile", func(dist map[string]any) { delete(dist, "hashes"); sums(dist)[0].(map[string]any)["sha256"] = zero }, []string{
-			"file manifest dist/.hidden mismatch", "file manifest dist/index.js match", "file manifest dist/z.js match", "coverage manifest " + subject + "absent"}},
+			"file manifest dist/.hidden match", "file manifest dist/gone.js unverifiable not_found",
+			"file manifest dist/index.js match", "file manifest dist/z.js match",
+			"coverage manifest " + subject + "absent"}},
+		{"a wrong checksum",
+			func(dist map[string]any) { delete(dist, "hashes"); sums(dist)[1].(map[string]any)["sha256"] = zero },
+			[]string{
+				"file manifest dist/.hidden match", "file manifest dist/index.js mismatch",
+				"file manifest dist/z.js match", "coverage manifest " + subject + "absent"}},
+		{"a wrong checksum of a dotfile",
+			func(dist map[string]any) { delete(dist, "hashes"); sums(dist)[0].(map[string]any)["sha256"] = zero },
+			[]string{
+				"file manifest dist/.hidden mismatch", "file manifest dist/index.js match",
+				"file manifest dist/z.js match", "coverage manifest " + subject + "absent"}},
 		{"checksums in capitals", func(dist map[string]any) {
 			for _, s := range sums(dist) {
 				s := s.(map[string]any)
@@ -246,7 +277,8 @@ func TestDistClaims(t *testing.T) {
 		}
 		expect(t, c.name, r.Verdict, c.want...)
 		bad := slices.ContainsFunc(c.want, func(w string) bool {
-			return strings.HasSuffix(w, "mismatch") || strings.HasSuffix(w, "not_found") || strings.HasPrefix(w, "file") && strings.HasSuffix(w, "absent")
+			return strings.HasSuffix(w, "mismatch") || strings.HasSuffix(w, "not_found") ||
+				strings.HasPrefix(w, "file") && strings.HasSuffix(w, "absent")
 		})
 		if (r.Verdict.Class() == evidence.Integrity) != bad {
 			t.Errorf("%s: %v", c.name, r.Verdict.Err())
@@ -266,9 +298,11 @@ func TestUnhashed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "beside", r.Verdict, "unhashed manifest dist/link.js absent", "unhashed manifest index.js absent", "unhashed manifest lib/ absent")
+	expect(t, "beside", r.Verdict, "unhashed manifest dist/link.js absent", "unhashed manifest index.js absent",
+		"unhashed manifest lib/ absent")
 	for strict, want := range map[bool]evidence.Class{false: evidence.OK, true: evidence.Integrity} {
-		if r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Strict: strict}); err != nil || r.Verdict.Class() != want {
+		if r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Strict: strict}); err != nil ||
+			r.Verdict.Class() != want {
 			t.Errorf("strict %v: %v, %v", strict, r.Verdict.Err(), err)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ordered is a JSON object that keeps the order of its members.
-type ordered struct {
+// orderedObject is a JSON object that keeps the order of its members.
+type orderedObject struct {
 	names  []string
 	values map[string]json.RawMessage
 }
 
-func parseOrdered(data []byte) (*ordered, error) {
-	o := &ordered{values: map[string]json.RawMessage{}}
+func parseOrdered(data []byte) (*orderedObject, error) {
+	o := &orderedObject{values: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, fmt.Errorf("%s: must be an object", ManifestFile)
@@ -39,7 +39,7 @@ func parseOrdered(data []byte) (*ordered, error) {
 }
 
 // set replaces a member where it stands, or adds it at the end. A nil value removes it.
-func (o *ordered) set(name string, value json.RawMessage) {
+func (o *orderedObject) set(name string, value json.RawMessage) {
 	_, there := o.values[name]
 	switch {
 	case value == nil:
@@ -52,7 +52,7 @@ func (o *ordered) set(name string, value json.RawMessage) {
 	}
 }
 
-func (o *ordered) encode() (json.RawMessage, error) {
+func (o *orderedObject) encode() (json.RawMessage, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, name := range o.names {
@@ -92,7 +92,7 @@ func setMembers(manifest []byte, top, dist []member) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	apply := func(o *ordered, members []member) error {
+	apply := func(o *orderedObject, members []member) error {
 		for _, m := range members {
 			var raw json.RawMessage
 			if m.value != nil {
@@ -108,7 +108,7 @@ func setMembers(manifest []byte, top, dist []member) ([]byte, error) {
 		return nil, err
 	}
 	if len(dist) > 0 {
-		in := &ordered{values: map[string]json.RawMessage{}}
+		in := &orderedObject{values: map[string]json.RawMessage{}}
 		if raw, ok := o.values["dist"]; ok && len(raw) > 0 && raw[0] == '{' {
 			if in, err = parseOrdered(raw); err != nil {
 				return nil, err

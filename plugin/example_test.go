@@ -124,7 +124,8 @@ func ExampleParseAllowlist() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(list.Allows("lodash", "4.17.21"), list.Allows("lodash/fp", "4.17.20"), list.Allows("@acme/core", "2.0.0"))
+	fmt.Println(list.Allows("lodash", "4.17.21"), list.Allows("lodash/fp", "4.17.20"),
+		list.Allows("@acme/core", "2.0.0"))
 	// Output:
 	// true false true
 }

@@ -173,8 +173,8 @@ func object(members map[string]form) form {
 	}
 }
 
-// named is an object of at most limit members with any names, all of one form.
-func named(limit int, each form) form {
+// namedMembers returns an object of at most limit members with any names, all of one form.
+func namedMembers(limit int, each form) form {
 	return func(p *problems, at string, v any) {
 		o, _ := hasType[map[string]any](p, at, "object", v)
 		if len(o) > limit {

@@ -10,7 +10,8 @@ import (
 
 // Whatever a host reads as its allowlist allows no package but by its plain name.
 func FuzzAllowlist(f *testing.F) {
-	for _, text := range []string{`["lodash","@a/b"]`, `{"allow":["lodash"]}`, `{"dependencies":{"lodash":["1.0.0"],"@a/b":"*"},"_":1}`, `{"dependencies":["x"]}`, `{"allow":[""]}`} {
+	for _, text := range []string{`["lodash","@a/b"]`, `{"allow":["lodash"]}`,
+		`{"dependencies":{"lodash":["1.0.0"],"@a/b":"*"},"_":1}`, `{"dependencies":["x"]}`, `{"allow":[""]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -40,7 +41,8 @@ func FuzzAllowlist(f *testing.F) {
 // A signature file is base64, or an error.
 func FuzzSignatureFile(f *testing.F) {
 	for _, text := range []string{
-		"untrusted comment: x\nAAAA\ntrusted comment: y\nBBBB\n", `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","keyId":"k"}`,
+		"untrusted comment: x\nAAAA\ntrusted comment: y\nBBBB\n",
+		`{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","keyId":"k"}`,
 		`{"sig":"aaaaaaaaaaaaaaaa"}`, strings.Repeat("QUJD", 20), " aaaa\n",
 	} {
 		f.Add([]byte(text))
@@ -66,7 +68,8 @@ func FuzzSignatureFile(f *testing.F) {
 
 func FuzzPackageLock(f *testing.F) {
 	f.Add([]byte(`{"packages":{"node_modules/":{}}}`))
-	f.Add([]byte(`{"lockfileVersion":3,"packages":{"":{},"node_modules/@a/b":{"version":"1.0.0","integrity":"sha512-AAAA"}}}`))
+	f.Add([]byte(
+		`{"lockfileVersion":3,"packages":{"":{},"node_modules/@a/b":{"version":"1.0.0","integrity":"sha512-AAAA"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		found, err := ParsePackageLock(data)
 		if err != nil {
@@ -83,7 +86,9 @@ func FuzzPackageLock(f *testing.F) {
 // Every tool that a host could not offer is named, and no other.
 func FuzzRegistered(f *testing.F) {
 	f.Add([]byte(`{"tools":[{},"a b"]}`))
-	f.Add([]byte(`{"tools":["a",{"name":"b","inputSchema":{"type":"object"}}],"resources":[{"uri":"file:///x"}],"prompts":[{"name":"p"}]}`))
+	f.Add([]byte(
+		`{"tools":["a",{"name":"b","inputSchema":{"type":"object"}}],"resources":[{"uri":"file:///x"}],` +
+			`"prompts":[{"name":"p"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ParseRegistered(data)
 		if err != nil {

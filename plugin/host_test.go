@@ -17,7 +17,8 @@ func TestExternalIntegrity(t *testing.T) {
 	h.Write([]byte("!"))
 	wrong := h.Digest(digest.SHA512).SRI()
 	lock := func(version, integrity string) string {
-		return `{"lockfileVersion":3,"packages":{"":{},"node_modules/lodash":{"version":"` + version + `","integrity":"` + integrity + `"},"node_modules/a/node_modules/lodash":{"version":"1.0.0"}}}`
+		return `{"lockfileVersion":3,"packages":{"":{},"node_modules/lodash":{"version":"` + version +
+			`","integrity":"` + integrity + `"},"node_modules/a/node_modules/lodash":{"version":"1.0.0"}}}`
 	}
 	for _, c := range []struct {
 		name, integrity, lock string
@@ -42,7 +43,9 @@ func TestExternalIntegrity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, ExternalClaims: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: c.strict}})
+		r, err := Check(t.Context(), b, m,
+			Host{Scan: scanLines, ExternalClaims: vouched,
+				Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: c.strict}})
 		if err != nil || r.Verdict.Class() != c.want {
 			t.Errorf("%s: %v, %v, want %s", c.name, r.Verdict.Err(), err, c.want)
 		}
@@ -51,8 +54,10 @@ func TestExternalIntegrity(t *testing.T) {
 
 // Evidence comes in the order of the verification flow.
 func TestEvidenceOrder(t *testing.T) {
-	b, m := bundle(t, `"capabilities":{"tools":["a"]},"permissions":{"fsRead":true}`, map[string]string{"dist/index.js": "require fs"})
-	r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Registered: &Registered{Tools: []RegisteredTool{{Name: "a", named: true}}}})
+	b, m := bundle(t, `"capabilities":{"tools":["a"]},"permissions":{"fsRead":true}`,
+		map[string]string{"dist/index.js": "require fs"})
+	r, err := Check(t.Context(), b, m,
+		Host{Scan: scanLines, Registered: &Registered{Tools: []RegisteredTool{{Name: "a", named: true}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +67,8 @@ func TestEvidenceOrder(t *testing.T) {
 			got = append(got, s)
 		}
 	}
-	if want := "dist tree extent file coverage import permission signature statement capability tool"; strings.Join(got, " ") != want {
+	if want := "dist tree extent file coverage import permission signature statement capability tool"; strings.Join(got,
+		" ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

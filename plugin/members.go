@@ -53,7 +53,7 @@ var manifestForm = sync.OnceValue(func() form {
 			string(SandboxRequired)),
 		"signatures": signed,
 		"sbom":       object(map[string]form{"path!": path, "format!": word("spdx-2.3")}),
-		"engines":    named(20, text(0, 40)),
+		"engines":    namedMembers(20, text(0, 40)),
 		"hostRequirements": object(map[string]form{"os": few, "cpuArch": few,
 			"features": unique(array(20, text(1, 100)))}),
 

@@ -21,6 +21,7 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
+// String is the path and the message, escaped.
 func (i Issue) String() string {
 	if i.Path == "" {
 		return surface.Escape(i.Message)
@@ -35,6 +36,7 @@ type Invalid struct {
 	NoHash bool
 }
 
+// Error lists the first ten issues, a line each.
 func (e *Invalid) Error() string {
 	var lines []string
 	for _, i := range e.Issues[:min(len(e.Issues), 10)] {
@@ -109,7 +111,8 @@ func checkGeneration(doc map[string]any) error {
 		return nil // the form has the word
 	}
 	return &Invalid{Issues: []Issue{{"/manifestVersion",
-		`this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, "From version 1")`}}}
+		`this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, ` +
+			`"From version 1")`}}}
 }
 
 // decode fills m from a manifest that has its form, but for dist.hash, and checks what

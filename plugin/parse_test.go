@@ -25,14 +25,17 @@ func TestParseStrictly(t *testing.T) {
 		{"empty", "", "mcp-plugin.json is not valid"},
 		{"a list", "[]", "must be an object"},
 		{"null", "null", "must be an object"},
-		{"version 1", strings.Replace(good, `"manifestVersion":"2"`, `"manifestVersion":"1"`, 1), "a manifest of version 1"},
-		{"version 1 as a number", strings.Replace(good, `"manifestVersion":"2"`, `"manifestVersion":1`, 1), "a manifest of version 1"},
+		{"version 1", strings.Replace(good, `"manifestVersion":"2"`, `"manifestVersion":"1"`, 1),
+			"a manifest of version 1"},
+		{"version 1 as a number", strings.Replace(good, `"manifestVersion":"2"`, `"manifestVersion":1`, 1),
+			"a manifest of version 1"},
 		{"no version", strings.Replace(good, `"manifestVersion":"2",`, ``, 1), "a manifest of version 1"},
 		{"version 3", strings.Replace(good, `"manifestVersion":"2"`, `"manifestVersion":"3"`, 1), "/manifestVersion: "},
 	} {
 		m, err := Parse([]byte(c.text))
 		valid := c.want == "" && c.name != "more after the end"
-		if (err == nil) != valid || (m != nil) != valid || err != nil && (!strings.Contains(err.Error(), c.want) || evidence.ClassOf(err) != evidence.Validation) {
+		if (err == nil) != valid || (m != nil) != valid ||
+			err != nil && (!strings.Contains(err.Error(), c.want) || evidence.ClassOf(err) != evidence.Validation) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -43,15 +46,20 @@ func TestParseStrictly(t *testing.T) {
 func TestChecksumPaths(t *testing.T) {
 	sum := strings.Repeat("aB", 32)
 	parse := func(path string) (*Manifest, error) {
-		return Parse([]byte(manifest(`"dist":{"hash":"sha256:` + sum + `","checksums":{"files":[{"path":"` + path + `","sha256":"` + sum + `"}]}}`)))
+		return Parse(
+			[]byte(manifest(
+				`"dist":{"hash":"sha256:` + sum + `","checksums":{"files":[{"path":"` + path + `","sha256":"` + sum +
+					`"}]}}`)))
 	}
-	for path, want := range map[string]string{"x": "x", "dist/x": "x", "./x": "x", "./dist/x": "x", "dist/dist/x": "dist/x", "distance/x": "distance/x", ".x": ".x"} {
+	for path, want := range map[string]string{"x": "x", "dist/x": "x", "./x": "x", "./dist/x": "x",
+		"dist/dist/x": "dist/x", "distance/x": "distance/x", ".x": ".x"} {
 		m, err := parse(path)
 		if err != nil || m.Dist.Checksums[want] != strings.ToLower(sum) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	for _, path := range []string{"../x", "dist/../x", "dist/nul", "dist/aux.js", "dist/a:b", "/x", "dist//x", "dist/x/", "dist/a.", "dist/", "./", "dist/./x", `a\\b`, "dist/\\u0000"} {
+	for _, path := range []string{"../x", "dist/../x", "dist/nul", "dist/aux.js", "dist/a:b", "/x", "dist//x",
+		"dist/x/", "dist/a.", "dist/", "./", "dist/./x", `a\\b`, "dist/\\u0000"} {
 		if m, err := parse(path); evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%q is read as %v, %v", path, m, err)
 		}
@@ -66,11 +74,13 @@ func TestParseDist(t *testing.T) {
 		count, bytes int64
 		all          bool
 	}{
-		{``, -1, -1, false}, {`,"fileCount":3`, 3, -1, false}, {`,"totalBytes":0`, -1, 0, false}, {`,"fileCount":2.0,"totalBytes":1e3,"coverage":"all"`, 2, 1000, true}, {`,"coverage":"partial"`, -1, -1, false},
+		{``, -1, -1, false}, {`,"fileCount":3`, 3, -1, false}, {`,"totalBytes":0`, -1, 0, false},
+		{`,"fileCount":2.0,"totalBytes":1e3,"coverage":"all"`, 2, 1000, true}, {`,"coverage":"partial"`, -1, -1, false},
 		{`,"fileCount":9007199254740991,"totalBytes":9007199254740991`, 1<<53 - 1, 1<<53 - 1, false},
 	} {
 		m, err := Parse([]byte(manifest(`"dist":{"hash":"` + hash + `"` + c.members + `}`)))
-		if err != nil || m.Dist.FileCount != c.count || m.Dist.Bytes != c.bytes || m.Dist.All != c.all || m.Policy != BundledOnly {
+		if err != nil || m.Dist.FileCount != c.count || m.Dist.Bytes != c.bytes || m.Dist.All != c.all ||
+			m.Policy != BundledOnly {
 			t.Errorf("%s: %+v, %v", c.members, m, err)
 		}
 	}
@@ -82,7 +92,10 @@ func TestParseIssues(t *testing.T) {
 	for range 500 {
 		names = append(names, `"A B"`)
 	}
-	_, err := Parse([]byte(manifest(`"capabilities":{"tools":[7],"prompts":[` + strings.Repeat("7,", 400) + `7]},"dependencies":[` + strings.Join(names, ",") + `]`)))
+	_, err := Parse(
+		[]byte(manifest(
+			`"capabilities":{"tools":[7],"prompts":[` + strings.Repeat("7,", 400) + `7]},"dependencies":[` +
+				strings.Join(names, ",") + `]`)))
 	invalid, ok := err.(*Invalid)
 	if !ok || len(invalid.Issues) != maxIssues || !strings.Contains(err.Error(), "and 190 more") {
 		t.Fatalf("%.300v", err)

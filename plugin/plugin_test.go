@@ -51,38 +51,63 @@ func TestParse(t *testing.T) {
 		{``, ""},
 		{`"name":"a-_9"`, ""}, {`"name":"A"`, "/name"}, {`"name":"a/../b"`, "/name"}, {`"name":""`, "/name"},
 		{`"name":"` + strings.Repeat("a", 100) + `"`, ""}, {`"name":"` + strings.Repeat("a", 101) + `"`, "/name"},
-		{`"version":"1.0.0-rc.1+b"`, ""}, {`"version":"01.0.0"`, "/version"}, {`"version":"1.0"`, "/version"}, {`"version":"v1.0.0"`, "/version"},
-		{`"entry":"dist/a/b.mjs"`, ""}, {`"entry":"dist/a.cjs"`, "/entry"}, {`"entry":"index.js"`, "/entry"}, {`"entry":"dist/../x.js"`, "/entry"},
-		{`"entry":"./dist/x.js"`, "/entry"}, {`"entry":"dist//x.js"`, "/entry"}, {`"entry":"dist/a\\b.js"`, "/entry"}, {`"entry":"dist/nul.js"`, "/entry"},
-		{`"manifestVersion":"1"`, "/manifestVersion"}, {`"manifestVersion":2`, "/manifestVersion"}, {`"manifestVersion":"3"`, "/manifestVersion"},
-		{`"description":"` + strings.Repeat("é", 300) + `"`, ""}, {`"description":"` + strings.Repeat("é", 301) + `"`, "/description"},
-		{`"author":"` + strings.Repeat("a", 121) + `"`, "/author"}, {`"license":"` + strings.Repeat("a", 51) + `"`, "/license"},
+		{`"version":"1.0.0-rc.1+b"`, ""}, {`"version":"01.0.0"`, "/version"}, {`"version":"1.0"`, "/version"},
+		{`"version":"v1.0.0"`, "/version"},
+		{`"entry":"dist/a/b.mjs"`, ""}, {`"entry":"dist/a.cjs"`, "/entry"}, {`"entry":"index.js"`, "/entry"},
+		{`"entry":"dist/../x.js"`, "/entry"},
+		{`"entry":"./dist/x.js"`, "/entry"}, {`"entry":"dist//x.js"`, "/entry"}, {`"entry":"dist/a\\b.js"`, "/entry"},
+		{`"entry":"dist/nul.js"`, "/entry"},
+		{`"manifestVersion":"1"`, "/manifestVersion"}, {`"manifestVersion":2`, "/manifestVersion"},
+		{`"manifestVersion":"3"`, "/manifestVersion"},
+		{`"description":"` + strings.Repeat("é", 300) + `"`, ""},
+		{`"description":"` + strings.Repeat("é", 301) + `"`, "/description"},
+		{`"author":"` + strings.Repeat("a", 121) + `"`, "/author"},
+		{`"license":"` + strings.Repeat("a", 51) + `"`, "/license"},
 		{`"keywords":` + list(25, number), ""}, {`"keywords":` + list(26, number), "/keywords"},
-		{`"dependencies":` + list(50, number), ""}, {`"dependencies":` + list(51, number), "/dependencies"}, {`"dependencies":["a","a"]`, "/dependencies"},
+		{`"dependencies":` + list(50, number), ""}, {`"dependencies":` + list(51, number), "/dependencies"},
+		{`"dependencies":["a","a"]`, "/dependencies"},
 		{`"dependencies":["net-utils"]`, "/dependencies/0"},
 		{`"scripts":{}`, ""}, {`"Name":"x"`, ""}, {`"x-anything":{"a":[1]}`, "ok"}, {`"X-y":1`, ""},
-		{`"x-hash-profile":"od"`, "ok"}, {`"x-hash-profile":"other"`, "/x-hash-profile"}, {`"x-Hash-Profile":"od"`, "/x-Hash-Profile"},
-		{`"dist":{"hash":"sha256:` + hash + `","fileCount":0}`, "/dist/fileCount"}, {`"dist":{"hash":"sha256:` + hash + `","fileCount":1.0,"totalBytes":0}`, ""},
-		{`"dist":{"hash":"sha256:` + hash + `","coverage":"some"}`, "/dist/coverage"}, {`"dist":{"hash":"sha256:` + hash + `","more":1}`, "/dist"},
-		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"../x","sha256":"` + hash + `"}]}}`, "/dist/checksums/files/0/path"},
-		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"x","sha256":"` + hash + `"},{"path":"./dist/x","sha256":"` + hash + `"}]}}`, "/dist/checksums/files/1/path"},
-		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"x","sha256":"ab"}]}}`, "/dist/checksums/files/0/sha256"},
-		{`"dist":{"hash":"sha256:` + hash + `","hashes":[{"alg":"a","value":"12345678"},{"alg":"a","value":"12345679"}]}`, "/dist/hashes/1/alg"},
-		{`"permissions":{"network":true}`, ""}, {`"permissions":{"network":"yes"}`, "/permissions/network"}, {`"permissions":{"root":true}`, "/permissions"},
-		{external(`"name":"@acme/x","version":"1.0.0","integrity":"sha512-x"`), ""}, {external(`"name":"x","version":"^1.0.0"`), "/externalDependencies/0/version"},
-		{external(`"name":"x","version":"*"`), "/externalDependencies/0/version"}, {external(`"name":"x","version":">=1.0.0"`), "/externalDependencies/0/version"},
-		{external(`"name":"x","version":"~1.0.0"`), "/externalDependencies/0/version"}, {external(`"name":"x","version":"<2.0.0"`), "/externalDependencies/0/version"},
-		{external(`"name":"../x","version":"1.0.0"`), "/externalDependencies/0/name"}, {external(`"name":"x"`), "/externalDependencies/0/version"},
-		{`"externalDependencies":[{"name":"x","version":"1.0.0"},{"name":"x","version":"2.0.0"}]`, "/externalDependencies/1/name"},
-		{`"externalDependencies":` + list(41, func(i int) string { return fmt.Sprintf(`{"name":"x%d","version":"1.0.0"}`, i) }), "/externalDependencies"},
+		{`"x-hash-profile":"od"`, "ok"}, {`"x-hash-profile":"other"`, "/x-hash-profile"},
+		{`"x-Hash-Profile":"od"`, "/x-Hash-Profile"},
+		{`"dist":{"hash":"sha256:` + hash + `","fileCount":0}`, "/dist/fileCount"},
+		{`"dist":{"hash":"sha256:` + hash + `","fileCount":1.0,"totalBytes":0}`, ""},
+		{`"dist":{"hash":"sha256:` + hash + `","coverage":"some"}`, "/dist/coverage"},
+		{`"dist":{"hash":"sha256:` + hash + `","more":1}`, "/dist"},
+		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"../x","sha256":"` + hash + `"}]}}`,
+			"/dist/checksums/files/0/path"},
+		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"x","sha256":"` + hash +
+			`"},{"path":"./dist/x","sha256":"` + hash + `"}]}}`, "/dist/checksums/files/1/path"},
+		{`"dist":{"hash":"sha256:` + hash + `","checksums":{"files":[{"path":"x","sha256":"ab"}]}}`,
+			"/dist/checksums/files/0/sha256"},
+		{`"dist":{"hash":"sha256:` + hash +
+			`","hashes":[{"alg":"a","value":"12345678"},{"alg":"a","value":"12345679"}]}`, "/dist/hashes/1/alg"},
+		{`"permissions":{"network":true}`, ""}, {`"permissions":{"network":"yes"}`, "/permissions/network"},
+		{`"permissions":{"root":true}`, "/permissions"},
+		{external(`"name":"@acme/x","version":"1.0.0","integrity":"sha512-x"`), ""},
+		{external(`"name":"x","version":"^1.0.0"`), "/externalDependencies/0/version"},
+		{external(`"name":"x","version":"*"`), "/externalDependencies/0/version"},
+		{external(`"name":"x","version":">=1.0.0"`), "/externalDependencies/0/version"},
+		{external(`"name":"x","version":"~1.0.0"`), "/externalDependencies/0/version"},
+		{external(`"name":"x","version":"<2.0.0"`), "/externalDependencies/0/version"},
+		{external(`"name":"../x","version":"1.0.0"`), "/externalDependencies/0/name"},
+		{external(`"name":"x"`), "/externalDependencies/0/version"},
+		{`"externalDependencies":[{"name":"x","version":"1.0.0"},{"name":"x","version":"2.0.0"}]`,
+			"/externalDependencies/1/name"},
+		{`"externalDependencies":` + list(41, func(i int) string {
+			return fmt.Sprintf(`{"name":"x%d","version":"1.0.0"}`, i)
+		}), "/externalDependencies"},
 		{`"dependenciesPolicy":"sandbox-required"`, ""}, {`"dependenciesPolicy":"any"`, "/dependenciesPolicy"},
-		{`"signatures":` + list(6, func(int) string { return `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa"}` }), "/signatures"},
-		{`"capabilities":{"tools":["a","a"]}`, "/capabilities/tools"}, {`"capabilities":{"tools":[{"name":"a"}]}`, "/capabilities/tools/0"},
+		{`"signatures":` + list(6, func(int) string { return `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa"}` }),
+			"/signatures"},
+		{`"capabilities":{"tools":["a","a"]}`, "/capabilities/tools"},
+		{`"capabilities":{"tools":[{"name":"a"}]}`, "/capabilities/tools/0"},
 	} {
 		agree(t, []byte(manifest(c.members)), true)
 		m, err := Parse([]byte(manifest(c.members)))
 		var invalid *Invalid
-		switch unknown := strings.HasPrefix(c.members, `"scripts"`) || strings.HasPrefix(c.members, `"Name"`) || strings.HasPrefix(c.members, `"X-`); {
+		switch unknown := strings.HasPrefix(c.members, `"scripts"`) || strings.HasPrefix(c.members, `"Name"`) ||
+			strings.HasPrefix(c.members, `"X-`); {
 		case unknown:
 			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "unknown member") {
 				t.Errorf("%.60s: %v", c.members, err)
@@ -91,11 +116,14 @@ func TestParse(t *testing.T) {
 			if err != nil || m.Policy == "" {
 				t.Errorf("%.80s: %v", c.members, err)
 			}
-		case !errors.As(err, &invalid) || !slices.ContainsFunc(invalid.Issues, func(i Issue) bool { return i.Path == c.at }) || invalid.Class() != evidence.Validation:
+		case !errors.As(err, &invalid) ||
+			!slices.ContainsFunc(invalid.Issues, func(i Issue) bool { return i.Path == c.at }) ||
+			invalid.Class() != evidence.Validation:
 			t.Errorf("%.80s: got %v, want an issue at %s", c.members, err, c.at)
 		}
 	}
-	for _, dist := range []string{`{}`, `5`, `{"hash":""}`, `{"hash":7}`, `{"hash":"sha256:ab"}`, `{"hash":"` + hash + `"}`} {
+	for _, dist := range []string{`{}`, `5`, `{"hash":""}`, `{"hash":7}`, `{"hash":"sha256:ab"}`,
+		`{"hash":"` + hash + `"}`} {
 		m, err := Parse([]byte(manifest(`"dist":` + dist)))
 		if err != nil || m == nil {
 			t.Errorf("dist %s: %v; it is evidence, not an error of the manifest", dist, err)
@@ -119,7 +147,9 @@ func bundle(t *testing.T, members string, files map[string]string) (*Bundle, *Ma
 			l = append(l, tree.File{Path: path, Size: int64(len(text))})
 		}
 		slices.SortFunc(l, func(a, b tree.File) int { return strings.Compare(a.Path, b.Path) })
-		b, err := ReadBundle(t.Context(), l, nil, func(path string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(all[path])), nil })
+		b, err := ReadBundle(t.Context(), l, nil, func(path string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(all[path])), nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +177,9 @@ func scanLines(_ string, content []byte) ([]Import, error) {
 	var out []Import
 	for i, line := range strings.Split(string(content), "\n") {
 		if kind, specifier, ok := strings.Cut(line, " "); ok {
-			out = append(out, Import{Line: i + 1, Kind: Kind(strings.ReplaceAll(kind, "#", " ")), Specifier: specifier, Computed: kind == "~"})
+			out = append(out,
+				Import{Line: i + 1, Kind: Kind(strings.ReplaceAll(kind, "#", " ")), Specifier: specifier,
+					Computed: kind == "~"})
 		}
 	}
 	if bytes.Contains(content, []byte("BROKEN")) {
@@ -166,29 +198,51 @@ func TestImports(t *testing.T) {
 		{"nothing", ``, nil, evidence.OK},
 		{"a file of dist", ``, map[string]string{"dist/index.js": "require ./a", "dist/a.js": "1"}, evidence.OK},
 		{"core without a right", ``, map[string]string{"dist/index.js": "require path\nimport node:util"}, evidence.OK},
-		{"the SDK", ``, map[string]string{"dist/index.js": "import @modelcontextprotocol/sdk/server/index.js"}, evidence.OK},
-		{"out of the SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/../../x"}, evidence.Refused},
+		{"the SDK", ``, map[string]string{"dist/index.js": "import @modelcontextprotocol/sdk/server/index.js"},
+			evidence.OK},
+		{"out of the SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/../../x"},
+			evidence.Refused},
 		{"fs", ``, map[string]string{"dist/index.js": "require fs/promises"}, evidence.Refused},
-		{"fs with a permission", `"permissions":{"fsWrite":true}`, map[string]string{"dist/index.js": "require fs/promises"}, evidence.OK},
-		{"an undocumented way to http", ``, map[string]string{"dist/index.js": "require _http_client"}, evidence.Refused},
-		{"a package that is named like core", ``, map[string]string{"dist/index.js": "require process/browser"}, evidence.Refused},
-		{"an unknown module of node:", ``, map[string]string{"dist/index.js": "require node:unknown"}, evidence.Refused},
+		{"fs with a permission", `"permissions":{"fsWrite":true}`,
+			map[string]string{"dist/index.js": "require fs/promises"}, evidence.OK},
+		{"an undocumented way to http", ``, map[string]string{"dist/index.js": "require _http_client"},
+			evidence.Refused},
+		{"a package that is named like core", ``, map[string]string{"dist/index.js": "require process/browser"},
+			evidence.Refused},
+		{"an unknown module of node:", ``, map[string]string{"dist/index.js": "require node:unknown"},
+			evidence.Refused},
 		{"external", ``, map[string]string{"dist/index.js": "require axios"}, evidence.Refused},
-		{"vendored", ``, map[string]string{"dist/a/b.js": "require axios/lib", "dist/node_modules/axios/index.js": "1"}, evidence.OK},
-		{"vendored, with a scope", ``, map[string]string{"dist/index.js": "require @a/b", "dist/node_modules/@a/b/index.js": "1"}, evidence.OK},
-		{"vendored elsewhere", ``, map[string]string{"dist/index.js": "require axios", "dist/sub/node_modules/axios/index.js": "1"}, evidence.Refused},
-		{"vendored, empty", ``, map[string]string{"dist/index.js": "require axios", "dist/node_modules/axios": "1"}, evidence.Refused},
-		{"climbing out of a vendored package", ``, map[string]string{"dist/index.js": "require axios/../../../x", "dist/node_modules/axios/index.js": "1"}, evidence.Refused},
+		{"vendored", ``, map[string]string{"dist/a/b.js": "require axios/lib", "dist/node_modules/axios/index.js": "1"},
+			evidence.OK},
+		{"vendored, with a scope", ``,
+			map[string]string{"dist/index.js": "require @a/b", "dist/node_modules/@a/b/index.js": "1"}, evidence.OK},
+		{"vendored elsewhere", ``,
+			map[string]string{"dist/index.js": "require axios", "dist/sub/node_modules/axios/index.js": "1"},
+			evidence.Refused},
+		{"vendored, empty", ``, map[string]string{"dist/index.js": "require axios", "dist/node_modules/axios": "1"},
+			evidence.Refused},
+		{"climbing out of a vendored package", ``,
+			map[string]string{"dist/index.js": "require axios/../../../x", "dist/node_modules/axios/index.js": "1"},
+			evidence.Refused},
 		{"out of the plugin", ``, map[string]string{"dist/index.js": "require ../../x"}, evidence.Refused},
-		{"out of the plugin, escaped", ``, map[string]string{"dist/index.js": "import ./%2e%2e/%2e%2e/x.js"}, evidence.Refused},
+		{"out of the plugin, escaped", ``, map[string]string{"dist/index.js": "import ./%2e%2e/%2e%2e/x.js"},
+			evidence.Refused},
 		{"out of dist", ``, map[string]string{"dist/index.js": "require ../package.json"}, evidence.Integrity},
-		{"code out of dist", ``, map[string]string{"dist/index.js": "require ../evil.js", "evil.js": "require child_process"}, evidence.Integrity},
-		{"code out of dist, without its extension", ``, map[string]string{"dist/sub/a.js": "import ../../evil", "evil.js": "1"}, evidence.Integrity},
-		{"a document out of dist, as code", ``, map[string]string{"dist/index.js": "require ../README.md", "README.md": "require child_process"}, evidence.Integrity},
-		{"main out of dist", ``, map[string]string{"dist/p/package.json": `{"main":"../../evil.js"}`}, evidence.Integrity},
+		{"code out of dist", ``,
+			map[string]string{"dist/index.js": "require ../evil.js", "evil.js": "require child_process"},
+			evidence.Integrity},
+		{"code out of dist, without its extension", ``,
+			map[string]string{"dist/sub/a.js": "import ../../evil", "evil.js": "1"}, evidence.Integrity},
+		{"a document out of dist, as code", ``,
+			map[string]string{"dist/index.js": "require ../README.md", "README.md": "require child_process"},
+			evidence.Integrity},
+		{"main out of dist", ``, map[string]string{"dist/p/package.json": `{"main":"../../evil.js"}`},
+			evidence.Integrity},
 		{"the plugin's directory", ``, map[string]string{"dist/index.js": "require .."}, evidence.Integrity},
-		{"the manifest", ``, map[string]string{"dist/index.js": "require ../mcp-plugin.json"}, evidence.OK}, // a warning
-		{"what would be the manifest's script", ``, map[string]string{"dist/index.js": "require ../mcp-plugin"}, evidence.Integrity},
+		// a warning
+		{"the manifest", ``, map[string]string{"dist/index.js": "require ../mcp-plugin.json"}, evidence.OK},
+		{"what would be the manifest's script", ``, map[string]string{"dist/index.js": "require ../mcp-plugin"},
+			evidence.Integrity},
 		{"an absolute path", ``, map[string]string{"dist/index.js": "require /etc/x.js"}, evidence.Refused},
 		{"data:", ``, map[string]string{"dist/index.js": "import data:text/javascript,x"}, evidence.Refused},
 		{"file:", ``, map[string]string{"dist/index.js": "import file:///x.js"}, evidence.Refused},
@@ -196,28 +250,61 @@ func TestImports(t *testing.T) {
 		{"a backslash", ``, map[string]string{"dist/index.js": `require .\..\..\x`}, evidence.Refused},
 		{"computed", ``, map[string]string{"dist/index.js": "~ x"}, evidence.OK}, // a warning
 		{"unparsed", ``, map[string]string{"dist/other.cjs": "BROKEN"}, evidence.Refused},
-		{"a script by another name", ``, map[string]string{"dist/index.js": "require ./a.txt", "dist/a.txt": "require axios"}, evidence.Refused},
+		{"a script by another name", ``,
+			map[string]string{"dist/index.js": "require ./a.txt", "dist/a.txt": "require axios"}, evidence.Refused},
 		{"the same, not loaded", ``, map[string]string{"dist/a.txt": "require axios"}, evidence.OK},
-		{"a script by another name, with a query", ``, map[string]string{"dist/index.js": "import ./a.txt?x", "dist/a.txt": "require axios"}, evidence.Refused},
-		{"main of a package.json", ``, map[string]string{"dist/p/package.json": `{"main":"x.dat"}`, "dist/p/x.dat": "require axios"}, evidence.Refused},
-		{"main that climbs out", ``, map[string]string{"dist/p/package.json": `{"main":"../../../x.js"}`}, evidence.Refused},
-		{"exports of a package.json", ``, map[string]string{"dist/p/package.json": `{"exports":{".":{"require":"./x"}}}`, "dist/p/x": "require axios"}, evidence.Refused},
-		{"exports with a star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/lib/x.dat": "require axios"}, evidence.Refused},
-		{"exports with another star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/other/x.dat": "require axios"}, evidence.OK},
-		{"a document that a star exports", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/README.md": "BROKEN"}, evidence.OK}, // a warning
-		{"a broken script that a star exports", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/a.js": "BROKEN"}, evidence.Refused},
-		{"a package.json that is too large", ``, map[string]string{"dist/p/package.json": `{"main":"x.dat"}` + strings.Repeat(" ", MaxManifest)}, evidence.Refused},
-		{"a binding that does the work of a module", ``, map[string]string{"dist/index.js": "builtin#module tty_wrap"}, evidence.OK},
-		{"a binding that needs a permission", ``, map[string]string{"dist/index.js": "builtin#module spawn_sync"}, evidence.Refused},
+		{"a script by another name, with a query", ``,
+			map[string]string{"dist/index.js": "import ./a.txt?x", "dist/a.txt": "require axios"}, evidence.Refused},
+		{"main of a package.json", ``,
+			map[string]string{"dist/p/package.json": `{"main":"x.dat"}`, "dist/p/x.dat": "require axios"},
+			evidence.Refused},
+		{"main that climbs out", ``, map[string]string{"dist/p/package.json": `{"main":"../../../x.js"}`},
+			evidence.Refused},
+		{"exports of a package.json", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{".":{"require":"./x"}}}`,
+				"dist/p/x": "require axios"}, evidence.Refused},
+		{"exports with a star", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`,
+				"dist/p/lib/x.dat": "require axios"}, evidence.Refused},
+		{"exports with another star", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`,
+				"dist/p/other/x.dat": "require axios"}, evidence.OK},
+		// a warning
+		{"a document that a star exports", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/README.md": "BROKEN"},
+			evidence.OK},
+		{"a broken script that a star exports", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/a.js": "BROKEN"},
+			evidence.Refused},
+		{"a package.json that is too large", ``,
+			map[string]string{"dist/p/package.json": `{"main":"x.dat"}` + strings.Repeat(" ", MaxManifest)},
+			evidence.Refused},
+		{"a binding that does the work of a module", ``, map[string]string{"dist/index.js": "builtin#module tty_wrap"},
+			evidence.OK},
+		{"a binding that needs a permission", ``, map[string]string{"dist/index.js": "builtin#module spawn_sync"},
+			evidence.Refused},
 		{"an unknown binding", ``, map[string]string{"dist/index.js": "builtin#module natives"}, evidence.Refused},
-		{"imports of a file", ``, map[string]string{"dist/package.json": `{"imports":{"#x":{"node":["./x.dat"]}}}`, "dist/x.dat": "require axios"}, evidence.Refused},
-		{"imports of a package", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"axios"}}`}, evidence.Refused},
-		{"a name of imports", `"x-a":1`, map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/sub/a.js": "require #x"}, evidence.OK},
-		{"a star that overlaps itself", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./aa*aa.dat"}}`, "dist/p/aaa.dat": "require axios"}, evidence.OK},
-		{"a package that is declared and not imported", `"externalDependencies":[{"name":"axios","version":"1.0.0"}]`, nil, evidence.Refused},
-		{"imports of a core module", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"node:fs"}}`}, evidence.Refused},
-		{"a package.json with a byte order mark", ``, map[string]string{"dist/package.json": "\xef\xbb\xbf" + `{"main":"x.dat"}`, "dist/x.dat": "require axios"}, evidence.Refused},
-		{"a script by another name in a vendored SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/x.dat", "dist/node_modules/@modelcontextprotocol/sdk/x.dat": "require axios"}, evidence.Refused},
+		{"imports of a file", ``,
+			map[string]string{"dist/package.json": `{"imports":{"#x":{"node":["./x.dat"]}}}`,
+				"dist/x.dat": "require axios"}, evidence.Refused},
+		{"imports of a package", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"axios"}}`},
+			evidence.Refused},
+		{"a name of imports", `"x-a":1`,
+			map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/sub/a.js": "require #x"},
+			evidence.OK},
+		{"a star that overlaps itself", ``,
+			map[string]string{"dist/p/package.json": `{"exports":{"./*":"./aa*aa.dat"}}`,
+				"dist/p/aaa.dat": "require axios"}, evidence.OK},
+		{"a package that is declared and not imported", `"externalDependencies":[{"name":"axios","version":"1.0.0"}]`,
+			nil, evidence.Refused},
+		{"imports of a core module", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"node:fs"}}`},
+			evidence.Refused},
+		{"a package.json with a byte order mark", ``,
+			map[string]string{"dist/package.json": "\xef\xbb\xbf" + `{"main":"x.dat"}`, "dist/x.dat": "require axios"},
+			evidence.Refused},
+		{"a script by another name in a vendored SDK", ``,
+			map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/x.dat",
+				"dist/node_modules/@modelcontextprotocol/sdk/x.dat": "require axios"}, evidence.Refused},
 		{"a native addon", ``, map[string]string{"dist/x.NODE": "x"}, evidence.Refused},
 		{"dlopen", ``, map[string]string{"dist/index.js": "dlopen /x"}, evidence.Refused},
 	} {
@@ -244,16 +331,20 @@ func TestImportsOfUnhashed(t *testing.T) {
 		"a dotfile":                       {specifier: "./.x.js", hidden: "dist/.x.js", want: evidence.Integrity},
 		"a dotfile without its extension": {specifier: "./.x", hidden: "dist/.x.js", want: evidence.Integrity},
 		"a file of a hidden directory":    {specifier: "./.x", hidden: "dist/.x/index.js", want: evidence.Integrity},
-		"of a vendored package":           {specifier: "a/.x.js", hidden: "dist/node_modules/a/.x.js", want: evidence.Integrity},
-		"a dotfile that nothing imports":  {specifier: "./b.js", hidden: "dist/.x.js", want: evidence.OK},
-		"a dotfile that is covered":       {specifier: "./.x.js", hidden: "dist/.x.js", covered: true, want: evidence.OK},
-		"the entry":                       {specifier: "./b.js", hidden: "dist/.x.js", entry: true, want: evidence.Integrity},
-		"a link":                          {specifier: "./l.js", link: "dist/l.js", want: evidence.Integrity},
-		"a link without its extension":    {specifier: "./l", link: "dist/l.js", want: evidence.Integrity},
-		"below a link":                    {specifier: "./l/a.js", link: "dist/l", want: evidence.Integrity},
-		"a link that nothing imports":     {specifier: "./b.js", link: "dist/l.js", want: evidence.OK},
+		"of a vendored package": {specifier: "a/.x.js", hidden: "dist/node_modules/a/.x.js",
+			want: evidence.Integrity},
+		"a dotfile that nothing imports": {specifier: "./b.js", hidden: "dist/.x.js", want: evidence.OK},
+		"a dotfile that is covered": {specifier: "./.x.js", hidden: "dist/.x.js", covered: true,
+			want: evidence.OK},
+		"the entry": {specifier: "./b.js", hidden: "dist/.x.js", entry: true,
+			want: evidence.Integrity},
+		"a link":                       {specifier: "./l.js", link: "dist/l.js", want: evidence.Integrity},
+		"a link without its extension": {specifier: "./l", link: "dist/l.js", want: evidence.Integrity},
+		"below a link":                 {specifier: "./l/a.js", link: "dist/l", want: evidence.Integrity},
+		"a link that nothing imports":  {specifier: "./b.js", link: "dist/l.js", want: evidence.OK},
 	} {
-		files := map[string]string{"dist/index.js": "require " + c.specifier, "dist/b.js": "1", "dist/node_modules/a/index.js": "1"}
+		files := map[string]string{"dist/index.js": "require " + c.specifier, "dist/b.js": "1",
+			"dist/node_modules/a/index.js": "1"}
 		if c.hidden != "" {
 			files[c.hidden] = "1"
 		}
@@ -281,7 +372,8 @@ func TestSubpathImports(t *testing.T) {
 		file string
 		want bool
 	}{{"a.js", true}, {"sub/b.js", true}, {"node_modules/x/c.js", false}} {
-		b, _ := bundle(t, ``, map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/" + c.file: "require #x"})
+		b, _ := bundle(t, ``,
+			map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/" + c.file: "require #x"})
 		u, err := b.scanAll(t.Context(), scanLines)
 		if err != nil || (len(u.computed) == 0) != c.want {
 			t.Errorf("%s: %v, %v", c.file, u.computed, err)
@@ -325,7 +417,8 @@ func TestReadOnce(t *testing.T) {
 		t.Errorf("scanned %q, opened %d times, %v", scanned, opened.Load(), err)
 	}
 	// A file that grows between the listing and the reading is an error.
-	_, err = ReadBundle(context.Background(), []tree.File{{Path: "dist/index.js", Size: 3}, {Path: ManifestFile, Size: int64(len(text))}}, nil,
+	_, err = ReadBundle(context.Background(),
+		[]tree.File{{Path: "dist/index.js", Size: 3}, {Path: ManifestFile, Size: int64(len(text))}}, nil,
 		func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 	if !errors.Is(err, tree.ErrChanged) {
 		t.Errorf("a file that grew: %v", err)
@@ -347,7 +440,8 @@ func TestAmbiguous(t *testing.T) {
 			outcomes[f.Evidence.Scheme] = f.Evidence.Outcome
 		}
 	}
-	if outcomes[evidence.Dist] != evidence.Match || outcomes[evidence.Tree] != evidence.Mismatch || r.Verdict.Class() != evidence.Integrity {
+	if outcomes[evidence.Dist] != evidence.Match || outcomes[evidence.Tree] != evidence.Mismatch ||
+		r.Verdict.Class() != evidence.Integrity {
 		t.Errorf("%v, %v", outcomes, r.Verdict.Class())
 	}
 }
@@ -370,7 +464,8 @@ func TestEveryByteCounts(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for value, want := range map[string]bool{"1": true, "true": true, "YES": true, "on": true, "0": false, "": false, "no": false, "Off": false, "false": false} {
+	for value, want := range map[string]bool{"1": true, "true": true, "YES": true, "on": true, "0": false, "": false,
+		"no": false, "Off": false, "false": false} {
 		f, err := ReadFlags(func(name string) string {
 			if name == "PLUGIN_REQUIRE_SIGNED" {
 				return value
@@ -390,15 +485,18 @@ func TestOrder(t *testing.T) {
 	plugins := func(pairs ...string) (out []*Manifest) {
 		for _, p := range pairs {
 			name, on, _ := strings.Cut(p, ":")
-			out = append(out, &Manifest{Name: name, Dependencies: strings.FieldsFunc(on, func(r rune) bool { return r == ',' })})
+			out = append(out,
+				&Manifest{Name: name, Dependencies: strings.FieldsFunc(on, func(r rune) bool { return r == ',' })})
 		}
 		return out
 	}
-	if got, err := Order(plugins("z", "app:lib,base", "lib:base", "base", "a:z")); err != nil || !slices.Equal(got, []string{"z", "a", "base", "lib", "app"}) {
+	if got, err := Order(plugins("z", "app:lib,base", "lib:base", "base", "a:z")); err != nil ||
+		!slices.Equal(got, []string{"z", "a", "base", "lib", "app"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	_, err := Order(plugins("a:b", "b:c", "c:a", "d:none,none2", "e", "e"))
-	for _, want := range []string{"a -> b -> c -> a", "d depends on none, which is missing", "none2", "e is there twice"} {
+	for _, want := range []string{"a -> b -> c -> a", "d depends on none, which is missing", "none2",
+		"e is there twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
@@ -407,10 +505,12 @@ func TestOrder(t *testing.T) {
 
 func TestAllowlistForms(t *testing.T) {
 	for text, want := range map[string]string{
-		`["lodash","@a/b"]`: "lodash@1 @a/b@2", `{"allow":["lodash"]}`: "lodash@1", `{"dependencies":{"lodash":"1.0.0"}}`: "lodash@1.0.0",
+		`["lodash","@a/b"]`: "lodash@1 @a/b@2", `{"allow":["lodash"]}`: "lodash@1",
+		`{"dependencies":{"lodash":"1.0.0"}}`:                      "lodash@1.0.0",
 		`{"dependencies":{"lodash":["1.0.0","2.0.0"],"@a/b":"*"}}`: "lodash@2.0.0 @a/b@2 lodash/fp@1.0.0",
-		`{}`: "!", `[]`: "", `5`: "!", ``: "!", `{"allow":"x"}`: "!", `{"dependencies":{"x":"^1"}}`: "!", `{"dependencies":{"x":[]}}`: "!",
-		`{"other":[]}`: "!", `["a/b"]`: "!", `[""]`: "!", `{"allow":["x"],"allow":[]}`: "!",
+		`{}`: "!", `[]`: "", `5`: "!", ``: "!", `{"allow":"x"}`: "!", `{"dependencies":{"x":"^1"}}`: "!",
+		`{"dependencies":{"x":[]}}`: "!",
+		`{"other":[]}`:              "!", `["a/b"]`: "!", `[""]`: "!", `{"allow":["x"],"allow":[]}`: "!",
 	} {
 		a, err := ParseAllowlist([]byte(text))
 		if (err != nil) != (want == "!") {

@@ -14,7 +14,8 @@ import (
 func TestPolicies(t *testing.T) {
 	const flag, box = "PLUGIN_ALLOW_RUNTIME_DEPS", "SANDBOX_AVAILABLE"
 	lists := map[string]*Allowlist{"": nil}
-	for name, text := range map[string]string{"right": `["lodash"]`, "version": `{"dependencies":{"lodash":"4.17.21"}}`, "other version": `{"dependencies":{"lodash":"4.17.20"}}`, "other": `["axios"]`, "empty": `[]`} {
+	for name, text := range map[string]string{"right": `["lodash"]`, "version": `{"dependencies":{"lodash":"4.17.21"}}`,
+		"other version": `{"dependencies":{"lodash":"4.17.20"}}`, "other": `["axios"]`, "empty": `[]`} {
 		a, err := ParseAllowlist([]byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -41,8 +42,10 @@ func TestPolicies(t *testing.T) {
 		{ExternalAllowed, declared, true, func(f Flags, _ string) bool { return f.AllowRuntimeDeps }},
 		{ExternalAllowlist, none, false, func(Flags, string) bool { return true }},
 		{ExternalAllowlist, none, true, func(Flags, string) bool { return false }},
-		{ExternalAllowlist, declared, false, func(f Flags, list string) bool { return f.AllowRuntimeDeps && (list == "right" || list == "version") }},
-		{ExternalAllowlist, declared, true, func(f Flags, list string) bool { return f.AllowRuntimeDeps && (list == "right" || list == "version") }},
+		{ExternalAllowlist, declared, false,
+			func(f Flags, list string) bool { return f.AllowRuntimeDeps && (list == "right" || list == "version") }},
+		{ExternalAllowlist, declared, true,
+			func(f Flags, list string) bool { return f.AllowRuntimeDeps && (list == "right" || list == "version") }},
 		{SandboxRequired, none, false, func(f Flags, _ string) bool { return f.SandboxAvailable }},
 		{SandboxRequired, none, true, func(Flags, string) bool { return false }},
 		{SandboxRequired, declared, true, func(f Flags, list string) bool {
@@ -53,27 +56,35 @@ func TestPolicies(t *testing.T) {
 		if c.imports {
 			code = "require lodash/fp"
 		}
-		b, m := bundle(t, fmt.Sprintf(`"dependenciesPolicy":%q%s`, c.policy, c.declared), map[string]string{"dist/index.js": code})
+		b, m := bundle(t, fmt.Sprintf(`"dependenciesPolicy":%q%s`, c.policy, c.declared),
+			map[string]string{"dist/index.js": code})
 		for list, a := range lists {
-			for _, flags := range []Flags{{}, {AllowRuntimeDeps: true}, {SandboxAvailable: true}, {AllowRuntimeDeps: true, SandboxAvailable: true}, {AllowNative: true}} {
+			for _, flags := range []Flags{{}, {AllowRuntimeDeps: true}, {SandboxAvailable: true},
+				{AllowRuntimeDeps: true, SandboxAvailable: true}, {AllowNative: true}} {
 				r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Flags: flags, Allowlist: a})
 				if err != nil {
 					t.Fatal(err)
 				}
-				name := fmt.Sprintf("%s, declared %v, imported %v, list %q, %+v", c.policy, c.declared != "", c.imports, list, flags)
-				if want := c.want(flags, list); r.Verdict.Allowed() != want || !want && r.Verdict.Class() != evidence.Refused {
+				name := fmt.Sprintf("%s, declared %v, imported %v, list %q, %+v", c.policy, c.declared != "", c.imports,
+					list, flags)
+				if want := c.want(flags, list); r.Verdict.Allowed() != want ||
+					!want && r.Verdict.Class() != evidence.Refused {
 					t.Errorf("%s: %v", name, r.Verdict.Err())
 				}
 				all := strings.Join(lines(r.Verdict), "\n")
 				for text, want := range map[string]bool{
-					"allowlist caller npm:lodash@4.17.21":              c.declared != "" && c.policy != BundledOnly,
-					"allowlist caller npm:lodash@4.17.21 absent":       c.declared != "" && c.policy == ExternalAllowed && list != "right" && list != "version",
-					"allowlist caller npm:lodash@4.17.21 match":        c.declared != "" && c.policy != BundledOnly && (list == "right" || list == "version"),
-					"allowlist caller npm:lodash@4.17.21 unverifiable": c.declared != "" && c.policy != BundledOnly && c.policy != ExternalAllowed && list == "",
-					"file publisher npm:lodash@4.17.21 absent":         c.declared != "" && c.policy != BundledOnly,
-					"import manifest dist/index.js:1 absent":           c.imports && c.declared == "",
-					"import manifest dist/index.js:1 mismatch":         c.imports && c.declared != "" && c.policy == BundledOnly,
-					"import manifest dist/index.js:1 match":            c.imports && c.declared != "" && c.policy != BundledOnly,
+					"allowlist caller npm:lodash@4.17.21": c.declared != "" && c.policy != BundledOnly,
+					"allowlist caller npm:lodash@4.17.21 absent": c.declared != "" &&
+						c.policy == ExternalAllowed && list != "right" && list != "version",
+					"allowlist caller npm:lodash@4.17.21 match": c.declared != "" && c.policy != BundledOnly &&
+						(list == "right" || list == "version"),
+					"allowlist caller npm:lodash@4.17.21 unverifiable": c.declared != "" && c.policy != BundledOnly &&
+						c.policy != ExternalAllowed && list == "",
+					"file publisher npm:lodash@4.17.21 absent": c.declared != "" && c.policy != BundledOnly,
+					"import manifest dist/index.js:1 absent":   c.imports && c.declared == "",
+					"import manifest dist/index.js:1 mismatch": c.imports && c.declared != "" &&
+						c.policy == BundledOnly,
+					"import manifest dist/index.js:1 match": c.imports && c.declared != "" && c.policy != BundledOnly,
 				} {
 					if strings.Contains(all, text) != want {
 						t.Errorf("%s: %q is %v in\n%s", name, text, !want, all)
@@ -107,7 +118,8 @@ func TestNative(t *testing.T) {
 		"opened":             {"dist/index.js": "dlopen /x"},
 	} {
 		b, m := bundle(t, ``, files)
-		for flags, want := range map[Flags]bool{{}: false, {AllowNative: true}: false, {SandboxAvailable: true}: false, {AllowNative: true, SandboxAvailable: true}: true} {
+		for flags, want := range map[Flags]bool{{}: false, {AllowNative: true}: false, {SandboxAvailable: true}: false,
+			{AllowNative: true, SandboxAvailable: true}: true} {
 			r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Flags: flags})
 			if err != nil || r.Verdict.Allowed() != want || !want && r.Verdict.Class() != evidence.Refused {
 				t.Errorf("%s, %+v: %v, %v", name, flags, r.Verdict.Err(), err)
@@ -133,21 +145,36 @@ func TestIntegrities(t *testing.T) {
 		vouched []ExternalClaim
 		want    []string
 	}{
-		{"one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list", `,"integrities":[{"alg":"sha512","value":"` + right + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list, without its name", `,"integrities":[{"alg":"sha512","value":"` + plain + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list, wrong", `,"integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "mismatch"}},
-		{"one of two wrong", `,"integrity":"` + right + `","integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match", subject + "mismatch"}},
-		{"malformed", `,"integrity":"nonsense"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "unverifiable malformed"}},
-		{"malformed in a list", `,"integrities":[{"alg":"sha512","value":"nonsense"}]`, nil, []string{subject + "unverifiable malformed"}},
+		{"one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}},
+			[]string{subject + "match"}},
+		{"in a list", `,"integrities":[{"alg":"sha512","value":"` + right + `"}]`,
+			[]ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
+		{"in a list, without its name", `,"integrities":[{"alg":"sha512","value":"` + plain + `"}]`,
+			[]ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
+		{"in a list, wrong", `,"integrities":[{"alg":"sha512","value":"` + wrong + `"}]`,
+			[]ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "mismatch"}},
+		{"one of two wrong", `,"integrity":"` + right + `","integrities":[{"alg":"sha512","value":"` + wrong + `"}]`,
+			[]ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match", subject + "mismatch"}},
+		{"malformed", `,"integrity":"nonsense"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}},
+			[]string{subject + "unverifiable malformed"}},
+		{"malformed in a list", `,"integrities":[{"alg":"sha512","value":"nonsense"}]`, nil,
+			[]string{subject + "unverifiable malformed"}},
 		{"none", ``, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "absent"}},
-		{"of another package", `,"integrity":"` + right + `"`, []ExternalClaim{{"axios", "4.17.21", wrong, "x"}, {"axios", "1.0.0", wrong, "x"}}, nil},
-		{"of another version", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.20", right, "x"}}, []string{subject + "mismatch"}},
-		{"without one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", "", "x"}}, []string{subject + "unverifiable unsupported"}},
-		{"by two", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}, {"lodash", "4.17.21", wrong, "y"}}, []string{subject + "match", subject + "mismatch"}},
+		{"of another package", `,"integrity":"` + right + `"`,
+			[]ExternalClaim{{"axios", "4.17.21", wrong, "x"}, {"axios", "1.0.0", wrong, "x"}}, nil},
+		{"of another version", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.20", right, "x"}},
+			[]string{subject + "mismatch"}},
+		{"without one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", "", "x"}},
+			[]string{subject + "unverifiable unsupported"}},
+		{"by two", `,"integrity":"` + right + `"`,
+			[]ExternalClaim{{"lodash", "4.17.21", right, "x"}, {"lodash", "4.17.21", wrong, "y"}},
+			[]string{subject + "match", subject + "mismatch"}},
 	} {
-		b, m := bundle(t, `"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21"`+c.members+`}]`, nil)
-		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Flags: Flags{AllowRuntimeDeps: true}, ExternalClaims: c.vouched})
+		b, m := bundle(t,
+			`"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21"`+
+				c.members+`}]`, nil)
+		r, err := Check(t.Context(), b, m,
+			Host{Scan: scanLines, Flags: Flags{AllowRuntimeDeps: true}, ExternalClaims: c.vouched})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,14 +193,18 @@ func TestIntegrities(t *testing.T) {
 
 // A package-lock.json speaks for what lies directly below node_modules.
 func TestPackageLock(t *testing.T) {
-	got, err := ParsePackageLock([]byte(`{"packages":{"":{"version":"1.0.0"},"node_modules/":{"version":"1.0.0"},"node_modules/a":{"version":"1.0.0","integrity":"i"},
+	got, err := ParsePackageLock(
+		[]byte(`{"packages":{"":{"version":"1.0.0"},"node_modules/":{"version":"1.0.0"},"node_modules/a":{"version":"1.0.0","integrity":"i"},
 		"node_modules/@s/b":{"version":"2.0.0"},"node_modules/a/node_modules/c":{"version":"3.0.0"},"lib/d":{"version":"4.0.0"},"node_modules/a/b":{}}}`))
-	if want := []ExternalClaim{{"@s/b", "2.0.0", "", "package-lock.json"}, {"a", "1.0.0", "i", "package-lock.json"}}; err != nil || !slices.Equal(got, want) {
+	if want := []ExternalClaim{{"@s/b", "2.0.0", "", "package-lock.json"},
+		{"a", "1.0.0", "i", "package-lock.json"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{``, `[]`, `{"packages":[]}`, `{"packages":{"node_modules/a":{"version":1}}}`, `{"packages":{},"packages":{}}`,
+	for _, text := range []string{``, `[]`, `{"packages":[]}`, `{"packages":{"node_modules/a":{"version":1}}}`,
+		`{"packages":{},"packages":{}}`,
 		`{"Packages":{}}`, `{"packages":{"node_modules/a":{"version":"1.0.0","Integrity":"i"}}}`} {
-		if got, err := ParsePackageLock([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "package-lock.json: ") {
+		if got, err := ParsePackageLock([]byte(text)); err == nil ||
+			!strings.HasPrefix(err.Error(), "package-lock.json: ") {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
@@ -182,7 +213,8 @@ func TestPackageLock(t *testing.T) {
 // What a lock demands is added to what its host demands, and what it permits gives no right.
 func TestFlagsWithin(t *testing.T) {
 	rights := []Flags{{AllowRuntimeDeps: true}, {AllowNative: true}, {SandboxAvailable: true}}
-	demands := []Flags{{RequireSignatures: true}, {StrictCapabilities: true}, {StrictTools: true}, {StrictIntegrity: true}}
+	demands := []Flags{{RequireSignatures: true}, {StrictCapabilities: true}, {StrictTools: true},
+		{StrictIntegrity: true}}
 	all := Flags{AllowRuntimeDeps: true, AllowNative: true, SandboxAvailable: true}
 	for _, f := range append(slices.Clone(rights), demands...) {
 		if f.Within(all) != f {
@@ -205,8 +237,10 @@ func TestFlagsWithin(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range map[string]Flags{"PLUGIN_ALLOW_RUNTIME_DEPS": each[0], "PLUGIN_ALLOW_NATIVE": each[1], "REQUIRE_SIGNATURES": each[2], "PLUGIN_REQUIRE_SIGNED": each[2],
-		"STRICT_CAPABILITIES": each[3], "STRICT_TOOLS": each[4], "STRICT_INTEGRITY": each[5], "SANDBOX_AVAILABLE": each[6]} {
+	for name, f := range map[string]Flags{"PLUGIN_ALLOW_RUNTIME_DEPS": each[0], "PLUGIN_ALLOW_NATIVE": each[1],
+		"REQUIRE_SIGNATURES": each[2], "PLUGIN_REQUIRE_SIGNED": each[2],
+		"STRICT_CAPABILITIES": each[3], "STRICT_TOOLS": each[4], "STRICT_INTEGRITY": each[5],
+		"SANDBOX_AVAILABLE": each[6]} {
 		got, err := ReadFlags(func(n string) string {
 			if n == name {
 				return " On "
@@ -222,14 +256,21 @@ func TestFlagsWithin(t *testing.T) {
 // An allowlist is read as it is meant, or not at all.
 func TestAllowlistEdges(t *testing.T) {
 	for text, want := range map[string]string{ // what is allowed of the candidates; "!" is an error
-		`["a"]`: "a@1.0.0 a/b@1.0.0 a@2.0.0", `["@s/a"]`: "@s/a@1.0.0", `{"allow":[]}`: "", `{"dependencies":{}}`: "", `{"dependencies":["a"]}`: "a@1.0.0 a/b@1.0.0 a@2.0.0",
-		`{"dependencies":{"a":"1.0.0"}}`: "a@1.0.0 a/b@1.0.0", `{"dependencies":{"a":["1.0.0"]}}`: "a@1.0.0 a/b@1.0.0", `{"dependencies":{"a":"*"}}`: "a@1.0.0 a/b@1.0.0 a@2.0.0",
-		`{"allow":["a"],"dependencies":{"@s/a":"1.0.0"},"_":7,"x-note":{},"description":"d","$schema":"s"}`: "a@1.0.0 a/b@1.0.0 a@2.0.0 @s/a@1.0.0",
+		`["a"]`: "a@1.0.0 a/b@1.0.0 a@2.0.0", `["@s/a"]`: "@s/a@1.0.0", `{"allow":[]}`: "", `{"dependencies":{}}`: "",
+		`{"dependencies":["a"]}`:         "a@1.0.0 a/b@1.0.0 a@2.0.0",
+		`{"dependencies":{"a":"1.0.0"}}`: "a@1.0.0 a/b@1.0.0", `{"dependencies":{"a":["1.0.0"]}}`: "a@1.0.0 a/b@1.0.0",
+		`{"dependencies":{"a":"*"}}`: "a@1.0.0 a/b@1.0.0 a@2.0.0",
+		`{"allow":["a"],"dependencies":{"@s/a":"1.0.0"},"_":7,"x-note":{},"description":"d",` +
+			`"$schema":"s"}`: "a@1.0.0 a/b@1.0.0 a@2.0.0 @s/a@1.0.0",
 		`{"allow":["a"],"dependencies":["a"]}`:         "a@1.0.0 a/b@1.0.0 a@2.0.0",
-		`{"allow":["a"],"dependencies":{"a":"1.0.0"}}`: "!", `{"Allow":["a"]}`: "!", `{"allow":null}`: "!", `{"allow":[null]}`: "!", `{"allow":{"a":true}}`: "!", `{"dependencies":null}`: "",
-		`null`: "!", `{}`: "!", `""`: "!", `{"dependencies":{"a":"1"}}`: "!", `{"dependencies":{"a":"v1.0.0"}}`: "!", `{"dependencies":{"a":">=1.0.0"}}`: "!", `{"dependencies":{"a":["1.0.0","^2.0.0"]}}`: "!",
-		`{"dependencies":{"a":["*"]}}`: "!", `{"dependencies":{"a":null}}`: "!", `{"dependencies":{"":"1.0.0"}}`: "!", `{"dependencies":{"a/b":"1.0.0"}}`: "!", `{"dependencies":{"a":""}}`: "!",
-		`["a"] ["b"]`: "!", `["a",7]`: "!", `{"allow":["a"],"allow":["b"]}`: "!", `[` + strings.Repeat(" ", MaxAllowlist) + `]`: "!",
+		`{"allow":["a"],"dependencies":{"a":"1.0.0"}}`: "!", `{"Allow":["a"]}`: "!", `{"allow":null}`: "!",
+		`{"allow":[null]}`: "!", `{"allow":{"a":true}}`: "!", `{"dependencies":null}`: "",
+		`null`: "!", `{}`: "!", `""`: "!", `{"dependencies":{"a":"1"}}`: "!", `{"dependencies":{"a":"v1.0.0"}}`: "!",
+		`{"dependencies":{"a":">=1.0.0"}}`: "!", `{"dependencies":{"a":["1.0.0","^2.0.0"]}}`: "!",
+		`{"dependencies":{"a":["*"]}}`: "!", `{"dependencies":{"a":null}}`: "!", `{"dependencies":{"":"1.0.0"}}`: "!",
+		`{"dependencies":{"a/b":"1.0.0"}}`: "!", `{"dependencies":{"a":""}}`: "!",
+		`["a"] ["b"]`: "!", `["a",7]`: "!", `{"allow":["a"],"allow":["b"]}`: "!",
+		`[` + strings.Repeat(" ", MaxAllowlist) + `]`: "!",
 	} {
 		a, err := ParseAllowlist([]byte(text))
 		if err != nil {
@@ -239,7 +280,8 @@ func TestAllowlistEdges(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, c := range []string{"a@1.0.0", "a/b@1.0.0", "a@2.0.0", "@s/a@1.0.0", "@s@1.0.0", "b@1.0.0", "@1.0.0", "a@"} {
+		for _, c := range []string{"a@1.0.0", "a/b@1.0.0", "a@2.0.0", "@s/a@1.0.0", "@s@1.0.0", "b@1.0.0", "@1.0.0",
+			"a@"} {
 			i := strings.LastIndex(c, "@")
 			if c != "a@" && a.Allows(c[:i], c[i+1:]) {
 				got = append(got, c)
@@ -254,7 +296,8 @@ func TestAllowlistEdges(t *testing.T) {
 // The order does not depend on how plugins or their dependencies are listed, and a
 // plugin that many depend on is loaded once.
 func TestOrderDeterministic(t *testing.T) {
-	all := []*Manifest{{Name: "a", Dependencies: []string{"d", "c"}}, {Name: "b", Dependencies: []string{"d"}}, {Name: "c", Dependencies: []string{"d"}}, {Name: "d"}}
+	all := []*Manifest{{Name: "a", Dependencies: []string{"d", "c"}}, {Name: "b", Dependencies: []string{"d"}},
+		{Name: "c", Dependencies: []string{"d"}}, {Name: "d"}}
 	for range all {
 		all = append(all[1:], all[0])
 		for _, m := range all {
@@ -264,17 +307,22 @@ func TestOrderDeterministic(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
-	if got, err := Order([]*Manifest{{Name: "a", Dependencies: []string{"c", "b"}}, {Name: "c"}, {Name: "b"}}); err != nil || strings.Join(got, " ") != "b c a" {
+	if got, err := Order([]*Manifest{{Name: "a", Dependencies: []string{"c", "b"}}, {Name: "c"}, {Name: "b"}}); err !=
+		nil || strings.Join(got, " ") != "b c a" {
 		t.Errorf("%v, %v", got, err)
 	}
 	for text, want := range map[string][]*Manifest{
-		"cycle: b -> d -> b":               {{Name: "b", Dependencies: []string{"c", "d"}}, {Name: "c"}, {Name: "d", Dependencies: []string{"b"}}},
-		"b -> c -> b":                      {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}}, {Name: "c", Dependencies: []string{"b"}}},
-		"a -> a":                           {{Name: "a", Dependencies: []string{"a"}}},
-		"b depends on d, which is missing": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"d"}}},
+		"cycle: b -> d -> b": {{Name: "b", Dependencies: []string{"c", "d"}}, {Name: "c"},
+			{Name: "d", Dependencies: []string{"b"}}},
+		"b -> c -> b": {{Name: "a", Dependencies: []string{"b"}},
+			{Name: "b", Dependencies: []string{"c"}}, {Name: "c", Dependencies: []string{"b"}}},
+		"a -> a": {{Name: "a", Dependencies: []string{"a"}}},
+		"b depends on d, which is missing": {{Name: "a", Dependencies: []string{"b"}},
+			{Name: "b", Dependencies: []string{"d"}}},
 	} {
 		got, err := Order(want)
-		if evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), ";") || strings.Contains(err.Error(), "a -> b") {
+		if evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), text) ||
+			strings.Contains(err.Error(), ";") || strings.Contains(err.Error(), "a -> b") {
 			t.Errorf("%v, %v, want %q alone", got, err, text)
 		}
 	}

@@ -159,21 +159,26 @@ func TestFormIsSchema(t *testing.T) {
 			t.Errorf("the full manifest lacks %s", name)
 		}
 	}
-	texts := []any{"..", "a/../b", "/a", `a\b`, "a//b", "a/", "a/..", "A", "dist/a.js", "dist/.js", "dist/a.mjs\n", "dist/../a.js", "dist/a/.b.js", "dist/é.js", "1.0.0-01", "1.0.0+b", "1.0", "v1.0.0", "^1.0.0",
-		"@a/b/c", "@/b", "a b", "sha256:" + strings.Repeat("Aa", 32), "sha256:" + strings.Repeat("g", 64), strings.Repeat("F", 64), strings.Repeat("0", 64) + "\n"}
+	texts := []any{"..", "a/../b", "/a", `a\b`, "a//b", "a/", "a/..", "A", "dist/a.js", "dist/.js", "dist/a.mjs\n",
+		"dist/../a.js", "dist/a/.b.js", "dist/é.js", "1.0.0-01", "1.0.0+b", "1.0", "v1.0.0", "^1.0.0",
+		"@a/b/c", "@/b", "a b", "sha256:" + strings.Repeat("Aa", 32), "sha256:" + strings.Repeat("g", 64),
+		strings.Repeat("F", 64), strings.Repeat("0", 64) + "\n"}
 	for word := range words {
 		texts = append(texts, word, strings.ToUpper(word))
 	}
 	for n := range lengths {
-		for _, around := range [][2]string{{"", ""}, {"é", ""}, {"1.0.0-", ""}, {"@a/", ""}, {"dist/", ".js"}, {"sha256:", ""}} {
+		for _, around := range [][2]string{{"", ""}, {"é", ""}, {"1.0.0-", ""}, {"@a/", ""}, {"dist/", ".js"},
+			{"sha256:", ""}} {
 			if rest := n - len(around[0]) - len(around[1]); rest >= 0 {
 				texts = append(texts, around[0]+strings.Repeat("a", rest)+around[1])
 			}
 		}
 		texts = append(texts, strings.Repeat("é", n))
 	}
-	others := []any{nil, true, "", "x", []any{}, []any{"x"}, []any{7}, []any{"x", "x"}, []any{map[string]any{}}, map[string]any{}, map[string]any{"x": 1}}
-	for _, n := range []string{"7", "-1", "0", "1.0", "1e0", "1.5", "9007199254740991", "9007199254740992", "9007199254740991.5", "1e15", "1e400", "1e-5", "0e0", "-0"} {
+	others := []any{nil, true, "", "x", []any{}, []any{"x"}, []any{7}, []any{"x", "x"}, []any{map[string]any{}},
+		map[string]any{}, map[string]any{"x": 1}}
+	for _, n := range []string{"7", "-1", "0", "1.0", "1e0", "1.5", "9007199254740991", "9007199254740992",
+		"9007199254740991.5", "1e15", "1e400", "1e-5", "0e0", "-0"} {
 		others = append(others, json.Number(n))
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(full))
@@ -294,28 +299,53 @@ var toolSchemas = []struct {
 	text  string
 	valid bool
 }{
-	{`{"type":"object"}`, true}, {`{"type":"object","properties":{"a":{"type":"string","minLength":1,"pattern":"^a"},"b":{"type":["integer","null"]},"c":true}}`, true},
-	{`{"type":"object","properties":{"a":{"type":"objekt"}}}`, false}, {`{"type":"object","properties":{"a":{"type":["string","string"]}}}`, false},
-	{`{"type":"object","properties":{"a":{"type":[]}}}`, false}, {`{"type":"object","properties":{"a":{"type":7}}}`, false}, {`{"type":"object","properties":[]}`, false},
-	{`{"type":"object","properties":{"a":7}}`, false}, {`{"type":"object","required":["a","a"]}`, false}, {`{"type":"object","required":"a"}`, false}, {`{"type":"object","required":[]}`, true},
-	{`{"type":"object","minProperties":-1}`, false}, {`{"type":"object","minProperties":1.5}`, false}, {`{"type":"object","minProperties":1.0}`, true},
-	{`{"type":"object","properties":{"a":{"pattern":"("}}}`, false}, {`{"type":"object","patternProperties":{"(":{}}}`, false}, {`{"type":"object","patternProperties":{"^a":{"type":"x"}}}`, false},
-	{`{"type":"object","properties":{"a":{"multipleOf":0}}}`, false}, {`{"type":"object","properties":{"a":{"multipleOf":0.5}}}`, true},
-	{`{"type":"object","properties":{"a":{"minimum":"1"}}}`, false}, {`{"type":"object","properties":{"a":{"maximum":9007199254740991}}}`, true},
-	{`{"type":"object","anyOf":[]}`, false}, {`{"type":"object","anyOf":{}}`, false}, {`{"type":"object","anyOf":[{"required":["a"]},false]}`, true},
-	{`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, true}, {`{"type":"object","properties":{"a":{"$ref":"#/$defs/c"}},"$defs":{"b":{}}}`, false},
-	{`{"type":"object","properties":{"a":{"$ref":"#"}}}`, true}, {`{"type":"object","properties":{"a":{"$ref":"#b"}},"$defs":{"b":{"$anchor":"b"}}}`, true},
-	{`{"type":"object","properties":{"a":{"$ref":"https://example.com/schema"}}}`, false}, {`{"type":"object","properties":{"a":{"$ref":"file:///schema"}}}`, false},
-	{`{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema"}`, true}, {`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#"}`, true},
+	{`{"type":"object"}`, true},
+	{`{"type":"object","properties":{"a":{"type":"string","minLength":1,"pattern":"^a"},"b":{"type":["integer",` +
+		`"null"]},"c":true}}`, true},
+	{`{"type":"object","properties":{"a":{"type":"objekt"}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":["string","string"]}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":[]}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":7}}}`, false}, {`{"type":"object","properties":[]}`, false},
+	{`{"type":"object","properties":{"a":7}}`, false}, {`{"type":"object","required":["a","a"]}`, false},
+	{`{"type":"object","required":"a"}`, false}, {`{"type":"object","required":[]}`, true},
+	{`{"type":"object","minProperties":-1}`, false}, {`{"type":"object","minProperties":1.5}`, false},
+	{`{"type":"object","minProperties":1.0}`, true},
+	{`{"type":"object","properties":{"a":{"pattern":"("}}}`, false},
+	{`{"type":"object","patternProperties":{"(":{}}}`, false},
+	{`{"type":"object","patternProperties":{"^a":{"type":"x"}}}`, false},
+	{`{"type":"object","properties":{"a":{"multipleOf":0}}}`, false},
+	{`{"type":"object","properties":{"a":{"multipleOf":0.5}}}`, true},
+	{`{"type":"object","properties":{"a":{"minimum":"1"}}}`, false},
+	{`{"type":"object","properties":{"a":{"maximum":9007199254740991}}}`, true},
+	{`{"type":"object","anyOf":[]}`, false}, {`{"type":"object","anyOf":{}}`, false},
+	{`{"type":"object","anyOf":[{"required":["a"]},false]}`, true},
+	{`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, true},
+	{`{"type":"object","properties":{"a":{"$ref":"#/$defs/c"}},"$defs":{"b":{}}}`, false},
+	{`{"type":"object","properties":{"a":{"$ref":"#"}}}`, true},
+	{`{"type":"object","properties":{"a":{"$ref":"#b"}},"$defs":{"b":{"$anchor":"b"}}}`, true},
+	{`{"type":"object","properties":{"a":{"$ref":"https://example.com/schema"}}}`, false},
+	{`{"type":"object","properties":{"a":{"$ref":"file:///schema"}}}`, false},
+	{`{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema"}`, true},
+	{`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#"}`, true},
 	{`{"type":"object","$schema":"https://example.com/draft"}`, false}, {`{"type":"object","$schema":7}`, false},
 	{`{"type":"object","properties":{"a":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`, true},
-	{`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","definitions":{"b":{}},"properties":{"a":{"$ref":"#/definitions/b"},"c":{"items":[{"type":"string"}],"additionalItems":false}}}`, true},
-	{`{"type":"object","properties":{"a":{"enum":["a",1,null]},"b":{"const":null},"c":{"enum":"a"}}}`, false}, {`{"type":"object","properties":{"a":{"enum":["a",1,null]},"b":{"const":null}}}`, true},
-	{`{"type":"object","additionalProperties":"no"}`, false}, {`{"type":"object","additionalProperties":{"type":"string"}}`, true}, {`{"type":"object","properties":{"a":{"uniqueItems":"yes"}}}`, false},
-	{`{"type":"object","dependentRequired":{"a":["b"]},"if":{"required":["a"]},"then":{"minProperties":2},"else":true}`, true}, {`{"type":"object","dependentRequired":{"a":"b"}}`, false},
-	{`{"type":"object","title":7}`, false}, {`{"type":"object","description":"d","x-other":{"type":7},"default":{},"examples":[{}]}`, true}, {`{"type":"object","examples":{}}`, false},
-	{`{"type":"object","properties":{"a":{"items":{"type":"string"},"prefixItems":[],"contains":{}}}}`, false}, {`{"type":"object","not":{"not":{"type":"str"}}}`, false},
-	{`{"type":"object","Type":7,"minLength":1e0,"$defs":{"a":{}},"definitions":{"b":{}}}`, true}, {`{"type":"object","properties":{"a":{"\u0024ref":"#/nothing"}}}`, false},
+	{`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","definitions":{"b":{}},` +
+		`"properties":{"a":{"$ref":"#/definitions/b"},"c":{"items":[{"type":"string"}],"additionalItems":false}}}`,
+		true},
+	{`{"type":"object","properties":{"a":{"enum":["a",1,null]},"b":{"const":null},"c":{"enum":"a"}}}`, false},
+	{`{"type":"object","properties":{"a":{"enum":["a",1,null]},"b":{"const":null}}}`, true},
+	{`{"type":"object","additionalProperties":"no"}`, false},
+	{`{"type":"object","additionalProperties":{"type":"string"}}`, true},
+	{`{"type":"object","properties":{"a":{"uniqueItems":"yes"}}}`, false},
+	{`{"type":"object","dependentRequired":{"a":["b"]},"if":{"required":["a"]},"then":{"minProperties":2},"else":true}`,
+		true}, {`{"type":"object","dependentRequired":{"a":"b"}}`, false},
+	{`{"type":"object","title":7}`, false},
+	{`{"type":"object","description":"d","x-other":{"type":7},"default":{},"examples":[{}]}`, true},
+	{`{"type":"object","examples":{}}`, false},
+	{`{"type":"object","properties":{"a":{"items":{"type":"string"},"prefixItems":[],"contains":{}}}}`, false},
+	{`{"type":"object","not":{"not":{"type":"str"}}}`, false},
+	{`{"type":"object","Type":7,"minLength":1e0,"$defs":{"a":{}},"definitions":{"b":{}}}`, true},
+	{`{"type":"object","properties":{"a":{"\u0024ref":"#/nothing"}}}`, false},
 	{`{"type":"string"}`, false}, {`{}`, false}, {`[]`, false}, {`true`, false}, {`null`, false}, {``, false},
 }
 

@@ -71,8 +71,10 @@ func TestSignatures(t *testing.T) {
 	acme, other, stranger, ended, revoked, mini := newKey(t), newKey(t), newKey(t), newKey(t), newKey(t), newMinisign(t)
 	keys := new(sign.Keys)
 	for _, k := range []sign.Key{
-		{ID: "ended", Public: ended.Public(), NotAfter: now.Add(-time.Hour)}, {ID: "revoked", Public: revoked.Public(), Revoked: now},
-		{ID: "acme", Public: acme.Public(), NotAfter: now}, {ID: "other", Public: other.Public()}, {ID: "mini", Public: mini.Public()},
+		{ID: "ended", Public: ended.Public(), NotAfter: now.Add(-time.Hour)},
+		{ID: "revoked", Public: revoked.Public(), Revoked: now},
+		{ID: "acme", Public: acme.Public(), NotAfter: now}, {ID: "other", Public: other.Public()},
+		{ID: "mini", Public: mini.Public()},
 	} {
 		if err := keys.Add(k); err != nil {
 			t.Fatal(err)
@@ -96,50 +98,88 @@ func TestSignatures(t *testing.T) {
 		want       []string // outcomes of signatures and statements, then whether a trusted key made each
 	}{
 		{"none", nil, nil, "", "", []string{"absent", "absent"}},
-		{"a trusted key", []Signature{{ed, signed(t, acme, hash), "acme", ""}}, nil, "", "acme", []string{"match", "match", "absent"}},
-		{"a trusted key without its id", []Signature{{ed, signed(t, acme, hash), "", ""}}, nil, "", "acme", []string{"match", "match", "absent"}},
-		{"a stranger", []Signature{{ed, signed(t, stranger, hash), "", ""}}, nil, "", "", []string{"unverifiable untrusted", "absent", "absent"}},
-		{"a stranger by name", []Signature{{ed, signed(t, stranger, hash), "stranger", ""}}, nil, "", "", []string{"unverifiable untrusted", "absent", "absent"}},
-		{"a stranger under a trusted name", []Signature{{ed, signed(t, stranger, hash), "acme", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"a stranger, then two trusted keys", []Signature{{ed, signed(t, stranger, hash), "", ""}, {ed, signed(t, other, hash), "", ""}, {ed, signed(t, acme, hash), "", ""}}, nil, "", "other",
+		{"a trusted key", []Signature{{ed, signed(t, acme, hash), "acme", ""}}, nil, "", "acme",
+			[]string{"match", "match", "absent"}},
+		{"a trusted key without its id", []Signature{{ed, signed(t, acme, hash), "", ""}}, nil, "", "acme",
+			[]string{"match", "match", "absent"}},
+		{"a stranger", []Signature{{ed, signed(t, stranger, hash), "", ""}}, nil, "", "",
+			[]string{"unverifiable untrusted", "absent", "absent"}},
+		{"a stranger by name", []Signature{{ed, signed(t, stranger, hash), "stranger", ""}}, nil, "", "",
+			[]string{"unverifiable untrusted", "absent", "absent"}},
+		{"a stranger under a trusted name", []Signature{{ed, signed(t, stranger, hash), "acme", ""}}, nil, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a stranger, then two trusted keys",
+			[]Signature{{ed, signed(t, stranger, hash), "", ""}, {ed, signed(t, other, hash), "", ""},
+				{ed, signed(t, acme, hash), "", ""}}, nil, "", "other",
 			[]string{"unverifiable untrusted", "match", "match", "match", "absent"}},
-		{"a trusted key, and one signature that does not hold", []Signature{{ed, signed(t, acme, hash), "acme", ""}, {ed, signed(t, other, "x"), "other", ""}}, nil, "", "acme",
+		{"a trusted key, and one signature that does not hold",
+			[]Signature{{ed, signed(t, acme, hash), "acme", ""}, {ed, signed(t, other, "x"), "other", ""}}, nil, "",
+			"acme",
 			[]string{"match", "mismatch", "match", "absent"}},
-		{"an ended key", []Signature{{ed, signed(t, ended, hash), "ended", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"a revoked key", []Signature{{ed, signed(t, revoked, hash), "revoked", "2020-01-01T00:00:00Z"}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"a revoked key without its id", []Signature{{ed, signed(t, revoked, hash), "", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"another algorithm than the key's", []Signature{{"RSA-SHA256", signed(t, acme, hash), "acme", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"an unknown algorithm", []Signature{{"RSA-MD5", signed(t, acme, hash), "", ""}}, nil, "", "", []string{"unverifiable untrusted", "absent", "absent"}},
-		{"an unknown algorithm under a trusted name", []Signature{{"RSA-MD5", signed(t, acme, hash), "acme", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"no base64", []Signature{{ed, "!!!!!!!!!!!!!!!!", "acme", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"minisign", []Signature{{"minisign", signed(t, mini, hash), "", ""}}, nil, "", "mini", []string{"match", "match", "absent"}},
+		{"an ended key", []Signature{{ed, signed(t, ended, hash), "ended", ""}}, nil, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a revoked key", []Signature{{ed, signed(t, revoked, hash), "revoked", "2020-01-01T00:00:00Z"}}, nil, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a revoked key without its id", []Signature{{ed, signed(t, revoked, hash), "", ""}}, nil, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"another algorithm than the key's", []Signature{{"RSA-SHA256", signed(t, acme, hash), "acme", ""}}, nil, "",
+			"", []string{"mismatch", "absent", "absent"}},
+		{"an unknown algorithm", []Signature{{"RSA-MD5", signed(t, acme, hash), "", ""}}, nil, "", "",
+			[]string{"unverifiable untrusted", "absent", "absent"}},
+		{"an unknown algorithm under a trusted name", []Signature{{"RSA-MD5", signed(t, acme, hash), "acme", ""}}, nil,
+			"", "", []string{"mismatch", "absent", "absent"}},
+		{"no base64", []Signature{{ed, "!!!!!!!!!!!!!!!!", "acme", ""}}, nil, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"minisign", []Signature{{"minisign", signed(t, mini, hash), "", ""}}, nil, "", "mini",
+			[]string{"match", "match", "absent"}},
 
-		{"a statement", nil, []Signature{{ed, signed(t, acme, stated), "acme", ""}}, "", "", []string{"match", "absent", "match"}},
-		{"a statement's signature as one of dist.hash", []Signature{{ed, signed(t, acme, stated), "acme", ""}}, nil, "", "", []string{"mismatch", "absent", "absent"}},
-		{"a signature of dist.hash as a statement's", nil, []Signature{{ed, signed(t, acme, hash), "acme", ""}}, "", "", []string{"mismatch", "absent", "absent"}},
-		{"a statement without its domain", nil, []Signature{{ed, signed(t, acme, strings.TrimPrefix(stated, statementDomain)), "acme", ""}}, "", "", []string{"mismatch", "absent", "absent"}},
-		{"both", []Signature{{ed, signed(t, acme, hash), "", ""}}, []Signature{{ed, signed(t, stranger, stated), "", ""}, {ed, signed(t, other, stated), "", ""}}, "", "acme",
+		{"a statement", nil, []Signature{{ed, signed(t, acme, stated), "acme", ""}}, "", "",
+			[]string{"match", "absent", "match"}},
+		{"a statement's signature as one of dist.hash", []Signature{{ed, signed(t, acme, stated), "acme", ""}}, nil, "",
+			"", []string{"mismatch", "absent", "absent"}},
+		{"a signature of dist.hash as a statement's", nil, []Signature{{ed, signed(t, acme, hash), "acme", ""}}, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a statement without its domain", nil,
+			[]Signature{{ed, signed(t, acme, strings.TrimPrefix(stated, statementDomain)), "acme", ""}}, "", "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"both", []Signature{{ed, signed(t, acme, hash), "", ""}},
+			[]Signature{{ed, signed(t, stranger, stated), "", ""}, {ed, signed(t, other, stated), "", ""}}, "", "acme",
 			[]string{"match", "unverifiable untrusted", "match", "match", "match"}},
 
-		{"a statement by a trusted key, then by a stranger", nil, []Signature{{ed, signed(t, acme, stated), "acme", ""}, {ed, signed(t, stranger, stated), "", ""}}, "", "",
+		{"a statement by a trusted key, then by a stranger", nil,
+			[]Signature{{ed, signed(t, acme, stated), "acme", ""}, {ed, signed(t, stranger, stated), "", ""}}, "", "",
 			[]string{"match", "unverifiable untrusted", "absent", "match"}},
 
-		{"a file of base64", nil, nil, " " + signed(t, other, hash) + "\n", "other", []string{"match", "match", "absent"}},
-		{"a file of base64 by a stranger", nil, nil, signed(t, stranger, hash), "", []string{"unverifiable untrusted", "absent", "absent"}},
-		{"a file of base64 by an ended key", nil, nil, signed(t, ended, hash), "", []string{"mismatch", "absent", "absent"}},
-		{"a file of base64 by a revoked key", nil, nil, signed(t, revoked, hash), "", []string{"mismatch", "absent", "absent"}},
-		{"a file of JSON", nil, nil, `{"alg":"ed25519","signature":"` + signed(t, acme, hash) + `","keyId":"acme"}`, "acme", []string{"match", "match", "absent"}},
-		{"a file of JSON with sig", nil, nil, `{"alg":"Ed25519","sig":"` + signed(t, acme, hash) + `"}`, "acme", []string{"match", "match", "absent"}},
-		{"a file of JSON with both", nil, nil, `{"alg":"Ed25519","signature":"` + signed(t, acme, hash) + `","sig":"` + signed(t, stranger, hash) + `"}`, "acme", []string{"match", "match", "absent"}},
-		{"a file of JSON with a member twice", nil, nil, `{"alg":"Ed25519","signature":"` + signed(t, stranger, hash) + `","signature":"` + signed(t, acme, hash) + `"}`, "", []string{"mismatch", "absent", "absent"}},
+		{"a file of base64", nil, nil, " " + signed(t, other, hash) + "\n", "other",
+			[]string{"match", "match", "absent"}},
+		{"a file of base64 by a stranger", nil, nil, signed(t, stranger, hash), "",
+			[]string{"unverifiable untrusted", "absent", "absent"}},
+		{"a file of base64 by an ended key", nil, nil, signed(t, ended, hash), "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a file of base64 by a revoked key", nil, nil, signed(t, revoked, hash), "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a file of JSON", nil, nil, `{"alg":"ed25519","signature":"` + signed(t, acme, hash) + `","keyId":"acme"}`,
+			"acme", []string{"match", "match", "absent"}},
+		{"a file of JSON with sig", nil, nil, `{"alg":"Ed25519","sig":"` + signed(t, acme, hash) + `"}`, "acme",
+			[]string{"match", "match", "absent"}},
+		{"a file of JSON with both", nil, nil,
+			`{"alg":"Ed25519","signature":"` + signed(t, acme, hash) + `","sig":"` + signed(t, stranger, hash) + `"}`,
+			"acme", []string{"match", "match", "absent"}},
+		{"a file of JSON with a member twice", nil, nil,
+			`{"alg":"Ed25519","signature":"` + signed(t, stranger, hash) + `","signature":"` + signed(t, acme, hash) +
+				`"}`, "", []string{"mismatch", "absent", "absent"}},
 		{"a file of minisign", nil, nil, minisigned(t, mini, hash), "mini", []string{"match", "match", "absent"}},
-		{"a file of minisign that was changed", nil, nil, strings.Replace(minisigned(t, mini, hash), "trusted comment: ", "trusted comment: x", 2), "", []string{"unverifiable untrusted", "absent", "absent"}},
+		{"a file of minisign that was changed", nil, nil,
+			strings.Replace(minisigned(t, mini, hash), "trusted comment: ", "trusted comment: x", 2), "",
+			[]string{"unverifiable untrusted", "absent", "absent"}},
 		{"a file that is short", nil, nil, "QUJDREVGR0hJSkt", "", []string{"mismatch", "absent", "absent"}},
 		{"a file of fifteen characters", nil, nil, "QUJDREVGR0hJ", "", []string{"mismatch", "absent", "absent"}},
 		{"a file of nonsense", nil, nil, "not a signature", "", []string{"mismatch", "absent", "absent"}},
 		{"an empty file", nil, nil, "", "", []string{"absent", "absent"}},
-		{"a file that is too long", nil, nil, strings.Repeat("QUJD", 5000), "", []string{"mismatch", "absent", "absent"}},
-		{"a signature before the file", []Signature{{ed, signed(t, acme, hash), "", ""}}, nil, signed(t, other, hash), "acme", []string{"match", "match", "match", "absent"}},
+		{"a file that is too long", nil, nil, strings.Repeat("QUJD", 5000), "",
+			[]string{"mismatch", "absent", "absent"}},
+		{"a signature before the file", []Signature{{ed, signed(t, acme, hash), "", ""}}, nil, signed(t, other, hash),
+			"acme", []string{"match", "match", "match", "absent"}},
 	} {
 		b, m := edited(t, b, func(top, _ map[string]any) {
 			if c.signatures != nil {
@@ -167,7 +207,8 @@ func TestSignatures(t *testing.T) {
 			t.Errorf("%s: by %q, %q; want by %q, %q", c.name, r.SignedBy, got, c.by, c.want)
 		}
 		// What does not hold is refused whether or not signatures are required.
-		if class := r.Verdict.Class(); (class == evidence.Signature) != slices.Contains(c.want, "mismatch") || class != evidence.OK && class != evidence.Signature {
+		if class := r.Verdict.Class(); (class == evidence.Signature) != slices.Contains(c.want, "mismatch") ||
+			class != evidence.OK && class != evidence.Signature {
 			t.Errorf("%s: %v", c.name, r.Verdict.Err())
 		}
 		for _, host := range []Host{{Strict: true}, {Flags: Flags{RequireSignatures: true}}} {
@@ -225,10 +266,15 @@ func TestStatement(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(first, []byte("hallmark-plugin-manifest-v1\n{")) {
 		t.Fatalf("%q, %v", first, err)
 	}
-	for name, same := range map[string]bool{"signatures": true, "x-hallmark-signatures": true, "version": false, "name": false, "description": false, "permissions": false, "dependenciesPolicy": false, "x-a": false, "x-b": false} {
+	for name, same := range map[string]bool{"signatures": true, "x-hallmark-signatures": true, "version": false,
+		"name": false, "description": false, "permissions": false, "dependenciesPolicy": false, "x-a": false,
+		"x-b": false} {
 		_, m := edited(t, b, func(top, _ map[string]any) {
-			top[name] = map[string]any{"signatures": []Signature{{"Ed25519", strings.Repeat("A", 16), "k", ""}}, "x-hallmark-signatures": []Signature{{"Ed25519", strings.Repeat("A", 16), "k", ""}},
-				"version": "1.1.1", "name": "other", "description": "d", "permissions": map[string]any{"exec": true}, "dependenciesPolicy": "external-allowed", "x-a": 2, "x-b": nil}[name]
+			top[name] = map[string]any{"signatures": []Signature{{"Ed25519", strings.Repeat("A", 16), "k", ""}},
+				"x-hallmark-signatures": []Signature{{"Ed25519", strings.Repeat("A", 16), "k", ""}},
+				"version":               "1.1.1", "name": "other", "description": "d",
+				"permissions": map[string]any{"exec": true}, "dependenciesPolicy": "external-allowed", "x-a": 2,
+				"x-b": nil}[name]
 		})
 		s, err := m.Statement()
 		if err != nil || bytes.Equal(first, s) != same {
@@ -284,7 +330,8 @@ func TestSignAgain(t *testing.T) {
 		}
 	}
 	plugin.Manifest = m.Raw
-	if r, err := Check(t.Context(), plugin, m, Host{Scan: scanLines, Keys: keys, Now: now, Strict: true}); err != nil || !r.Verdict.Allowed() || r.SignedBy != "b" {
+	if r, err := Check(t.Context(), plugin, m, Host{Scan: scanLines, Keys: keys, Now: now, Strict: true}); err != nil ||
+		!r.Verdict.Allowed() || r.SignedBy != "b" {
 		t.Errorf("%v, %v", r.Verdict.Err(), err)
 	}
 	for _, id := range []string{"c", "d", "e"} {

@@ -55,15 +55,20 @@ func TestStrictnessIsOwed(t *testing.T) {
 				}
 				differ := r != nil && flags.StrictCapabilities && declared != (len(r.Tools) > 0)
 				if !slices.Equal(missing, want) || got.Verdict.Allowed() != (len(want) == 0 && !differ) {
-					t.Errorf("%q, registered %q, %+v: missing %q, want %q; %v", capabilities, name, flags, missing, want, got.Verdict.Err())
+					t.Errorf("%q, registered %q, %+v: missing %q, want %q; %v", capabilities, name, flags, missing,
+						want, got.Verdict.Err())
 				}
-				if len(want) > 0 && (got.Verdict.Class() != evidence.Refused || !strings.Contains(got.Verdict.Err().Error(), "hint: ")) {
+				if len(want) > 0 &&
+					(got.Verdict.Class() != evidence.Refused ||
+						!strings.Contains(got.Verdict.Err().Error(), "hint: ")) {
 					t.Errorf("%q, registered %q, %+v: %v", capabilities, name, flags, got.Verdict.Err())
 				}
 			}
 		}
 		wrong := errors.New("no such file")
-		if _, err := Check(t.Context(), b, m, Host{Scan: scanLines, RegisteredBy: func(*Manifest) (*Registered, error) { return nil, wrong }}); !errors.Is(err, wrong) {
+		if _, err := Check(t.Context(), b, m,
+			Host{Scan: scanLines,
+				RegisteredBy: func(*Manifest) (*Registered, error) { return nil, wrong }}); !errors.Is(err, wrong) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -77,10 +82,15 @@ func TestInstalledExternalsAreOwed(t *testing.T) {
 		if there {
 			files["node_modules/lodash/index.js"] = "1"
 		}
-		b, m := bundle(t, `"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21","integrity":"`+right+`"}]`, files)
+		b, m := bundle(t,
+			`"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21",`+
+				`"integrity":"`+right+`"}]`, files)
 		for _, strict := range []bool{false, true} {
-			for _, vouched := range [][]ExternalClaim{nil, {{"axios", "1.0.0", right, "x"}}, {{"lodash", "4.17.21", right, "x"}}} {
-				r, err := Check(t.Context(), b, m, Host{Scan: scanLines, ExternalClaims: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: strict}})
+			for _, vouched := range [][]ExternalClaim{nil, {{"axios", "1.0.0", right, "x"}},
+				{{"lodash", "4.17.21", right, "x"}}} {
+				r, err := Check(t.Context(), b, m,
+					Host{Scan: scanLines, ExternalClaims: vouched,
+						Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: strict}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -135,21 +135,21 @@ var schemaForm = sync.OnceValue(func() form {
 		}
 	}
 	patterns := func(p *problems, at string, v any) {
-		named(all, one)(p, at, v)
+		namedMembers(all, one)(p, at, v)
 		o, _ := v.(map[string]any)
 		for pattern := range o {
 			expression(p, at+"/"+surface.PointerToken(pattern), pattern)
 		}
 	}
 	plain, count := text(0, all), whole(0, math.MaxInt32)
-	names, schemas, several := unique(array(all, plain)), named(all, one), some(array(all, one))
+	names, schemas, several := unique(array(all, plain)), namedMembers(all, one), some(array(all, one))
 	kind := word("array", "boolean", "integer", "null", "number", "object", "string")
 	keywords = map[string]form{
 		"$schema": draft, "$id": plain, "$ref": plain, "$anchor": plain, "$dynamicRef": plain, "$dynamicAnchor": plain,
 		"$comment": plain,
 		"$defs":    schemas, "definitions": schemas, "properties": schemas, "patternProperties": patterns,
 		"dependentSchemas": schemas,
-		"dependencies":     named(all, either(names, one)), "dependentRequired": named(all, names),
+		"dependencies":     namedMembers(all, either(names, one)), "dependentRequired": namedMembers(all, names),
 		"type": either(some(unique(array(all, kind))), kind), "enum": array(all, anything), "required": names,
 		"items": either(array(all, one), one), "prefixItems": several, "additionalItems": one, "unevaluatedItems": one,
 		"contains":             one,

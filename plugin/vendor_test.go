@@ -15,16 +15,19 @@ import (
 // require.resolve of Node 20 gives for these files.
 func TestVendorOf(t *testing.T) {
 	var files []tree.File
-	for _, dir := range []string{"node_modules/node_modules/axios", "node_modules/x", "node_modules/x/node_modules/y", "node_modules/c", "node_modules/@s/d", "sub/node_modules/z", "not_node_modules/w"} {
+	for _, dir := range []string{"node_modules/node_modules/axios", "node_modules/x", "node_modules/x/node_modules/y",
+		"node_modules/c", "node_modules/@s/d", "sub/node_modules/z", "not_node_modules/w"} {
 		files = append(files, tree.File{Path: dir + "/index.js"})
 	}
 	vendored := (&Bundle{Files: files}).vendorDirs()
 	for _, c := range []struct{ file, name, dir string }{
 		{"index.js", "axios", ""}, {"node_modules/a.js", "axios", ""}, {"node_modules/x/index.js", "axios", ""},
 		{"node_modules/node_modules/a.js", "axios", ""}, {"node_modules/node_modules/axios/index.js", "axios", ""},
-		{"node_modules/node_modules/a.js", "c", "node_modules"}, {"node_modules/node_modules/axios/index.js", "c", "node_modules"},
+		{"node_modules/node_modules/a.js", "c", "node_modules"},
+		{"node_modules/node_modules/axios/index.js", "c", "node_modules"},
 		{"index.js", "node_modules", "node_modules"}, {"node_modules/x/index.js", "node_modules", "node_modules"},
-		{"node_modules/x/index.js", "y", "node_modules/x/node_modules"}, {"node_modules/x/lib/index.js", "y", "node_modules/x/node_modules"},
+		{"node_modules/x/index.js", "y", "node_modules/x/node_modules"},
+		{"node_modules/x/lib/index.js", "y", "node_modules/x/node_modules"},
 		{"node_modules/x/node_modules/y/index.js", "x", "node_modules"}, {"node_modules/c/index.js", "y", ""},
 		{"sub/a.js", "z", "sub/node_modules"}, {"sub/deep/a.js", "z", "sub/node_modules"}, {"a.js", "z", ""},
 		{"sub/node_modules/z/index.js", "c", "node_modules"}, {"sub/node_modules/b.js", "z", "sub/node_modules"},
@@ -45,14 +48,24 @@ func TestNestedModules(t *testing.T) {
 		files map[string]string
 		want  evidence.Class
 	}{
-		"of the plugin's own code":   {map[string]string{"dist/index.js": "require axios", nested + "index.js": "1"}, evidence.Refused},
-		"of a package":               {map[string]string{"dist/node_modules/x/index.js": "require axios", nested + "index.js": "1"}, evidence.Refused},
-		"of a file beside it":        {map[string]string{"dist/node_modules/a.js": "require axios", nested + "index.js": "1"}, evidence.Refused},
-		"of itself":                  {map[string]string{nested + "index.js": "require axios"}, evidence.Refused},
-		"by its path":                {map[string]string{"dist/index.js": "require node_modules/axios", nested + "index.js": "1"}, evidence.OK},
-		"a script under its path":    {map[string]string{"dist/index.js": "require node_modules/axios/x.dat", nested + "x.dat": "require other"}, evidence.Refused},
-		"a package beside":           {map[string]string{nested + "index.js": "require c", "dist/node_modules/c/index.js": "1"}, evidence.OK},
-		"in a directory that is not": {map[string]string{"dist/index.js": "require axios", "dist/my_node_modules/axios/index.js": "1"}, evidence.Refused},
+		"of the plugin's own code": {map[string]string{"dist/index.js": "require axios", nested + "index.js": "1"},
+			evidence.Refused},
+		"of a package": {
+			map[string]string{"dist/node_modules/x/index.js": "require axios", nested + "index.js": "1"},
+			evidence.Refused},
+		"of a file beside it": {
+			map[string]string{"dist/node_modules/a.js": "require axios", nested + "index.js": "1"}, evidence.Refused},
+		"of itself": {map[string]string{nested + "index.js": "require axios"}, evidence.Refused},
+		"by its path": {
+			map[string]string{"dist/index.js": "require node_modules/axios", nested + "index.js": "1"}, evidence.OK},
+		"a script under its path": {
+			map[string]string{"dist/index.js": "require node_modules/axios/x.dat", nested + "x.dat": "require other"},
+			evidence.Refused},
+		"a package beside": {
+			map[string]string{nested + "index.js": "require c", "dist/node_modules/c/index.js": "1"}, evidence.OK},
+		"in a directory that is not": {
+			map[string]string{"dist/index.js": "require axios", "dist/my_node_modules/axios/index.js": "1"},
+			evidence.Refused},
 	} {
 		b, m := bundle(t, ``, c.files)
 		r, err := Check(t.Context(), b, m, Host{Scan: scanLines})
@@ -64,9 +77,12 @@ func TestNestedModules(t *testing.T) {
 
 // A # name is known through the package.json of the file's own package alone.
 func TestScoped(t *testing.T) {
-	b := &Bundle{Contents: map[string][]byte{"package.json": nil, "node_modules/x/package.json": nil, "node_modules/@s/y/lib/package.json": nil}}
+	b := &Bundle{
+		Contents: map[string][]byte{"package.json": nil, "node_modules/x/package.json": nil,
+			"node_modules/@s/y/lib/package.json": nil}}
 	for file, want := range map[string]bool{
-		"a.js": true, "sub/a.js": true, "node_modules/x/a.js": true, "node_modules/x/lib/a.js": true, "node_modules/z/a.js": false, "node_modules/a.js": false,
+		"a.js": true, "sub/a.js": true, "node_modules/x/a.js": true, "node_modules/x/lib/a.js": true,
+		"node_modules/z/a.js": false, "node_modules/a.js": false,
 		"node_modules/@s/y/lib/a.js": true, "node_modules/@s/y/a.js": false,
 	} {
 		if b.hasPackageScope(file) != want {
@@ -77,7 +93,8 @@ func TestScoped(t *testing.T) {
 
 // Opening a file only to resolve its name does not load it.
 func TestResolvedOnly(t *testing.T) {
-	texts := map[string]string{ManifestFile: manifest(""), "dist/index.js": "resolve ./x.dat\nresolve a/y.dat", "dist/x.dat": "require other", "dist/node_modules/a/y.dat": "require other"}
+	texts := map[string]string{ManifestFile: manifest(""), "dist/index.js": "resolve ./x.dat\nresolve a/y.dat",
+		"dist/x.dat": "require other", "dist/node_modules/a/y.dat": "require other"}
 	files, open := listed(texts)
 	b, err := ReadBundle(t.Context(), files, nil, func(p string) (io.ReadCloser, error) { return open(p) })
 	if err != nil {

@@ -37,7 +37,7 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 	if err != nil {
 		return nil, err
 	}
-	hashed := p.Hashed(b.Files)
+	hashed := p.SelectFiles(b.Files)
 	dist := []member{
 		{"hash", hash.String()},
 		{"hashes", []Hash{{FramedAlg, framed.String()}}},

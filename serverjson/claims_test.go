@@ -15,9 +15,12 @@ func TestRefs(t *testing.T) {
 		{npmPackage, "npm:@acme/notes@1.4.0"},
 		{pypiPackage, "pypi:Acme_Notes==1.4"},
 		{mcpbPackage, "https://github.com/acme/notes/releases/download/v1/notes.mcpb"},
-		{`{"registryType":"nuget","identifier":"Acme.Notes","version":"1.0.0","transport":{"type":"stdio"}}`, "nuget:Acme.Notes@1.0.0"},
-		{`{"registryType":"cargo","identifier":"notes","version":"1.0.0","transport":{"type":"stdio"}}`, "cargo:notes@1.0.0"},
-		{`{"registryType":"oci","identifier":"oci.example.com:5000/notes@sha256:` + hexA + `","transport":{"type":"stdio"}}`, "oci:oci.example.com:5000/notes@sha256:" + hexA},
+		{`{"registryType":"nuget","identifier":"Acme.Notes","version":"1.0.0","transport":{"type":"stdio"}}`,
+			"nuget:Acme.Notes@1.0.0"},
+		{`{"registryType":"cargo","identifier":"notes","version":"1.0.0","transport":{"type":"stdio"}}`,
+			"cargo:notes@1.0.0"},
+		{`{"registryType":"oci","identifier":"oci.example.com:5000/notes@sha256:` + hexA +
+			`","transport":{"type":"stdio"}}`, "oci:oci.example.com:5000/notes@sha256:" + hexA},
 	} {
 		d, err := Parse([]byte(doc("packages", `[`+c.pkg+`]`)))
 		if err != nil {
@@ -34,8 +37,11 @@ func TestRefs(t *testing.T) {
 	if errA != nil || errB != nil || a.Normal() != b.Normal() {
 		t.Errorf("%s (%v) and %s (%v)", a, errA, b, errB)
 	}
-	d, err := Parse([]byte(doc("packages", "", "package_location", `{"type":"github","url":"https://github.com/o/r/releases/download/v1/a"}`)))
-	if err != nil || !d.Covers(parse(t, "github:o/r/v1/a")) || d.Covers(parse(t, "github:o/r/v2/a")) || d.Covers(artifact.Ref{}) {
+	d, err := Parse(
+		[]byte(doc("packages", "", "package_location",
+			`{"type":"github","url":"https://github.com/o/r/releases/download/v1/a"}`)))
+	if err != nil || !d.Covers(parse(t, "github:o/r/v1/a")) || d.Covers(parse(t, "github:o/r/v2/a")) ||
+		d.Covers(artifact.Ref{}) {
 		t.Error("package_location of github", err)
 	}
 	if d.Packages[0].Pointer != "/package_location" || d.Packages[0].Version != "1.4.0" {
@@ -62,11 +68,12 @@ func TestClaims(t *testing.T) {
 	claims, cannot := d.Claims("server.json")
 	var got []string
 	for _, c := range claims {
-		got = append(got, fmt.Sprintln(c.Subject, c.Scheme, c.Authority, c.Where, c.Expected()))
+		got = append(got, fmt.Sprintln(c.Subject, c.Scheme, c.Authority, c.Where, c.FormatExpected()))
 	}
 	want := []string{
 		"npm:@acme/notes@1.4.0 file publisher server.json, file_hashes sha256:" + hexA + "\n",
-		"https://github.com/acme/notes/releases/download/v1/notes.mcpb file publisher server.json, fileSha256 sha256:" + hexA + "\n",
+		"https://github.com/acme/notes/releases/download/v1/notes.mcpb file publisher server.json, fileSha256 sha256:" +
+			hexA + "\n",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("claims %q", got)
@@ -78,7 +85,8 @@ func TestClaims(t *testing.T) {
 		}
 		causes[e.Subject] = e.Cause
 	}
-	if len(causes) != 3 || causes["https://github.com/acme/notes/releases/download/v1/notes.mcpb"] != evidence.Unsupported ||
+	if len(causes) != 3 ||
+		causes["https://github.com/acme/notes/releases/download/v1/notes.mcpb"] != evidence.Unsupported ||
 		causes["npm:stranger@1.0.0"] != evidence.Malformed || causes["nothing"] != evidence.Malformed {
 		t.Errorf("cannot verify %v", causes)
 	}

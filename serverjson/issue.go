@@ -83,6 +83,7 @@ func (e *Invalid) SourceMode() bool {
 	return len(e.Issues) == 1 && e.Issues[0].Reference == sourceModeReference
 }
 
+// Error lists the first ten errors, a line each.
 func (e *Invalid) Error() string {
 	errs := e.Issues.Errors()
 	lines := make([]string, min(len(errs), 10))

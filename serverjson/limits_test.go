@@ -23,7 +23,8 @@ func list(n int, item func(int) string) string {
 
 func packages(n int) string {
 	return "[" + list(n, func(i int) string {
-		return fmt.Sprintf(`{"registryType":"npm","identifier":"p%d","version":"1.0.0","transport":{"type":"stdio"}}`, i)
+		return fmt.Sprintf(`{"registryType":"npm","identifier":"p%d","version":"1.0.0","transport":{"type":"stdio"}}`,
+			i)
 	}) + "]"
 }
 
@@ -32,7 +33,9 @@ func npmHashes(n int) string {
 }
 
 func pypiHashes(n int) string {
-	return "{" + list(n, func(i int) string { return fmt.Sprintf(`"pypi:acme-notes==1.4/f%d.whl":"sha256:%s"`, i, hexA) }) + "}"
+	return "{" + list(n, func(i int) string {
+		return fmt.Sprintf(`"pypi:acme-notes==1.4/f%d.whl":"sha256:%s"`, i, hexA)
+	}) + "}"
 }
 
 func TestLimits(t *testing.T) {
@@ -45,14 +48,23 @@ func TestLimits(t *testing.T) {
 		{"64 packages with a hash each", doc("packages", packages(64), "file_hashes", npmHashes(64)), nil},
 		{"65 packages", doc("packages", packages(65)), []string{"/packages too-many-packages"}},
 		{"64 files of a release", doc("packages", `[`+pypiPackage+`]`, "file_hashes", pypiHashes(64)), nil},
-		{"65 hashes", doc("packages", `[`+pypiPackage+`]`, "file_hashes", pypiHashes(65)), []string{"/file_hashes too-many-file-hashes"}},
-		{"65 hashes in _meta", doc("packages", `[`+pypiPackage+`]`, "_meta", inMeta(pypiHashes(65))), []string{meta + " too-many-file-hashes"}},
-		{"both, and nothing else is looked at", doc("packages", packages(65), "file_hashes", npmHashes(65), "title", "1"),
+		{"65 hashes", doc("packages", `[`+pypiPackage+`]`, "file_hashes", pypiHashes(65)),
+			[]string{"/file_hashes too-many-file-hashes"}},
+		{"65 hashes in _meta", doc("packages", `[`+pypiPackage+`]`, "_meta", inMeta(pypiHashes(65))),
+			[]string{meta + " too-many-file-hashes"}},
+		{"both, and nothing else is looked at",
+			doc("packages", packages(65), "file_hashes", npmHashes(65), "title", "1"),
 			[]string{"/packages too-many-packages", "/file_hashes too-many-file-hashes"}},
-		{"64 hashes and another package", doc("packages", `[`+pypiPackage+`,`+npmPackage+`]`, "file_hashes", pypiHashes(64)), []string{"/file_hashes too-many-files"}},
-		{"63 hashes and another package", doc("packages", `[`+pypiPackage+`,`+npmPackage+`]`, "file_hashes", pypiHashes(63)), nil},
-		{"the same hash in both places is one file", doc("packages", packages(64), "file_hashes", npmHashes(64), "_meta", inMeta(npmHashes(20))), nil},
-		{"hashes in both places", doc("packages", `[`+pypiPackage+`,`+packages(20)[1:], "file_hashes", pypiHashes(45), "_meta", inMeta(npmHashes(20))), []string{"/file_hashes too-many-files"}},
+		{"64 hashes and another package",
+			doc("packages", `[`+pypiPackage+`,`+npmPackage+`]`, "file_hashes", pypiHashes(64)),
+			[]string{"/file_hashes too-many-files"}},
+		{"63 hashes and another package",
+			doc("packages", `[`+pypiPackage+`,`+npmPackage+`]`, "file_hashes", pypiHashes(63)), nil},
+		{"the same hash in both places is one file",
+			doc("packages", packages(64), "file_hashes", npmHashes(64), "_meta", inMeta(npmHashes(20))), nil},
+		{"hashes in both places",
+			doc("packages", `[`+pypiPackage+`,`+packages(20)[1:], "file_hashes", pypiHashes(45), "_meta",
+				inMeta(npmHashes(20))), []string{"/file_hashes too-many-files"}},
 	} {
 		got := problems(t, c.text)
 		slices.Sort(got)
@@ -65,7 +77,8 @@ func TestLimits(t *testing.T) {
 	// A document that nobody parsed has the same limits.
 	d := &Document{Name: "com.example/notes", Version: "1.0.0"}
 	for i := range MaxPackages + 1 {
-		d.Packages = append(d.Packages, Package{RegistryType: model.RegistryTypeNPM, Identifier: fmt.Sprintf("p%d", i), Version: "1.0.0"})
+		d.Packages = append(d.Packages,
+			Package{RegistryType: model.RegistryTypeNPM, Identifier: fmt.Sprintf("p%d", i), Version: "1.0.0"})
 		d.FileHashes = append(d.FileHashes, FileHash{Pointer: "/file_hashes/x"})
 	}
 	var got []string
@@ -96,7 +109,8 @@ func TestManyOfEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Packages = append(d.Packages, p)
-		d.FileHashes = append(d.FileHashes, FileHash{Key: ref.String(), Ref: ref, Value: "sha256:" + hexA, Pointer: "/file_hashes/x"})
+		d.FileHashes = append(d.FileHashes,
+			FileHash{Key: ref.String(), Ref: ref, Value: "sha256:" + hexA, Pointer: "/file_hashes/x"})
 	}
 	began = time.Now()
 	claims, cannot := d.Claims("server.json")
@@ -109,9 +123,12 @@ func TestManyOfEverything(t *testing.T) {
 // A package at another registry would be fetched from the usual one, so it has no Ref.
 func TestRegistryBaseURL(t *testing.T) {
 	at := func(registryType, identifier, base string) string {
-		return doc("packages", fmt.Sprintf(`[{"registryType":%q,"identifier":%q,"version":"1.0.0","registryBaseUrl":%q,"transport":{"type":"stdio"}}]`, registryType, identifier, base))
+		return doc("packages",
+			fmt.Sprintf(`[{"registryType":%q,"identifier":%q,"version":"1.0.0","registryBaseUrl":%q,`+
+				`"transport":{"type":"stdio"}}]`, registryType, identifier, base))
 	}
-	usual := map[string]string{model.RegistryTypeNPM: model.RegistryURLNPM, model.RegistryTypePyPI: model.RegistryURLPyPI,
+	usual := map[string]string{model.RegistryTypeNPM: model.RegistryURLNPM,
+		model.RegistryTypePyPI:  model.RegistryURLPyPI,
 		model.RegistryTypeNuGet: model.RegistryURLNuGet, model.RegistryTypeCargo: model.RegistryURLCrates}
 	const path = "/packages/0/registryBaseUrl "
 	for registryType, base := range usual {
@@ -136,19 +153,23 @@ func TestRegistryBaseURL(t *testing.T) {
 			}
 		}
 	}
-	if got := problems(t, at(model.RegistryTypeNPM, "notes", model.RegistryURLPyPI)); !slices.Equal(got, []string{path + "registry-base-url-unknown"}) {
+	if got := problems(t, at(model.RegistryTypeNPM, "notes", model.RegistryURLPyPI)); !slices.Equal(got,
+		[]string{path + "registry-base-url-unknown"}) {
 		t.Errorf("npm at the registry of Python: %q", got)
 	}
 	// Its claims are of a file that no package gives.
-	text := strings.Replace(at(model.RegistryTypeNPM, "notes", "https://npm.example.com"), `"name"`, `"file_hashes":{"npm:notes@1.0.0":"sha256:`+hexA+`"},"name"`, 1)
+	text := strings.Replace(at(model.RegistryTypeNPM, "notes", "https://npm.example.com"), `"name"`,
+		`"file_hashes":{"npm:notes@1.0.0":"sha256:`+hexA+`"},"name"`, 1)
 	d, err := Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claims, cannot := d.Claims("server.json"); len(claims) != 0 || len(cannot) != 1 || d.Covers(parse(t, "npm:notes@1.0.0")) {
+	if claims, cannot := d.Claims("server.json"); len(claims) != 0 || len(cannot) != 1 ||
+		d.Covers(parse(t, "npm:notes@1.0.0")) {
 		t.Errorf("claims %v", claims)
 	}
-	bundle := doc("packages", strings.Replace("["+mcpbPackage+"]", `"identifier"`, `"registryBaseUrl":"https://example.com","identifier"`, 1))
+	bundle := doc("packages",
+		strings.Replace("["+mcpbPackage+"]", `"identifier"`, `"registryBaseUrl":"https://example.com","identifier"`, 1))
 	if got := problems(t, bundle); !slices.Equal(got, []string{path + "member-not-allowed"}) {
 		t.Errorf("mcpb: %q", got)
 	}
@@ -178,7 +199,8 @@ func TestGives(t *testing.T) {
 			t.Errorf("%s gives %s: %t, covers %t", c.pkg, c.ref, !c.want, d.Covers(ref))
 		}
 	}
-	if (Package{RegistryType: "x"}).Gives(artifact.Ref{}) || (&Document{Packages: []Package{{}}}).Covers(artifact.Ref{}) {
+	if (Package{RegistryType: "x"}).Gives(artifact.Ref{}) ||
+		(&Document{Packages: []Package{{}}}).Covers(artifact.Ref{}) {
 		t.Error("nothing gives nothing")
 	}
 }

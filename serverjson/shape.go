@@ -34,10 +34,10 @@ const (
 )
 
 var (
-	text    = &shape{kind: isString}
-	filled  = &shape{kind: isString, min: 1}
-	boolean = &shape{kind: isBoolean}
-	object  = &shape{kind: isObject} // with any members
+	text         = &shape{kind: isString}
+	nonEmptyText = &shape{kind: isString, min: 1}
+	boolean      = &shape{kind: isBoolean}
+	object       = &shape{kind: isObject} // with any members
 
 	hex64      = regexp.MustCompile(`^[a-f0-9]{64}$`)
 	httpURL    = regexp.MustCompile(`^https?://[^\s]+$`)
@@ -69,9 +69,9 @@ var (
 		"title":       {kind: isString, min: 1, max: 100},
 		"description": {kind: isString, min: 1, max: 100},
 		"version":     {kind: isString, min: 1, max: 255},
-		"websiteUrl":  filled,
+		"websiteUrl":  nonEmptyText,
 		"repository": {kind: isObject, required: []string{"url", "source"}, members: map[string]*shape{
-			"url": filled, "source": filled, "id": text, "subfolder": text}},
+			"url": nonEmptyText, "source": nonEmptyText, "id": text, "subfolder": text}},
 		"icons": {kind: isArray, each: &shape{kind: isObject, required: []string{"src"}, members: map[string]*shape{
 			"src": {kind: isString, min: 1, max: 255},
 			"mimeType": {kind: isString, enum: []string{
@@ -82,7 +82,7 @@ var (
 		"packages": {kind: isArray, each: &shape{kind: isObject,
 			required: []string{"registryType", "identifier", "transport"}, members: map[string]*shape{
 				"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
-				"registryBaseUrl": filled, "runtimeHint": text,
+				"registryBaseUrl": nonEmptyText, "runtimeHint": text,
 				"version":          {kind: isString, min: 1, max: 255},
 				"fileSha256":       {kind: isString, pattern: hex64},
 				"transport":        {kind: isObject, required: []string{"type"}, members: transport},

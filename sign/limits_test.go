@@ -28,7 +28,8 @@ func edKey(t *testing.T, n int) PublicKey {
 
 // An id has 1 to 200 characters, and a machine trusts at most MaxKeys.
 func TestKeysLimits(t *testing.T) {
-	for id, good := range map[string]bool{"a": true, "": false, strings.Repeat("a", 200): true, strings.Repeat("a", 201): false, "a/b": false, "a\n": false, "A-z_0.9": true} {
+	for id, good := range map[string]bool{"a": true, "": false, strings.Repeat("a", 200): true,
+		strings.Repeat("a", 201): false, "a/b": false, "a\n": false, "A-z_0.9": true} {
 		if err := new(Keys).Add(Key{ID: id, Public: edKey(t, 0)}); (err == nil) != good {
 			t.Errorf("%q: %v", id, err)
 		}
@@ -60,7 +61,8 @@ func TestKeySizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ParsePublicKey(string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))); (err == nil) != good {
+		if _, err := ParsePublicKey(
+			string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))); (err == nil) != good {
 			t.Errorf("PEM of %d bits: %v", bits, err)
 		}
 	}
@@ -72,12 +74,14 @@ func TestKeySizes(t *testing.T) {
 		{"twice", text + text, "more follows"},
 		{"with a word after it", text + "x", "more follows"},
 		{"that is private", strings.ReplaceAll(text, "PUBLIC", "PRIVATE"), "this is a private key"},
-		{"that is private, of openssh", strings.ReplaceAll(text, "PUBLIC KEY", "OPENSSH PRIVATE KEY"), "this is a private key"},
+		{"that is private, of openssh", strings.ReplaceAll(text, "PUBLIC KEY", "OPENSSH PRIVATE KEY"),
+			"this is a private key"},
 		{"that is a certificate", strings.ReplaceAll(text, "PUBLIC KEY", "CERTIFICATE"), "not \"PUBLIC KEY\""},
 		{"of PKCS #1", strings.ReplaceAll(text, "PUBLIC KEY", "RSA PUBLIC KEY"), "not \"PUBLIC KEY\""},
 		{"that is cut short", text[:40], "not PEM"},
 	} {
-		if _, err := ParsePublicKey(c.text); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if _, err := ParsePublicKey(c.text); (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("a key %s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -85,7 +89,9 @@ func TestKeySizes(t *testing.T) {
 
 // Encrypted PEM is named as such in both of its forms.
 func TestEncryptedPEM(t *testing.T) {
-	old := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"}, Bytes: []byte("x")})
+	old := pem.EncodeToMemory(
+		&pem.Block{Type: "RSA PRIVATE KEY",
+			Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"}, Bytes: []byte("x")})
 	for _, text := range [][]byte{old, block("ENCRYPTED PRIVATE KEY", []byte("x"))} {
 		if _, err := ParsePrivateKey(text, "password"); err == nil || !strings.Contains(err.Error(), "openssl pkey") {
 			t.Errorf("%v", err)
@@ -112,7 +118,8 @@ func TestVerifyUnusable(t *testing.T) {
 	for _, c := range []struct {
 		key  Key
 		want error
-	}{{Key{NotAfter: now.Add(-1)}, ErrValidity}, {Key{NotBefore: now.Add(1)}, ErrValidity}, {Key{Revoked: now}, ErrRevoked}, {Key{NotBefore: now, NotAfter: now}, nil}} {
+	}{{Key{NotAfter: now.Add(-1)}, ErrValidity}, {Key{NotBefore: now.Add(1)}, ErrValidity},
+		{Key{Revoked: now}, ErrRevoked}, {Key{NotBefore: now, NotAfter: now}, nil}} {
 		c.key.ID, c.key.Public = "k", key
 		var s Keys
 		for _, k := range []Key{{ID: "first", Public: edKey(t, 1)}, c.key, {ID: "last", Public: edKey(t, 2)}} {
@@ -122,7 +129,8 @@ func TestVerifyUnusable(t *testing.T) {
 		}
 		for _, id := range []string{"", "k"} {
 			k, err := s.Verify("ED25519", id, []byte("m"), ed25519.Sign(private, []byte("m")), now)
-			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil && k.ID != "k" || err != nil && k.ID != "" {
+			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil && k.ID != "k" ||
+				err != nil && k.ID != "" {
 				t.Errorf("%+v, id %q: %q, %v", c.key, id, k.ID, err)
 			}
 		}

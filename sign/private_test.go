@@ -26,7 +26,8 @@ func must[T any](v T, err error) T {
 }
 
 // encrypted was made by minisign -G. It takes a gigabyte and seconds to decrypt.
-const encrypted = "untrusted comment: minisign encrypted secret key\nRWRTY0Iy2trCz4VKcNOhvjPQa2vdlj3J8V/pHpODFJjXudbQi60AAAACAAAAAAAAAEAAAAAAByGJF7kkzh1+4GyPR7iikoK/Nw0Fx2Dy3bv52xcBawrrmGZeL/NjDnikelPNJxWap2w5Ymm0VkeBXNLUgmDpfjdmLpxzU1v8/zVVeyXYPmFxlrwvlOxcTYXtgF+JX8qXVQiJs/RUVm4=\n"
+const encrypted = "untrusted comment: minisign encrypted secret key\n" +
+	"RWRTY0Iy2trCz4VKcNOhvjPQa2vdlj3J8V/pHpODFJjXudbQi60AAAACAAAAAAAAAEAAAAAAByGJF7kkzh1+4GyPR7iikoK/Nw0Fx2Dy3bv52xcBawrrmGZeL/NjDnikelPNJxWap2w5Ymm0VkeBXNLUgmDpfjdmLpxzU1v8/zVVeyXYPmFxlrwvlOxcTYXtgF+JX8qXVQiJs/RUVm4=\n"
 
 func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
@@ -57,15 +58,19 @@ func TestSign(t *testing.T) {
 		{"RSA", block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(rs))), "", RSASHA256, ""},
 		{"RSA, PKCS #1", block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rs)), "", RSASHA256, ""},
 		{"P-256", block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(p256))), "", ECDSAP256, ""},
-		{"P-256, SEC 1 after its parameters", append(parameters, block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(p256)))...), "", ECDSAP256, ""},
+		{"P-256, SEC 1 after its parameters",
+			append(parameters, block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(p256)))...), "", ECDSAP256, ""},
 		{"P-384", block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(p384))), "", ECDSAP384, ""},
 		{"minisign", must(mini.MarshalText()), "", Minisign, ""},
 		{"minisign, encrypted by minisign", []byte(encrypted), "password", Minisign, ""},
 		{"minisign, no password", []byte(encrypted), "", "", ErrPassword.Error()},
 		{"minisign, cut short", []byte(encrypted[:100]), "password", "", "neither PEM"},
-		{"P-521", block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))))), "", "", "neither on P-256"},
+		{"P-521", block("PRIVATE KEY",
+			must(x509.MarshalPKCS8PrivateKey(must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))))), "", "",
+			"neither on P-256"},
 		{"encrypted PEM", block("ENCRYPTED PRIVATE KEY", []byte("x")), "", "", "openssl pkey"},
-		{"a public key", block("PUBLIC KEY", must(x509.MarshalPKIXPublicKey(ed.Public()))), "", "", "not a private key"},
+		{"a public key", block("PUBLIC KEY", must(x509.MarshalPKIXPublicKey(ed.Public()))), "", "",
+			"not a private key"},
 		{"no PEM", []byte("hello"), "", "", "neither PEM"},
 		{"parameters alone", parameters, "", "", "not PEM"},
 		{"too long", make([]byte, MaxKey+1), "", "", "more than"},
@@ -136,7 +141,8 @@ func TestOtherPrograms(t *testing.T) {
 			}
 			switch key.Public().Algorithm() {
 			case Ed25519:
-				program(t, dir, "openssl", "pkeyutl", "-verify", "-pubin", "-inkey", "pub", "-rawin", "-in", "message", "-sigfile", "signature")
+				program(t, dir, "openssl", "pkeyutl", "-verify", "-pubin", "-inkey", "pub", "-rawin", "-in", "message",
+					"-sigfile", "signature")
 			case ECDSAP384:
 				program(t, dir, "openssl", "dgst", "-sha384", "-verify", "pub", "-signature", "signature", "message")
 			default:
@@ -148,7 +154,8 @@ func TestOtherPrograms(t *testing.T) {
 		dir := t.TempDir()
 		program(t, dir, "minisign", "-G", "-W", "-p", "pub", "-s", "key")
 		key := signFile(t, dir, "key")
-		if text := must(os.ReadFile(filepath.Join(dir, "pub"))); must(ParsePublicKey(string(text))).String() != key.Public().String() {
+		if text := must(os.ReadFile(filepath.Join(dir, "pub"))); must(ParsePublicKey(string(text))).String() !=
+			key.Public().String() {
 			t.Error("the public key is another")
 		}
 		program(t, dir, "minisign", "-V", "-p", "pub", "-m", "message", "-x", "signature")

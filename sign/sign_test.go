@@ -58,7 +58,8 @@ func TestVectors(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		keys[name] = key
-		if again, err := ParsePublicKey(key.String()); err != nil || again.String() != key.String() || again.ID() != key.ID() {
+		if again, err := ParsePublicKey(key.String()); err != nil || again.String() != key.String() ||
+			again.ID() != key.ID() {
 			t.Errorf("%s does not print to what is parsed: %v", name, err)
 		}
 		if err := all.Add(Key{ID: name, Public: key, Added: now}); err != nil {
@@ -74,7 +75,8 @@ func TestVectors(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: error %q", c.Name, c.Error)
 		}
-		if err := keys[c.Key].Verify(c.Alg, []byte(message), c.Signature); !errors.Is(err, want) || (err == nil) != (want == nil) {
+		if err := keys[c.Key].Verify(c.Alg, []byte(message), c.Signature); !errors.Is(err, want) ||
+			(err == nil) != (want == nil) {
 			t.Errorf("%s: got %v, want %v", c.Name, err, want)
 		}
 		k, err := all.Verify(c.Alg, c.Key, []byte(message), c.Signature, now)
@@ -150,13 +152,15 @@ func TestUsable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"k", ""} {
-			if _, err := read.Verify(signature.Alg, id, []byte(v.Message), signature.Signature, now); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			if _, err := read.Verify(signature.Alg, id, []byte(v.Message), signature.Signature, now); !errors.Is(err,
+				c.want) || (err == nil) != (c.want == nil) {
 				t.Errorf("%s, id %q: got %v, want %v", c.name, id, err, c.want)
 			}
 		}
 	}
 	var s Keys
-	if _, err := s.Verify(signature.Alg, "k", []byte(v.Message), signature.Signature, now); !errors.Is(err, ErrUnknown) {
+	if _, err := s.Verify(signature.Alg, "k", []byte(v.Message), signature.Signature, now); !errors.Is(err,
+		ErrUnknown) {
 		t.Errorf("no keys: %v", err)
 	}
 	if err := s.Revoke("k", "lost", now); !errors.Is(err, ErrUnknown) {
@@ -186,19 +190,26 @@ func TestKeysFile(t *testing.T) {
 		{"good", `{"version":1,"keys":[` + one + `}]}`, ""},
 		{"its algorithm", `{"version":1,"keys":[` + one + `,"algorithm":"RSA-SHA256"}]}`, ""},
 		{"none", `{"version":1,"keys":[]}`, ""},
-		{"an algorithm that is not the key's", `{"version":1,"keys":[` + one + `,"algorithm":"Ed25519"}]}`, "not that of the key"},
+		{"an algorithm that is not the key's", `{"version":1,"keys":[` + one + `,"algorithm":"Ed25519"}]}`,
+			"not that of the key"},
 		{"a newer version", `{"version":2,"keys":[]}`, "version 2"},
 		{"no version", `{"keys":[]}`, "version 0"},
 		{"a member in another case", `{"version":1,"keys":[` + one + `,"Revoked":"2026-01-01T00:00:00Z"}]}`, "Revoked"},
 		{"a member twice, in two cases", `{"version":1,"keys":[` + one + `}],"Keys":[]}`, "Keys"},
 		{"an unknown member", `{"version":1,"keys":[` + one + `,"disabled":true}]}`, "disabled"},
-		{"a member twice", `{"version":1,"keys":[` + one + `,"revoked":"2026-01-01T00:00:00Z","revoked":null}]}`, "revoked"},
-		{"an id twice", `{"version":1,"keys":[` + one + `},{"id":"a","public_key":` + pem("p256") + `,` + added + `}]}`, "already"},
-		{"a key twice", `{"version":1,"keys":[` + one + `},{"id":"b","public_key":` + pem("rsa") + `,` + added + `}]}`, "already, as a"},
-		{"an id with a space", `{"version":1,"keys":[{"id":"a b","public_key":` + pem("rsa") + `,` + added + `}]}`, "an id is"},
+		{"a member twice", `{"version":1,"keys":[` + one + `,"revoked":"2026-01-01T00:00:00Z","revoked":null}]}`,
+			"revoked"},
+		{"an id twice", `{"version":1,"keys":[` + one + `},{"id":"a","public_key":` + pem("p256") + `,` + added + `}]}`,
+			"already"},
+		{"a key twice", `{"version":1,"keys":[` + one + `},{"id":"b","public_key":` + pem("rsa") + `,` + added + `}]}`,
+			"already, as a"},
+		{"an id with a space", `{"version":1,"keys":[{"id":"a b","public_key":` + pem("rsa") + `,` + added + `}]}`,
+			"an id is"},
 		{"no id", `{"version":1,"keys":[{"public_key":` + pem("rsa") + `,` + added + `}]}`, "an id is"},
 		{"no key", `{"version":1,"keys":[{"id":"a",` + added + `}]}`, "neither PEM"},
-		{"ends before it begins", `{"version":1,"keys":[` + one + `,"not_before":"2026-02-01T00:00:00Z","not_after":"2026-01-01T00:00:00Z"}]}`, "ends before"},
+		{"ends before it begins",
+			`{"version":1,"keys":[` + one +
+				`,"not_before":"2026-02-01T00:00:00Z","not_after":"2026-01-01T00:00:00Z"}]}`, "ends before"},
 		{"more after the end", `{"version":1,"keys":[]} {}`, "keys file"},
 		{"not JSON", ``, "keys file"},
 		{"too large", `{"version":1,"keys":[]}` + strings.Repeat(" ", MaxKeysFile), "keys file"},

@@ -28,21 +28,25 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Fatalf("%d warnings", len(found))
 	}
 	hidden := kinds[WarnHidden]
-	want := fmt.Sprintf(`hidden characters: zero width (%d), tag character (1), bidi control (1); tag characters spell "R"`, n)
+	want := fmt.Sprintf(
+		`hidden characters: zero width (%d), tag character (1), bidi control (1); tag characters spell "R"`, n)
 	if hidden.Summary != want || len(hidden.Hidden) != MaxHidden || len(hidden.Text) > 8*400 {
 		t.Errorf("%q with %d, want %q", hidden.Summary, len(hidden.Hidden), want)
 	}
-	if long := kinds[WarnLong]; !strings.Contains(long.Summary, fmt.Sprint(3*n+7)) || !strings.Contains(long.Summary, "1048576") || len(long.Text) > 8*400 {
+	if long := kinds[WarnLong]; !strings.Contains(long.Summary, fmt.Sprint(3*n+7)) ||
+		!strings.Contains(long.Summary, "1048576") || len(long.Text) > 8*400 {
 		t.Errorf("%q", long.Summary)
 	}
-	if got := Hidden(strings.Repeat("\u200b", 1<<16)); len(got) != MaxHidden || got[MaxHidden-1].Offset != MaxHidden-1 {
+	if got := FindHidden(strings.Repeat("\u200b", 1<<16)); len(got) != MaxHidden ||
+		got[MaxHidden-1].Offset != MaxHidden-1 {
 		t.Errorf("Hidden lists %d", len(got))
 	}
 	if got := tallyHidden(strings.Repeat("\U000e0041", 1<<12)).spelt; len(got) != maxSpelt+1 {
 		t.Errorf("%d characters spelt", len(got))
 	}
 	spelt := Warnings(mustNew(t, Listing{Instructions: strings.Repeat("\U000e0041", 1<<16)}))
-	if len(spelt) != 1 || !strings.HasSuffix(spelt[0].Summary, `; tag characters spell "`+strings.Repeat("A", 200)+`…"`) {
+	if len(spelt) != 1 ||
+		!strings.HasSuffix(spelt[0].Summary, `; tag characters spell "`+strings.Repeat("A", 200)+`…"`) {
 		t.Errorf("%+v", spelt)
 	}
 }
@@ -62,9 +66,10 @@ func TestLongTexts(t *testing.T) {
 		text string
 		want []string
 	}{
-		"at the limit":         {pad(MaxSearch-len(order)-1) + "\n" + order, []string{WarnInstruction}},
-		"one byte more":        {pad(MaxSearch + 1), []string{WarnLong}},
-		"before the limit":     {pad(MaxSearch-len(order)-1) + "\n" + order + pad(9), []string{WarnLong, WarnInstruction}},
+		"at the limit":  {pad(MaxSearch-len(order)-1) + "\n" + order, []string{WarnInstruction}},
+		"one byte more": {pad(MaxSearch + 1), []string{WarnLong}},
+		"before the limit": {pad(MaxSearch-len(order)-1) + "\n" + order + pad(9),
+			[]string{WarnLong, WarnInstruction}},
 		"behind the limit":     {pad(MaxSearch) + " " + order, []string{WarnLong}},
 		"hidden behind it":     {pad(MaxSearch) + " \u202e", []string{WarnHidden, WarnLong}},
 		"cut in a code point":  {pad(MaxSearch-1) + "é", []string{WarnLong}},
@@ -87,7 +92,8 @@ func TestLongTexts(t *testing.T) {
 	for _, w := range Warnings(mustNew(t, l)) {
 		got = append(got, w.Item+w.Path+" "+w.Kind)
 	}
-	if want := []string{"instructions instruction", "tool:tool-3/x long-text", "tool:tool-4/name long-text", "tool:tool-4/x long-text"}; !slices.Equal(got, want) {
+	if want := []string{"instructions instruction", "tool:tool-3/x long-text", "tool:tool-4/name long-text",
+		"tool:tool-4/x long-text"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -110,7 +116,8 @@ func TestManyWarnings(t *testing.T) {
 		t.Errorf("%d warnings", len(found))
 	}
 	found = Warnings(mustNew(t, tools(poisoned(100_000), `{"name":"u","x":"\u202e"}`)))
-	if last := found[len(found)-1]; len(found) != MaxWarnings+1 || last.Kind != WarnMany || last.Item != "tool:t" || last.Summary != "1000 warnings; what follows was not looked at" {
+	if last := found[len(found)-1]; len(found) != MaxWarnings+1 || last.Kind != WarnMany || last.Item != "tool:t" ||
+		last.Summary != "1000 warnings; what follows was not looked at" {
 		t.Errorf("%d warnings, the last %+v", len(found), last)
 	}
 
@@ -125,7 +132,8 @@ func TestManyWarnings(t *testing.T) {
 		t.Errorf("%d bytes allocated", got)
 	}
 	want := "/x/" + long[:maxPath] + "…/…"
-	if last := found[len(found)-1]; len(found) != 901 || found[0].Kind != WarnLong || last.Kind != WarnHidden || last.Path != want {
+	if last := found[len(found)-1]; len(found) != 901 || found[0].Kind != WarnLong || last.Kind != WarnHidden ||
+		last.Path != want {
 		t.Errorf("%d warnings, the last of %s", len(found), found[len(found)-1].Path)
 	}
 	for _, c := range []struct{ path, name, want string }{

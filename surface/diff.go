@@ -94,7 +94,7 @@ func Diff(old, new *Surface) []Change {
 			d.addOneSided(i, "", string(i.JSON), "added")
 		}
 	}
-	slices.SortStableFunc(d.found, func(a, b found) int {
+	slices.SortStableFunc(d.found, func(a, b datedChange) int {
 		return cmp.Or(compareItems(a.at, b.at), strings.Compare(a.Path, b.Path), cmp.Compare(a.Class, b.Class))
 	})
 	changes := make([]Change, len(d.found))
@@ -105,11 +105,11 @@ func Diff(old, new *Surface) []Change {
 }
 
 type differ struct {
-	found []found
+	found []datedChange
 	item  Item // the one being compared
 }
 
-type found struct {
+type datedChange struct {
 	Change
 	at Item // for the order
 }
@@ -181,7 +181,7 @@ func quoteJSON(s string) string { return string(appendString(nil, s)) }
 // add reports a change of d's item, with the severity of its class and a formatted summary.
 func (d *differ) add(c Change, summary string, args ...any) {
 	c.Severity, c.Item, c.Summary = c.Class.Severity(), d.item.Key(), fmt.Sprintf(summary, args...)
-	d.found = append(d.found, found{c, d.item})
+	d.found = append(d.found, datedChange{c, d.item})
 }
 
 // addOneSided reports an item that is on one side only.

@@ -32,6 +32,7 @@ type Error struct {
 	Detail  string // one line; text from outside is escaped
 }
 
+// Error says what is wrong, and with which item.
 func (e *Error) Error() string {
 	if e.Item == "" {
 		return e.Detail

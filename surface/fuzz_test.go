@@ -14,7 +14,7 @@ import (
 func FuzzNew(f *testing.F) {
 	for _, c := range readVectors(f).Cases {
 		l := c.listing()
-		for _, k := range listed {
+		for _, k := range listedKinds {
 			for _, raw := range l.kind(k) {
 				f.Add([]byte(raw), c.Instructions)
 			}
@@ -27,12 +27,12 @@ func FuzzNew(f *testing.F) {
 		} {
 			s, err := New(l)
 			if err != nil {
-				if len(Hidden(err.Error())) > 0 {
+				if len(FindHidden(err.Error())) > 0 {
 					t.Errorf("the message is not escaped: %q", err)
 				}
 				continue
 			}
-			for _, form := range [][]byte{s.Canonical(), s.Indented()} {
+			for _, form := range [][]byte{s.Canonical(), s.FormatIndented()} {
 				again, err := Read(form)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, form)
@@ -44,8 +44,8 @@ func FuzzNew(f *testing.F) {
 			if out, err := jcs.Transform(s.Canonical()); err != nil || string(out) != string(s.Canonical()) {
 				t.Fatalf("package jcs: %v\n%s\n%s", err, out, s.Canonical())
 			}
-			if !json.Valid(s.Indented()) {
-				t.Fatalf("not JSON\n%s", s.Indented())
+			if !json.Valid(s.FormatIndented()) {
+				t.Fatalf("not JSON\n%s", s.FormatIndented())
 			}
 			s.APISurface()
 			Warnings(s)
@@ -107,7 +107,7 @@ func FuzzDiff(f *testing.F) {
 		if (len(changes) == 0) != (string(old.Canonical()) == string(new.Canonical())) {
 			t.Fatalf("%d changes\n%s\n%s", len(changes), old.Canonical(), new.Canonical())
 		}
-		if text := FormatChanges(changes); len(Hidden(text)) > 0 {
+		if text := FormatChanges(changes); len(FindHidden(text)) > 0 {
 			t.Fatalf("text %q", text)
 		}
 	})
@@ -117,9 +117,14 @@ func FuzzDiff(f *testing.F) {
 func benchmarkTool() []byte {
 	var p []string
 	for i := range 10 {
-		p = append(p, fmt.Sprintf(`"parameter%d":{"type":"string","description":"%s","maxLength":%d}`, i, strings.Repeat("What it is for. ", 8), i*100))
+		p = append(p,
+			fmt.Sprintf(`"parameter%d":{"type":"string","description":"%s","maxLength":%d}`, i,
+				strings.Repeat("What it is for. ", 8), i*100))
 	}
-	return []byte(`{"name":"tool","description":"` + strings.Repeat("What the tool does. ", 10) + `","inputSchema":{"type":"object","properties":{` + strings.Join(p, ",") + `},"required":["parameter1","parameter0"]}}`)
+	return []byte(
+		`{"name":"tool","description":"` + strings.Repeat("What the tool does. ", 10) +
+			`","inputSchema":{"type":"object","properties":{` + strings.Join(p, ",") +
+			`},"required":["parameter1","parameter0"]}}`)
 }
 
 func BenchmarkNewItem(b *testing.B) {

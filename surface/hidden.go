@@ -17,7 +17,7 @@ const (
 	ClassFormat    = "format"             // the rest of category Cf, and code points reserved for such use
 	ClassPrivate   = "private use"        // category Co
 	ClassInvalid   = "not a character"    // noncharacters, and bytes that are not UTF-8
-	ClassSpace     = "unusual space"      // spaces other than U+0020 and U+3000; [Hidden] leaves them out
+	ClassSpace     = "unusual space"      // spaces other than U+0020 and U+3000; [FindHidden] leaves them out
 )
 
 // HiddenRune is one code point that a reader of the text would not see.
@@ -30,10 +30,10 @@ type HiddenRune struct {
 // MaxHidden is how many code points of one text are listed.
 const MaxHidden = 100
 
-// Hidden lists what in s a reader would not see or would be misled by, in order
+// FindHidden lists what in s a reader would not see or would be misled by, in order
 // of appearance, the first [MaxHidden]: all that [Escape] escapes, save tab, line
 // feed, carriage return and unusual spaces.
-func Hidden(s string) []HiddenRune {
+func FindHidden(s string) []HiddenRune {
 	var found []HiddenRune
 	eachHidden(s, func(h HiddenRune, _ rune, _ string) bool {
 		found = append(found, h)

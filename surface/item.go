@@ -19,8 +19,8 @@ const (
 	KindTemplate     Kind = "template"
 )
 
-// listed are the kinds that servers list, in the order of Surface.Items.
-var listed = [...]Kind{KindTool, KindPrompt, KindResource, KindTemplate}
+// listedKinds are the kinds that servers list, in the order of Surface.Items.
+var listedKinds = [...]Kind{KindTool, KindPrompt, KindResource, KindTemplate}
 
 // member is the member of the canonical object that holds the items of a kind.
 func (k Kind) member() string {

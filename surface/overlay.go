@@ -49,7 +49,7 @@ func (s *Surface) Select(keys ...string) (*Surface, error) {
 const outlineWidth = 100
 
 // Outline is one line for each item: its key and the beginning of its description, all
-// escaped. It is for an overview; the whole text is in [Surface.Indented].
+// escaped. It is for an overview; the whole text is in [Surface.FormatIndented].
 func (s *Surface) Outline() string {
 	var b strings.Builder
 	for _, i := range s.items {
@@ -82,4 +82,4 @@ func (s *Surface) ItemDigests() map[string]digest.Digest {
 }
 
 // Kinds are all kinds of items, the instructions included.
-func Kinds() []Kind { return append([]Kind{KindInstructions}, listed[:]...) }
+func Kinds() []Kind { return append([]Kind{KindInstructions}, listedKinds[:]...) }

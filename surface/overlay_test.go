@@ -6,7 +6,10 @@ import (
 )
 
 func TestOnly(t *testing.T) {
-	s, err := Read([]byte(`{"schema":"hallmark.surface/v1","instructions":"Be kind.","prompts":[],"resourceTemplates":[],"resources":[],"tools":[{"inputSchema":{"type":"object"},"name":"add"},{"inputSchema":{"type":"object"},"name":"leave"}]}`))
+	s, err := Read(
+		[]byte(`{"schema":"hallmark.surface/v1","instructions":"Be kind.","prompts":[],"resourceTemplates":[],` +
+			`"resources":[],"tools":[{"inputSchema":{"type":"object"},"name":"add"},{"inputSchema":{"type":"object"},` +
+			`"name":"leave"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -14,7 +17,8 @@ func TestOnly(t *testing.T) {
 		{nil, nil},
 		{[]string{"tool:leave", "tool:gone", "prompt:add"}, []string{"tool:leave"}},
 		{[]string{"tool:add", "instructions"}, []string{"instructions", "tool:add"}},
-		{[]string{"tool:add", "tool:add", "tool:leave", "instructions"}, []string{"instructions", "tool:add", "tool:leave"}},
+		{[]string{"tool:add", "tool:add", "tool:leave", "instructions"},
+			[]string{"instructions", "tool:add", "tool:leave"}},
 	} {
 		only, err := s.Select(test.keys...)
 		if err != nil {

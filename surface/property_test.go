@@ -16,7 +16,8 @@ import (
 )
 
 // someText has every kind of code point that is treated differently somewhere.
-var someText = rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\n\"\\/~é\u202e\u2028\ue000\uffee😀\U000e0041 ")), 0, 6, -1)
+var someText = rapid.StringOfN(rapid.SampledFrom([]rune("ab\x00\n\"\\/~é\u202e\u2028\ue000\uffee😀\U000e0041 ")), 0, 6,
+	-1)
 
 // someJSON is a JSON value without canonical ambiguity of its own: numbers are
 // small integers or halves.
@@ -50,7 +51,8 @@ func someMembers(depth int, names *rapid.Generator[string]) *rapid.Generator[any
 
 var keywords = rapid.OneOf(someText, rapid.SampledFrom([]string{
 	"type", "properties", "required", "items", "anyOf", "allOf", "oneOf", "not", "$defs", "enum", "const", "default",
-	"description", "minimum", "maxLength", "additionalProperties", "patternProperties", "prefixItems", "if", "uniqueItems",
+	"description", "minimum", "maxLength", "additionalProperties", "patternProperties", "prefixItems", "if",
+	"uniqueItems",
 }))
 
 // someSchema is a JSON object that looks like a schema, well formed or not.
@@ -64,9 +66,12 @@ func someSchema(depth int) *rapid.Generator[any] {
 			case depth > 0 && (k == "anyOf" || k == "allOf" || k == "oneOf" || k == "prefixItems"):
 				m[k] = rapid.SliceOfN(someSchema(depth-1), 0, 3).Draw(t, k)
 			case depth > 0 && (k == "properties" || k == "$defs" || k == "patternProperties"):
-				m[k] = map[string]any(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "required", "é/~"}), someSchema(depth-1), 0, 3).Draw(t, k))
+				m[k] = map[string]any(
+					rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "required", "é/~"}), someSchema(depth-1), 0,
+						3).Draw(t, k))
 			case k == "required":
-				m[k] = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "required", "c"}), 0, 4, rapid.ID).Draw(t, k)
+				m[k] = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "required", "c"}), 0, 4,
+					rapid.ID).Draw(t, k)
 			default:
 				m[k] = someJSON(depth).Draw(t, k)
 			}
@@ -237,7 +242,7 @@ func TestSpellingDoesNotMatter(t *testing.T) {
 		if d := Diff(a, b); len(d) != 0 {
 			t.Fatalf("changes %v", d)
 		}
-		for _, form := range [][]byte{a.Canonical(), a.Indented()} {
+		for _, form := range [][]byte{a.Canonical(), a.FormatIndented()} {
 			again, err := Read(form)
 			if err != nil {
 				t.Fatal(err)
@@ -279,8 +284,11 @@ func TestEveryChangeMatters(t *testing.T) {
 			if c.Item != "tool:"+name || c.Severity == "" || c.Summary == "" || c.Old == c.New {
 				t.Fatalf("change %+v", c)
 			}
-			if got, want := standing(t, old, c.Item, c.Path), standing(t, new, c.Item, c.Path); c.Class != ParameterRequired && c.Class != ParameterOptional && (got != c.Old || want != c.New) {
-				t.Fatalf("%s: old %q and new %q are not what stands at %q: %q and %q", c.Class, c.Old, c.New, c.Path, got, want)
+			if got, want := standing(t, old, c.Item, c.Path),
+				standing(t, new, c.Item, c.Path); c.Class != ParameterRequired && c.Class != ParameterOptional &&
+				(got != c.Old || want != c.New) {
+				t.Fatalf("%s: old %q and new %q are not what stands at %q: %q and %q", c.Class, c.Old, c.New, c.Path,
+					got, want)
 			}
 		}
 	})
@@ -345,11 +353,11 @@ func TestDiffOfAnyTwo(t *testing.T) {
 			t.Fatalf("%d changes between\n%s\n%s", len(changes), a.Canonical(), b.Canonical())
 		}
 		text := FormatChanges(changes)
-		if h := Hidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
+		if h := FindHidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
 			t.Fatalf("text %q has %v", text, h)
 		}
 		for _, w := range Warnings(b) {
-			if Escape(w.Text) != w.Text && len(Hidden(w.Text)) > 0 {
+			if Escape(w.Text) != w.Text && len(FindHidden(w.Text)) > 0 {
 				t.Fatalf("warning %q", w.Text)
 			}
 		}
@@ -358,14 +366,16 @@ func TestDiffOfAnyTwo(t *testing.T) {
 
 // Escape loses nothing: unescape brings every text back.
 func TestEscapeIsUnambiguous(t *testing.T) {
-	pieces := rapid.SampledFrom([]string{`\`, `n`, `r`, `t`, `x`, `u`, `{`, `}`, `0`, `8`, "\n", "\t", "\x1b", "\x80", "\xff", "\u0080", "\u202e", "é", "\U000e0041", " ", "a"})
+	pieces := rapid.SampledFrom(
+		[]string{`\`, `n`, `r`, `t`, `x`, `u`, `{`, `}`, `0`, `8`, "\n", "\t", "\x1b", "\x80", "\xff", "\u0080",
+			"\u202e", "é", "\U000e0041", " ", "a"})
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(pieces, 0, 12).Draw(t, "text"), "")
 		e := Escape(s)
 		if got := unescape(e); got != s {
 			t.Fatalf("%q is escaped %q, which means %q", s, e, got)
 		}
-		if len(Hidden(e)) > 0 || strings.ContainsAny(e, "\n\r\t") {
+		if len(FindHidden(e)) > 0 || strings.ContainsAny(e, "\n\r\t") {
 			t.Fatalf("%q is escaped %q", s, e)
 		}
 	})
@@ -416,7 +426,10 @@ func TestCompareUTF16(t *testing.T) {
 }
 
 func TestCompareWords(t *testing.T) {
-	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", " ", "c", "\n"}), 0, 12), func(s []string) string { return strings.Join(s, "") })
+	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", " ", "c", "\n"}), 0, 12),
+		func(s []string) string {
+			return strings.Join(s, "")
+		})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
 		var old, new string

@@ -3,7 +3,7 @@ package surface
 import "fmt"
 
 // Read reads a stored surface: the canonical form of [Surface.Canonical] or
-// [Surface.Indented], or another spelling of the same JSON value (white space,
+// [Surface.FormatIndented], or another spelling of the same JSON value (white space,
 // order of members, escapes). The value itself must be canonical: items sorted,
 // all six members there and no others, nothing that New would have written
 // otherwise. An error is an [*Error].
@@ -64,7 +64,7 @@ func Read(data []byte) (*Surface, error) {
 }
 
 func kindOfMember(member string) Kind {
-	for _, k := range listed {
+	for _, k := range listedKinds {
 		if k.member() == member {
 			return k
 		}
@@ -93,11 +93,11 @@ func readItems(kind Kind, list []value) ([]Item, *Error) {
 	return items, nil
 }
 
-// Indented is the canonical form for review: indented by two spaces, hidden
-// characters (those of [Hidden]) as \u escapes, one newline at the end. [Read]
+// FormatIndented returns the canonical form for review: indented by two spaces, hidden
+// characters (those of [FindHidden]) as \u escapes, one newline at the end. [Read]
 // accepts it. Where it would be larger than MaxSize, it is the canonical form
 // and a newline.
-func (s *Surface) Indented() []byte {
+func (s *Surface) FormatIndented() []byte {
 	p := parser{mode: modeStored, limits: Limits{Depth: MaxDepth + 2, Values: 2*MaxValues + 8}}
 	if v, err := p.parse(s.canonical); err == nil {
 		if b := v.indent(nil, 0, MaxSize-1); b != nil && len(b) < MaxSize {

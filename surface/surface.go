@@ -110,7 +110,7 @@ type Surface struct {
 // the item.
 func New(l Listing) (*Surface, error) {
 	size, values := len(l.Instructions), 0
-	for _, k := range listed {
+	for _, k := range listedKinds {
 		for _, raw := range l.kind(k) {
 			size += len(raw)
 		}
@@ -128,7 +128,7 @@ func New(l Listing) (*Surface, error) {
 	if l.Instructions != "" {
 		items = append(items, InstructionsItem(l.Instructions))
 	}
-	for _, k := range listed {
+	for _, k := range listedKinds {
 		for i, raw := range l.kind(k) {
 			place := fmt.Sprintf("%s[%d]", k.member(), i)
 			if values == MaxValues {

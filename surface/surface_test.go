@@ -75,8 +75,9 @@ func TestLimits(t *testing.T) {
 // What New accepts, Read accepts, and Indented does not explode.
 func TestLimitsOfStoredForm(t *testing.T) {
 	deep := strings.Repeat("[", 120) + strings.Repeat("1,", 500_000) + "1" + strings.Repeat("]", 120)
-	s := mustNew(t, tools(`{"name":"t","x":`+deep+`}`, `{"name":"u","x":[`+strings.Repeat("9007199254740993,", 100_000)+`0]}`))
-	b := s.Indented()
+	s := mustNew(t,
+		tools(`{"name":"t","x":`+deep+`}`, `{"name":"u","x":[`+strings.Repeat("9007199254740993,", 100_000)+`0]}`))
+	b := s.FormatIndented()
 	if len(b) > MaxSize {
 		t.Fatalf("%d bytes indented", len(b))
 	}
@@ -113,8 +114,12 @@ func TestErrorsNameTheItem(t *testing.T) {
 
 func TestUnion(t *testing.T) {
 	a := mustNew(t, tools(`{"name":"a"}`, `{"name":"b","title":""}`))
-	b := mustNew(t, Listing{Instructions: "i", Tools: []json.RawMessage{[]byte(`{"name":"c"}`), []byte(`{ "name":"b"}`)}, Prompts: []json.RawMessage{[]byte(`{"name":"a"}`)}})
-	want := mustNew(t, Listing{Instructions: "i", Tools: tools(`{"name":"c"}`, `{"name":"a"}`, `{"name":"b"}`).Tools, Prompts: []json.RawMessage{[]byte(`{"name":"a"}`)}})
+	b := mustNew(t,
+		Listing{Instructions: "i", Tools: []json.RawMessage{[]byte(`{"name":"c"}`), []byte(`{ "name":"b"}`)},
+			Prompts: []json.RawMessage{[]byte(`{"name":"a"}`)}})
+	want := mustNew(t,
+		Listing{Instructions: "i", Tools: tools(`{"name":"c"}`, `{"name":"a"}`, `{"name":"b"}`).Tools,
+			Prompts: []json.RawMessage{[]byte(`{"name":"a"}`)}})
 	for _, pair := range [][2]*Surface{{a, b}, {b, a}} {
 		u, err := Union(pair[0], pair[1])
 		if err != nil {
@@ -145,7 +150,8 @@ func TestItemsAndInstructions(t *testing.T) {
 	for _, i := range s.Items() {
 		keys = append(keys, i.Key())
 	}
-	if want := []string{"instructions", "tool:a", "tool:b", "prompt:p", "resource:x:y", "template:x:{y}"}; !slices.Equal(keys, want) {
+	if want := []string{"instructions", "tool:a", "tool:b", "prompt:p", "resource:x:y",
+		"template:x:{y}"}; !slices.Equal(keys, want) {
 		t.Errorf("items %q, want %q", keys, want)
 	}
 	if got := s.Instructions(); got != "Read \"this\"\n" {
@@ -175,14 +181,16 @@ func TestParseInstructions(t *testing.T) {
 			t.Errorf("%s: %q, %v", raw, got, err)
 		}
 	}
-	for raw, want := range map[string]Problem{`{}`: ProblemShape, `"\ud800"`: ProblemSurrogate, `"a" ` + "x": ProblemSyntax, "\"\xff\"": ProblemUTF8} {
+	for raw, want := range map[string]Problem{`{}`: ProblemShape, `"\ud800"`: ProblemSurrogate,
+		`"a" ` + "x": ProblemSyntax, "\"\xff\"": ProblemUTF8} {
 		_, err := ParseInstructions([]byte(raw))
 		wantProblem(t, err, want)
 	}
 }
 
 func TestIndented(t *testing.T) {
-	s := mustNew(t, tools("{\"name\":\"a\u202e\",\"description\":\"b\u00e9\u200b\U000e0041\U0001d173\",\"inputSchema\":{},\"x\":[1,9007199254740993]}"))
+	s := mustNew(t,
+		tools("{\"name\":\"a\u202e\",\"description\":\"b\u00e9\u200b\U000e0041\U0001d173\",\"inputSchema\":{},\"x\":[1,9007199254740993]}"))
 	want := `{
   "instructions": "",
   "prompts": [],
@@ -202,7 +210,7 @@ func TestIndented(t *testing.T) {
   ]
 }
 `
-	if got := string(s.Indented()); got != want {
+	if got := string(s.FormatIndented()); got != want {
 		t.Errorf("indented\n%s\nwant\n%s", got, want)
 	}
 }

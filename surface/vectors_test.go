@@ -115,7 +115,7 @@ func wantProblem(t *testing.T, err error, want Problem) {
 	if e.Problem != want {
 		t.Errorf("problem %s (%v), want %s", e.Problem, e, want)
 	}
-	if got := e.Error(); len(Hidden(got)) > 0 || strings.ContainsAny(got, "\t\n\r") {
+	if got := e.Error(); len(FindHidden(got)) > 0 || strings.ContainsAny(got, "\t\n\r") {
 		t.Errorf("the message is not escaped: %q", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestVectors(t *testing.T) {
 			if !reflect.DeepEqual(items, c.Items) {
 				t.Errorf("items %v, want %v", items, c.Items)
 			}
-			for name, b := range map[string][]byte{"canonical": s.Canonical(), "indented": s.Indented()} {
+			for name, b := range map[string][]byte{"canonical": s.Canonical(), "indented": s.FormatIndented()} {
 				again, err := Read(b)
 				if err != nil {
 					t.Fatalf("the %s form is not read: %v\n%s", name, err, b)
@@ -178,11 +178,12 @@ func TestVectors(t *testing.T) {
 func TestNewItemVectors(t *testing.T) {
 	for _, c := range readVectors(t).Cases {
 		l := c.listing()
-		for _, k := range listed {
+		for _, k := range listedKinds {
 			for _, raw := range l.kind(k) {
 				item, err := NewItem(k, raw)
 				if err == nil && c.Error == "" && item.Digest.String() != c.Items[item.Key()] {
-					t.Errorf("%s: NewItem gives %s the digest %s, want %s", c.Name, item.Key(), item.Digest, c.Items[item.Key()])
+					t.Errorf("%s: NewItem gives %s the digest %s, want %s", c.Name, item.Key(), item.Digest,
+						c.Items[item.Key()])
 				}
 				if c.Error == "" && err != nil {
 					t.Errorf("%s: %v", c.Name, err)

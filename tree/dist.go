@@ -54,8 +54,8 @@ func (p Profile) rules() (rules, error) {
 // Known reports whether p is one of [Profiles].
 func (p Profile) Known() bool { return slices.Contains(Profiles(), p) }
 
-// Hashed returns those of files that p hashes: all, or all without dotfiles.
-func (p Profile) Hashed(files []File) []File {
+// SelectFiles returns those of files that p hashes: all, or all without dotfiles.
+func (p Profile) SelectFiles(files []File) []File {
 	if r, err := p.rules(); err != nil || r.dotfiles {
 		return files
 	}
@@ -76,7 +76,7 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	files, err = sortFiles(p.Hashed(files), r.compare)
+	files, err = sortFiles(p.SelectFiles(files), r.compare)
 	if err != nil {
 		return digest.Digest{}, err
 	}

@@ -92,7 +92,7 @@ func TestDistProperties(t *testing.T) {
 			}
 		}
 		p := rapid.SampledFrom(Profiles()).Draw(t, "profile")
-		hashed := p.Hashed(m.files())
+		hashed := p.SelectFiles(m.files())
 		got, err := Dist(t.Context(), p, m.files(), m.open, 1)
 		if len(hashed) == 0 {
 			if !errors.Is(err, ErrEmpty) {
@@ -126,7 +126,8 @@ func TestDistProperties(t *testing.T) {
 
 func TestDistRefuses(t *testing.T) {
 	m := memory{"a": {content: []byte("a")}}
-	if _, err := Dist(t.Context(), "other", m.files(), m.open, 1); err == nil || Profile("other").Known() || !OD.Known() {
+	if _, err := Dist(t.Context(), "other", m.files(), m.open, 1); err == nil || Profile("other").Known() ||
+		!OD.Known() {
 		t.Error("an unknown profile is known")
 	}
 	twice := append(m.files(), m.files()...)

@@ -19,12 +19,16 @@ func TestInspect(t *testing.T) {
 		"files alone":        {fstest.MapFS{"a": file(0o644), "b/c/d": file(0o755), "b/e": file(0o600)}, nil},
 		"nothing":            {fstest.MapFS{}, nil},
 		"an empty directory": {fstest.MapFS{"a": file(0o644), "b": dir(0o755)}, []string{"b an empty directory"}},
-		"empty ones below each other": {fstest.MapFS{"a/b/c": dir(0o755), "a/b/d": dir(0o755), "e/f": file(0o644), "e/g/h": dir(0o755)},
+		"empty ones below each other": {
+			fstest.MapFS{"a/b/c": dir(0o755), "a/b/d": dir(0o755), "e/f": file(0o644), "e/g/h": dir(0o755)},
 			[]string{"a an empty directory", "e/g an empty directory"}},
 		"a directory of a link": {fstest.MapFS{"a/l": file(fs.ModeSymlink)}, nil}, // which is refused by itself
-		"special files": {fstest.MapFS{"a": file(0o755 | fs.ModeSetuid), "b/c": file(0o644 | fs.ModeSetgid), "d": file(fs.ModeSticky), "e": file(0o644 | fs.ModeSetgid | fs.ModeSetuid)},
+		"special files": {
+			fstest.MapFS{"a": file(0o755 | fs.ModeSetuid), "b/c": file(0o644 | fs.ModeSetgid), "d": file(fs.ModeSticky),
+				"e": file(0o644 | fs.ModeSetgid | fs.ModeSetuid)},
 			[]string{"a a setuid file", "b/c a setgid file", "d a sticky file", "e a setuid setgid file"}},
-		"special directories": {fstest.MapFS{"a": dir(0o755 | fs.ModeSetgid), "a/f": file(0o644), "b": dir(0o755 | fs.ModeSticky)},
+		"special directories": {
+			fstest.MapFS{"a": dir(0o755 | fs.ModeSetgid), "a/f": file(0o644), "b": dir(0o755 | fs.ModeSticky)},
 			[]string{"a a setgid directory", "b an empty directory", "b a sticky directory"}},
 	} {
 		in, err := Inspect(c.fsys, Limits{})

@@ -151,7 +151,9 @@ func TestVectors(t *testing.T) {
 }
 
 func drawTree(t *rapid.T) memory {
-	segment := rapid.StringMatching(`[a-zA-Z0-9 _.é~-]{1,6}`).Filter(func(s string) bool { return s != "." && s != ".." })
+	segment := rapid.StringMatching(`[a-zA-Z0-9 _.é~-]{1,6}`).Filter(func(s string) bool {
+		return s != "." && s != ".."
+	})
 	path := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(segment, 1, 3).Draw(t, "segments"), "/")
 	})
@@ -202,7 +204,9 @@ func TestAnyChangeChanges(t *testing.T) {
 		slices.Sort(paths)
 		path := rapid.SampledFrom(paths).Draw(t, "victim")
 		e := m[path]
-		switch kind := rapid.SampledFrom([]string{"byte", "longer", "shorter", "exec", "path", "add", "remove", "move a byte"}).Draw(t, "change"); kind {
+		switch kind := rapid.SampledFrom(
+			[]string{"byte", "longer", "shorter", "exec", "path", "add", "remove", "move a byte"}).Draw(t,
+			"change"); kind {
 		case "byte":
 			if len(e.content) == 0 {
 				t.Skip()
@@ -263,7 +267,8 @@ func (r *oddReader) Close() error { return nil }
 
 func TestShortReads(t *testing.T) {
 	m := memory{}
-	for i, size := range []int{0, 1, jobSize - 40, jobSize - 20, jobSize, jobSize + 1, 2 * jobSize, 3*jobSize + 7, 100} {
+	for i, size := range []int{0, 1, jobSize - 40, jobSize - 20, jobSize, jobSize + 1, 2 * jobSize, 3*jobSize + 7,
+		100} {
 		m[fmt.Sprintf("f%d", i)] = entry{bytes.Repeat([]byte{byte(i)}, size), i%2 == 0}
 	}
 	want := m.reference()
@@ -321,7 +326,8 @@ func TestErrorsEnd(t *testing.T) {
 		return m.open(path)
 	}
 	for _, width := range []int{1, 2, 8} {
-		if _, _, err := V1(t.Context(), m.files(), open, width); !errors.Is(err, boom) || !strings.Contains(err.Error(), "d/1500") {
+		if _, _, err := V1(t.Context(), m.files(), open, width); !errors.Is(err, boom) ||
+			!strings.Contains(err.Error(), "d/1500") {
 			t.Errorf("V1: %v", err)
 		}
 		if _, err := Digests(t.Context(), m.files(), open, width); !errors.Is(err, boom) {

@@ -41,6 +41,7 @@ type EntryError struct {
 	Kind string // what it is: "a symbolic link", "a named pipe", "a name that is not UTF-8"
 }
 
+// Error names the entry, and what it is in place of a regular file.
 func (e *EntryError) Error() string {
 	return fmt.Sprintf("%+q is %s; a tree holds regular files only", e.Path, e.Kind)
 }

@@ -72,18 +72,21 @@ func TestWalkDirectory(t *testing.T) {
 	}
 	os.WriteFile(dir+"/run", []byte("#!"), 0o700)
 	files, refused, err := Scan(os.DirFS(dir), Limits{})
-	if err != nil || len(files) != 1 || !files[0].Exec || len(refused) != 2 || refused[0].Path != "bad\xff" || refused[1].Path != "z" {
+	if err != nil || len(files) != 1 || !files[0].Exec || len(refused) != 2 || refused[0].Path != "bad\xff" ||
+		refused[1].Path != "z" {
 		t.Fatal(files, refused, err)
 	}
 }
 
 func TestCheckPath(t *testing.T) {
-	for _, p := range []string{"a", "a/b", ".a", "a b", "é/日本", "a..b", "...", "-", "a:b", strings.Repeat("x", MaxPath)} {
+	for _, p := range []string{"a", "a/b", ".a", "a b", "é/日本", "a..b", "...", "-", "a:b",
+		strings.Repeat("x", MaxPath)} {
 		if err := CheckPath(p); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, p := range []string{"", ".", "..", "/", "/a", "a/", "a//b", "a/./b", "../a", "a/..", "a\x00b", "a\tb", "\x1b[0m", "a\\b", "\xff", "a\u0080", strings.Repeat("x", MaxPath+1)} {
+	for _, p := range []string{"", ".", "..", "/", "/a", "a/", "a//b", "a/./b", "../a", "a/..", "a\x00b", "a\tb",
+		"\x1b[0m", "a\\b", "\xff", "a\u0080", strings.Repeat("x", MaxPath+1)} {
 		if err := CheckPath(p); !errors.Is(err, ErrPath) {
 			t.Errorf("%q: %v", p, err)
 		}

@@ -76,7 +76,8 @@ func serve(payload string) {
 		case bytes.Contains(line, []byte(`"tools/call"`)):
 			answer(id, `{"content":[{"type":"text","text":"`+payload+`"}]}`)
 		case bytes.Contains(line, []byte(`"initialize"`)):
-			answer(id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}`)
+			answer(id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"echo",`+
+				`"version":"1"}}`)
 		default:
 			answer(id, `{"tools":[{"name":"echo","description":"Says something.","inputSchema":{"type":"object"}}]}`)
 		}

@@ -137,7 +137,8 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := filepath.EvalSymlinks(ts.MkAbs(args[0]))
 	ts.Check(err)
 	body, err := json.Marshal([]durable.File{{
-		Path: path, Data: []byte(ts.ReadFile(args[1])), Perm: 0o644, Was: digest.FromBytes([]byte(ts.ReadFile(args[0]))),
+		Path: path, Data: []byte(ts.ReadFile(args[1])), Perm: 0o644,
+		Was: digest.FromBytes([]byte(ts.ReadFile(args[0]))),
 	}})
 	ts.Check(err)
 	states, err := filepath.Glob(filepath.Join(ts.Getenv("HALLMARK_HOME"), "state", "projects", "*"))

@@ -213,7 +213,9 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	variable := regexp.MustCompile(`\$\{(\w+)\}`)
 	for _, name := range args {
 		change(ts, name, func(data []byte) []byte {
-			return variable.ReplaceAllFunc(data, func(m []byte) []byte { return []byte(ts.Getenv(string(m[2 : len(m)-1]))) })
+			return variable.ReplaceAllFunc(data, func(m []byte) []byte {
+				return []byte(ts.Getenv(string(m[2 : len(m)-1])))
+			})
 		})
 	}
 }

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 //	                    send an HTTP request and print the body; status and headers to stderr
 //	puppet              an MCP server that shows what a file tells it to, at $PUPPET: see e2e/puppet
 //
-// and the commands of commands_test.go, registries_test.go and attack_test.go. Each has a npm registry of its own, with the
-// packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
+// and the commands of commands_test.go, registries_test.go and attack_test.go. Each has a npm registry of its
+// own, with the packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
 func TestScript(t *testing.T) {
 	bin := t.TempDir()
 	for _, program := range []string{"puppet", "client"} {
@@ -157,8 +157,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 // without a word, and its "stop" would end a script there and pass it.
 func TestCommandNames(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
-		if slices.Contains([]string{"cd", "chmod", "cmp", "cmpenv", "cp", "env", "exec", "exists", "grep", "kill", "mkdir", "mv", "rm",
-			"skip", "stderr", "stdin", "stdout", "stop", "symlink", "ttyin", "ttyout", "unix2dos", "unquote", "wait"}, name) {
+		if slices.Contains(
+			[]string{"cd", "chmod", "cmp", "cmpenv", "cp", "env", "exec", "exists", "grep", "kill", "mkdir", "mv", "rm",
+				"skip", "stderr", "stdin", "stdout", "stop", "symlink", "ttyin", "ttyout", "unix2dos", "unquote",
+				"wait"}, name) {
 			t.Errorf("%s hides a command of testscript", name)
 		}
 	}

@@ -133,7 +133,8 @@ func (s *session) ask(method, params string) (a answer, ok bool) {
 }
 
 func (s *session) converse(caps string, calls []string) bool {
-	a, ok := s.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+caps+`,"clientInfo":{"name":"client","version":"1"}}`)
+	a, ok := s.ask("initialize",
+		`{"protocolVersion":"2025-06-18","capabilities":`+caps+`,"clientInfo":{"name":"client","version":"1"}}`)
 	if !ok {
 		return false
 	}

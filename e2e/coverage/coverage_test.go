@@ -61,8 +61,10 @@ func TestCheck(t *testing.T) {
 		{Map{"000-01": {"pending: x"}, "000-02": {"pending: x"}, "000-03": {"pending: x"}}, []string{"000-03: not in"}},
 		{Map{"000-01": {"digest.TestB"}, "000-02": {"pending: x"}}, []string{"000-01: no such test"}},
 		{Map{"000-01": {"TestA"}, "000-02": {"pending: x"}}, []string{"000-01: \"TestA\" is not"}},
-		{Map{"000-01": {"pending: x", "digest.TestA"}, "000-02": {"pending: "}}, []string{"000-01: pending must", "000-02: pending must"}},
-		{Map{"000-01": {"digest.TestA", "digest.TestA"}, "000-02": {"pending: x"}}, []string{"000-01: digest.TestA is listed twice"}},
+		{Map{"000-01": {"pending: x", "digest.TestA"}, "000-02": {"pending: "}},
+			[]string{"000-01: pending must", "000-02: pending must"}},
+		{Map{"000-01": {"digest.TestA", "digest.TestA"}, "000-02": {"pending: x"}},
+			[]string{"000-01: digest.TestA is listed twice"}},
 	} {
 		got := tt.m.Check(ids, exists)
 		if !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
@@ -104,7 +106,8 @@ func TestParseTest(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", s, got, err)
 		}
 	}
-	for _, bad := range []string{"", "digest", "digest.Vectors", "../x.TestA", "/digest.TestA", "digest.TestA/", "digest.TestA/a b", "a//b.TestA"} {
+	for _, bad := range []string{"", "digest", "digest.Vectors", "../x.TestA", "/digest.TestA", "digest.TestA/",
+		"digest.TestA/a b", "a//b.TestA"} {
 		if got, err := ParseTest(bad); err == nil {
 			t.Errorf("%q is read as %+v", bad, got)
 		}

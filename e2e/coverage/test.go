@@ -139,7 +139,8 @@ func skips(f *ast.FuncDecl) bool {
 func script(root fs.FS, dir, name string) bool {
 	found, _ := fs.Glob(root, path.Join(dir, "testdata", "*", "*.txt*"))
 	for _, file := range found {
-		if ext := path.Ext(file); strings.TrimSuffix(path.Base(file), ext) == name && (ext == ".txtar" || ext == ".txt") {
+		if ext := path.Ext(file); strings.TrimSuffix(path.Base(file), ext) == name &&
+			(ext == ".txtar" || ext == ".txt") {
 			return true
 		}
 	}

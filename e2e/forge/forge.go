@@ -32,11 +32,14 @@ func Archives(seed uint64, n int) []Archive {
 }
 
 // names are those of honest archives; each is below no other.
-var names = []string{"a", "b.txt", "dist/index.js", "dist/lib/x.mjs", "é.md", "long/" + strings.Repeat("segment-of-a-path/", 7) + "file", "Z", "c d", "日本/語"}
+var names = []string{"a", "b.txt", "dist/index.js", "dist/lib/x.mjs", "é.md",
+	"long/" + strings.Repeat("segment-of-a-path/", 7) + "file", "Z", "c d", "日本/語"}
 
 // odd are names that some programs change, skip or take for others.
-var odd = []string{"../x", "/x", "a/../b", "./a", "a//b", `a\b`, "C:x", "a\x00b", "a.", "a ", "A", "B.TXT", "dist", "a/", "a/b", "é.md", ".git/config", ".GIT/HEAD", "git~1/x",
-	".g\u200cit/config", "HEAD", "objects/x", "refs/x", "con", "a:b", "\xff", "b\u202etxt", "-rf", "~", "a\nb", "#x", "%41", "DIST/index.js", "dist/index.js/x", "b.txt/"}
+var odd = []string{"../x", "/x", "a/../b", "./a", "a//b", `a\b`, "C:x", "a\x00b", "a.", "a ", "A", "B.TXT", "dist",
+	"a/", "a/b", "é.md", ".git/config", ".GIT/HEAD", "git~1/x",
+	".g\u200cit/config", "HEAD", "objects/x", "refs/x", "con", "a:b", "\xff", "b\u202etxt", "-rf", "~", "a\nb", "#x",
+	"%41", "DIST/index.js", "dist/index.js/x", "b.txt/"}
 
 // content is a content that is made for r.
 func content(r *rand.Rand) []byte {

@@ -54,7 +54,8 @@ type Zip struct {
 
 // NewEntry is an honest entry.
 func NewEntry(name string, content []byte, deflate bool) Entry {
-	h := Header{Version: 20, Name: name, CRC: crc32.ChecksumIEEE(content), Packed: uint32(len(content)), Size: uint32(len(content)), MadeBy: 3<<8 | 20, External: 0o100644 << 16}
+	h := Header{Version: 20, Name: name, CRC: crc32.ChecksumIEEE(content), Packed: uint32(len(content)),
+		Size: uint32(len(content)), MadeBy: 3<<8 | 20, External: 0o100644 << 16}
 	if name != "" && name[len(name)-1] == '/' {
 		h.External = 0o040755<<16 | 0x10
 	}

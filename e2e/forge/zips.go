@@ -78,7 +78,8 @@ func pick[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 // records are bytes that look like parts of a zip.
 func records(r *rand.Rand) []byte {
 	whole := (&Zip{Entries: []Entry{NewEntry("evil.js", []byte("evil"), r.IntN(2) == 0)}}).Bytes()
-	return pick(r, whole, whole[:bytes.Index(whole, []byte("PK\x01\x02"))], whole[bytes.Index(whole, []byte("PK\x01\x02")):], whole[bytes.LastIndex(whole, []byte("PK\x05\x06")):],
+	return pick(r, whole, whole[:bytes.Index(whole, []byte("PK\x01\x02"))],
+		whole[bytes.Index(whole, []byte("PK\x01\x02")):], whole[bytes.LastIndex(whole, []byte("PK\x05\x06")):],
 		[]byte("junk"), make([]byte, 1+r.IntN(30)), []byte("PK\x07\x08"), []byte("#!/bin/sh\n"))
 }
 
@@ -126,10 +127,14 @@ var zipForgeries = []forgery[*Zip]{
 		z.Zip64, z.Saturated = true, r.IntN(2) == 0
 		z.Shift64 = pick[int64](r, 1, -1, -22)
 	}},
-	{"data after the record of 64 bits", func(r *rand.Rand, z *Zip) { z.Zip64, z.Saturated, z.After64 = true, true, records(r) }},
-	entryForgery("another place of a local header", func(r *rand.Rand, e *Entry) { e.Central.Shift = pick[int64](r, 1, -1, 30, -30) }),
+	{"data after the record of 64 bits",
+		func(r *rand.Rand, z *Zip) { z.Zip64, z.Saturated, z.After64 = true, true, records(r) }},
+	entryForgery("another place of a local header", func(r *rand.Rand, e *Entry) {
+		e.Central.Shift = pick[int64](r, 1, -1, 30, -30)
+	}),
 	entryForgery("another name in one place", func(r *rand.Rand, e *Entry) {
-		name := pick(r, "evil.js", "x"+e.Local.Name, strings.ToUpper(e.Local.Name), e.Local.Name+"/", e.Local.Name+"\x00.txt", pick(r, odd...))
+		name := pick(r, "evil.js", "x"+e.Local.Name, strings.ToUpper(e.Local.Name), e.Local.Name+"/",
+			e.Local.Name+"\x00.txt", pick(r, odd...))
 		e.either(r, func(h *Header) { h.Name = name })
 	}),
 	entryForgery("another method", func(r *rand.Rand, e *Entry) {
@@ -187,10 +192,14 @@ var zipForgeries = []forgery[*Zip]{
 		e.Stream()
 	}),
 	entryForgery("an extra field", func(r *rand.Rand, e *Entry) {
-		field := pick(r, UnicodePath(e.Local.Name, "evil.js"), UnicodePath(e.Local.Name, e.Local.Name), UnicodePath("other", "evil.js"), Field(0x7075, []byte{1}),
-			Wide(), Wide(1), Wide(5, 5), Wide(uint64(e.Local.Size), uint64(e.Local.Packed)), Field(0x756e, make([]byte, 14)), Field(0x6c78, []byte{7, 3, 20, 0, 0, 0, 0, 0, 0xed, 0xa1}),
-			Field(0x9901, []byte{1, 0, 'A', 'E', 3, 0, 0}), Field(0x000d, make([]byte, 12)), []byte{1, 0, 40, 0}, []byte{1}, Field(0xbeef, []byte("x")), Field(0x5455, nil), Field(0x17, make([]byte, 8)),
-			append(Wide(), Wide()...), append(UnicodePath(e.Local.Name, e.Local.Name), UnicodePath(e.Local.Name, "evil.js")...))
+		field := pick(r, UnicodePath(e.Local.Name, "evil.js"), UnicodePath(e.Local.Name, e.Local.Name),
+			UnicodePath("other", "evil.js"), Field(0x7075, []byte{1}),
+			Wide(), Wide(1), Wide(5, 5), Wide(uint64(e.Local.Size), uint64(e.Local.Packed)),
+			Field(0x756e, make([]byte, 14)), Field(0x6c78, []byte{7, 3, 20, 0, 0, 0, 0, 0, 0xed, 0xa1}),
+			Field(0x9901, []byte{1, 0, 'A', 'E', 3, 0, 0}), Field(0x000d, make([]byte, 12)), []byte{1, 0, 40, 0},
+			[]byte{1}, Field(0xbeef, []byte("x")), Field(0x5455, nil), Field(0x17, make([]byte, 8)),
+			append(Wide(), Wide()...),
+			append(UnicodePath(e.Local.Name, e.Local.Name), UnicodePath(e.Local.Name, "evil.js")...))
 		e.either(r, func(h *Header) { h.Extra = append(slices.Clone(h.Extra), field...) })
 	}),
 	entryForgery("sizes of 64 bits", func(r *rand.Rand, e *Entry) {
@@ -216,11 +225,16 @@ var zipForgeries = []forgery[*Zip]{
 	}),
 	entryForgery("a broken stream", func(r *rand.Rand, e *Entry) { e.Body = flip(r, e.Body, 3) }),
 	entryForgery("attributes", func(r *rand.Rand, e *Entry) {
-		e.Central.External = pick[uint32](r, 0o120777<<16, 0o104755<<16, 0o102755<<16, 0o101777<<16, 0o020666<<16, 0o010644<<16, 0o060644<<16, 0o140644<<16, 0o040755<<16, 0x10, 0x08, 0x400, 0o755<<16, 0, 0o100000<<16)
+		e.Central.External = pick[uint32](r, 0o120777<<16, 0o104755<<16, 0o102755<<16, 0o101777<<16, 0o020666<<16,
+			0o010644<<16, 0o060644<<16, 0o140644<<16, 0o040755<<16, 0x10, 0x08, 0x400, 0o755<<16, 0, 0o100000<<16)
 		e.Central.MadeBy = uint16(pick(r, 0, 3, 19, 5, 7, 10, 11, 16, 30, 200))<<8 | 20
 	}),
-	entryForgery("a comment of an entry", func(r *rand.Rand, e *Entry) { e.Central.Comment = pick(r, "note", string(records(r))) }),
-	entryForgery("other attributes inside", func(r *rand.Rand, e *Entry) { e.Central.Internal = pick[uint16](r, 1, 2, 3, 0x8000) }),
+	entryForgery("a comment of an entry", func(r *rand.Rand, e *Entry) {
+		e.Central.Comment = pick(r, "note", string(records(r)))
+	}),
+	entryForgery("other attributes inside", func(r *rand.Rand, e *Entry) {
+		e.Central.Internal = pick[uint16](r, 1, 2, 3, 0x8000)
+	}),
 	entryForgery("another disk", func(r *rand.Rand, e *Entry) { e.Central.Disk = pick[uint16](r, 1, 0xffff) }),
 	entryForgery("two contents", func(r *rand.Rand, e *Entry) { // a second local header right behind the first
 		second := NewEntry(e.Local.Name, []byte("second"), false)
@@ -235,9 +249,14 @@ var harmlessZip = []forgery[*Zip]{
 	{"an odd comment", func(r *rand.Rand, z *Zip) {
 		z.Comment = pick(r, "PX\x05\x06", strings.Repeat("c", 3000), "\x00\x00", "p k")
 	}},
-	entryForgery("a time", func(r *rand.Rand, e *Entry) { e.Central.Time, e.Local.Date = uint16(r.Uint32()), uint16(r.Uint32()) }),
+	entryForgery("a time", func(r *rand.Rand, e *Entry) {
+		e.Central.Time, e.Local.Date = uint16(r.Uint32()), uint16(r.Uint32())
+	}),
 	entryForgery("a known field", func(r *rand.Rand, e *Entry) {
-		field := pick(r, UnicodePath(e.Local.Name, e.Local.Name), Field(0x7875, []byte{1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0}), Field(0x000a, make([]byte, 32)), Field(0xcafe, nil), Field(0xa220, make([]byte, 20)), Field(0xd935, make([]byte, 6)), Field(0x5855, make([]byte, 8)), Field(0x7855, make([]byte, 4)))
+		field := pick(r, UnicodePath(e.Local.Name, e.Local.Name),
+			Field(0x7875, []byte{1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0}), Field(0x000a, make([]byte, 32)), Field(0xcafe, nil),
+			Field(0xa220, make([]byte, 20)), Field(0xd935, make([]byte, 6)), Field(0x5855, make([]byte, 8)),
+			Field(0x7855, make([]byte, 4)))
 		e.either(r, func(h *Header) { h.Extra = append(slices.Clone(h.Extra), field...) })
 	}),
 	entryForgery("sizes in one place after all", func(r *rand.Rand, e *Entry) {
@@ -254,9 +273,12 @@ var harmlessZip = []forgery[*Zip]{
 		e.Central.MadeBy = uint16(pick(r, 0, 3, 10, 11, 14, 19))<<8 | pick[uint16](r, 20, 45, 63)
 	}),
 	{"an empty file twice in different directories", func(r *rand.Rand, z *Zip) {
-		z.Entries = append(z.Entries, NewEntry("p/x", nil, true), NewEntry("q/", nil, false), NewEntry("q/x", nil, true))
+		z.Entries = append(z.Entries, NewEntry("p/x", nil, true), NewEntry("q/", nil, false),
+			NewEntry("q/x", nil, true))
 	}},
-	entryForgery("a directory with a compressed nothing", func(r *rand.Rand, e *Entry) { *e = NewEntry("deflated/", nil, true) }),
+	entryForgery("a directory with a compressed nothing", func(r *rand.Rand, e *Entry) {
+		*e = NewEntry("deflated/", nil, true)
+	}),
 	{"no entries", func(r *rand.Rand, z *Zip) { z.Entries = z.Entries[:r.IntN(2)]; z.Order = nil }},
 	entryForgery("compressed in several blocks", func(r *rand.Rand, e *Entry) {
 		body := append([]byte{0, 0, 0, 0xff, 0xff, 0, 3, 0, 0xfc, 0xff, 'a', 'b', 'c'}, 1, 0, 0, 0xff, 0xff)

@@ -241,7 +241,8 @@ func pack(manifest map[string]any, files map[string]string) ([]byte, error) {
 	archive := tar.NewWriter(zip)
 	add := func(name string, data []byte) error {
 		err := archive.WriteHeader(&tar.Header{
-			Name: "package/" + name, Mode: 0o644, Size: int64(len(data)), ModTime: time.Unix(499162500, 0), Typeflag: tar.TypeReg,
+			Name: "package/" + name, Mode: 0o644, Size: int64(len(data)), ModTime: time.Unix(499162500, 0),
+			Typeflag: tar.TypeReg,
 		})
 		if err == nil {
 			_, err = archive.Write(data)

@@ -18,7 +18,8 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Publish(Package{Name: "@acme/notes", Version: "1.0.0", Files: map[string]string{"index.js": "x"}}); err != nil {
+	if err := s.Publish(
+		Package{Name: "@acme/notes", Version: "1.0.0", Files: map[string]string{"index.js": "x"}}); err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
@@ -43,7 +44,8 @@ func TestServer(t *testing.T) {
 		Dist struct{ Tarball, Integrity string }
 	}
 	for _, path := range []string{"/@acme%2fnotes/1.0.0", "/@acme/notes/1.0.0"} {
-		if status, data, err := get(path); err != nil || status != 200 || json.Unmarshal(data, &document) != nil || document.Name != "@acme/notes" {
+		if status, data, err := get(path); err != nil || status != 200 || json.Unmarshal(data, &document) != nil ||
+			document.Name != "@acme/notes" {
 			t.Errorf("%s: %d %s %v", path, status, data, err)
 		}
 	}

@@ -130,7 +130,9 @@ var mutations = []mutation{
 		}
 		at := pick(r, below)
 		old := at.String()
-		*at = node{text: pick(r, []string{`"text"`, `""`, `7`, `-0.5`, `true`, `false`, `null`, `{}`, `[]`, `{"a":1}`, `["a"]`, `[` + old + `]`, quote(old)})}
+		*at = node{text: pick(r,
+			[]string{`"text"`, `""`, `7`, `-0.5`, `true`, `false`, `null`, `{}`, `[]`, `{"a":1}`, `["a"]`,
+				`[` + old + `]`, quote(old)})}
 		return at.text != old
 	}},
 	{"lengthen", func(r *rand.Rand, n *node) bool {
@@ -151,7 +153,9 @@ var mutations = []mutation{
 	}},
 	{"unknown field", func(r *rand.Rand, n *node) bool {
 		at := pick(r, n.all(isObject))
-		name := pick(r, []string{"unknown", "x-acme", "status", "Name", "hash", "file_hashes", "is_required", "$comment", "com.example/x"})
+		name := pick(r,
+			[]string{"unknown", "x-acme", "status", "Name", "hash", "file_hashes", "is_required", "$comment",
+				"com.example/x"})
 		if slices.Contains(at.names, name) {
 			return false
 		}
@@ -166,10 +170,13 @@ var mutations = []mutation{
 		}
 		at := pick(r, versions)
 		at.text = quote(pick(r, []string{
-			"^1.2.3", "~1.2", ">=1.0.0", "<=2", ">1", "<2.0.0-rc.1", "=1.0.0", "^ 1.2.3", ">= v1.0", "~>1.2", "!=1.0", "==1.0", "===1.0",
+			"^1.2.3", "~1.2", ">=1.0.0", "<=2", ">1", "<2.0.0-rc.1", "=1.0.0", "^ 1.2.3", ">= v1.0", "~>1.2", "!=1.0",
+			"==1.0", "===1.0",
 			"1.x", "1.2.*", "1.2.X", "x", "X", "*", "x.y", "*.1", "1.x.2", "1.2.3.x", "v1.x", "1.2.x-rc", "1.*-beta",
-			"1.0 - 2.0", "1.0.0 -2.0.0", "1.0.0-2.0.0", "1 || 2", "1||2", "1.0 || ", "1.2 1.3", "^1 || ^2", ">=1 <2", "[1.0,2.0)", "(,1.0]",
-			"latest", "Latest", " latest", "latest ", "next", "stable", "", " ", " 1.0.0", "1.0.0 ", "1.0.0,2.0.0", "1", "1.0", "v1.0.0", "1.0.0+build", "1.0.0-x.1", "2024.01.05", "1.0.0-alpha..1", "01.2.3",
+			"1.0 - 2.0", "1.0.0 -2.0.0", "1.0.0-2.0.0", "1 || 2", "1||2", "1.0 || ", "1.2 1.3", "^1 || ^2", ">=1 <2",
+			"[1.0,2.0)", "(,1.0]",
+			"latest", "Latest", " latest", "latest ", "next", "stable", "", " ", " 1.0.0", "1.0.0 ", "1.0.0,2.0.0", "1",
+			"1.0", "v1.0.0", "1.0.0+build", "1.0.0-x.1", "2024.01.05", "1.0.0-alpha..1", "01.2.3",
 		}))
 		return true
 	}},

@@ -62,7 +62,8 @@ func startOfficial(t *testing.T) string {
 		}
 	}
 	program := filepath.Join(copied, "validate.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/hallmark-validate")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program,
+		"./cmd/hallmark-validate")
 	build.Dir = copied
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {

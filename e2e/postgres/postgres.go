@@ -268,7 +268,8 @@ func (s *Server) synchronous() error {
 	}
 	for {
 		var n int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n); err != nil || n > 0 {
+		if err := conn.QueryRow(ctx,
+			"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n); err != nil || n > 0 {
 			return err
 		}
 		select {

@@ -115,7 +115,8 @@ func main() {
 			}
 		}
 		if r.Method == "tools/call" && r.Params.Name == "ask" {
-			fmt.Println(`{"jsonrpc":"2.0","id":"puppet","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hush"}}],"maxTokens":1}}`)
+			fmt.Println(`{"jsonrpc":"2.0","id":"puppet","method":"sampling/createMessage",` +
+				`"params":{"messages":[{"role":"user","content":{"type":"text","text":"hush"}}],"maxTokens":1}}`)
 		}
 		os.Stdout.Write(append(data, '\n'))
 	}
@@ -163,7 +164,8 @@ func respond(r request) (any, error) {
 	if r.Method == "initialize" {
 		is = r.Params.client
 	} else if version := r.Params.Meta[meta+"protocolVersion"]; version != nil {
-		if err := errors.Join(json.Unmarshal(version, &is.ProtocolVersion), json.Unmarshal(r.Params.Meta[meta+"clientCapabilities"], &is.Capabilities)); err != nil {
+		if err := errors.Join(json.Unmarshal(version, &is.ProtocolVersion),
+			json.Unmarshal(r.Params.Meta[meta+"clientCapabilities"], &is.Capabilities)); err != nil {
 			return nil, err
 		}
 	}

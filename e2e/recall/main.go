@@ -121,7 +121,9 @@ func cacheOf(args []string) string {
 
 // without is a PATH that lacks one directory.
 func without(path, dir string) string {
-	return strings.Join(slices.DeleteFunc(filepath.SplitList(path), func(d string) bool { return filepath.Clean(d) == dir }), string(filepath.ListSeparator))
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(path), func(d string) bool {
+		return filepath.Clean(d) == dir
+	}), string(filepath.ListSeparator))
 }
 
 // places are the two directories whose contents a program is known by.
@@ -146,7 +148,8 @@ func (p places) show(data []byte) []byte {
 	if !utf8.Valid(data) {
 		return data
 	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(cacheName), []byte(p.cache)), []byte(workName), []byte(p.work))
+	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(cacheName), []byte(p.cache)), []byte(workName),
+		[]byte(p.work))
 }
 
 // entry is a file, a directory or a link.

@@ -36,7 +36,8 @@ echo "says $PWD" >&2
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{program: script, filepath.Join(bin, "npm.json"): string(data), filepath.Join(base, "memory", "x"): ""} {
+	for path, text := range map[string]string{program: script, filepath.Join(bin, "npm.json"): string(data),
+		filepath.Join(base, "memory", "x"): ""} {
 		write(t, path, text)
 	}
 	built.Into(t, filepath.Join(bin, "npm"), "e2e/recall")
@@ -63,7 +64,8 @@ echo "says $PWD" >&2
 		if code := cmd.ProcessState.ExitCode(); code != 0 {
 			return work, string(out), code
 		}
-		for path, want := range map[string]string{filepath.Join(work, "modules", "where"): work + "\n", filepath.Join(work, "modules", "link"): work + "\n", filepath.Join(cache, "made", "it"): "cached\n"} {
+		for path, want := range map[string]string{filepath.Join(work, "modules", "where"): work + "\n",
+			filepath.Join(work, "modules", "link"): work + "\n", filepath.Join(cache, "made", "it"): "cached\n"} {
 			if data, err := os.ReadFile(path); err != nil || string(data) != want {
 				t.Errorf("%s has %q, not %q: %v", path, data, want, err)
 			}

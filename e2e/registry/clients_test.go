@@ -41,7 +41,8 @@ func TestSlowClients(t *testing.T) {
 			defer stop()
 			head := "GET /v0/servers HTTP/1.1\r\nHost: x\r\nX-Slow: "
 			if i%2 == 0 {
-				head = "POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
+				head = "POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+					"Content-Length: 100000\r\n\r\n{"
 			}
 			if _, err := io.WriteString(conn, head); err != nil {
 				return
@@ -72,7 +73,9 @@ func TestSlowClients(t *testing.T) {
 		}
 		wg.Go(func() { <-ctx.Done(); conn.Close() })
 		conn.SetWriteDeadline(time.Now().Add(time.Second)) // those that are refused are not read to their end
-		fmt.Fprintf(conn, "POST /v0/publish HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", size+1, strings.Repeat(" ", size))
+		fmt.Fprintf(conn,
+			"POST /v0/publish HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", size+1, strings.Repeat(" ", size))
 		time.Sleep(5 * time.Millisecond) // in this order
 	}
 	began := time.Now()
@@ -100,7 +103,8 @@ func served(t *testing.T, r *replica, prefix string) {
 	t.Helper()
 	began := time.Now()
 	for i := range 50 {
-		if status := r.publish(fmt.Sprintf("io.example.%s/s%d", prefix, i), "1.0.0"); status != http.StatusOK && status != http.StatusCreated {
+		if status := r.publish(fmt.Sprintf("io.example.%s/s%d", prefix, i), "1.0.0"); status != http.StatusOK &&
+			status != http.StatusCreated {
 			t.Fatalf("publish: status %d", status)
 		}
 	}
@@ -182,13 +186,21 @@ func TestEndlessRequests(t *testing.T) {
 		most             int64 // bytes that are taken, with what sockets hold
 		status           string
 	}{
-		{"a header line", "GET /v0/servers HTTP/1.1\r\nHost: x\r\nX-Long: ", strings.Repeat("x", 1<<20), 16 << 20, "431"},
-		{"many header lines", "GET /v0/servers HTTP/1.1\r\nHost: x\r\n", strings.Repeat("X-Many: y\r\n", 1<<16), 16 << 20, "431"},
+		{"a header line", "GET /v0/servers HTTP/1.1\r\nHost: x\r\nX-Long: ", strings.Repeat("x", 1<<20), 16 << 20,
+			"431"},
+		{"many header lines", "GET /v0/servers HTTP/1.1\r\nHost: x\r\n", strings.Repeat("X-Many: y\r\n", 1<<16),
+			16 << 20, "431"},
 		{"a request line", "GET /v0/servers?search=", strings.Repeat("x", 1<<20), 16 << 20, "431"},
-		{"a document", "POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, "413"},
-		{"a login", "POST /v0/auth/none HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, ""},
-		{"an archive", "POST /v0/facets/endless/versions HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, "413"},
-		{"what a GET has", "GET /v0/servers HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, ""},
+		{"a document",
+			"POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n" +
+				"\r\n", chunk, 24 << 20, "413"},
+		{"a login", "POST /v0/auth/none HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, ""},
+		{"an archive",
+			"POST /v0/facets/endless/versions HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n" +
+				"Transfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20, "413"},
+		{"what a GET has", "GET /v0/servers HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", chunk, 24 << 20,
+			""},
 	} {
 		for range 8 {
 			senders.Go(func() {

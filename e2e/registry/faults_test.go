@@ -184,7 +184,8 @@ var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 
 // publish sends a document and returns the status; 0 is no answer.
 func (r *replica) publish(name, version string) int {
-	doc := fmt.Sprintf(`{"$schema":%q,"name":%q,"version":%q,"description":"a test"}`, serverjson.CurrentSchema, name, version)
+	doc := fmt.Sprintf(`{"$schema":%q,"name":%q,"version":%q,"description":"a test"}`, serverjson.CurrentSchema, name,
+		version)
 	answer, err := client.Post("http://"+r.addr+"/v0/publish", "application/json", strings.NewReader(doc))
 	if err != nil {
 		return 0
@@ -348,7 +349,8 @@ func readers(t testing.TB, targets ...*replica) *reading {
 	for c := range 4 {
 		r.wg.Go(func() {
 			for n := 0; !r.ended.Load(); n++ {
-				path := []string{"/v0/servers?limit=10", "/v0/servers?search=example&limit=5", "/v0/servers?version=latest", "/v0/health"}[n%4]
+				path := []string{"/v0/servers?limit=10", "/v0/servers?search=example&limit=5",
+					"/v0/servers?version=latest", "/v0/health"}[n%4]
 				answer, err := client.Get("http://" + targets[(c+n)%len(targets)].addr + path)
 				if err != nil {
 					t.Errorf("%s: %v", path, err)
@@ -521,7 +523,8 @@ func refusesOtherKey(t *testing.T, flags []string) {
 	cmd.Env = append(os.Environ(), s3.Environment()...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the log is signed with another key, that of \"log.example.com\"") ||
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 ||
+		!strings.Contains(string(out), "the log is signed with another key, that of \"log.example.com\"") ||
 		!strings.Contains(string(out), "--log-key-file") {
 		t.Errorf("a replica with another key: %v\n%s", err, out)
 	}

@@ -93,7 +93,8 @@ func TestOneLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := []string{"--db", db.URL("postgres"), "--log-key-file", keyFile, "--rate-writes", "0"}
-	replicas := []*replica{startFirst(t, append(flags, "--data", t.TempDir())...), start(t, append(flags, "--data", t.TempDir())...)}
+	replicas := []*replica{startFirst(t, append(flags, "--data", t.TempDir())...),
+		start(t, append(flags, "--data", t.TempDir())...)}
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,8 @@ func TestOneLog(t *testing.T) {
 		ended atomic.Bool
 	)
 	publish := func(r *replica, name string) (string, int) {
-		doc := fmt.Sprintf(`{"$schema":%q,"name":%q,"version":"1.0.0","description":"a test"}`, serverjson.CurrentSchema, name)
+		doc := fmt.Sprintf(`{"$schema":%q,"name":%q,"version":"1.0.0","description":"a test"}`,
+			serverjson.CurrentSchema, name)
 		answer, err := client.Post("http://"+r.addr+"/v0/publish", "application/json", strings.NewReader(doc))
 		if err != nil {
 			return "", 0
@@ -224,7 +226,8 @@ func TestOneLog(t *testing.T) {
 			}
 		}
 	}
-	if _, err := logCheck(t, "http://"+replicas[0].addr, strings.Replace(key.VerifierKey, "log.example.com", "log.example.org", 1)); err == nil {
+	if _, err := logCheck(t, "http://"+replicas[0].addr,
+		strings.Replace(key.VerifierKey, "log.example.com", "log.example.org", 1)); err == nil {
 		t.Error("the checker takes another key")
 	}
 }
@@ -246,7 +249,8 @@ func TestWitnessedLog(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	cmd := exec.Command(path, "log", "witness", "--listen", addr, "--key-file", filepath.Join(dir, "witness.key"), "--name", "witness.example.org",
+	cmd := exec.Command(path, "log", "witness", "--listen", addr, "--key-file", filepath.Join(dir, "witness.key"),
+		"--name", "witness.example.org",
 		"--state", filepath.Join(dir, "witness"), "--log", key.VerifierKey)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
@@ -268,10 +272,12 @@ func TestWitnessedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startFirst(t, "--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--rate-writes", "0", "--witness", witnessKey+"=http://"+addr)
+	r := startFirst(t, "--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--rate-writes", "0",
+		"--witness", witnessKey+"=http://"+addr)
 	const records = 300
 	for i := range records {
-		if status := r.publish(fmt.Sprintf("io.example.witnessed/s%d", i), "1.0.0"); status != http.StatusOK && status != http.StatusCreated {
+		if status := r.publish(fmt.Sprintf("io.example.witnessed/s%d", i), "1.0.0"); status != http.StatusOK &&
+			status != http.StatusCreated {
 			t.Fatalf("status %d", status)
 		}
 	}
@@ -318,7 +324,8 @@ func TestWitnessedLog(t *testing.T) {
 	}
 	r.kill()
 	monitor := func() (int, string) {
-		out, err := exec.Command(path, "log", "monitor", "--from", copied, "--log-key", key.VerifierKey).CombinedOutput()
+		out, err := exec.Command(path, "log", "monitor", "--from", copied, "--log-key",
+			key.VerifierKey).CombinedOutput()
 		if exit, ok := err.(*exec.ExitError); ok {
 			return exit.ExitCode(), string(out)
 		} else if err != nil {

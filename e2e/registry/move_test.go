@@ -76,7 +76,8 @@ func TestMovedRegistrySignsNoSecondHistory(t *testing.T) {
 	old := t.TempDir()
 	r := start(t, "--data", old, "--log-origin", "log.example.com")
 	// Not in the order of an export, of which the log would be the same.
-	for _, name := range []string{"io.example.moved/server-c", "io.example.moved/server-a", "io.example.moved/server-b"} {
+	for _, name := range []string{"io.example.moved/server-c", "io.example.moved/server-a",
+		"io.example.moved/server-b"} {
 		published(t, r, name)
 	}
 	r.kill()
@@ -107,7 +108,8 @@ func TestMovedRegistrySignsNoSecondHistory(t *testing.T) {
 		ends(t, 2, with(alone), "nothing tells what the key signed last", "--first-log", "--replace-log", alone+".head")
 	}
 	ends(t, 2, serve("--data", second, "--log-key-file", damaged), "byte for byte", damaged+".head")
-	ends(t, 2, serve("--data", second, "--log-key-file", key, "--first-log"), "it has signed 3 entries", "start without --first-log")
+	ends(t, 2, serve("--data", second, "--log-key-file", key, "--first-log"), "it has signed 3 entries",
+		"start without --first-log")
 	if now, err := os.ReadFile(key + ".head"); err != nil || !bytes.Equal(now, was) {
 		t.Fatalf("what the key signed last is replaced by %s, %v", now, err)
 	}
@@ -143,7 +145,8 @@ func TestMovedRegistrySignsNoSecondHistory(t *testing.T) {
 	}
 	// The copy beside the key is the new log's, so that the key refuses what is not.
 	ends(t, 2, serve(append(flags, "--replace-log", "log.example.com", "--first-log")...), "--replace-log is for")
-	ends(t, 3, serve("--data", second, "--log-key-file", key, "--log-origin", "log-2.example.com"), "the log that the key signed is not in this database")
+	ends(t, 3, serve("--data", second, "--log-key-file", key, "--log-origin", "log-2.example.com"),
+		"the log that the key signed is not in this database")
 }
 
 // A key that was made beforehand begins its log once, and is refused as a first one later.
@@ -153,7 +156,8 @@ func TestFirstLogIsBegunOnce(t *testing.T) {
 	if err := os.WriteFile(keyFile, []byte(strings.Repeat("7b", 32)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--log-origin", "log.example.com"}
+	flags := []string{"--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--log-origin",
+		"log.example.com"}
 	serve := append([]string{"serve", "--addr", "127.0.0.1:0"}, flags...)
 	ends(t, 2, serve, "nothing tells what the key signed last", "--first-log", "--replace-log")
 	r := start(t, append(flags, "--first-log")...)

@@ -53,8 +53,11 @@ func TestSoak(tt *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("soak"), "--log-key-file", keyFile, "--rate-writes", "0"}
-	l := &load{t: t, trust: trust, replicas: []*replica{startFirst(t, slices.Concat(flags, []string{"--data", t.TempDir()})...), start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...)}}
+	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("soak"), "--log-key-file", keyFile,
+		"--rate-writes", "0"}
+	l := &load{t: t, trust: trust,
+		replicas: []*replica{startFirst(t, slices.Concat(flags, []string{"--data", t.TempDir()})...),
+			start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...)}}
 	for range 20 { // so that there is something to read
 		l.publish(t.Context(), l.replicas[0])
 	}
@@ -66,7 +69,8 @@ func TestSoak(tt *testing.T) {
 	rate := 0.7 * most
 	began := time.Now()
 	sent := l.run(long-full, rate)
-	t.Logf("%.0f requests a second at most; then %d in %s, %.0f a second", most, sent, time.Since(began).Round(time.Second), float64(sent)/time.Since(began).Seconds())
+	t.Logf("%.0f requests a second at most; then %d in %s, %.0f a second", most, sent,
+		time.Since(began).Round(time.Second), float64(sent)/time.Since(began).Seconds())
 	l.latencies()
 	if t.Failed() {
 		return
@@ -102,7 +106,8 @@ var mix = []struct {
 	do    func(*load, context.Context, *replica)
 }{
 	{"list", 25, func(l *load, ctx context.Context, r *replica) { l.get(ctx, r, "/v0/servers?limit=30") }},
-	{"search", 10, func(l *load, ctx context.Context, r *replica) { l.get(ctx, r, "/v0/servers?limit=30&search=soak/s1") }},
+	{"search", 10,
+		func(l *load, ctx context.Context, r *replica) { l.get(ctx, r, "/v0/servers?limit=30&search=soak/s1") }},
 	{"get", 25, func(l *load, ctx context.Context, r *replica) { l.get(ctx, r, "/v0/servers/"+l.record()) }},
 	{"proof", 5, func(l *load, ctx context.Context, r *replica) { l.get(ctx, r, "/v0/servers/"+l.record()+"/proof") }},
 	{"checkpoint", 5, (*load).checkpoint},
@@ -207,7 +212,8 @@ func (l *load) get(ctx context.Context, r *replica, path string) []byte {
 func (l *load) publish(ctx context.Context, r *replica) {
 	i := l.next.Add(1)
 	name, version := fmt.Sprintf("io.example.soak/s%d", i/4), fmt.Sprintf("1.0.%d", i%4)
-	doc := fmt.Appendf(nil, `{"$schema":%q,"name":%q,"version":%q,"description":"a test"}`, serverjson.CurrentSchema, name, version)
+	doc := fmt.Appendf(nil, `{"$schema":%q,"name":%q,"version":%q,"description":"a test"}`, serverjson.CurrentSchema,
+		name, version)
 	answer := l.do(ctx, r, http.MethodPost, "/v0/publish", "application/json", doc)
 	if answer == nil {
 		return
@@ -228,7 +234,8 @@ func (l *load) publish(ctx context.Context, r *replica) {
 func (l *load) upload(ctx context.Context, r *replica) {
 	name := fmt.Sprintf("soak-%d", l.next.Add(1))
 	files := map[string]string{
-		"facet.json":            fmt.Sprintf(`{"name":%q,"version":"1.0.0","skills":{"notes":{"description":"Notes"}}}`, name),
+		"facet.json": fmt.Sprintf(`{"name":%q,"version":"1.0.0","skills":{"notes":{"description":"Notes"}}}`,
+			name),
 		"skills/notes/SKILL.md": strings.Repeat(name+"\n", 200),
 	}
 	var list []tree.File
@@ -251,7 +258,8 @@ func (l *load) upload(ctx context.Context, r *replica) {
 		ContentHash digest.Digest `json:"content_hash"`
 		Proof       string        `json:"proof"`
 	}
-	if err := json.Unmarshal(answer, &rec); err != nil || rec.ContentHash.String() != digest.FromBytes(packed.Bytes()).String() {
+	if err := json.Unmarshal(answer, &rec); err != nil ||
+		rec.ContentHash.String() != digest.FromBytes(packed.Bytes()).String() {
 		l.t.Errorf("%s: %v, %s", name, err, answer)
 		return
 	}
@@ -331,7 +339,8 @@ func (l *load) latencies() {
 			continue
 		}
 		slices.Sort(took)
-		l.t.Logf("%-10s %7d  p50 %8s  p99 %8s  most %8s", m.name, len(took), took[len(took)/2].Round(10*time.Microsecond),
+		l.t.Logf("%-10s %7d  p50 %8s  p99 %8s  most %8s", m.name, len(took),
+			took[len(took)/2].Round(10*time.Microsecond),
 			took[len(took)*99/100].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
 	}
 }

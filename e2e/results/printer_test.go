@@ -87,7 +87,8 @@ func TestSkips(t *testing.T) {
 	for _, ci := range []bool{false, true} {
 		var got strings.Builder
 		p := newPrinter(bufio.NewWriter(&got))
-		if err := p.read(strings.NewReader(`{"Action":"skip","Package":"example.com/a","Test":"TestAway"}` + "\n")); err != nil {
+		if err := p.read(
+			strings.NewReader(`{"Action":"skip","Package":"example.com/a","Test":"TestAway"}` + "\n")); err != nil {
 			t.Fatal(err)
 		}
 		if good := p.close(ci); good == ci {
@@ -103,7 +104,8 @@ func TestSkips(t *testing.T) {
 // TestCover: what coverage.json names and the run did not pass is a failure, once.
 func TestCover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "coverage.json")
-	content := `{"000-01": ["a.TestGood"], "000-02": ["a.TestAway"], "000-03": ["a.TestGone"], "000-04": ["a.TestBad", "pending: x"]}`
+	content := `{"000-01": ["a.TestGood"], "000-02": ["a.TestAway"], "000-03": ["a.TestGone"], "000-04": ` +
+		`["a.TestBad", "pending: x"]}`
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,8 @@ func TestCover(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.out.Flush()
-		if p.failed != want || !strings.Contains(got.String(), "--- FAIL: coverage of 000-03: a.TestGone was not run\n") ||
+		if p.failed != want ||
+			!strings.Contains(got.String(), "--- FAIL: coverage of 000-03: a.TestGone was not run\n") ||
 			!strings.HasSuffix(got.String(), "coverage: 4 requirements, 1 with something pending\n") {
 			t.Errorf("CI=%v: %d failed, want %d:\n%s", ci, p.failed, want, &got)
 		}

@@ -145,12 +145,14 @@ func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir
 
 // URL is that of a prefix of the bucket, as --blobs takes it.
 func (s *Server) URL(prefix string) string {
-	return "s3://blobs/" + prefix + "?" + url.Values{"endpoint": {s.Endpoint}, "region": {"us-east-1"}, "path-style": {"true"}}.Encode()
+	return "s3://blobs/" + prefix + "?" +
+		url.Values{"endpoint": {s.Endpoint}, "region": {"us-east-1"}, "path-style": {"true"}}.Encode()
 }
 
 // Environment is what a process needs to use the server.
 func Environment() []string {
-	return []string{"AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey, "AWS_EC2_METADATA_DISABLED=true"}
+	return []string{"AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey,
+		"AWS_EC2_METADATA_DISABLED=true"}
 }
 
 // ForTest returns a server that ends with the test, and gives the test's process the

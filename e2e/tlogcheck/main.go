@@ -174,5 +174,6 @@ func checkProof(name string, verifier note.Verifier) error {
 	if err != nil {
 		return err
 	}
-	return proof.VerifyInclusion(rfc6962.DefaultHasher, index, head.Size, rfc6962.DefaultHasher.HashLeaf(entry), hashes, head.Hash)
+	return proof.VerifyInclusion(rfc6962.DefaultHasher, index, head.Size, rfc6962.DefaultHasher.HashLeaf(entry), hashes,
+		head.Hash)
 }

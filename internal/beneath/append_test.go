@@ -22,14 +22,16 @@ func TestOpenAppend(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		"link.jsonl": theirs, "new.jsonl": filepath.Join(outside, "new"), "near.jsonl": "there.jsonl", "away": outside, "round.jsonl": "round.jsonl",
+		"link.jsonl": theirs, "new.jsonl": filepath.Join(outside, "new"), "near.jsonl": "there.jsonl", "away": outside,
+		"round.jsonl": "round.jsonl",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err) // Windows without the right to
 		}
 	}
 	for name, want := range map[string]error{
-		"link.jsonl": ErrLink, "new.jsonl": ErrLink, "near.jsonl": ErrLink, "round.jsonl": ErrLink, "away/x.jsonl": ErrLink, "away/../away/x.jsonl": ErrLink,
+		"link.jsonl": ErrLink, "new.jsonl": ErrLink, "near.jsonl": ErrLink, "round.jsonl": ErrLink,
+		"away/x.jsonl": ErrLink, "away/../away/x.jsonl": ErrLink,
 		"d.jsonl": ErrIrregular, "logs/../link.jsonl": ErrLink,
 	} {
 		f, err := OpenAppend(filepath.Join(dir, name), dir)
@@ -49,7 +51,8 @@ func TestOpenAppend(t *testing.T) {
 			f.WriteString("line\n")
 			f.Close()
 		}
-		if data, err := os.ReadFile(name); err != nil || string(data) != "line\nline\n" && string(data) != "theirs\nline\nline\n" {
+		if data, err := os.ReadFile(name); err != nil ||
+			string(data) != "line\nline\n" && string(data) != "theirs\nline\nline\n" {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Opener opens files below dir, from any number of goroutines, until done is called. The kernel resolves the whole path in
-// one call and follows no link anywhere in it. os.Root opens each directory on the way for
-// each file: it stands in where there is no openat2(2), before Linux 5.6 and in some
-// containers.
+// Opener opens files below dir, from any number of goroutines, until done is called. The kernel resolves the
+// whole path in one call and follows no link anywhere in it. os.Root opens each directory on the way for each
+// file: it stands in where there is no openat2(2), before Linux 5.6 and in some containers.
 func Opener(dir *os.Root) (open tree.Open, done func()) {
 	plain := func(path string) (io.ReadCloser, error) { return dir.Open(path) }
 	top, err := dir.Open(".")

@@ -14,7 +14,8 @@ func TestOpener(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"outside": "o", "content/a": "1", "content/b/c/d": "2", "outer/d": "o"} {
 		place := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o755), os.WriteFile(place, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o755), os.WriteFile(place, []byte(text), 0o644)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}

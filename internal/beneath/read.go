@@ -13,7 +13,8 @@ import (
 var ErrIrregular = errors.New("is not a regular file")
 
 // ErrOutside is the error of a name that a link leads out of the directory.
-var ErrOutside = errors.New("is a link that leads out of the checkout, and is not followed; put a copy of the file there")
+var ErrOutside = errors.New(
+	"is a link that leads out of the checkout, and is not followed; put a copy of the file there")
 
 // Open opens the regular file that name leads to, through links too. It never waits, as the opening
 // of a pipe would for a writer, and no signal ends that. A device is not opened, since opening may

@@ -55,7 +55,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		argv := []string{"sh", "-c", os.Getenv("DESCEND_SCRIPT") + "\nsleep 60; sleep 60"}
-		if _, _, err := StartFile(exe, argv, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}}); err != nil {
+		if _, _, err := StartFile(exe, argv,
+			&os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}}); err != nil {
 			panic(err)
 		}
 		fmt.Println("begun")
@@ -108,8 +109,9 @@ var daemons = map[string]string{
 	"a child deaf to signals": `sh -c 'trap "" TERM HUP INT; echo $$ >>$F; sleep 60; sleep 60' &`,
 	"a group":                 `sh -m -c 'sh -c "echo \$\$ >>$F; exec sleep 60" &'`,
 	"a session":               `setsid sh -c 'echo $$ >>$F; exec sleep 60' &`,
-	"a daemon":                `setsid sh -c 'setsid sh -c "trap \"\" TERM HUP; echo \$\$ >>$F; sleep 60; sleep 60" & exit 0'`,
-	"a daemon with children":  `setsid sh -c 'setsid sh -c "echo \$\$ >>$F; setsid sleep 62; setsid sleep 63" & exit 0'`,
+	"a daemon": `setsid sh -c ` +
+		`'setsid sh -c "trap \"\" TERM HUP; echo \$\$ >>$F; sleep 60; sleep 60" & exit 0'`,
+	"a daemon with children": `setsid sh -c 'setsid sh -c "echo \$\$ >>$F; setsid sleep 62; setsid sleep 63" & exit 0'`,
 }
 
 // TestNothingIsLeft: whatever way a program leaves something behind, it has ended when
@@ -145,7 +147,8 @@ func TestEnds(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pids")
 			c := exec.Command(os.Args[0])
-			c.Env = append(os.Environ(), "DESCEND_TEST=exits", "F="+file, "DESCEND_SCRIPT="+script+"\ntrap '' TERM INT HUP; while true; do sleep 1; done")
+			c.Env = append(os.Environ(), "DESCEND_TEST=exits", "F="+file,
+				"DESCEND_SCRIPT="+script+"\ntrap '' TERM INT HUP; while true; do sleep 1; done")
 			if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 3 {
 				t.Fatal(err)
 			}
@@ -272,7 +275,8 @@ func TestKilled(t *testing.T) {
 // TestStatuses: exit statuses are not taken from those who wait for them, and what was
 // adopted is reaped while a family runs.
 func TestStatuses(t *testing.T) {
-	long := exec.Command("sh", "-c", `for i in 1 2 3 4 5 6 7 8; do setsid sh -c 'setsid sleep 0.05 & exit 0'; done; read end`)
+	long := exec.Command("sh", "-c",
+		`for i in 1 2 3 4 5 6 7 8; do setsid sh -c 'setsid sleep 0.05 & exit 0'; done; read end`)
 	input, err := long.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +332,8 @@ func TestNoTerminal(t *testing.T) {
 	}
 	own, _ := unix.Getsid(0)
 	words := strings.Fields(out.String())
-	if !strings.Contains(out.String(), "/dev/tty") || words[len(words)-1] != strconv.Itoa(c.Process.Pid) || own == c.Process.Pid {
+	if !strings.Contains(out.String(), "/dev/tty") || words[len(words)-1] != strconv.Itoa(c.Process.Pid) ||
+		own == c.Process.Pid {
 		t.Errorf("%q; this session is %d", out, own)
 	}
 }

@@ -77,7 +77,8 @@ func kept(t *testing.T, script string) (p *os.Process, f *Family, out *os.File) 
 		t.Fatal(err)
 	}
 	defer null.Close()
-	p, f, err = StartFile(exe, []string{"a b", "-c", script}, &os.ProcAttr{Dir: "/", Env: []string{"A=b c", "PATH=" + os.Getenv("PATH")}, Files: []*os.File{null, in, in}})
+	p, f, err = StartFile(exe, []string{"a b", "-c", script},
+		&os.ProcAttr{Dir: "/", Env: []string{"A=b c", "PATH=" + os.Getenv("PATH")}, Files: []*os.File{null, in, in}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,8 @@ func TestKeeperIsTransparent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer no.Close()
-	if _, _, err := StartFile(no, []string{"x"}, &os.ProcAttr{Files: []*os.File{no, no, no}}); err == nil || !strings.Contains(err.Error(), "permission denied") {
+	if _, _, err := StartFile(no, []string{"x"}, &os.ProcAttr{Files: []*os.File{no, no, no}}); err == nil ||
+		!strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("started what is no program: %v", err)
 	}
 }

@@ -154,7 +154,8 @@ func replaceLimited(dir string) {
 		os.Exit(1)
 	}
 	fmt.Println(WriteFile(filepath.Join(dir, "a"), make([]byte, 100_001), 0o644))
-	fmt.Println(Replace(filepath.Join(dir, "journal"), []File{{Path: filepath.Join(dir, "a"), Data: make([]byte, 90_000)}}))
+	fmt.Println(Replace(filepath.Join(dir, "journal"),
+		[]File{{Path: filepath.Join(dir, "a"), Data: make([]byte, 90_000)}}))
 	os.Exit(0)
 }
 
@@ -163,7 +164,8 @@ func TestFileTooLarge(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "a"), []byte("old"), 0o644)
 	out, err := helper(t, "limit", dir).Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "write "+dir) || !strings.Contains(lines[1], "journal "+dir) {
+	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "write "+dir) ||
+		!strings.Contains(lines[1], "journal "+dir) {
 		t.Fatalf("%s %v", out, err)
 	}
 	if left := names(t, dir); content(t, filepath.Join(dir, "a")) != "old" || len(left) != 1 {
@@ -179,7 +181,8 @@ func TestDiskFull(t *testing.T) {
 	if err := WriteFile(a, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(a, make([]byte, 200_000), 0o644); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), a) {
+	if err := WriteFile(a, make([]byte, 200_000), 0o644); !errors.Is(err, syscall.ENOSPC) ||
+		!strings.Contains(err.Error(), a) {
 		t.Error(err)
 	}
 	files := []File{{Path: a, Data: []byte("new")}, {Path: b, Data: make([]byte, 200_000)}}
@@ -208,7 +211,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if err := WriteFile(a, []byte("new"), 0o644); err == nil || !strings.Contains(err.Error(), "write "+a) {
 		t.Error(err)
 	}
-	if err := Replace(filepath.Join(state, "journal"), []File{{Path: a, Data: []byte("new")}}); err == nil || errors.Is(err, ErrUnfinished) {
+	if err := Replace(filepath.Join(state, "journal"), []File{{Path: a, Data: []byte("new")}}); err == nil ||
+		errors.Is(err, ErrUnfinished) {
 		t.Error(err)
 	}
 	if left := append(names(t, dir), names(t, state)...); content(t, a) != "old" || len(left) != 1 {
@@ -237,7 +241,8 @@ func TestLockOfDeadProcess(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	path := filepath.Join(dir, "lock")
-	if _, err := TryLock(path, "the test"); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", cmd.Process.Pid)) {
+	if _, err := TryLock(path, "the test"); !errors.Is(err, ErrLocked) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d", cmd.Process.Pid)) {
 		t.Error(err)
 	}
 	cmd.Process.Kill()

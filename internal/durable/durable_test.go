@@ -100,12 +100,14 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := TryLock(path, "the project"); !errors.Is(err, ErrLocked) ||
-		!strings.Contains(err.Error(), "lock of the project: "+path) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+		!strings.Contains(err.Error(), "lock of the project: "+path) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("second: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := Lock(ctx, path, "the project"); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), path) {
+	if _, err := Lock(ctx, path, "the project"); !errors.Is(err, ErrLocked) ||
+		!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), path) {
 		t.Errorf("timeout: %v", err)
 	}
 	got := make(chan error, 1)
@@ -154,7 +156,8 @@ func TestReplace(t *testing.T) {
 	a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
 	os.WriteFile(a, []byte("old a"), 0o644)
 	os.WriteFile(c, []byte("old c"), 0o644)
-	files := []File{{Path: a, Data: []byte("new a"), Perm: 0o600}, {Path: b, Data: []byte("\x00\xff")}, {Path: c, Remove: true}, {Path: filepath.Join(dir, "never"), Remove: true}}
+	files := []File{{Path: a, Data: []byte("new a"), Perm: 0o600}, {Path: b, Data: []byte("\x00\xff")},
+		{Path: c, Remove: true}, {Path: filepath.Join(dir, "never"), Remove: true}}
 	if err := Replace(journal, files); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +255,9 @@ func TestRecover(t *testing.T) {
 			for _, p := range []string{a, b, c} {
 				os.WriteFile(p, []byte("old"), 0o644)
 			}
-			interrupted(t, journal, []File{{Path: a, Data: []byte("new a")}, {Path: b, Data: []byte("new b"), Perm: 0o755}, {Path: c, Remove: true}}, staged, applied)
+			interrupted(t, journal,
+				[]File{{Path: a, Data: []byte("new a")}, {Path: b, Data: []byte("new b"), Perm: 0o755},
+					{Path: c, Remove: true}}, staged, applied)
 			if err := Replace(journal, []File{{Path: a, Data: []byte("third")}}); !errors.Is(err, ErrUnfinished) {
 				t.Fatal("a journal that waits was ignored:", err)
 			}

@@ -100,7 +100,7 @@ func (a *Assembly) rememberFacets() ([]byte, error) {
 		if r := x.LockedRecord(); r != nil && r.Proof != "" {
 			log, ok := logs[r.Registry]
 			if !ok {
-				log = a.Logs.Accepted(r)
+				log = a.Logs.FindAccepted(r)
 				logs[r.Registry] = log
 			}
 			now.AcceptedLog = log

@@ -181,5 +181,6 @@ func refuseCheckoutProgram(path, name string) error {
 
 func refuseProgram(path, name, why string) error {
 	return evidence.Errorf(evidence.Refused, path,
-		fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
+		fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: "+
+			"'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
 }

@@ -60,8 +60,10 @@ func TestCheckout(t *testing.T) {
 	t.Chdir(project)
 	c := FindCheckout(project, at("home"))
 	inside := []string{
-		at("repository", "project", "node_modules", ".bin"), at("repository", "bin"), at("repository", "project", "out"), at("home", "link", "node_modules", ".bin"),
-		at("home", "programs"), at("home", "through"), at("home", "relative", "x"), at("home", "..", "repository", "bin"), "node_modules/.bin", "",
+		at("repository", "project", "node_modules", ".bin"), at("repository", "bin"),
+		at("repository", "project", "out"), at("home", "link", "node_modules", ".bin"),
+		at("home", "programs"), at("home", "through"), at("home", "relative", "x"),
+		at("home", "..", "repository", "bin"), "node_modules/.bin", "",
 	}
 	for _, dir := range inside {
 		path := dir + string(filepath.ListSeparator)
@@ -80,14 +82,18 @@ func TestCheckout(t *testing.T) {
 		if kept := c.FilterPath(path); dir != at("home", "programs") && strings.Contains(kept, at("repository")) {
 			t.Errorf("%q: %q is left", dir, kept)
 		}
-		if found, err := c.Find(path+string(filepath.ListSeparator)+at("home", "bin"), "npm"); err != nil || found != own {
+		if found, err := c.Find(path+string(filepath.ListSeparator)+at("home", "bin"), "npm"); err != nil ||
+			found != own {
 			t.Errorf("%q and one of the machine: %q, %v", dir, found, err)
 		}
 	}
-	if kept := c.FilterPath(strings.Join(append(inside, at("home", "started"), at("home", "bin")), string(filepath.ListSeparator))); kept != at("home", "programs")+string(filepath.ListSeparator)+at("home", "bin") {
+	if kept := c.FilterPath(
+		strings.Join(append(inside, at("home", "started"), at("home", "bin")), string(filepath.ListSeparator))); kept !=
+		at("home", "programs")+string(filepath.ListSeparator)+at("home", "bin") {
 		t.Errorf("%q is left", kept)
 	}
-	if _, err := Run(t.Context(), Call{Path: at("repository", "bin", "npm"), Dir: root, Checkout: c}); evidence.ClassOf(err) != evidence.Refused {
+	if _, err := Run(t.Context(),
+		Call{Path: at("repository", "bin", "npm"), Dir: root, Checkout: c}); evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("one that somebody else found was started: %v", err)
 	}
 

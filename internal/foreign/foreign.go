@@ -173,6 +173,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 // Tail keeps the last bytes of what is written to it.
 type Tail struct{ kept []byte }
 
+// Write keeps the end of what was written so far. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[max(0, n-maxMessages):]

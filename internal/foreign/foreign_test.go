@@ -24,7 +24,8 @@ func shell(t *testing.T) string {
 }
 
 func call(t *testing.T, script string) Call {
-	return Call{Tool: Sealed, Path: shell(t), Args: []string{"-c", script}, Dir: t.TempDir(), Checkout: FindCheckout(t.TempDir(), ""), Environ: os.Environ(), Time: 10 * time.Second}
+	return Call{Tool: Sealed, Path: shell(t), Args: []string{"-c", script}, Dir: t.TempDir(),
+		Checkout: FindCheckout(t.TempDir(), ""), Environ: os.Environ(), Time: 10 * time.Second}
 }
 
 func TestRun(t *testing.T) {
@@ -47,7 +48,8 @@ func TestRun(t *testing.T) {
 	if r, err := Run(t.Context(), c); err == nil || string(r.Messages) != "out\nerr\n" {
 		t.Errorf("%v: %q", err, r.Messages)
 	}
-	for _, c := range []Call{{Path: "sh", Dir: "/"}, {Path: "/bin/sh", Dir: "."}, {Path: "/nowhere/x", Dir: t.TempDir()}, {Path: "/bin/sh", Dir: t.TempDir()}} {
+	for _, c := range []Call{{Path: "sh", Dir: "/"}, {Path: "/bin/sh", Dir: "."},
+		{Path: "/nowhere/x", Dir: t.TempDir()}, {Path: "/bin/sh", Dir: t.TempDir()}} {
 		if c.Path == "/nowhere/x" {
 			c.Checkout = FindCheckout(t.TempDir(), "")
 		}
@@ -91,7 +93,8 @@ func TestDescendants(t *testing.T) {
 		`setsid sleep 61.7 & sleep 0.3; pgrep -f 'sleep 61[.]7'`,
 		`(setsid sh -c 'sleep 61.7; :' &) ; sleep 0.3; pgrep -f 'sleep 61[.]7'`,
 		`(env -i setsid sleep 61.7 &) ; sleep 0.3; pgrep -f 'sleep 61[.]7'`,
-		`trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; while :; do sleep 61.7; done' & sleep 0.3; pgrep -f 'sleep 61[.]7'; sleep 60`,
+		`trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; while :; do sleep 61.7; done' & sleep 0.3; pgrep -f ` +
+			`'sleep 61[.]7'; sleep 60`,
 	} {
 		c := call(t, script)
 		c.Time = 3 * time.Second
@@ -114,10 +117,14 @@ func TestDescendants(t *testing.T) {
 // No variable but those of the table passes, for any tool; a secret's name is in none.
 func TestEnvironment(t *testing.T) {
 	environ := []string{
-		"PATH=relative" + string(filepath.ListSeparator) + t.TempDir() + string(filepath.ListSeparator) + ".", "HOME=/home/u", "AWS_SECRET_ACCESS_KEY=s", "NPM_TOKEN=s", "NODE_OPTIONS=--require x", "NODE_PATH=x",
-		"LD_PRELOAD=x", "PYTHONPATH=x", "PYTHONSTARTUP=x", "GIT_DIR=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_WORK_TREE=x", "GIT_EXTERNAL_DIFF=x", "GIT_ASKPASS=x", "GIT_EDITOR=x",
-		"GOFLAGS=-toolexec=x", "GOROOT=x", "GOPATH=x", "GOTOOLCHAIN=x", "CC=x", "UV_INDEX_INTERNAL_PASSWORD=s", "UV_CONFIG_FILE=x", "UV_PYTHON=x", "PIP_CONFIG_FILE=x", "PIP_INDEX_URL=s", "VIRTUAL_ENV=x",
-		"npm_config_git=x", "NPM_CONFIG_SCRIPT_SHELL=x", "npm_config_userconfig=x", "npm_config_node_options=x", "npm_config_cache=x", "npm_config_prefix=x", "npm_config_//h/:tokenHelper=x", "npm_config_unheard_of=x",
+		"PATH=relative" + string(filepath.ListSeparator) + t.TempDir() + string(filepath.ListSeparator) + ".",
+		"HOME=/home/u", "AWS_SECRET_ACCESS_KEY=s", "NPM_TOKEN=s", "NODE_OPTIONS=--require x", "NODE_PATH=x",
+		"LD_PRELOAD=x", "PYTHONPATH=x", "PYTHONSTARTUP=x", "GIT_DIR=x", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_WORK_TREE=x", "GIT_EXTERNAL_DIFF=x", "GIT_ASKPASS=x", "GIT_EDITOR=x",
+		"GOFLAGS=-toolexec=x", "GOROOT=x", "GOPATH=x", "GOTOOLCHAIN=x", "CC=x", "UV_INDEX_INTERNAL_PASSWORD=s",
+		"UV_CONFIG_FILE=x", "UV_PYTHON=x", "PIP_CONFIG_FILE=x", "PIP_INDEX_URL=s", "VIRTUAL_ENV=x",
+		"npm_config_git=x", "NPM_CONFIG_SCRIPT_SHELL=x", "npm_config_userconfig=x", "npm_config_node_options=x",
+		"npm_config_cache=x", "npm_config_prefix=x", "npm_config_//h/:tokenHelper=x", "npm_config_unheard_of=x",
 		"BASH_ENV=x", "ENV=x", "SSH_ASKPASS=x", "ELECTRON_RUN_AS_NODE=1", "=x", "novalue",
 	}
 	for tool := range allowedVariables {
@@ -131,20 +138,24 @@ func TestEnvironment(t *testing.T) {
 					}
 				}
 			case name == "HOME" && slices.Contains([]Tool{Go, Git, Question, Credential}, tool):
-			case name == "AWS_SECRET_ACCESS_KEY" && tool == Credential: // to ask for those of a registry is what it is for
+			// to ask for those of a registry is what it is for
+			case name == "AWS_SECRET_ACCESS_KEY" && tool == Credential:
 			default:
 				t.Errorf("%s gets %s", tool, kv)
 			}
 		}
 		if runtime.GOOS != "windows" {
 			for _, name := range allowedVariables[tool] {
-				if got := Environment(tool, []string{name + "=" + "/v"}, nil, FindCheckout(t.TempDir(), "")); len(got) != 1 {
+				if got := Environment(tool, []string{name + "=" + "/v"}, nil,
+					FindCheckout(t.TempDir(), "")); len(got) != 1 {
 					t.Errorf("%s does not get %s", tool, name)
 				}
 			}
 		}
 	}
-	got := Environment(NPM, []string{"npm_config_registry=r", "NPM_CONFIG_@acme:registry=a", "npm_config_//h/p/:_authToken=t", "Npm_Config_Fetch_Timeout=1"}, []string{"HOME=/ours"}, FindCheckout(t.TempDir(), ""))
+	got := Environment(NPM,
+		[]string{"npm_config_registry=r", "NPM_CONFIG_@acme:registry=a", "npm_config_//h/p/:_authToken=t",
+			"Npm_Config_Fetch_Timeout=1"}, []string{"HOME=/ours"}, FindCheckout(t.TempDir(), ""))
 	if len(got) != 5 || got[4] != "HOME=/ours" {
 		t.Error(got)
 	}
@@ -152,9 +163,12 @@ func TestEnvironment(t *testing.T) {
 
 func TestNPMKeys(t *testing.T) {
 	for key, want := range map[string]bool{
-		"registry": true, "@acme:registry": true, "//h/:_authToken": true, "//h:1/p/:_password": true, "cafile": true, "https-proxy": true,
-		"//h/:certfile": false, "//h/:tokenHelper": false, "git": false, "script-shell": false, "node-options": false, "cache": false, "userconfig": false, "globalconfig": false, "prefix": false,
-		"strict-ssl": false, "ignore-scripts": false, "_authToken": false, "@:registry": false, "acme:registry": false, "@a/b:registry": false, "Registry": false, "": false, "//:_authToken": false, "unheard-of": false,
+		"registry": true, "@acme:registry": true, "//h/:_authToken": true, "//h:1/p/:_password": true, "cafile": true,
+		"https-proxy":   true,
+		"//h/:certfile": false, "//h/:tokenHelper": false, "git": false, "script-shell": false, "node-options": false,
+		"cache": false, "userconfig": false, "globalconfig": false, "prefix": false,
+		"strict-ssl": false, "ignore-scripts": false, "_authToken": false, "@:registry": false, "acme:registry": false,
+		"@a/b:registry": false, "Registry": false, "": false, "//:_authToken": false, "unheard-of": false,
 	} {
 		if got := ProjectNPMKey(key); got != want {
 			t.Errorf("%q: %v", key, got)
@@ -198,27 +212,33 @@ func TestBehind(t *testing.T) {
 		return path
 	}
 	real := write("versions/3.12/bin/python3", "\x7fELF")
-	pyenv := write("libexec/pyenv", "#!"+sh+"\n[ \"$1\" = which ] && echo "+filepath.Join(dir, "versions/3.12/bin")+"/$2\n")
+	pyenv := write("libexec/pyenv",
+		"#!"+sh+"\n[ \"$1\" = which ] && echo "+filepath.Join(dir, "versions/3.12/bin")+"/$2\n")
 	write("bin/asdf", "#!"+sh+"\necho "+real+"\n")
 	environ := []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")}
 	for name, text := range map[string]string{
-		"pyenv": "#!/usr/bin/env bash\nset -e\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"" + dir + "\"\nexec \"" + pyenv + "\" exec \"$program\" \"$@\"\n",
-		"asdf":  "#!/usr/bin/env bash\n# asdf-plugin: python 3.12\nexec asdf exec \"python3\" \"$@\"\n",
+		"pyenv": "#!/usr/bin/env bash\nset -e\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"" + dir + "\"\nexec \"" +
+			pyenv + "\" exec \"$program\" \"$@\"\n",
+		"asdf": "#!/usr/bin/env bash\n# asdf-plugin: python 3.12\nexec asdf exec \"python3\" \"$@\"\n",
 	} {
 		shim := write("shims-"+name+"/python3", text)
 		if manager, _ := ShimManager(shim); manager != name {
 			t.Errorf("%s: %q", name, manager)
 		}
-		if got, err := ResolveShim(t.Context(), shim, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err != nil || got != real {
+		if got, err := ResolveShim(t.Context(), shim, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err !=
+			nil || got != real {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
-	for _, plain := range []string{real, write("script", "#!/bin/sh\necho exec pyenv exec x\n"), write("other", "#!/bin/sh\nexec python3 \"$@\"\n")} {
-		if got, err := ResolveShim(t.Context(), plain, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err != nil || got != plain {
+	for _, plain := range []string{real, write("script", "#!/bin/sh\necho exec pyenv exec x\n"),
+		write("other", "#!/bin/sh\nexec python3 \"$@\"\n")} {
+		if got, err := ResolveShim(t.Context(), plain, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err !=
+			nil || got != plain {
 			t.Errorf("%s: %s, %v", plain, got, err)
 		}
 	}
-	lost := write("shims-lost/python3", "#!/bin/sh\nexec \""+filepath.Join(dir, "nowhere/pyenv")+"\" exec \"x\" \"$@\"\n")
+	lost := write("shims-lost/python3",
+		"#!/bin/sh\nexec \""+filepath.Join(dir, "nowhere/pyenv")+"\" exec \"x\" \"$@\"\n")
 	if got, err := ResolveShim(t.Context(), lost, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err == nil {
 		t.Errorf("%s", got)
 	}

@@ -22,7 +22,8 @@ const maxShim = 8 << 10
 
 // shimLine finds the version manager that a script hands over to, and its path if that is
 // written there.
-var shimLine = regexp.MustCompile(`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
+var shimLine = regexp.MustCompile(
+	`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
 
 // ShimManager returns the name of the version manager whose shim lies at path, "" if path is no shim,
 // and the path of its program if the shim holds it.

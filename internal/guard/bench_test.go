@@ -9,11 +9,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// BenchmarkRelay measures tools/call against a server directly, through a pump that
-// parses nothing, and through the relay. Each result has the median and the 99th
-// percentile in µs.
+// BenchmarkRelay measures tools/call against a server directly, through a pump that parses nothing, and
+// through the relay. Each result has the median and the 99th percentile in µs.
 func BenchmarkRelay(b *testing.B) {
 	for _, size := range []int{64, 4096} {
 		payload := "PAYLOAD=" + string(slices.Repeat([]byte("x"), size))
@@ -22,11 +24,11 @@ func BenchmarkRelay(b *testing.B) {
 			inR, inW, _ := os.Pipe()
 			defer inW.Close()
 			defer inR.Close()
-			calls(b, p.stdin.write, &blocking{p.stdout})
+			calls(b, p.Stdin.WriteAll, &blocking{p.Stdout})
 		})
 		b.Run(fmt.Sprintf("%dB/pump", size), func(b *testing.B) {
-			through(b, payload, func(in io.Reader, out io.Writer, p *Process) {
-				source, sink := newSource(in, false), newSink(out, false)
+			through(b, payload, func(in io.Reader, out io.Writer, p *process.Process) {
+				source, sink := pipe.NewSource(in, false), pipe.NewSink(out, false)
 				done := make(chan bool, 2)
 				pump := func(r io.Reader, write func([]byte) error) {
 					buf := make([]byte, 64<<10)
@@ -38,24 +40,24 @@ func BenchmarkRelay(b *testing.B) {
 						}
 					}
 				}
-				go pump(source, p.stdin.write)
-				go pump(p.stdout, sink.write)
+				go pump(source, p.Stdin.WriteAll)
+				go pump(p.Stdout, sink.WriteAll)
 				<-done
-				p.end(nil, graceClose, graceTerm)
+				p.End(nil, process.GraceClose, process.GraceTerm)
 			})
 		})
 		b.Run(fmt.Sprintf("%dB/relay", size), func(b *testing.B) {
-			through(b, payload, func(in io.Reader, out io.Writer, p *Process) {
+			through(b, payload, func(in io.Reader, out io.Writer, p *process.Process) {
 				Relay(context.Background(), in, out, p, Options{Approved: approve(b, "tool", addTool)})
 			})
 		})
 	}
 }
 
-// blocking hides the poll of a source, as a client has none.
+// blocking hides that a source can be stopped, which the reader of a client cannot.
 type blocking struct{ io.Reader }
 
-func through(b *testing.B, payload string, run func(io.Reader, io.Writer, *Process)) {
+func through(b *testing.B, payload string, run func(io.Reader, io.Writer, *process.Process)) {
 	p := startSelf(b, "bench", payload)
 	inR, inW, _ := os.Pipe()
 	outR, outW, _ := os.Pipe()
@@ -64,9 +66,9 @@ func through(b *testing.B, payload string, run func(io.Reader, io.Writer, *Proce
 		run(inR, outW, p)
 		close(done)
 	}()
-	toRelay, fromRelay := newSink(inW, true), newSource(outR, true)
-	calls(b, toRelay.write, fromRelay)
-	toRelay.close()
+	toRelay, fromRelay := pipe.NewSink(inW, true), pipe.NewSource(outR, true)
+	calls(b, toRelay.WriteAll, fromRelay)
+	toRelay.Close()
 	<-done
 	for _, f := range []*os.File{inR, outR, outW} {
 		f.Close()

@@ -5,11 +5,24 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// guardedMethod reports whether requests of method wait for the surface to be known
-// and are judged by what they name.
+// call is what a guarded request names.
+type call struct {
+	kind      surface.Kind // "" for completion and tasks
+	name      string       // of a tool or prompt, or a URI
+	ref       string       // "prompt" or "resource", of a completion
+	taskID    string
+	uris      []string // of a subscription
+	task      bool     // the call makes a task
+	stateless []byte   // params._meta, if that holds a protocol version
+}
+
+// guardedMethod reports whether requests of method wait until the surface is known, and are judged by
+// what they name.
 func guardedMethod(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete",
@@ -22,7 +35,7 @@ func guardedMethod(method string) bool {
 // maxSubscriptions bounds the resources that one request subscribes to.
 const maxSubscriptions = 1000
 
-// maxMeta bounds a params._meta that the guard keeps. Clients put their icons there.
+// maxMeta bounds a params._meta that the guard keeps. Clients put their icons into it.
 const maxMeta = 1 << 20 // bytes
 
 var (
@@ -32,25 +45,26 @@ var (
 	metaFields = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
 )
 
-// call reads what a guarded request names.
-func (s *session) call(line []byte, m *jsonrpc.Message, method string) (call, error) {
-	c, err := s.callOf(line, m, method)
+// readCall reads what a guarded request names, within bounds.
+func (s *session) readCall(line []byte, m *jsonrpc.Message, method string) (call, error) {
+	c, err := s.parseCall(line, m, method)
 	switch {
 	case err != nil:
-	case c.kind == surface.KindTool && len(c.name) > maxName:
-		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", maxName)}
+	case c.kind == surface.KindTool && len(c.name) > memory.MaxName:
+		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", memory.MaxName)}
 	case len(c.taskID) > jsonrpc.MaxID:
 		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.taskId is longer than %d bytes", jsonrpc.MaxID)}
 	}
 	return c, err
 }
 
-func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call, err error) {
+// parseCall reads what a guarded request names.
+func (s *session) parseCall(line []byte, m *jsonrpc.Message, method string) (c call, err error) {
 	var at [7]jsonrpc.Span
 	if !m.Params.Present() {
-		return c, needs(method, &c, at[:])
+		return c, missingName(method, at[5].Present())
 	}
-	s.s.Rescan = true // as a part of the message
+	s.s.Rescan = true // it was scanned as a part of the message
 	_, err = s.s.Object(line, m.Params.Lo, callFields, at[:])
 	s.s.Rescan = false
 	if err != nil {
@@ -60,7 +74,7 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		return c, &refused{jsonrpc.CodeParams, "params: " + err.Error()}
 	}
 	if at[0].Present() && line[at[0].Lo] == '{' {
-		if c.stateless, err = s.metaOf(line, at[0]); err != nil {
+		if c.stateless, err = s.parseMeta(line, at[0]); err != nil {
 			return c, err
 		}
 	}
@@ -76,9 +90,9 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		c.kind = surface.KindResource
 		c.name, ok = jsonrpc.Text(at[2].Of(line))
 	case "completion/complete":
-		return s.ref(line, at[3], c)
+		return s.parseReference(line, at[3], c)
 	case "subscriptions/listen":
-		c.uris, err = s.subscriptions(line, at[6])
+		c.uris, err = s.parseSubscriptions(line, at[6])
 		return c, err
 	default:
 		if at[5].Present() {
@@ -86,13 +100,14 @@ func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call
 		}
 	}
 	if !ok {
-		return c, needs(method, &c, at[:])
+		return c, missingName(method, at[5].Present())
 	}
 	return c, nil
 }
 
-// needs is the error of a call whose params lack what they must name.
-func needs(method string, c *call, at []jsonrpc.Span) error {
+// missingName is the error of a call whose params lack what they must name. named is whether they have a
+// taskId.
+func missingName(method string, named bool) error {
 	switch method {
 	case "tools/call", "prompts/get":
 		return &refused{jsonrpc.CodeParams, "params.name is not a string of characters"}
@@ -101,16 +116,16 @@ func needs(method string, c *call, at []jsonrpc.Span) error {
 	case "completion/complete":
 		return &refused{jsonrpc.CodeParams, "params.ref is not an object"}
 	}
-	if at[5].Present() {
+	if named {
 		return &refused{jsonrpc.CodeParams, "params.taskId is not a string of characters"}
 	}
 	return nil
 }
 
-// subscriptions reads the resources that params.notifications asks to hear of.
-func (s *session) subscriptions(line []byte, at jsonrpc.Span) (uris []string, err error) {
+// parseSubscriptions reads the resources of which params.notifications asks to be told.
+func (s *session) parseSubscriptions(line []byte, at jsonrpc.Span) (uris []string, err error) {
 	if !at.Present() || line[at.Lo] == 'n' {
-		return nil, nil // the server says what it thinks of that
+		return nil, nil // the server answers that
 	}
 	var in [1]jsonrpc.Span
 	if _, err := s.s.Object(line, at.Lo, subsFields, in[:]); err != nil {
@@ -134,11 +149,11 @@ func (s *session) subscriptions(line []byte, at jsonrpc.Span) (uris []string, er
 	return uris, nil
 }
 
-// ref reads params.ref of a completion.
-func (s *session) ref(line []byte, at jsonrpc.Span, c call) (call, error) {
+// parseReference reads params.ref of a completion.
+func (s *session) parseReference(line []byte, at jsonrpc.Span, c call) (call, error) {
 	var in [3]jsonrpc.Span
 	if !at.Present() {
-		return c, needs("completion/complete", nil, nil)
+		return c, missingName("completion/complete", false)
 	}
 	if _, err := s.s.Object(line, at.Lo, refFields, in[:]); err != nil {
 		return c, &refused{jsonrpc.CodeParams, "params.ref: " + err.Error()}
@@ -158,9 +173,9 @@ func (s *session) ref(line []byte, at jsonrpc.Span, c call) (call, error) {
 	return c, nil
 }
 
-// metaOf is a copy of a params._meta that holds a protocol version, without its
-// progress token, for requests of the guard's own; nil if it holds none.
-func (s *session) metaOf(line []byte, at jsonrpc.Span) ([]byte, error) {
+// parseMeta is a copy of a params._meta that holds a protocol version, without its progress token, for
+// requests of the guard's own. It is nil if there is no version.
+func (s *session) parseMeta(line []byte, at jsonrpc.Span) ([]byte, error) {
 	var in [2]jsonrpc.Span
 	if _, err := s.s.Object(line, at.Lo, metaFields, in[:]); err != nil {
 		return nil, &refused{jsonrpc.CodeParams, "params._meta: " + err.Error()}
@@ -177,89 +192,48 @@ func (s *session) metaOf(line []byte, at jsonrpc.Span) ([]byte, error) {
 	return bytes.Clone(at.Of(line)), nil
 }
 
-// mustWait reports whether m is a guarded request that has to wait for a listing. It
-// begins one if this is the first guarded request of a stateless client.
-func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
-	if !m.Method.Present() || !m.ID.Present() {
-		return false
-	}
-	s.mu.Lock()
-	holding, known := s.holding != nil, s.listed
-	s.mu.Unlock()
-	if known && !holding {
-		return false // as nearly always
-	}
-	method, _ := jsonrpc.Text(m.Method.Of(line))
-	if !guardedMethod(method) {
-		return false
-	}
-	if holding {
-		return true
-	}
-	c, err := s.call(line, m, method)
-	if err != nil || c.stateless == nil {
-		return false // route refuses it
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beginStateless(c.stateless, allOffers)
-	return s.holding != nil
-}
-
-// refusal says why a guarded request is not forwarded, or returns nil. r.mu is held.
-func (r *relay) refusal(c *call, method string) error {
+// refuseGuarded says why a guarded request is not forwarded, or returns nil. r.mu is held.
+func (r *relay) refuseGuarded(c *call, method string) error {
 	if !r.listed {
-		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + showText(method)}
+		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + notes.ShowText(method)}
 	}
 	if r.o.OnDrift == Warn {
 		return nil
 	}
 	why := ""
 	if r.o.OnDrift == Block {
-		why = r.sight.any()
+		why = r.surface.RefuseAll()
 	}
 	if why == "" {
-		why = r.itemReason(c)
+		why = r.refuseCall(c)
 	}
 	if why == "" {
 		return nil
 	}
-	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, showText(r.o.Server))}
+	return &refused{notes.CodeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, notes.ShowText(r.o.Server))}
 }
 
-// itemReason says why what c names must not be used, or "". r.mu is held.
-func (r *relay) itemReason(c *call) string {
-	g := r.sight
+// refuseCall says why what c names must not be used, or "". r.mu is held.
+func (r *relay) refuseCall(c *call) string {
 	switch {
 	case c.kind == surface.KindResource:
-		return g.uriRefusal(c.name, r.offers.resources)
+		return r.surface.RefuseURI(c.name, r.offers.Resources)
 	case len(c.uris) > 0:
 		for _, uri := range c.uris {
-			if why := g.uriRefusal(uri, r.offers.resources); why != "" {
+			if why := r.surface.RefuseURI(uri, r.offers.Resources); why != "" {
 				return why
 			}
 		}
 		return ""
 	case c.kind != "":
-		return g.refusal(c.kind, c.name)
+		return r.surface.RefuseItem(c.kind, c.name)
 	case c.ref == "prompt":
-		return g.refusal(surface.KindPrompt, c.name)
+		return r.surface.RefuseItem(surface.KindPrompt, c.name)
 	case c.ref == "resource":
-		// A template, or a resource by its own URI.
-		if why := g.refusal(surface.KindTemplate, c.name); why == "" || !g.approved[key(surface.KindTemplate,
-			c.name)].IsZero() {
-			return why
-		}
-		if !g.exclude[surface.KindResource] && g.approved[key(surface.KindResource, c.name)].IsZero() {
-			return g.refusal(surface.KindTemplate, c.name)
-		}
-		if _, drifted := g.drifts(key(surface.KindTemplate, c.name)); drifted {
-			return g.refusal(surface.KindTemplate, c.name)
-		}
-		return g.refusal(surface.KindResource, c.name)
+		return r.surface.RefuseReference(c.name)
 	case c.taskID != "":
-		if tool, ok := r.tasks.m[c.taskID]; ok {
-			return g.refusal(surface.KindTool, tool)
+		if tool, ok := r.tasks.Get(c.taskID); ok {
+			return r.surface.RefuseItem(surface.KindTool, tool)
 		}
 		if r.tasksFull {
 			return "more tasks were made than can be remembered"

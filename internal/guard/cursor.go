@@ -2,26 +2,22 @@ package guard
 
 import (
 	"bytes"
-	"regexp"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 )
 
-// The cursor of a page is text of the server's that no digest covers, and some clients show
-// it to their model, so that it asks for the next page. It is passed on as it is only if it is
-// a number or the like. For any other one stands a name that the guard makes of it, and when
+// The cursor of a page is text of the server that no digest covers, and some clients show it to
+// their model, so that the model asks for the next page. It is passed on as it is only if it is a
+// number or the like. Any other cursor is replaced by a name that the guard makes of it, and when
 // the client asks for that page the server gets its own cursor.
 
 const cursorMark = "hallmark-page-"
 
-// plain is a cursor without room for words.
-var plain = regexp.MustCompile(`^"[0-9.:,/_-]{1,32}"$`)
-
-func plainCursor(v []byte) bool { return nothing(v) || scalars(v) || plain.Match(v) }
-
-// standIn is what stands for the cursor v, raw, or nil if it cannot be remembered.
-func (s *session) standIn(v []byte) []byte {
+// replaceCursor is the JSON string that replaces the raw cursor v, or nil if the cursor cannot be
+// remembered.
+func (s *session) replaceCursor(v []byte) []byte {
 	position, ok := jsonrpc.Text(v)
 	if !ok {
 		return nil
@@ -29,7 +25,7 @@ func (s *session) standIn(v []byte) []byte {
 	name := cursorMark + digest.FromBytes([]byte(position)).Hex()[:20]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.cursors.put(name, bytes.Clone(v), len(v)) {
+	if !s.cursors.Put(name, bytes.Clone(v), len(v)) {
 		return nil
 	}
 	return []byte(`"` + name + `"`)
@@ -37,16 +33,16 @@ func (s *session) standIn(v []byte) []byte {
 
 var cursorFields = jsonrpc.Names("cursor")
 
-// withCursors is a line of the client with the server's own cursors in its requests of pages:
+// restoreCursors is a line of the client with the server's own cursors in its requests for pages:
 // line itself if there are none.
-func (s *session) withCursors(line []byte) []byte {
+func (s *session) restoreCursors(line []byte) []byte {
 	i := jsonrpc.SkipSpace(line, 0)
 	if i == len(line) || !bytes.Contains(line, []byte(cursorMark)) {
 		return line
 	}
 	var messages []jsonrpc.Message
 	if line[i] == '[' {
-		batch, _, err := s.batch(line, i)
+		batch, _, err := s.s.Batch(line, i)
 		if err != nil {
 			return line
 		}
@@ -60,7 +56,7 @@ func (s *session) withCursors(line []byte) []byte {
 	from := 0
 	for k := range messages {
 		m := &messages[k]
-		if method, _ := jsonrpc.Text(m.Method.Of(line)); !lists(method) || !m.Params.Present() {
+		if method, _ := jsonrpc.Text(m.Method.Of(line)); listing.FindMethod(method) < 0 || !m.Params.Present() {
 			continue
 		}
 		var at [1]jsonrpc.Span
@@ -69,7 +65,7 @@ func (s *session) withCursors(line []byte) []byte {
 		}
 		name, _ := jsonrpc.Text(at[0].Of(line))
 		s.mu.Lock()
-		own := s.cursors.m[name]
+		own, _ := s.cursors.Get(name)
 		s.mu.Unlock()
 		if own != nil {
 			out = append(append(out, line[from:at[0].Lo]...), own...)
@@ -80,14 +76,4 @@ func (s *session) withCursors(line []byte) []byte {
 		return line
 	}
 	return append(out, line[from:]...)
-}
-
-// lists reports whether method asks for a page.
-func lists(method string) bool {
-	for _, l := range listings {
-		if l.method == method {
-			return true
-		}
-	}
-	return false
 }

@@ -4,28 +4,16 @@ import (
 	"bytes"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // maxHeld bounds the bytes of calls that wait for a listing.
 const maxHeld = 64 << 20
 
-// held is a line of the client that waits: a call, or a batch with a call in it.
-type held struct {
-	line      []byte
-	methods   map[string]string // of its requests, by id
-	cancelled map[string]bool   // ids that the client took back
-}
-
-func (h *held) cancel(id string) {
-	if h.cancelled == nil {
-		h.cancelled = map[string]bool{}
-	}
-	h.cancelled[id] = true
-}
-
-// hold puts a line with the given messages into the queue.
+// hold puts a line with the given messages into the queue, until the surface is known.
 func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
-	s.flush() // what came before must not be overtaken by the queue
+	s.flush() // the queue must not overtake earlier lines
 	h := &held{line: bytes.Clone(line), methods: map[string]string{}}
 	for _, m := range messages {
 		if id, ok := jsonrpc.IDKey(m.ID.Of(line)); ok && m.Method.Present() {
@@ -40,7 +28,7 @@ func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
 		}
 	}
 	if len(s.heldIDs)+len(h.methods) > maxPending || s.heldLen+len(line) > maxHeld {
-		return &refused{codeWithheld, "too many calls wait for the server to be listed"}
+		return &refused{notes.CodeWithheld, "too many calls wait for the server to be listed"}
 	}
 	if s.holding == nil { // released since the caller looked
 		s.startHolding()
@@ -57,9 +45,9 @@ func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
 	return nil
 }
 
-// release passes the queue on, in order, and ends the holding, which it reports. It does not
-// go on where a change was announced meanwhile, perhaps by what it passed on, and may be
-// listed: what waits is to be judged by that. With last it does.
+// release passes the queue on, in order, and reports whether it ended the holding. Unless this is the
+// last round it stops when a change was announced meanwhile, perhaps because of what it passed on, and
+// another listing is allowed: then what still waits must be judged by that listing.
 func (s *session) release(last bool) bool {
 	for {
 		s.mu.Lock()
@@ -84,10 +72,10 @@ func (s *session) release(last bool) bool {
 		}
 		s.mu.Unlock()
 		if out := s.unhold(h); len(out) > 0 {
-			s.server.write(out)
+			s.server.WriteAll(out)
 		}
-		if then := s.then; then != nil {
-			s.then = nil
+		if then := s.afterWrite; then != nil {
+			s.afterWrite = nil
 			then()
 		}
 	}
@@ -103,14 +91,14 @@ func (s *session) unhold(h *held) []byte {
 		}
 		return h.line
 	}
-	batch, _, err := s.batch(h.line, i)
+	batch, _, err := s.s.Batch(h.line, i)
 	if err != nil {
 		return nil
 	}
-	var pass []element
+	var pass []jsonrpc.Element
 	for _, e := range batch {
 		id, _ := jsonrpc.IDKey(e.ID.Of(h.line))
-		if e.fault == nil && !(e.Method.Present() && h.cancelled[id]) {
+		if e.Fault == nil && !(e.Method.Present() && h.cancelled[id]) {
 			pass = append(pass, e)
 		}
 	}
@@ -123,5 +111,34 @@ func (s *session) unhold(h *held) []byte {
 			parts = append(parts, pass[k].Whole)
 		}
 	}
-	return joinBatch(h.line, parts)
+	return jsonrpc.JoinBatch(h.line, parts)
+}
+
+// mustWait reports whether m is a guarded request that has to wait for a listing. It begins the listing
+// if this is the first guarded request of a stateless client.
+func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
+	if !m.Method.Present() || !m.ID.Present() {
+		return false
+	}
+	s.mu.Lock()
+	holding, known := s.holding != nil, s.listed
+	s.mu.Unlock()
+	if known && !holding {
+		return false // the usual case
+	}
+	method, _ := jsonrpc.Text(m.Method.Of(line))
+	if !guardedMethod(method) {
+		return false
+	}
+	if holding {
+		return true
+	}
+	c, err := s.readCall(line, m, method)
+	if err != nil || c.stateless == nil {
+		return false // route refuses it
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginStateless(c.stateless, listing.AllOffers)
+	return s.holding != nil
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// A server asks its client for something (a completion by its model, an answer of the
-// user, its roots) by a request of its own. Two kinds of answers ask as well: from
-// protocol version 2026-07-28 on a result of type input_required, which holds such
-// requests, and since 2025-11-25 the error that sends the user to a URL.
+// A server asks its client for something (a completion by its model, an answer of the user, its roots)
+// by a request of its own. Two kinds of answers ask as well: from protocol version 2026-07-28 on a
+// result of type input_required, which holds such requests, and since 2025-11-25 the error that sends
+// the user to a URL.
 
-const codeElicitURL = "n-32042" // as idKey gives it
+const codeElicitURL = "n-32042" // as jsonrpc.IDKey gives it
 
 // maxInputs bounds the audit lines for one answer.
 const maxInputs = 100
@@ -22,23 +22,16 @@ const maxInputs = 100
 var (
 	errDenied   = errors.New("it asks the client for input, and requests by the server are denied")
 	inputFields = jsonrpc.Names("inputRequests")
+	faultFields = jsonrpc.Names("code", "message")
 )
 
-// requestPolicy is what is done about requests of the server.
-func (r *relay) requestPolicy() string {
-	if r.o.ServerRequests == "" {
-		return RequestsAllow
-	}
-	return r.o.ServerRequests
-}
-
-// input finds what an answer asks of the client, and is errDenied if that is denied.
-func (s *session) input(line []byte, m *jsonrpc.Message, q *request) error {
+// checkInput logs what an answer asks of the client, and returns errDenied if that is denied.
+func (s *session) checkInput(line []byte, m *jsonrpc.Message, q *request) error {
 	var asked []string
 	switch {
 	case m.Err.Present():
 		var at [2]jsonrpc.Span
-		if _, err := s.s.Object(line, m.Err.Lo, errorFields, at[:]); err != nil {
+		if _, err := s.s.Object(line, m.Err.Lo, faultFields, at[:]); err != nil {
 			return err
 		}
 		if code, _ := jsonrpc.IDKey(at[0].Of(line)); code != codeElicitURL {
@@ -66,14 +59,14 @@ func (s *session) input(line []byte, m *jsonrpc.Message, q *request) error {
 		}
 	}
 	if len(asked) == 0 {
-		return nil // a server that is busy asks to be called again
+		return nil // a busy server asks only to be called again
 	}
 	denied := s.requestPolicy() != RequestsLog
 	for _, method := range asked[:min(len(asked), maxInputs)] {
 		if denied {
-			s.audit(method, q.tool, "refused", "requests by the server are denied")
+			s.notes.Audit(method, q.tool, "refused", "requests by the server are denied")
 		} else {
-			s.audit(method, q.tool, "forwarded to the client", "")
+			s.notes.Audit(method, q.tool, "forwarded to the client", "")
 		}
 	}
 	if denied {

@@ -11,41 +11,56 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// leftWithin bounds what takes a second by itself, on a machine that does much else.
+// leftWithin bounds what takes a second by itself, on a busy machine.
 const leftWithin = 2500 * time.Millisecond
 
-// TestClientLeaves: whatever the server does, the relay is over soon after its client
-// has left, and nothing of the server runs.
+// TestClientLeaves: whatever the server does, the relay is over soon after its client has left, and no process
+// of the server runs on.
 func TestClientLeaves(t *testing.T) {
-	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60; sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
+	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60;` +
+		` sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
 	flood := strings.Repeat(`{"jsonrpc":"2.0","method":"x"}`+"\n", 10000) // more than pipes hold
 	session := hello + "\n" + initialized + "\n" + callTool("1", "add") + "\n"
-	listingHangs := base(addTool).set("tools/list", []string{"!sleep 60"})
+	listingHangs := base(addTool).Set("tools/list", []string{"!sleep 60"})
 	for name, x := range map[string]struct {
-		start func(t *testing.T) *Process
+		start func(t *testing.T) *process.Process
 		send  string
 		leave func(in, out *os.File)
 	}{
-		"listing unanswered": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) { in.Close() }},
-		"takes nothing": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
-			out.Close()
-		}},
-		"dies": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
-			in.Close()
-			out.Close()
-		}},
-		"server is deaf":                {func(t *testing.T) *Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { in.Close() }},
-		"server is deaf, output closed": {func(t *testing.T) *Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { out.Close() }},
-		"server talks and nobody reads": {func(t *testing.T) *Process {
+		"listing unanswered": {func(t *testing.T) *process.Process {
+			p,
+				_ := startPeer(t, listingHangs, nil)
+			return p
+		},
+			session, func(in, out *os.File) { in.Close() }},
+		"takes nothing": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p },
+			session,
+			func(in, out *os.File) {
+				out.Close()
+			}},
+		"dies": {func(t *testing.T) *process.Process { p, _ := startPeer(t, listingHangs, nil); return p }, session,
+			func(in, out *os.File) {
+				in.Close()
+				out.Close()
+			}},
+		"server is deaf": {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood,
+			func(in, out *os.File) { in.Close() }},
+		"server is deaf, output closed": {func(t *testing.T) *process.Process { return startSelf(t, "deaf") }, flood,
+			func(in, out *os.File) { out.Close() }},
+		"server talks and nobody reads": {func(t *testing.T) *process.Process {
 			return startShell(t, "trap '' TERM; yes '{\"jsonrpc\":\"2.0\",\"method\":\"x\"}'")
 		}, "", func(in, out *os.File) { in.Close() }},
-		"server and what it left are deaf": {func(t *testing.T) *Process { return startShell(t, deafShell) }, session, func(in, out *os.File) { in.Close() }},
-		"server that goes leaves a daemon": {func(t *testing.T) *Process {
+		"server and what it left are deaf": {func(t *testing.T) *process.Process { return startShell(t, deafShell) },
+			session, func(in, out *os.File) { in.Close() }},
+		"server that goes leaves a daemon": {func(t *testing.T) *process.Process {
 			return startShell(t, "setsid sh -c 'trap \"\" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & cat >/dev/null")
 		}, session, func(in, out *os.File) { in.Close() }},
-		"remote server gives no answer yet": {func(t *testing.T) *Process { return silentRemote(t) }, session, func(in, out *os.File) { in.Close() }},
+		"remote server gives no answer yet": {func(t *testing.T) *process.Process { return silentRemote(t) }, session,
+			func(in, out *os.File) { in.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PIDS", filepath.Join(t.TempDir(), "pids"))
@@ -86,7 +101,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// TestSignalled: a server that ignores the signal that ends the guard has its time, no more.
+// TestSignalled: a server that ignores the signal that ends the guard is killed after its time.
 func TestSignalled(t *testing.T) {
 	p := startShell(t, `trap '' TERM HUP INT QUIT; while true; do sleep 1; done`)
 	c := relayTo(t, p, Options{})
@@ -100,11 +115,12 @@ func TestSignalled(t *testing.T) {
 }
 
 // startShell starts a shell as a server.
-func startShell(t *testing.T, script string) *Process {
+func startShell(t *testing.T, script string) *process.Process {
 	t.Helper()
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
-	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", script}, Env: os.Environ()})
+	p, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: sh, Args: []string{"sh", "-c", script}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +134,7 @@ func startShell(t *testing.T, script string) *Process {
 	return p
 }
 
+// signalSelf sends SIGTERM to the test.
 func signalSelf(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
@@ -126,7 +143,7 @@ func signalSelf(t *testing.T) {
 }
 
 // silentRemote takes requests and answers none.
-func silentRemote(t *testing.T) *Process {
+func silentRemote(t *testing.T) *process.Process {
 	t.Helper()
 	hang := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-hang }))

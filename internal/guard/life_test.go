@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // TestServerEnds: everything that the server wrote is delivered, and its code or
@@ -31,7 +33,8 @@ func TestServerEnds(t *testing.T) {
 	}{
 		{"exit", []string{"!exit 5"}, 5, ""},
 		{"killed", []string{"!kill"}, 128 + int(syscall.SIGKILL), ""},
-		{"half a line", []string{`!raw {"jsonrpc":"2.0","method":"last"}`, "!exit 0"}, 0, `{"jsonrpc":"2.0","method":"last"}`},
+		{"half a line", []string{`!raw {"jsonrpc":"2.0","method":"last"}`, "!exit 0"}, 0,
+			`{"jsonrpc":"2.0","method":"last"}`},
 		{"cut line", []string{`!raw {"jsonrpc":"2.0","meth`, "!exit 0"}, 0, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -56,7 +59,8 @@ func TestServerEnds(t *testing.T) {
 // does not hold the relay, and ends with the server.
 func TestServerLeavesChild(t *testing.T) {
 	needLinux(t)
-	for _, child := range []string{"sleep 20", "yes", "sh -c 'trap true TERM; while true; do sleep 1; done'", "sleep 21 >/dev/null"} {
+	for _, child := range []string{"sleep 20", "yes", "sh -c 'trap true TERM; while true; do sleep 1; done'",
+		"sleep 21 >/dev/null"} {
 		leaveChild(t, child)
 	}
 }
@@ -65,7 +69,9 @@ func leaveChild(t *testing.T, child string) {
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
+	p, err := process.Exec(t.Context(), adm, subjects,
+		process.Command{Exe: sh, Args: []string{"sh", "-c",
+			child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +103,11 @@ func gone(pid string) bool {
 	return false
 }
 
-// TestClientEnds: the server's input is closed; one that does not end is made to.
+// TestClientEnds: the server's input is closed, and a server that does not end is ended.
 func TestClientEnds(t *testing.T) {
 	t.Run("closes", func(t *testing.T) {
-		p, _ := startPeer(t, rules{"exit": {}}, map[string]any{"exit": []string{`{"jsonrpc":"2.0","method":"bye"}`}, "code": 9})
+		p, _ := startPeer(t, rules{"exit": {}},
+			map[string]any{"exit": []string{`{"jsonrpc":"2.0","method":"bye"}`}, "code": 9})
 		c := relayTo(t, p, Options{})
 		c.in.Close()
 		c.want(`{"jsonrpc":"2.0","method":"bye"}`)
@@ -133,7 +140,8 @@ func TestClientEnds(t *testing.T) {
 		outR, outW, _ := os.Pipe()
 		done := make(chan int)
 		go func() {
-			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			code, _ := Relay(context.Background(), inR, outW, p,
+				Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
 			done <- code
 		}()
 		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")
@@ -157,7 +165,8 @@ func TestClientEnds(t *testing.T) {
 		defer outR.Close()
 		done := make(chan int)
 		go func() {
-			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			code, _ := Relay(context.Background(), inR, outW, p,
+				Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
 			done <- code
 		}()
 		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")
@@ -170,7 +179,7 @@ func TestClientEnds(t *testing.T) {
 	})
 }
 
-// TestSignal: a signal to the guard reaches the server, which may say its last words.
+// TestSignal: a signal to the guard reaches the server, which may still write.
 func TestSignal(t *testing.T) {
 	p := startSelf(t, "term")
 	c := relayTo(t, p, Options{})
@@ -229,7 +238,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 }
 
-// TestServerClosesOutput: a server that can say nothing any more is ended.
+// TestServerClosesOutput: a server that closed its output is ended.
 func TestServerClosesOutput(t *testing.T) {
 	p, _ := startPeer(t, rules{"x": {{`{"jsonrpc":"2.0","method":"m"}`, "!close", "!sleep 30"}}}, nil)
 	c := relayTo(t, p, Options{grace: 100 * time.Millisecond})
@@ -237,5 +246,13 @@ func TestServerClosesOutput(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","method":"m"}`)
 	if code := c.wait(); code == 0 {
 		t.Errorf("code %d", code)
+	}
+}
+
+// needLinux skips a test of what only Linux guarantees.
+func needLinux(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the guarantee is Linux's")
 	}
 }

@@ -2,143 +2,41 @@ package guard
 
 import (
 	"errors"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
+	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
-// An answer that cannot be read ends the request that it answers, so that nobody waits for
-// ever. Which one that is is read from the id, leniently: all that a server can gain by
-// naming another one is that its own answer to that is dropped. If there is no id that can be
-// read, an answer to one of those that wait is lost: they are ended as soon as no more of
-// them are left than answers were lost.
+// An answer that cannot be read ends the request that it answers, so that no client waits for ever.
+// Which request that is is read from the id, leniently: a server that names another request gains only
+// that its own answer to that one is dropped. If no id can be read, the answer to some waiting request
+// is lost, and it is not known to which. The requests that waited then are all ended as soon as no more
+// of them are left than answers were lost.
 
-// seeming is an object of a line that cannot be read which looks like a message.
-type seeming struct {
-	id                  []byte // as written; nil if it has none
-	rpc, method, answer bool   // it has the member jsonrpc; a method; a result or an error
-}
-
-// answers reports whether m seems to be an answer.
-func (m seeming) answers() bool { return m.answer || m.rpc && m.id != nil && !m.method }
-
-// seemings are the objects of a line that stand where messages do: by themselves, or in arrays.
-func seemings(line []byte) (found []seeming) {
-	type open struct {
-		object, message bool
-		name            bool // a member's name comes next
-		seeming
+// endAnswered ends the requests that a line seems to answer. tail is the end of a line that was cut.
+func (s *session) endAnswered(line, tail []byte, why error) {
+	found := jsonrpc.FindCandidates(line)
+	if id := jsonrpc.LastID(tail); id != nil && len(found) == 1 && found[0].ID == nil {
+		found[0].ID = id
 	}
-	var stack []open
-	shut := func() {
-		if top := stack[len(stack)-1]; top.object && top.message {
-			found = append(found, top.seeming)
-		}
-		stack = stack[:len(stack)-1]
-	}
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; c {
-		case '{', '[':
-			inside := len(stack) == 0 || !stack[len(stack)-1].object && stack[len(stack)-1].message
-			if len(stack) == jsonrpc.MaxNesting {
-				return found
-			}
-			stack = append(stack, open{object: c == '{', message: inside, name: true})
-		case '}', ']':
-			if len(stack) > 0 {
-				shut()
-			}
-		case ',':
-			if len(stack) > 0 {
-				stack[len(stack)-1].name = true
-			}
-		case '"':
-			end, _ := jsonrpc.SkipString(line, i)
-			if end <= i+1 || end > len(line) || line[end-1] != '"' {
-				end = len(line)
-			}
-			if len(stack) > 0 && stack[len(stack)-1].name && stack[len(stack)-1].object {
-				top := &stack[len(stack)-1]
-				top.name = false
-				if at := jsonrpc.SkipSpace(line, end); top.message && at < len(line) && line[at] == ':' {
-					name, _ := jsonrpc.Text(line[i:end])
-					switch strings.ToLower(name) {
-					case "jsonrpc":
-						top.rpc = true
-					case "id":
-						top.id = scalar(line, jsonrpc.SkipSpace(line, at+1))
-					case "method":
-						top.method = true
-					case "result", "error":
-						top.answer = true
-					}
-				}
-			}
-			i = end - 1
-		}
-	}
-	for len(stack) > 0 {
-		shut()
-	}
-	return found
-}
-
-// scalar is the string or word at line[i], or the mark with which something else begins.
-func scalar(line []byte, i int) []byte {
-	if i >= len(line) {
-		return nil
-	}
-	end := i + 1
-	switch {
-	case line[i] == '"':
-		end, _ = jsonrpc.SkipString(line, i)
-	case strings.IndexByte("{[", line[i]) < 0:
-		for end < len(line) && strings.IndexByte(" \t\r\n,]}", line[end]) < 0 {
-			end++
-		}
-	}
-	return line[i:max(i+1, min(end, len(line)))]
-}
-
-// lastID is the id at the end of a message, where programs often put it.
-var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
-
-// key is idKey of the id of m, if that is a whole string or number.
-func (m seeming) key() (string, bool) {
-	if len(m.id) == 0 {
-		return "", false
-	}
-	var s jsonrpc.Scanner
-	if end, err := s.Value(m.id, 0); err != nil || end != len(m.id) {
-		return "", false
-	}
-	return jsonrpc.IDKey(m.id)
-}
-
-// lose ends the requests that a line seems to answer, of which tail is the end if it was cut.
-func (s *session) lose(line, tail []byte, why error) {
-	found := seemings(line)
-	if m := lastID.FindSubmatch(tail); m != nil && len(found) == 1 && found[0].id == nil {
-		found[0].id = m[1]
-	}
-	if len(found) > 1 && why == errLong {
-		found = append(found, seeming{rpc: true, answer: true}) // what was cut off may be more
+	if len(found) > 1 && why == jsonrpc.ErrLong {
+		found = append(found, jsonrpc.Candidate{RPC: true, Answer: true}) // what was cut off may be more
 	}
 	for _, m := range found {
-		if m.answers() {
-			s.loseOne(m, why)
+		if m.IsAnswer() {
+			s.endCandidate(m, why)
 		}
 	}
 }
 
-// maxLost bounds the answers that were lost. With more, nobody is left waiting.
-const maxLost = 64
+// maxLostAnswers bounds the lost answers. With more, all requests that may be meant are ended.
+const maxLostAnswers = 64
 
-// loseOne ends the request that m seems to answer, or notes that an answer is lost.
-func (s *session) loseOne(m seeming, why error) {
-	id, ok := m.key()
+// endCandidate ends the request that m seems to answer, or notes that an answer is lost.
+func (s *session) endCandidate(m jsonrpc.Candidate, why error) {
+	id, ok := m.IDKey()
 	s.mu.Lock()
 	q := s.pending[id]
 	if q == nil && ok { // 5 for "5", and the other way round
@@ -153,23 +51,23 @@ func (s *session) loseOne(m seeming, why error) {
 	switch {
 	case q != nil:
 		delete(s.pending, id)
-	case ok, !m.rpc: // of a request that nobody waits for; something else
-	case string(m.id) == "null" && s.told > 0:
-		// Some servers answer notifications so. It cannot be told from an answer to what
-		// was asked since, until one of those is answered.
+	case ok, !m.RPC: // it answers a request that does not wait, or is no message
+	case string(m.ID) == "null" && s.lastNotification > 0:
+		// Some servers answer notifications with a null id. This cannot be told from an
+		// answer to a request that was sent since, until one of those is answered.
 	default:
-		s.lost = append(s.lost, s.asks)
+		s.lostAnswers = append(s.lostAnswers, s.sent)
 	}
 	s.mu.Unlock()
 	if q != nil {
-		s.end(q, why.Error())
+		s.endRequest(q, why.Error())
 	}
-	s.settleLost()
+	s.endAmbiguous()
 }
 
-// end answers q with an error, outside of what is handled.
-func (s *session) end(q *request, why string) {
-	line := s.broken(q, why)
+// endRequest answers q with an error, besides what the current line is answered with.
+func (s *session) endRequest(q *request, why string) {
+	line := s.answerBroken(q, why)
 	if len(line) == 0 {
 		return
 	}
@@ -179,18 +77,18 @@ func (s *session) end(q *request, why string) {
 	s.toClient(line)
 }
 
-// settleLost ends the requests of which no more wait than answers to them were lost.
-func (s *session) settleLost() {
+// endAmbiguous ends requests of which no more wait than answers to them were lost.
+func (s *session) endAmbiguous() {
 	s.mu.Lock()
 	var ended []*request
-	for k := 0; k < len(s.lost); k++ {
+	for k := 0; k < len(s.lostAnswers); k++ {
 		var wait []string
 		for id, q := range s.pending {
-			if q.turn <= s.lost[k] && !q.cancelled {
+			if q.order <= s.lostAnswers[k] && !q.cancelled {
 				wait = append(wait, id)
 			}
 		}
-		if len(wait) > k+1 && len(s.lost) < maxLost {
+		if len(wait) > k+1 && len(s.lostAnswers) < maxLostAnswers {
 			continue
 		}
 		slices.Sort(wait)
@@ -198,10 +96,46 @@ func (s *session) settleLost() {
 			ended = append(ended, s.pending[id])
 			delete(s.pending, id)
 		}
-		s.lost, k = s.lost[k+1:], -1
+		s.lostAnswers, k = s.lostAnswers[k+1:], -1
 	}
 	s.mu.Unlock()
 	for _, q := range ended {
-		s.end(q, "it cannot be told from its answer which request it is for")
+		s.endRequest(q, "it cannot be told from its answer which request it is for")
 	}
+}
+
+// drop leaves out a message of the server. If it seems to answer a request, that is answered with an
+// error.
+func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
+	const most = 64 // bytes of it in the note
+	s.notes.Printf("dropped a message of the server: %s; it began %s", why,
+		notes.Quote(string(line[:min(len(line), most)])))
+	id, ok := jsonrpc.IDKey(m.ID.Of(line))
+	s.mu.Lock()
+	q := s.pending[id]
+	if ok = ok && !m.Method.Present() && q != nil; ok {
+		delete(s.pending, id)
+	}
+	s.mu.Unlock()
+	if !ok {
+		var tail []byte
+		if why == jsonrpc.ErrLong {
+			tail = s.lineEnd
+		}
+		s.endAnswered(line, tail, why)
+		return nil
+	}
+	return s.answerBroken(q, why.Error())
+}
+
+// answerBroken is what the client gets in place of an answer to q that is not passed on.
+func (s *session) answerBroken(q *request, why string) []byte {
+	switch q.kind {
+	case askGuard:
+		q.answer <- listing.Answer{Err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
+		return nil
+	case askInitialize:
+		s.abandonHandshake()
+	}
+	return notes.ErrorLine(q.rawID, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
 }

@@ -3,13 +3,15 @@ package guard
 import (
 	"errors"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// pump reads lines until their end, handles each, and writes to out what handle
-// returns: the line itself if it is untouched, another line, or nil. Untouched lines
-// that arrived together are written together.
-func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]byte) error) {
-	var run []byte // untouched lines, adjoining in the buffer of l
+// pump reads lines until their end, handles each, and writes to out what handle returns: the line
+// itself if it is untouched, another line, or nil. Untouched lines that arrived together are written
+// together.
+func (s *session) pump(l *jsonrpc.Lines, handle func([]byte, error) []byte, out func([]byte) error) {
+	var run []byte // untouched lines, which adjoin in the buffer of l
 	s.flush = func() bool {
 		if len(run) == 0 {
 			return true
@@ -19,11 +21,11 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 		return err == nil
 	}
 	for {
-		line, err := l.next()
-		if err != nil && !errors.Is(err, errLong) {
+		line, err := l.Next()
+		if err != nil && !errors.Is(err, jsonrpc.ErrLong) {
 			return
 		}
-		s.tail = l.tail
+		s.lineEnd = l.Tail
 		write := handle(line, err)
 		ok := true
 		if len(write) > 0 && &write[0] == &line[0] {
@@ -35,13 +37,13 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 		} else if len(write) > 0 {
 			ok = s.flush() && out(write) == nil
 		} else {
-			ok = s.flush() // what was cut out parts the lines
+			ok = s.flush() // the next untouched line does not adjoin the last
 		}
-		if ok && (s.then != nil || !l.buffered()) {
+		if ok && (s.afterWrite != nil || !l.Buffered()) {
 			ok = s.flush()
 		}
-		if then := s.then; then != nil {
-			s.then = nil
+		if then := s.afterWrite; then != nil {
+			s.afterWrite = nil
 			then()
 		}
 		if !ok {
@@ -50,63 +52,52 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 	}
 }
 
-// toClient writes to the client, and remembers if it went away.
-func (r *relay) toClient(b []byte) error {
-	err := r.client.write(b)
-	if err != nil {
-		r.leave()
-		return nil // the server's output is read on, so that it can end
-	}
-	return nil
-}
-
-// reply writes what the server's pump has to say to the server. The pump itself
-// must not: a server that writes while it does not read would block both.
-func (r *relay) reply() {
+// writeReplies writes the answers of the server's pump to the server. The pump itself must not: a
+// server that writes while it does not read would block both.
+func (r *relay) writeReplies() {
 	for {
 		select {
 		case line := <-r.replies:
-			r.server.write(line)
+			r.server.WriteAll(line)
 		case <-r.ctx.Done():
 			return
 		}
 	}
 }
 
-// settleLeft is how long calls may wait for a listing once the client has left.
-const settleLeft = 250 * time.Millisecond
+// heldGrace is how long calls may wait for a listing once the client has left.
+const heldGrace = 250 * time.Millisecond
 
-// settle waits until held calls have been passed on, before the server's input is
-// closed: a client may send all it has to say and close at once.
-func (r *relay) settle(serverDone <-chan struct{}) {
+// waitForHeld waits until held calls have been passed on, before the server's input is closed: a client
+// may send everything and close at once.
+func (r *relay) waitForHeld(serverDone <-chan struct{}) {
 	r.mu.Lock()
 	holding := r.holding
 	r.mu.Unlock()
 	if holding == nil {
 		return
 	}
-	t := time.NewTimer(settleLeft)
+	t := time.NewTimer(heldGrace)
 	defer t.Stop()
 	select {
 	case <-holding:
 	case <-serverDone:
 	case <-r.gone:
-	case <-r.p.exited:
+	case <-r.p.Exited():
 	case <-t.C:
 	}
 }
 
-// deliverLeft is how long a client that has left may take nothing of what is delivered.
-const deliverLeft = 200 * time.Millisecond
+// deliveryGrace is how long a client that has left may read nothing of what is delivered.
+const deliveryGrace = 200 * time.Millisecond
 
-// deliver waits until the client got all that the server had written. A client that
-// takes nothing for deliverLeft gets no more if it has left, and after twelve times the
-// grace if it has not.
-func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
-	tick := min(r.o.grace, deliverLeft)
+// waitForDelivery waits until the client got all that the server had written. A client that reads
+// nothing gets no more: after deliveryGrace if it has left, and else after twelve times the grace.
+func (r *relay) waitForDelivery(leaving, serverDone <-chan struct{}) {
+	tick := min(r.o.grace, deliveryGrace)
 	t := time.NewTicker(tick)
 	defer t.Stop()
-	last, idle := r.client.written.Load(), time.Duration(0)
+	last, idle := r.client.Written(), time.Duration(0)
 	for {
 		select {
 		case <-serverDone:
@@ -116,7 +107,7 @@ func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		if now := r.client.written.Load(); now != last {
+		if now := r.client.Written(); now != last {
 			last, idle = now, 0
 			continue
 		}
@@ -128,7 +119,7 @@ func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
 		default:
 		}
 		if idle >= most {
-			r.client.stop()
+			r.client.Stop()
 		}
 	}
 }

@@ -10,14 +10,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
-// TestUntouched sends lines in every odd spelling and expects them byte for byte on
-// both sides.
+// TestUntouched sends lines in odd spellings and expects them byte for byte on both sides.
 func TestUntouched(t *testing.T) {
-	const odd = `  { "jsonrpc" : "2.0" ,"id":%s , "m\u0065thod":"x/y", "params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/","dup":1,"dup":2,"z":[ ] } }  `
+	const odd = `  { "jsonrpc" : "2.0" ,"id":%s , "m\u0065thod":"x/y", ` +
+		`"params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/",` +
+		`"dup":1,"dup":2,"z":[ ] } }  `
 	p, log := startPeer(t, base().
-		set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
-		set("b/b", []string{`[ {"jsonrpc":"2.0","id":$ID,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`}).
-		set("n/n", []string{"  ", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`}), nil)
+		Set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,` +
+			`"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
+		Set("b/b", []string{`[ {"jsonrpc":"2.0","id":$ID,"result":{}} ,	{"jsonrpc":"2.0",` +
+			`"method":"notifications/message","params":{}}]`}).
+		Set("n/n", []string{"  ", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`}), nil)
 	c := relayTo(t, p, Options{})
 	var sent []string
 	send := func(line string) {
@@ -25,11 +28,14 @@ func TestUntouched(t *testing.T) {
 		c.send(line)
 	}
 	send(fmt.Sprintf(odd, "1") + "\r")
-	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":1,	"jsonrpc":"2.0" , "extra":null}` + "\r")
+	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,` +
+		`"s":"\u0041\ud800"}, "id":1,	"jsonrpc":"2.0" , "extra":null}` + "\r")
 	send(fmt.Sprintf(odd, `"\u0031"`))
-	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":"1",	"jsonrpc":"2.0" , "extra":null}` + "\r")
+	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,` +
+		`"s":"\u0041\ud800"}, "id":"1",	"jsonrpc":"2.0" , "extra":null}` + "\r")
 	send(`[ {"jsonrpc":"2.0","id":3,"method":"b/b"} ]`)
-	c.want(`[ {"jsonrpc":"2.0","id":3,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`)
+	c.want(`[ {"jsonrpc":"2.0","id":3,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message",` +
+		`"params":{}}]`)
 	send(`{"jsonrpc":"2.0","method":"n/n"}`)
 	c.want("  ")
 	c.want(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
@@ -71,7 +77,8 @@ func TestMalformed(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}`, "2", jsonrpc.CodeRequest, "twice"},
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","m\u0065thod":"tools/call"}`, "2", jsonrpc.CodeRequest, "twice"},
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","Method":"tools/call"}`, "2", jsonrpc.CodeRequest, "letter case"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","param` + "\u017f" + `":{}}`, "2", jsonrpc.CodeRequest, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","param` + "\u017f" + `":{}}`, "2", jsonrpc.CodeRequest,
+			"letter case"},
 		{`{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}`, "2", jsonrpc.CodeRequest, "twice"},
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","result":{}}`, "2", jsonrpc.CodeRequest, "both"},
 		{`{"jsonrpc":"2.0","id":2}`, "2", jsonrpc.CodeRequest, "neither"},
@@ -83,11 +90,16 @@ func TestMalformed(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`, "2", jsonrpc.CodeParams, "params.name"},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["add"]}`, "2", jsonrpc.CodeParams, "not an object"},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":1}}`, "2", jsonrpc.CodeParams, "params.name"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","name":"evil"}}`, "2", jsonrpc.CodeParams, "twice"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","NAME":"evil"}}`, "2", jsonrpc.CodeParams, "letter case"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\udc00"}}`, "2", jsonrpc.CodeParams, "params.name"},
-		{`{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/tool","name":"add"}}}`, "2", jsonrpc.CodeParams, "params.ref"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"` + strings.Repeat("y", 5000) + `"}}`, "null", jsonrpc.CodeRequest, "too long"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","name":"evil"}}`, "2",
+			jsonrpc.CodeParams, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","NAME":"evil"}}`, "2",
+			jsonrpc.CodeParams, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\udc00"}}`, "2", jsonrpc.CodeParams,
+			"params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/tool","name":"add"}}}`,
+			"2", jsonrpc.CodeParams, "params.ref"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"` + strings.Repeat("y", 5000) + `"}}`, "null",
+			jsonrpc.CodeRequest, "too long"},
 	} {
 		c.send(x.line)
 		c.wantError(x.id, x.code, x.text)
@@ -96,7 +108,8 @@ func TestMalformed(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
 	c.want(`{"jsonrpc":"2.0","id":9,"result":{}}`)
 	after, _ := os.ReadFile(log)
-	if got := strings.TrimPrefix(string(after), string(before)); got != `{"jsonrpc":"2.0","id":9,"method":"ping"}`+"\n" {
+	if got := strings.TrimPrefix(string(after), string(before)); got != `{"jsonrpc":"2.0","id":9,"method":"ping"}`+
+		"\n" {
 		t.Errorf("the server also got %q", got)
 	}
 }
@@ -115,7 +128,8 @@ func TestStrayReturn(t *testing.T) {
 		"in a string":   {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"\r\"}", "not valid JSON"},
 		"request":       {"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"x\",\"params\":{\"x\":\r" + shown + "\r}}", ""},
 	} {
-		p, _ := startPeer(t, base().set("x", []string{x.line, last, "!raw {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\r", "!exit 0"}), nil)
+		p, _ := startPeer(t, base().Set("x",
+			[]string{x.line, last, "!raw {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\r", "!exit 0"}), nil)
 		c := relayTo(t, p, Options{})
 		c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 		if x.text != "" {
@@ -145,8 +159,7 @@ func TestStrayReturn(t *testing.T) {
 	}
 }
 
-// TestBadServerLines: what cannot be read is dropped, and the client is told where
-// it waits for an answer.
+// TestBadServerLines: what cannot be read is dropped, and a client that waits for it gets an error.
 func TestBadServerLines(t *testing.T) {
 	long := strings.Repeat("y", 5000)
 	for _, x := range []struct {
@@ -171,13 +184,15 @@ func TestBadServerLines(t *testing.T) {
 		{"id that is too long", `{"jsonrpc":"2.0","id":"` + long[:2000] + `","result":{}}`, "cannot be told"},
 		{"no id", `{"jsonrpc":"2.0","result":{}}`, "cannot be told"},
 		{"folded id", `{"jsonrpc":"2.0","ID":$ID,"result":{}}`, "letter case"},
-		{"id after what is not JSON", `{"jsonrpc":"2.0","result":{"a":tru,"id":6,"b":"\"}"},"id":$ID}`, "not valid JSON"},
+		{"id after what is not JSON", `{"jsonrpc":"2.0","result":{"a":tru,"id":6,"b":"\"}"},"id":$ID}`,
+			"not valid JSON"},
 		{"not JSON, no id", `{"jsonrpc":"2.0","result":{"a":`, "cannot be told"},
 		{"id after what is too long", `{"jsonrpc":"2.0","result":"` + long + `","id": $ID }`, "too long"},
 		{"too long, no id", `{"jsonrpc":"2.0","result":"` + long + `"}`, "cannot be told"},
 		{"batch in a batch", `[[{"jsonrpc":"2.0","id":$ID,"result":{}}]]`, "not valid JSON"},
 		{"batch that is cut", `[{"jsonrpc":"2.0","id":$ID,"result":{}},`, "not valid JSON"},
-		{"batch that is too long", `[{"jsonrpc":"2.0","id":6,"result":{}},{"jsonrpc":"2.0","id":$ID,"result":"` + long + `"}]`, "too long"},
+		{"batch that is too long", `[{"jsonrpc":"2.0","id":6,"result":{}},{"jsonrpc":"2.0","id":$ID,"result":"` + long +
+			`"}]`, "too long"},
 		{"text in brackets", `[INFO] {"id": 5} is "done`, ""},
 		{"line of a log", `{"level":"error","error":"none","message":"started"}`, ""},
 		{"batch and more", `[{"jsonrpc":"2.0","id":$ID,"result":{}}] {}`, "not valid JSON"},
@@ -186,7 +201,7 @@ func TestBadServerLines(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := startPeer(t, base().set("x", []string{x.line, `{"jsonrpc":"2.0","method":"end"}`}), nil)
+			p, _ := startPeer(t, base().Set("x", []string{x.line, `{"jsonrpc":"2.0","method":"end"}`}), nil)
 			c := relayTo(t, p, Options{lineLimit: 4096})
 			c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 			if x.text != "" {
@@ -200,58 +215,63 @@ func TestBadServerLines(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: an answer that cannot be told to a request ends one as soon as it is clear
-// which, and no other.
+// TestLostAnswers: an answer that cannot be assigned to a request ends a request as soon as it is clear which one,
+// and no other.
 func TestLostAnswers(t *testing.T) {
 	const lost = `{"jsonrpc":"2.0","id":[],"result":{}}`
 	p, _ := startPeer(t, base(addTool).
-		set("wait", []string{}).
-		set("lose", []string{lost}).
-		set("notifications/initialized", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
-		set("answer p", []string{`{"jsonrpc":"2.0","id":"p","result":"p"}`}).
-		set("answer later", []string{`{"jsonrpc":"2.0","id":"later","result":"later"}`}).
-		set("null", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
-		set("answer", []string{`{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":3,"result":"three"}`}), nil)
+		Set("wait", []string{}).
+		Set("lose", []string{lost}).
+		Set("notifications/initialized", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		Set("answer p", []string{`{"jsonrpc":"2.0","id":"p","result":"p"}`}).
+		Set("answer later", []string{`{"jsonrpc":"2.0","id":"later","result":"later"}`}).
+		Set("null", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		Set("answer", []string{`{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":3,"result":"three"}`}),
+		nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake() // its listing is not ended by the answer to a notification
 	c.send(callTool(`"a"`, "add"))
 	c.want(`{"jsonrpc":"2.0","id":"a","result":{"content":[]}}`)
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"null"}`)
 	c.wantError("0", jsonrpc.CodeInternal, "cannot be told")
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"lose"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"lose"}`,
+		`{"jsonrpc":"2.0","id":3,"method":"wait"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","method":"answer"}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":"one"}`)
 	c.wantError("2", jsonrpc.CodeInternal, "cannot be told")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":"three"}`)
-	c.send(`{"jsonrpc":"2.0","id":"x","method":"wait"}`, `{"jsonrpc":"2.0","id":"y","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
+	c.send(`{"jsonrpc":"2.0","id":"x","method":"wait"}`, `{"jsonrpc":"2.0","id":"y","method":"wait"}`,
+		`{"jsonrpc":"2.0","method":"lose"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","method":"lose"}`)
 	c.wantError(`"x"`, jsonrpc.CodeInternal, "cannot be told")
 	c.wantError(`"y"`, jsonrpc.CodeInternal, "cannot be told")
-	c.send(`{"jsonrpc":"2.0","id":"p","method":"wait"}`, `{"jsonrpc":"2.0","id":"q","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
+	c.send(`{"jsonrpc":"2.0","id":"p","method":"wait"}`, `{"jsonrpc":"2.0","id":"q","method":"wait"}`,
+		`{"jsonrpc":"2.0","method":"lose"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","id":"later","method":"wait"}`, `{"jsonrpc":"2.0","method":"answer p"}`)
 	c.wantError(`"q"`, jsonrpc.CodeInternal, "cannot be told")
 	c.want(`{"jsonrpc":"2.0","id":"p","result":"p"}`)
 	c.send(`{"jsonrpc":"2.0","method":"answer later"}`)
 	c.want(`{"jsonrpc":"2.0","id":"later","result":"later"}`)
-	for i := range maxLost + 4 {
+	for i := range maxLostAnswers + 4 {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"many%02d","method":"wait"}`, i))
 	}
-	for range maxLost {
+	for range maxLostAnswers {
 		c.send(`{"jsonrpc":"2.0","method":"lose"}`)
 	}
-	for i := range maxLost + 4 {
+	for i := range maxLostAnswers + 4 {
 		c.wantError(fmt.Sprintf(`"many%02d"`, i), jsonrpc.CodeInternal, "cannot be told")
 	}
 }
 
 func TestIDs(t *testing.T) {
 	p, _ := startPeer(t, base().
-		set("wait", []string{}).
-		set("both", []string{`{"jsonrpc":"2.0","id":"1","result":"s"}`, `{"jsonrpc":"2.0","id":1,"result":"n"}`, `{"jsonrpc":"2.0","id":1,"result":"again"}`}).
-		set("float", []string{`{"jsonrpc":"2.0","id":2.0,"result":1}`, `{"jsonrpc":"2.0","id":30e-1,"result":2}`}), nil)
+		Set("wait", []string{}).
+		Set("both", []string{`{"jsonrpc":"2.0","id":"1","result":"s"}`, `{"jsonrpc":"2.0","id":1,"result":"n"}`,
+			`{"jsonrpc":"2.0","id":1,"result":"again"}`}).
+		Set("float", []string{`{"jsonrpc":"2.0","id":2.0,"result":1}`, `{"jsonrpc":"2.0","id":30e-1,"result":2}`}), nil)
 	c := relayTo(t, p, Options{})
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":"1","method":"wait"}`)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -264,7 +284,8 @@ func TestIDs(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","id":"1","result":"s"}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":"n"}`)
 	c.quiet()
-	c.send(`{"jsonrpc":"2.0","id":2,"method":"wait"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`, `{"jsonrpc":"2.0","method":"float"}`)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"wait"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`,
+		`{"jsonrpc":"2.0","method":"float"}`)
 	c.want(`{"jsonrpc":"2.0","id":2.0,"result":1}`)
 	c.want(`{"jsonrpc":"2.0","id":30e-1,"result":2}`)
 }
@@ -291,7 +312,7 @@ func TestPendingBound(t *testing.T) {
 
 func TestServerRequests(t *testing.T) {
 	for _, mode := range []string{RequestsAllow, RequestsLog, RequestsDeny} {
-		p, log := startPeer(t, base().set("x", []string{
+		p, log := startPeer(t, base().Set("x", []string{
 			`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"secret":1}}`,
 			`{"jsonrpc":"2.0","method":"end"}`}), nil)
@@ -309,7 +330,8 @@ func TestServerRequests(t *testing.T) {
 		if denied := strings.Contains(string(got), `"id":2,"error"`); denied != (mode == RequestsDeny) {
 			t.Errorf("%s: the server got %q", mode, got)
 		}
-		if logged := strings.Contains(c.audit.String(), "sampling/createMessage"); logged != (mode != RequestsAllow) || strings.Contains(c.audit.String(), "secret") {
+		if logged := strings.Contains(c.audit.String(), "sampling/createMessage"); logged != (mode != RequestsAllow) ||
+			strings.Contains(c.audit.String(), "secret") {
 			t.Errorf("%s: log %q", mode, c.audit)
 		}
 	}

@@ -17,63 +17,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// dial connects to a remote server as a launch does.
-func dial(t testing.TB, url string, headers map[string]string) *Process {
-	t.Helper()
-	d := digest.FromBytes([]byte(url))
-	v := policy.Judge(policy.Launch, policy.Settings{}, evidence.Report{evidence.Compare(
-		evidence.Claim{Subject: "srv", Scheme: evidence.Launch, Authority: evidence.Lock, Want: []digest.Digest{d}},
-		evidence.Observed{Digests: []digest.Digest{d}})})
-	p, err := Connect(t.Context(), v.Admitted(), Subject{"srv", d}, Remote{Name: "srv", URL: url, Headers: headers, Stderr: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Kill() })
-	return p
-}
-
-// served is the SDK's server over streamable HTTP.
-func served(t testing.TB, o *mcp.StreamableHTTPOptions, wrap func(http.Handler) http.Handler) string {
-	t.Helper()
-	s := sdkServer()
-	h := http.Handler(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o))
-	if wrap != nil {
-		h = wrap(h)
-	}
-	ts := httptest.NewServer(h)
-	t.Cleanup(func() {
-		ts.CloseClientConnections()
-		ts.Close()
-	})
-	return ts.URL
-}
-
-func TestConnectNotAdmitted(t *testing.T) {
-	d := digest.FromBytes(nil)
-	if _, err := Connect(t.Context(), policy.Admitted{}, Subject{"srv", d}, Remote{URL: "http://127.0.0.1:1"}); err == nil {
-		t.Error("connected")
-	}
-}
-
-// TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every
-// version and with both kinds of answers.
-// A server that keeps sessions answers server/discover, with the versions that it speaks,
-// and nothing else of a protocol without them: it is captured under the newest that it does.
-func TestCaptureSessions(t *testing.T) {
-	url := served(t, &mcp.StreamableHTTPOptions{}, func(h http.Handler) http.Handler { return h })
-	l, info, err := Capture(t.Context(), dial(t, url, nil), nil, "2026-07-28", nil)
-	if err != nil || info.ProtocolVersion != "2025-11-25" || info.Stateless || len(l.Tools) != 2 {
-		t.Errorf("%v: %+v, %d tools", err, info, len(l.Tools))
-	}
-}
-
+// TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every version and with
+// both kinds of answers.
 func TestRemoteSDK(t *testing.T) {
 	for _, kind := range []struct {
 		name     string
@@ -105,15 +58,16 @@ func TestRemoteSDK(t *testing.T) {
 					})
 				})
 				auth := map[string]string{"Authorization": "Bearer secret"}
-				l, info, err := Capture(ctx, dial(t, url, auth), nil, v, nil)
+				l, info, err := capture.Surface(ctx, dial(t, url, auth), nil, v, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if info.ProtocolVersion != v {
 					t.Errorf("captured under %s", info.ProtocolVersion)
 				}
-				names, approved := keys(t, l)
-				if want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a", "template:mem://t/{x}"}; !slices.Equal(names, want) {
+				names, items := guardtest.Keys(t, l)
+				if want := []string{"instructions", "tool:double", "tool:morph", "prompt:greet", "resource:mem://a",
+					"template:mem://t/{x}"}; !slices.Equal(names, want) {
 					t.Fatalf("captured %q", names)
 				}
 				inR, inW, _ := os.Pipe()
@@ -122,7 +76,8 @@ func TestRemoteSDK(t *testing.T) {
 				done := make(chan int, 1)
 				p := dial(t, url, auth)
 				go func() {
-					code, _ := Relay(context.Background(), inR, outW, p, Options{Server: "sdk", Approved: approved, Stderr: notes})
+					code, _ := Relay(context.Background(), inR, outW, p,
+						Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
 					outW.Close()
 					done <- code
 				}()
@@ -130,7 +85,8 @@ func TestRemoteSDK(t *testing.T) {
 				c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 					ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
 				})
-				s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: v})
+				s, err := c.Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW},
+					&mcp.ClientSessionOptions{ProtocolVersion: v})
 				if err != nil {
 					t.Fatal(err, notes)
 				}
@@ -156,7 +112,7 @@ func TestRemoteSDK(t *testing.T) {
 					t.Error(err)
 				}
 				// Where the server has sessions or a subscription it tells of the change.
-				if !kind.o.Stateless || v >= firstStateless {
+				if !kind.o.Stateless || v >= process.FirstStateless {
 					select {
 					case <-changed:
 					case <-time.After(5 * time.Second):
@@ -165,7 +121,9 @@ func TestRemoteSDK(t *testing.T) {
 				} else if _, err := s.ListTools(ctx, nil); err != nil {
 					t.Error(err)
 				}
-				if _, err := call("double"); err == nil || !strings.Contains(err.Error(), "tool double: changed since it was approved; run 'hallmark review sdk'") {
+				if _, err := call("double"); err == nil ||
+					!strings.Contains(err.Error(),
+						"tool double: changed since it was approved; run 'hallmark review sdk'") {
 					t.Errorf("after the change: %v", err)
 				}
 				var left []string
@@ -250,10 +208,11 @@ func scripted(t *testing.T, s script) (*client, string) {
 	if s["tools/list"] == nil {
 		s["tools/list"] = say(200, inJSON, tools(addTool))
 	}
-	return relayTo(t, dial(t, ts.URL, map[string]string{"X-Api-Key": "k"}), Options{Approved: approve(t, "tool", addTool)}), ts.URL
+	return relayTo(t, dial(t, ts.URL, map[string]string{"X-Api-Key": "k"}),
+		Options{Approved: approve(t, "tool", addTool)}), ts.URL
 }
 
-// TestRemoteAnswers: what a server can answer to a call, and what becomes of it.
+// TestRemoteAnswers: what a server can answer to a call, and what the client gets.
 func TestRemoteAnswers(t *testing.T) {
 	const good = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}`
 	var elsewhere atomic.Int32
@@ -263,29 +222,34 @@ func TestRemoteAnswers(t *testing.T) {
 		answer http.HandlerFunc
 		why    string
 	}{
-		"JSON":           {say(200, inJSON, good), ""},
-		"lines":          {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
-		"events":         {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
-		"event in parts": {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
-		"other events":   {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
-		"CR only":        {say(200, inEvents, ": hello\revent: message\rid: 1\rdata: "+good+"\r\r"), ""},
-		"CR in parts":    {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\rdata: \"id\":$ID,\r\ndata: \"result\":{\"content\":[]}}\n\r"), ""},
-		"mark":           {say(200, inEvents, "\ufeffdata: "+good+"\n\n"), ""},
-		"mark and CR":    {say(200, inEvents, "\ufeff\r\ndata: "+good+"\r\r"), ""},
-		"two marks":      {say(200, inEvents, "\ufeff\ufeffdata: "+good+"\n\n"), "broke off"},
-		"half a mark":    {say(200, inEvents, "\xef\xbbdata: "+good+"\n\n"), "broke off"},
+		"JSON":   {say(200, inJSON, good), ""},
+		"lines":  {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
+		"events": {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
+		"event in parts": {say(200, inEvents,
+			"data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
+		"other events": {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
+		"CR only":      {say(200, inEvents, ": hello\revent: message\rid: 1\rdata: "+good+"\r\r"), ""},
+		"CR in parts": {say(200, inEvents,
+			"data: {\"jsonrpc\":\"2.0\",\rdata: \"id\":$ID,\r\ndata: \"result\":{\"content\":[]}}\n\r"), ""},
+		"mark":        {say(200, inEvents, "\ufeffdata: "+good+"\n\n"), ""},
+		"mark and CR": {say(200, inEvents, "\ufeff\r\ndata: "+good+"\r\r"), ""},
+		"two marks":   {say(200, inEvents, "\ufeff\ufeffdata: "+good+"\n\n"), "broke off"},
+		"half a mark": {say(200, inEvents, "\xef\xbbdata: "+good+"\n\n"), "broke off"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 		}, "redirects are refused"},
-		"login page":       {say(200, "text/html", "<html>"), "of type text/html"},
-		"nothing":          {say(202, "", ""), "no answer"},
-		"not JSON":         {say(200, inJSON, "nonsense"), "no answer"},
-		"other id":         {say(200, inJSON, strings.Replace(good, "$ID", `"other"`, 1)), "no answer"},
-		"JSON-RPC error":   {say(400, inJSON, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`), "bad"},
-		"error without id": {say(400, inJSON, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`), `400 Bad Request; the server said: "bad \x1b[2J"`},
-		"no permission":    {say(401, "text/plain", "no"), "401 Unauthorized; see 'headers'"},
-		"busy":             {say(503, "text/plain", "later"), "503 Service Unavailable"},
-		"broken off":       {say(200, inEvents, "data: {"), "broke off"},
+		"login page": {say(200, "text/html", "<html>"), "of type text/html"},
+		"nothing":    {say(202, "", ""), "no answer"},
+		"not JSON":   {say(200, inJSON, "nonsense"), "no answer"},
+		"other id":   {say(200, inJSON, strings.Replace(good, "$ID", `"other"`, 1)), "no answer"},
+		"JSON-RPC error": {say(400, inJSON, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`),
+			"bad"},
+		"error without id": {say(400, inJSON,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`),
+			`400 Bad Request; the server said: "bad \x1b[2J"`},
+		"no permission": {say(401, "text/plain", "no"), "401 Unauthorized; see 'headers'"},
+		"busy":          {say(503, "text/plain", "later"), "503 Service Unavailable"},
+		"broken off":    {say(200, inEvents, "data: {"), "broke off"},
 		"encoded": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			say(200, inJSON, good)(w, r)
@@ -308,7 +272,8 @@ func TestRemoteAnswers(t *testing.T) {
 				ID    int
 				Error struct{ Message string }
 			}
-			if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != 1 || !strings.Contains(got.Error.Message, x.why) {
+			if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != 1 ||
+				!strings.Contains(got.Error.Message, x.why) {
 				t.Errorf("got %q, want %q", line, x.why)
 			}
 		})
@@ -348,12 +313,15 @@ func TestRemoteHeaders(t *testing.T) {
 	}
 	for _, method := range []string{"POST", "DELETE"} {
 		h := seen[method]
-		if h.Get("X-Api-Key") != "k" || h.Get("Mcp-Session-Id") != "s1" || h.Get("Mcp-Protocol-Version") != "2025-11-25" {
+		if h.Get("X-Api-Key") != "k" || h.Get("Mcp-Session-Id") != "s1" ||
+			h.Get("Mcp-Protocol-Version") != "2025-11-25" {
 			t.Errorf("%s: %v", method, h)
 		}
 	}
 
-	const bound = `{"name":"add","inputSchema":{"type":"object","properties":{"who":{"type":"string","x-mcp-header":"Who"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},"off":{"type":"boolean","x-mcp-header":"bad name"}}}}}}`
+	const bound = `{"name":"add","inputSchema":{"type":"object","properties":{"who":{"type":"string",` +
+		`"x-mcp-header":"Who"},"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"},` +
+		`"off":{"type":"boolean","x-mcp-header":"bad name"}}}}}}`
 	const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	ts := httptest.NewServer(script{
 		"tools/list": say(200, inJSON, tools(bound)),
@@ -361,11 +329,14 @@ func TestRemoteHeaders(t *testing.T) {
 	})
 	defer ts.Close()
 	c = relayTo(t, dial(t, ts.URL, nil), Options{Approved: approve(t, "tool", bound)})
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"who":"Zoë","deep":{"n":7e0,"off":true}},"_meta":` + meta + `}}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"who":"Zoë",` +
+		`"deep":{"n":7e0,"off":true}},"_meta":` + meta + `}}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 	h := seen["POSTtools/call"]
 	for name, want := range map[string]string{
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Name": "add", "Mcp-Param-Who": "=?base64?Wm/Dqw==?=", "Mcp-Param-N": "7", "Mcp-Session-Id": "",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Name": "add", "Mcp-Param-Who": "=?base64?Wm/Dqw==?=",
+		"Mcp-Param-N":    "7",
+		"Mcp-Session-Id": "",
 	} {
 		if got := h.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -373,20 +344,22 @@ func TestRemoteHeaders(t *testing.T) {
 	}
 }
 
-// TestRemoteResume takes a broken stream up after its last event.
+// TestRemoteResume: a broken stream is resumed after its last event.
 func TestRemoteResume(t *testing.T) {
 	var id atomic.Value
 	c, _ := scripted(t, script{
 		"tools/call": func(w http.ResponseWriter, r *http.Request) {
 			id.Store(r.Header.Get("Test-Id"))
-			say(200, inEvents, "id: 5\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")(w, r)
+			say(200, inEvents, "id: 5\nretry: 1\n"+
+				"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")(w, r)
 		},
 		"GET": func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Last-Event-Id") != "5" {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 				return
 			}
-			say(200, inEvents, strings.ReplaceAll("id: 6\ndata: "+result(`{"content":[]}`)+"\n\n", "$ID", id.Load().(string)))(w, r)
+			say(200, inEvents, strings.ReplaceAll("id: 6\ndata: "+result(`{"content":[]}`)+"\n\n", "$ID",
+				id.Load().(string)))(w, r)
 		},
 	})
 	c.shake()
@@ -395,7 +368,7 @@ func TestRemoteResume(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 }
 
-// TestRemoteGone: a server that forgot the session ends it, with a code that says so.
+// TestRemoteGone: a server that forgot the session ends it, with exit code 1.
 func TestRemoteGone(t *testing.T) {
 	var deleted atomic.Bool
 	c, _ := scripted(t, script{
@@ -430,17 +403,17 @@ func TestRemoteBounds(t *testing.T) {
 	c.shake()
 	c.send(callTool("1", "add"))
 	c.wantError("1", jsonrpc.CodeInternal, "too long")
-	for i := range maxCalls + 1 {
+	for i := range process.MaxCalls + 1 {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x/hang"}`, i+10))
 	}
-	c.wantError(fmt.Sprint(maxCalls+10), jsonrpc.CodeInternal, "too many requests")
+	c.wantError(fmt.Sprint(process.MaxCalls+10), jsonrpc.CodeInternal, "too many requests")
 	c.in.Close()
 	if code := c.wait(); code != 128+15 {
 		t.Errorf("exit code %d", code)
 	}
 }
 
-// TestRemoteCancel: a request that is taken back is not waited for.
+// TestRemoteCancel: a cancelled request is not waited for.
 func TestRemoteCancel(t *testing.T) {
 	gone := make(chan bool, 1)
 	c, _ := scripted(t, script{"tools/call": func(w http.ResponseWriter, r *http.Request) {
@@ -464,11 +437,11 @@ func TestRemoteCancel(t *testing.T) {
 	}
 }
 
-// TestRemoteUnreachable: nobody listens.
+// TestRemoteUnreachable: that a server cannot be reached is an error that says so.
 func TestRemoteUnreachable(t *testing.T) {
 	ts := httptest.NewServer(nil)
 	ts.Close()
-	_, _, err := Capture(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
+	_, _, err := capture.Surface(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
 	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestRulesUnderOtherNames protects the file that the rules are read from, whatever it is called:
@@ -18,7 +20,9 @@ func TestRulesUnderOtherNames(t *testing.T) {
 			os.Symlink("docs/rules.md", filepath.Join(d, "other.md"))
 			return os.Symlink("other.md", filepath.Join(d, "AGENTS.md"))
 		},
-		"a second name": func(d string) error { return os.Link(filepath.Join(d, "docs/rules.md"), filepath.Join(d, "AGENTS.md")) },
+		"a second name": func(d string) error {
+			return os.Link(filepath.Join(d, "docs/rules.md"), filepath.Join(d, "AGENTS.md"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := dir(t)
@@ -36,7 +40,8 @@ func TestRulesUnderOtherNames(t *testing.T) {
 			}
 			p.call("edit_text_file", arguments{"path": "docs/rules.md", "file_hash": read.hash(),
 				"operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
-			p.call("write_text_file", arguments{"path": "docs/rules.md", "content": "", "file_hash": read.hash()}).refused("read_only")
+			p.call("write_text_file",
+				arguments{"path": "docs/rules.md", "content": "", "file_hash": read.hash()}).refused("read_only")
 			p.call("move_file", arguments{"source": "docs/rules.md", "destination": "old.md"}).refused("read_only")
 			p.call("move_file", arguments{"source": "docs", "destination": "old"}).refused("read_only")
 			p.call("read_text_file", arguments{"path": "secrets/key"}).refused("forbidden")
@@ -72,7 +77,8 @@ func TestRootInRoot(t *testing.T) {
 		return p
 	}
 	for name, p := range map[string]*peer{
-		"flags": server(d, sub, link), "flags, the other way": server(sub, d), "client": client(d, sub, link), "client, the other way": client(sub, d),
+		"flags": server(d, sub, link), "flags, the other way": server(sub, d), "client": client(d, sub, link),
+		"client, the other way": client(sub, d),
 	} {
 		for _, from := range []string{sub, link} {
 			if from == link && strings.Contains(name, "way") {
@@ -81,13 +87,17 @@ func TestRootInRoot(t *testing.T) {
 			p.call("read_text_file", arguments{"path": from + "/fine"}).ok()
 			p.call("read_text_file", arguments{"path": from + "/secret"}).refused("forbidden")
 			p.call("read_text_file", arguments{"path": from + "/own"}).refused("forbidden")
-			p.call("write_text_file", arguments{"path": from + "/fixed", "content": "x", "file_hash": sum([]byte("fixed\n")).String()}).refused("read_only")
+			p.call("write_text_file",
+				arguments{"path": from + "/fixed", "content": "x",
+					"file_hash": sum([]byte("fixed\n")).String()}).refused("read_only")
 			p.call("move_file", arguments{"source": from, "destination": d + "/moved"}).refused("read_only")
-			if r := p.call("search_files", arguments{"path": from, "pattern": "."}).ok(); strings.Contains(r.Text, "SECRET") || !strings.Contains(r.Text, "|fine") {
+			if r := p.call("search_files", arguments{"path": from, "pattern": "."}).ok(); strings.Contains(r.Text,
+				"SECRET") || !strings.Contains(r.Text, "|fine") {
 				t.Errorf("%s: %s", name, r.Text)
 			}
 		}
-		if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "SECRET") || strings.Count(r.Text, "|fine") != 1 {
+		if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "SECRET") ||
+			strings.Count(r.Text, "|fine") != 1 {
 			t.Errorf("%s: %s", name, r.Text)
 		}
 	}
@@ -117,7 +127,8 @@ func TestMoveAllowedDirectory(t *testing.T) {
 // empty, and the reason where something in it is asked for.
 func TestRulesOfTheRoot(t *testing.T) {
 	for name, rules := range map[string]string{
-		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n", "large": "# Prose\n" + strings.Repeat("x", maxRulesFile),
+		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n",
+		"large": "# Prose\n" + strings.Repeat("x", rules.MaxFile),
 	} {
 		d := dir(t)
 		write(t, d, "AGENTS.md", rules)
@@ -127,7 +138,9 @@ func TestRulesOfTheRoot(t *testing.T) {
 			t.Errorf("%s: %q", name, r.Text)
 		}
 		p.call("read_text_file", arguments{"path": "f"}).refused("forbidden")
-		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": sum([]byte(rules)).String()}).refused("forbidden")
+		p.call("write_text_file",
+			arguments{"path": "AGENTS.md", "content": "", "file_hash": sum([]byte(rules)).String()}).refused(
+			"forbidden")
 	}
 }
 
@@ -142,13 +155,16 @@ func TestIgnoredFromAbove(t *testing.T) {
 	write(t, d, "src/gen/f", "hit\n")
 	p := serve(t, d)
 	for path, want := range map[string]string{
-		".": "src/\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n", "src": "deep/\ndeep/f\ndeep/keep.log\n", "src/deep": "f\nkeep.log\n",
+		".": "src/\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n", "src": "deep/\ndeep/f\ndeep/keep.log\n",
+		"src/deep": "f\nkeep.log\n",
 	} {
 		tree := p.call("directory_tree", arguments{"path": path}).ok()
-		if got := strings.ReplaceAll(strings.ReplaceAll(tree.Text, "src/.gitignore\n", ""), ".gitignore\n", ""); got != want {
+		if got := strings.ReplaceAll(strings.ReplaceAll(tree.Text, "src/.gitignore\n", ""), ".gitignore\n", ""); got !=
+			want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
-		if r := p.call("search_files", arguments{"path": path, "pattern": "hit"}).ok(); !strings.Contains(r.Text, "[2 hits in 2 files]") {
+		if r := p.call("search_files", arguments{"path": path, "pattern": "hit"}).ok(); !strings.Contains(r.Text,
+			"[2 hits in 2 files]") {
 			t.Errorf("%s: %s", path, r.Text)
 		}
 	}

@@ -3,6 +3,7 @@ package hashfile
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // text is much like the file of bench's P11.
@@ -23,14 +26,26 @@ func text(size int) []byte {
 	return b.Bytes()
 }
 
+// discard is a client that looks into nothing.
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
-	s := &Server{c: Config{TagWidth: 2}}
+	reader := contents.NewReader(DefaultMaxFile)
+	answers := texts.New()
+	client := answers.Writer(discard{io.Discard})
+	send := func(write func(io.Writer) error) {
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		io.WriteString(client, answers.Put(ctx, write))
+	}
 	b.SetBytes(int64(len(data)))
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			s.writeTagged(&jsonText{w: io.Discard}, data, 1)
+			send(func(w io.Writer) error { return reader.WriteTagged(w, data, 1, 2) })
 		}
 	})
 	b.Run("tags", func(b *testing.B) {
@@ -42,11 +57,13 @@ func BenchmarkAnswer(b *testing.B) {
 	})
 	b.Run("escape", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
-		j := &jsonText{w: io.Discard}
 		for b.Loop() {
-			for at := 0; at < len(data); at += 64 << 10 {
-				j.Write(data[at:min(at+64<<10, len(data))])
-			}
+			send(func(w io.Writer) error {
+				for at := 0; at < len(data); at += 64 << 10 {
+					w.Write(data[at:min(at+64<<10, len(data))])
+				}
+				return nil
+			})
 		}
 	})
 	b.Run("sum", func(b *testing.B) {
@@ -97,12 +114,15 @@ func BenchmarkRead(b *testing.B) {
 					}
 				}
 			}
-			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+				`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
 			fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":%q,"max_bytes":100000000}}}`, path))
+				ask(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file",`+
+						`"arguments":{"path":%q,"max_bytes":100000000}}}`, path))
 			}
 			toServer.Close()
 		})

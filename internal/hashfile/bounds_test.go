@@ -9,17 +9,6 @@ import (
 	"testing"
 )
 
-func TestFileURI(t *testing.T) {
-	for uri, want := range map[string]string{
-		"file:///a/b": "/a/b", "file://localhost/a": "/a", "file:///a%20b/../c/": "/c", "file:/a": "/a",
-		"file://example.com/a": "", "http:///a": "", "/a": "", "file:a": "", "file:": "", "": "", "file:///a%00": "", "%": "",
-	} {
-		if got, ok := fileURI(uri); ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %q, %v", uri, got, ok)
-		}
-	}
-}
-
 // TestRefusedMoves leaves both places as they are.
 func TestRefusedMoves(t *testing.T) {
 	d, other := dir(t), dir(t)
@@ -44,7 +33,8 @@ func TestRefusedMoves(t *testing.T) {
 	for _, there := range []string{d + "/f", d + "/linked", d + "/linked2", d + "/plain/deep/y"} {
 		content(t, there)
 	}
-	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain", d + "/target/fixed"} {
+	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain",
+		d + "/target/fixed"} {
 		if _, err := os.Lstat(gone); err == nil {
 			t.Errorf("%s is there", gone)
 		}

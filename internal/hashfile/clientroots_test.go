@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // TestRoots uses the Go SDK's client in every protocol version, with and without roots,
@@ -19,7 +21,7 @@ func TestRoots(t *testing.T) {
 		t.Skip("paths as file URIs")
 	}
 	versions := mcp.SupportedProtocolVersions()
-	if len(versions) < 5 || !slices.Contains(versions, statelessVersion) {
+	if len(versions) < 5 || !slices.Contains(versions, "2026-07-28") {
 		t.Fatalf("%q", versions)
 	}
 	for _, version := range versions {
@@ -34,7 +36,10 @@ func TestRoots(t *testing.T) {
 				t.Helper()
 				for _, d := range []string{a, b, sub, filepath.Join(base, "a_evil")} {
 					code := "outside_roots"
-					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := cutDir(root, d); return ok }) {
+					if slices.ContainsFunc(allowed, func(root string) bool {
+						_, ok := roots.CutDir(root, d)
+						return ok
+					}) {
 						code = ""
 					}
 					if r := p.call("read_text_file", arguments{"path": filepath.Join(d, "f")}); r.Error != code {
@@ -64,7 +69,8 @@ func TestRoots(t *testing.T) {
 				// The notification travels beside the calls.
 				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					r := p.call("list_allowed_directories", nil)
-					if got, _ := r.All["directories"].([]any); len(got) == len(allowed) && (len(got) == 0 || got[0] == allowed[0]) {
+					if got, _ := r.All["directories"].([]any); len(got) == len(allowed) &&
+						(len(got) == 0 || got[0] == allowed[0]) {
 						break
 					}
 				}
@@ -98,7 +104,9 @@ func TestRootsLinks(t *testing.T) {
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "link/f")}).ok()
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f")}).refused("outside_roots")
 	p.call("write_text_file", arguments{"path": filepath.Join(base, "b/new"), "content": ""}).refused("outside_roots")
-	p.call("move_file", arguments{"source": filepath.Join(base, "a/f"), "destination": filepath.Join(base, "b/g")}).refused("outside_roots")
+	p.call("move_file",
+		arguments{"source": filepath.Join(base, "a/f"), "destination": filepath.Join(base, "b/g")}).refused(
+		"outside_roots")
 	// What is above the client's roots is not theirs.
 	p.call("list_directory", arguments{"path": base}).refused("outside_roots")
 	p.call("directory_tree", arguments{"path": base}).refused("outside_roots")

@@ -61,7 +61,8 @@ func startAs(t testing.TB, program string, c Config, attr *syscall.SysProcAttr) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.cmd.Process.Kill(); p.cmd.Wait() })
-	if _, err := p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`); err != nil {
+	if _, err := p.ask("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -79,7 +80,8 @@ type processReply struct {
 
 func (p *process) ask(method, params string) (r processReply, err error) {
 	p.id++
-	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", p.id, method, params); err != nil {
+	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", p.id, method,
+		params); err != nil {
 		return r, err
 	}
 	line, err := p.out.ReadBytes('\n')
@@ -111,7 +113,8 @@ func TestThirtyTwoClients(t *testing.T) {
 			hash, last := "sha256:"+strings.Repeat("0", 64), "1:00"
 			for done := 0; done < edits; {
 				r, err := p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": ops(
-					arguments{"op": "insert_after", "anchor": last, "content": fmt.Sprintf("client %d edit %d", c, done)})})
+					arguments{"op": "insert_after", "anchor": last,
+						"content": fmt.Sprintf("client %d edit %d", c, done)})})
 				if err != nil || r.Error != nil {
 					t.Errorf("client %d: %v, %v", c, err, r.Error)
 					return
@@ -186,9 +189,11 @@ func TestForeignWriter(t *testing.T) {
 			os.Rename(temp, path)
 			time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond)
 			// What is there now is this version, edited or not: never an older one.
-			if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
+			if text, err := os.ReadFile(path); err != nil ||
+				!strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
 				time.Sleep(20 * time.Millisecond) // an edit may be in the act of putting it back
-				if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
+				if text, err := os.ReadFile(path); err != nil ||
+					!strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
 					lost.Add(1)
 				}
 			}
@@ -201,7 +206,10 @@ func TestForeignWriter(t *testing.T) {
 		if read.Error != "" {
 			continue
 		}
-		r := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("end"), "edited"), arguments{"op": "insert_after", "anchor": read.anchor("end"), "content": "end"})})
+		r := p.call("edit_text_file",
+			arguments{"path": path, "file_hash": read.hash(),
+				"operations": ops(replaceOp(read.anchor("end"), "edited"),
+					arguments{"op": "insert_after", "anchor": read.anchor("end"), "content": "end"})})
 		switch r.Error {
 		case "":
 			applied++
@@ -239,8 +247,12 @@ func TestKilled(t *testing.T) {
 	for round := range kills {
 		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
 		anchor := "1:" + hashline.Tag(hashline.Hash(fmt.Append(nil, state)), 2)
-		args, _ := json.Marshal(arguments{"path": path, "file_hash": sumOf(state), "operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
-		fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"edit_text_file","arguments":%s}}`+"\n", args)
+		args, _ := json.Marshal(
+			arguments{"path": path, "file_hash": sumOf(state),
+				"operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
+		fmt.Fprintf(p.in,
+			`{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"edit_text_file","arguments":%s}}`+"\n",
+			args)
 		if round%5 == 4 { // now and then one may finish
 			p.out.ReadBytes('\n')
 		} else {
@@ -329,39 +341,13 @@ func TestKept(t *testing.T) {
 	// A shorter file leaves nothing of the longer one.
 	long := write(t, d, "g", "long line\nb\n")
 	read = linked.call("read_text_file", arguments{"path": long}).ok()
-	linked.call("edit_text_file", arguments{"path": long, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("long line"), "s"))}).ok()
+	linked.call("edit_text_file",
+		arguments{"path": long, "file_hash": read.hash(),
+			"operations": ops(replaceOp(read.anchor("long line"), "s"))}).ok()
 	if got := content(t, filepath.Join(d, "h")); got != "s\nb\n" {
 		t.Errorf("%q", got)
 	}
 	tidy(t, d)
-}
-
-// TestOverwriteStale writes in place only what was read.
-func TestOverwriteStale(t *testing.T) {
-	d := dir(t)
-	path := write(t, d, "f", "read\n")
-	r, err := openRoot(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.dir.Close()
-	info, err := r.dir.Lstat("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := contents{data: []byte("read\n"), info: info}
-	s := &Server{}
-	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
-		write(t, d, "f", theirs)
-		if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
-			t.Errorf("%q: %v, and now %q", theirs, err, content(t, path))
-		}
-	}
-	write(t, d, "g", "read\n") // of the same content, but another file
-	os.Rename(filepath.Join(d, "g"), path)
-	if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
-		t.Errorf("%v, and now %q", err, content(t, path))
-	}
 }
 
 // TestNotWritable edits a file that the server's user may not write, in a directory that it
@@ -377,7 +363,8 @@ func TestNotWritable(t *testing.T) {
 	}
 	args := arguments{"path": path, "file_hash": sum([]byte("a\n")).String(), "operations": ops(replaceOp("1:8c", "b"))}
 	r, err := p.call("edit_text_file", args)
-	if err != nil || !r.Result.IsError || r.Result.StructuredContent["code"] != "io" || !strings.Contains(r.Result.Content[0].Text, "denies access") {
+	if err != nil || !r.Result.IsError || r.Result.StructuredContent["code"] != "io" ||
+		!strings.Contains(r.Result.Content[0].Text, "denies access") {
 		t.Errorf("%v, %v", r, err)
 	}
 	if content(t, path) != "a\n" {
@@ -403,11 +390,13 @@ func startNobody(t *testing.T, dir string) *process {
 	}
 	place := t.TempDir()
 	copied, locks := filepath.Join(place, "server"), filepath.Join(place, "locks")
-	if err := errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o777), os.Chmod(locks, 0o777), os.Chmod(dir, 0o777),
+	if err := errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o777), os.Chmod(locks, 0o777),
+		os.Chmod(dir, 0o777),
 		os.Chmod(filepath.Dir(place), 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	return startAs(t, copied, Config{Roots: []string{dir}, Locks: locks}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
+	return startAs(t, copied, Config{Roots: []string{dir}, Locks: locks},
+		&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
 }
 
 // TestTwoEdits makes two edits of one state at once: one is stale.
@@ -421,7 +410,9 @@ func TestTwoEdits(t *testing.T) {
 	results := make(chan processReply, 2)
 	for i, p := range []*process{a, b} { // of two edits of one state, one is stale
 		go func() {
-			r, err := p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": ops(replaceOp(anchor, fmt.Sprint("edit ", i)))})
+			r, err := p.call("edit_text_file",
+				arguments{"path": path, "file_hash": hash,
+					"operations": ops(replaceOp(anchor, fmt.Sprint("edit ", i)))})
 			if err != nil {
 				t.Error(err)
 			}

@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // allRefused calls each tool and demands one code, and one text, of all.
@@ -77,7 +80,9 @@ func TestLinkCVE202553109(t *testing.T) {
 	p.call("read_text_file", arguments{"path": inside + "/loop"}).refused("not_found")
 	// A link is edited through, and stays a link.
 	read := p.call("read_text_file", arguments{"path": inside + "/fine"}).ok()
-	p.call("edit_text_file", arguments{"path": inside + "/fine", "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("fine"), "edited"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": inside + "/fine", "file_hash": read.hash(),
+			"operations": ops(replaceOp(read.anchor("fine"), "edited"))}).ok()
 	if st, _ := os.Lstat(inside + "/fine"); st.Mode()&os.ModeSymlink == 0 || content(t, inside+"/file") != "edited\n" {
 		t.Error("the link is replaced, or its target not edited")
 	}
@@ -122,7 +127,10 @@ func TestParentSwapGHSA53mrw429c597(t *testing.T) {
 			t.Fatal("read outside")
 		}
 		if read.Error == "" {
-			p.call("edit_text_file", arguments{"path": inside + "/dir/secret", "file_hash": read.hash(), "operations": ops(arguments{"op": "insert_after", "anchor": read.anchor("mine"), "content": "more"})})
+			p.call("edit_text_file",
+				arguments{"path": inside + "/dir/secret", "file_hash": read.hash(),
+					"operations": ops(
+						arguments{"op": "insert_after", "anchor": read.anchor("mine"), "content": "more"})})
 			os.WriteFile(inside+"/dir/secret", []byte("mine\n"), 0o644)
 		}
 		p.call("create_directory", arguments{"path": inside + "/dir/made"})
@@ -147,7 +155,8 @@ func TestReadSwapGHSAp9cv8g754xcg(t *testing.T) {
 	p := serve(t, inside)
 	race(t, filepath.Join(inside, "file"), outside+"/secret", func() {
 		for tool, args := range map[string]arguments{
-			"read_text_file": {"path": inside + "/file"}, "read_multiple_files": {"paths": []string{inside + "/file"}}, "search_files": {"pattern": "."},
+			"read_text_file": {"path": inside + "/file"}, "read_multiple_files": {"paths": []string{inside + "/file"}},
+			"search_files": {"pattern": "."},
 		} {
 			if r := p.call(tool, args); strings.Contains(r.Text, "SECRET") {
 				t.Fatalf("%s read outside", tool)
@@ -174,12 +183,14 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 		for _, tool := range []string{"read_text_file", "edit_text_file", "write_text_file", "move_file"} {
 			args := map[string]arguments{
 				"read_text_file": {"path": path}, "write_text_file": {"path": path, "content": "x"},
-				"edit_text_file": {"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64), "operations": ops(replaceOp("1:00", "x"))},
-				"move_file":      {"source": path, "destination": path + "2"},
+				"edit_text_file": {"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64),
+					"operations": ops(replaceOp("1:00", "x"))},
+				"move_file": {"source": path, "destination": path + "2"},
 			}[tool]
 			p.call(tool, args).refused("not_a_file")
 		}
-		if r := p.call("list_directory", arguments{"path": inside}).ok(); !strings.Contains(r.Text, "[OTHER] "+filepath.Base(path)) {
+		if r := p.call("list_directory", arguments{"path": inside}).ok(); !strings.Contains(r.Text,
+			"[OTHER] "+filepath.Base(path)) {
 			t.Errorf("%s", r.Text)
 		}
 	}
@@ -203,12 +214,12 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	regular, _ := r.Lstat("file")
 	opened := make(chan error, 1)
 	go func() {
-		_, _, err := (&place{asked: "fifo", chain: []*os.Root{r}, name: "fifo", info: regular}).open(os.O_RDONLY)
+		_, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY)
 		opened <- err
 	}()
 	select {
 	case err := <-opened:
-		if asProblem("", err).Code != notAFile {
+		if refusal.Of("", err).Code != refusal.NotAFile {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):

@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 type operation struct {
@@ -29,14 +32,6 @@ type editArguments struct {
 	DryRun     bool        `json:"dry_run,omitempty" jsonschema:"show the diff and write nothing"`
 	OnStale    string      `json:"on_stale,omitempty" jsonschema:"if the file has changed since: reject (default), or rebase, which merges if the changes do not meet"`
 }
-
-// Bounds of an edit's answer.
-const (
-	editContext = 3         // lines around each edit, and in the diff
-	maxDiff     = 64 << 10  // bytes
-	maxFresh    = 200       // lines
-	freshBytes  = 128 << 10 // of them
-)
 
 type relocated struct {
 	Operation int    `json:"operation"` // by index from 0
@@ -56,59 +51,40 @@ type editResult struct {
 	Lines         []string      `json:"lines"`
 }
 
-// parseFileHash parses the file_hash of a call as a claim about the file.
-func parseFileHash(text string) (evidence.Claim, error) {
-	if text == "" {
-		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
-	}
-	d, err := digest.Parse(text)
-	if err != nil || d.Algorithm() != digest.SHA256 {
-		return evidence.Claim{}, refuse(hashline.Invalid,
-			"file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
-	}
-	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
-}
-
-// matches reports whether the bytes are those that a call claims.
-func (c contents) matches(claim evidence.Claim) bool {
-	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash},
-		Size: int64(len(c.data))}).Outcome == evidence.Match
-}
-
-func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
+func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
 		return nil, err
 	}
 	if in.OnStale != "" && in.OnStale != "reject" && in.OnStale != "rebase" {
-		return nil, refuse(hashline.Invalid, "on_stale %s is neither reject nor rebase", show(in.OnStale))
+		return nil, refusal.New(hashline.Invalid, "on_stale %s is neither reject nor rebase", refusal.Show(in.OnStale))
 	}
 	var ops []hashline.Operation
 	for i, o := range in.Operations {
 		if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-			return nil, refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, show(o.Op),
-				show(o.OpType))
+			return nil, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s",
+				i+1, refusal.Show(o.Op), refusal.Show(o.OpType))
 		}
 		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
 			Content: o.Content})
 	}
-	p, err := sc.resolve(in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := p.checkWritable(); err != nil {
+	defer p.Close()
+	if err := p.CheckWritable(); err != nil {
 		return nil, err
 	}
-	if err := p.checkExists(); err != nil {
+	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
-	unlock, err := s.lock(ctx, p)
+	unlock, err := s.writer.Lock(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	now, err := s.readContents(p)
+	now, err := s.reader.Read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -117,130 +93,77 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	if int64(len(result.Bytes())) > s.c.MaxFile {
-		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)",
-			show(in.Path), len(result.Bytes()), s.c.MaxFile)
+		return nil, refusal.New(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)",
+			refusal.Show(in.Path), len(result.Bytes()), s.c.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1) // while the file is written
 	go func() { hash <- digest.FromBytes(result.Bytes()) }()
 	if !in.DryRun {
 		if err := ctx.Err(); err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
-		if err := s.replaceFile(p, now, result.Bytes()); errors.Is(err, errReplaced) {
-			return nil, s.staleNow(p, ops, errReplaced.Error())
+		if err := s.writer.Replace(p, now, result.Bytes()); errors.Is(err, disk.ErrReplaced) {
+			return nil, s.staleNow(p, ops, disk.ErrReplaced.Error())
 		} else if err != nil {
-			return nil, asProblem(in.Path, err)
+			return nil, refusal.Of(in.Path, err)
 		}
 	}
 	return s.editAnswer(p, result, <-hash, in, rebased), nil
 }
 
-// applyEdit applies the operations to the file, or to the snapshot that they were made for.
+// applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
 func (s *Server) applyEdit(
-	p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments,
+	p *place.Place, claim evidence.Claim, now contents.Contents, ops []hashline.Operation, in editArguments,
 ) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
-	if now.matches(claim) {
-		collectGarbage(int64(len(now.data)))
-		r, err = hashline.Edit(now.data, ops, o)
+	if now.Matches(claim) {
+		contents.CollectGarbage(int64(len(now.Data)))
+		r, err = hashline.Edit(now.Data, ops, o)
 		if err != nil {
 			return nil, false, s.explain(p, now, ops, err)
 		}
 		return r, false, nil
 	}
-	if _, err := hashline.Parse(now.data); err != nil {
-		return nil, false, asProblem(p.asked, err)
+	if _, err := hashline.Parse(now.Data); err != nil {
+		return nil, false, refusal.Of(p.Asked, err)
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
-		return nil, false, s.addFreshLines(p, staleProblem(p.asked, changed), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
 	}
-	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
+	base, ok := s.reader.Recall(p, claim.Want[0])
 	if !ok {
 		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
-		return nil, false, s.addFreshLines(p, staleProblem(p.asked, forgotten), now, ops)
+		return nil, false, s.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
 	}
-	r, err = hashline.Rebase(base, now.data, ops, o)
+	r, err = hashline.Rebase(base, now.Data, ops, o)
 	if err != nil {
 		return nil, true, s.explain(p, now, ops, err)
 	}
 	return r, true, nil
 }
 
-// explain returns the error of a refused edit with the lines that help to make it again.
-func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
-	problem := asProblem(p.asked, err)
+// explain returns the error of a refused edit with the lines that help to repeat it.
+func (s *Server) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
+	problem := refusal.Of(p.Asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
-		return s.addFreshLines(p, problem, now, ops, problem.Candidates...)
-	}
-	return problem
-}
-
-// staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
-func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
-	problem := staleProblem(p.asked, why)
-	if now, err := s.readContents(p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
 	return problem
 }
 
-// addFreshLines adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) addFreshLines(p *place, out *problem, now contents, ops []hashline.Operation, more ...int) *problem {
-	f, err := hashline.Parse(now.data)
-	if err != nil {
-		return out
-	}
-	s.snapshots.add(p.snapshotKey(), now.hash, now.data)
-	out.FileHash = now.hash.String()
-	n := f.Lines()
-	out.TotalLines = &n
-	var ranges [][2]int
-	for _, o := range ops {
-		for _, anchor := range []string{o.Anchor, o.EndAnchor} {
-			var line int
-			if _, err := fmt.Sscanf(anchor, "%d:", &line); err == nil {
-				ranges = append(ranges, [2]int{min(line, n) - editContext, min(line, n) + editContext})
-			}
-		}
-	}
-	for _, line := range more {
-		ranges = append(ranges, [2]int{line, line})
-	}
-	out.Lines = s.tagLines(f, ranges)
-	return out
-}
-
-// tagLines returns the tagged lines of ranges, each line once and in order, up to the bounds of an
-// answer.
-func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
-	wanted := map[int]bool{}
-	for _, r := range ranges {
-		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && len(wanted) < maxFresh; n++ {
-			wanted[n] = true
-		}
-	}
-	lines, size := []string{}, 0
-	for _, n := range slices.Sorted(maps.Keys(wanted)) {
-		line := string(f.AppendLines(nil, n, n, s.c.TagWidth))
-		if size += len(line); size > freshBytes {
-			break
-		}
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
-	}
-	return lines
-}
-
-// editAnswer is the answer to an edit.
-func (s *Server) editAnswer(p *place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+// editAnswer returns the answer to an edit.
+func (s *Server) editAnswer(
+	p *place.Place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool,
+) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(p.snapshotKey(), hash, r.Bytes())
+		s.reader.Remember(p, hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -253,7 +176,9 @@ func (s *Server) editAnswer(p *place, r *hashline.Result, hash digest.Digest, in
 	}
 	for _, m := range r.Relocated {
 		out.Relocated = append(out.Relocated, relocated{m.Operation, m.Anchor, m.Line})
-		fmt.Fprintf(&text, "[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n", m.Operation+1, m.Anchor, m.Line)
+		fmt.Fprintf(&text,
+			"[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n",
+			m.Operation+1, m.Anchor, m.Line)
 	}
 	var ranges [][2]int
 	for _, h := range r.Hunks {
@@ -266,84 +191,4 @@ func (s *Server) editAnswer(p *place, r *hashline.Result, hash digest.Digest, in
 		}
 	}
 	return &answer{text: text.String(), structure: out}
-}
-
-type writeArguments struct {
-	Path     string `json:"path" jsonschema:"file to write"`
-	Content  string `json:"content" jsonschema:"the whole content, byte for byte"`
-	FileHash string `json:"file_hash,omitempty" jsonschema:"of the file as it was read; required if it exists"`
-}
-
-func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments) (*answer, error) {
-	if int64(len(in.Content)) > s.c.MaxFile {
-		return nil, tooLargeProblem(in.Path, int64(len(in.Content)), s.c.MaxFile)
-	}
-	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
-		return nil, asProblem(in.Path, err)
-	}
-	p, err := sc.resolve(in.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	if err := p.checkWritable(); err != nil {
-		return nil, err
-	}
-	if len(p.missing) > 0 {
-		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Path))
-	}
-	unlock, err := s.lock(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	data := []byte(in.Content)
-	if p.info == nil {
-		if in.FileHash != "" {
-			return nil, refuse(notFound, "%s does not exist; without file_hash it is created", show(in.Path))
-		}
-		err = createFile(p, data)
-	} else {
-		err = s.rewriteFile(p, in, data)
-	}
-	if err != nil {
-		return nil, asProblem(in.Path, err)
-	}
-	survey := &hashline.Survey{MaxLines: 1}
-	if _, err := survey.Write(data); err != nil {
-		return nil, asProblem(in.Path, err)
-	}
-	hash := digest.FromBytes(data)
-	s.snapshots.add(p.snapshotKey(), hash, data)
-	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
-		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
-	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
-}
-
-// rewriteFile replaces the whole content of a file that exists.
-func (s *Server) rewriteFile(p *place, in writeArguments, data []byte) error {
-	now, err := s.readContents(p)
-	if err != nil {
-		return err
-	}
-	if in.FileHash == "" {
-		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file",
-			show(in.Path))
-	}
-	claim, err := parseFileHash(in.FileHash)
-	if err != nil {
-		return err
-	}
-	if !now.matches(claim) {
-		return s.addFreshLines(p, staleProblem(in.Path, "has changed since it was read"), now, nil)
-	}
-	if string(now.data) == in.Content {
-		return refuse(hashline.NoChange, "%s has this content already; nothing was written", show(in.Path))
-	}
-	if err := s.replaceFile(p, now, data); errors.Is(err, errReplaced) {
-		return s.staleNow(p, nil, errReplaced.Error())
-	} else if err != nil {
-		return err
-	}
-	return nil
 }

@@ -64,7 +64,8 @@ func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mc
 	for _, r := range roots {
 		client.AddRoots(&mcp.Root{URI: "file://" + r})
 	}
-	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW, MaxLineLength: -1}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW, MaxLineLength: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +192,10 @@ func ops(all ...arguments) []arguments { return all }
 func (p *peer) tools(path string) map[string]reply {
 	inside := path + ".moved"
 	return map[string]reply{
-		"read":   p.call("read_text_file", arguments{"path": path}),
-		"edit":   p.call("edit_text_file", arguments{"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64), "operations": ops(replaceOp("1:00", "x"))}),
+		"read": p.call("read_text_file", arguments{"path": path}),
+		"edit": p.call("edit_text_file",
+			arguments{"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64),
+				"operations": ops(replaceOp("1:00", "x"))}),
 		"write":  p.call("write_text_file", arguments{"path": path, "content": "x"}),
 		"list":   p.call("list_directory", arguments{"path": path}),
 		"tree":   p.call("directory_tree", arguments{"path": path}),

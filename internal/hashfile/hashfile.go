@@ -1,88 +1,36 @@
-// Package hashfile is the MCP server that reads and edits text files by line hashes, on
-// standard input and output. What an edit does to bytes is package hashline's; here is
-// everything between the bytes and the model: which files, in which state, written how.
+// Package hashfile is the MCP server that reads and edits text files by line hashes, on standard input and output.
+// Package hashline decides what an edit does to bytes; this package and those below it do everything between the bytes
+// and the model:
 //
-// # Confinement
+//	refusal     why a tool did not do what it was asked, as a model is told it
+//	texts       large texts of answers, on their way to the client
+//	names       what file systems and version control take a name for
+//	rules       AGENTS.md and .gitignore
+//	roots       the allowed directories, and what a call may use of them
+//	place       where a path leads, checked and held open
+//	contents    what a file holds, and held when it was read before
+//	disk        files and directories locked, replaced, created and moved
 //
-// An allowed directory is a path. Each call looks up anew what has the path, opens it, and
-// uses that handle to its end: a directory that was moved away is not used any more, and
-// the one in its place is; see [namedRoot]. A path is resolved by this package, component by
-// component, from that handle: links are read and followed here, each directory on the way is
-// opened below the one before it (os.Root) and must be the one that was looked at, and
-// the last component is opened without following a link, without blocking, and must be a
-// regular file by fstat. What is checked is therefore what is used, whatever is renamed
-// or replaced meanwhile; there is no path to be resolved a second time.
-//
-// Allowed directories are those of Config.Roots; a client's roots narrow them, and
-// stand for themselves only if there are none. The client is asked before each call,
-// unless it tells of changes, and a call without its answer is refused. The rules in the front matter of AGENTS.md
-// files apply to the resolved path: see [ruleSet].
-//
-// # Writing
-//
-// A file is replaced by a new one in the same directory, with the mode, owner and
-// extended attributes of the old, after fsync, under an advisory lock that all processes
-// of the user share. Where the system can exchange two files (Linux), the old one is looked at after
-// the exchange, and if it is not what the edit was made for, exchanged back: a writer who
-// knows nothing of the lock loses nothing. Elsewhere a moment remains between the last
-// look and the replacement.
-//
-// # Limits
-//
-// A hard link to a forbidden file is a file of its own name. A writer who holds the old file
-// open while it is replaced, and writes later, writes into a file without a name.
+// The server offers the tools, decodes their arguments, and asks these packages. What it may read and write, and how,
+// is described there: confinement in place and roots, writing in disk.
 package hashfile
 
 import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
-// Limits that a zero in Config stands for.
-const (
-	DefaultMaxFile    = 64 << 20  // bytes of a file
-	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
-	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
-	DefaultReadBytes  = 256 << 10 // bytes likewise
-)
-
-// Config describes a server.
-type Config struct {
-	Roots        []string // directories that may be used; none leaves it to the client's roots
-	ReadOnly     bool     // offer no tool that writes
-	HardLinks    bool     // write files with several names, in place
-	ExactAnchors bool     // never move an anchor
-	TagWidth     int      // hex digits, 2 to 4; 0 is 2
-	MaxFile      int64    // bytes; 0 is DefaultMaxFile, as for those below
-	MaxRequest   int
-	ReadLines    int
-	ReadBytes    int
-	RootsWait    time.Duration // for a client that is asked for its roots
-	Locks        string        // directory for lock files, made if it is missing
-	Version      string
-	Logger       *slog.Logger
-}
-
-// Server is one server for one client.
-type Server struct {
-	c         Config
-	roots     []*namedRoot // of Config.Roots
-	client    clientRoots
-	snapshots *snapshots
-	texts     *texts
-	chunks    sync.Pool // of *[]byte
-	server    *mcp.Server
-}
-
-// New makes a server. The allowed directories have to be there.
+// New returns a server. Its configured directories have to exist.
 func New(c Config) (*Server, error) {
 	c.MaxFile = min(orDefault(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
 	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)
@@ -96,22 +44,19 @@ func New(c Config) (*Server, error) {
 	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
 	}
-	s := &Server{c: c, snapshots: &snapshots{}, texts: newTexts()}
-	s.client.asking = make(chan struct{}, 1)
-	for _, dir := range c.Roots {
-		n, err := nameRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		s.roots = append(s.roots, n)
+	source, err := roots.NewSource(c.Roots, c.RootsWait)
+	if err != nil {
+		return nil, err
 	}
+	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile),
+		writer: disk.NewWriter(c.Locks, c.HardLinks), texts: texts.New()}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: instructions,
 			Logger:       c.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-				s.client.noteChange()
+				s.roots.NoteChange()
 			},
 		})
 	s.addTools()
@@ -127,9 +72,8 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	widenPipe(out)
 	session, err := s.server.Connect(ctx,
-		&mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
+		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
 		return err
 	}
@@ -145,13 +89,8 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	return err
 }
 
-// Close lets go of the allowed directories. No call may be running.
-func (s *Server) Close() {
-	s.client.close()
-	for _, n := range s.roots {
-		n.close()
-	}
-}
+// Close releases the allowed directories. No call may be running.
+func (s *Server) Close() { s.roots.Close() }
 
 const instructions = `Text files are read with each line as NUMBER:TAG|CONTENT. To edit, give file_hash and the
 anchors NUMBER:TAG of the lines concerned as they were read; never repeat old text, and never put NUMBER:TAG| into

@@ -6,28 +6,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// Bounds of listings.
-const (
-	maxEntries   = 10_000  // of one answer
-	maxVisited   = 200_000 // files and directories that one call looks at
-	maxDepth     = 64      // directories below the one that was asked for
-	maxDirectory = 200_000 // entries of one directory
-)
+// maxEntries is how many entries one answer lists.
+const maxEntries = 10_000
 
+// entry is the structure of an entry of a directory.
 type entry struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // file, directory, link or other
 	Size *int64 `json:"size,omitempty"`
 }
 
+// entryOf describes an entry of an open directory.
 func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	out := entry{Name: e.Name(), Type: "other"}
 	switch {
@@ -45,75 +44,24 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	return out
 }
 
-// listEntries returns the entries of an open directory in order of their names, without those that
-// rules forbid unless all is set.
-func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
-	d, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	var found []fs.DirEntry
-	for {
-		batch, err := d.ReadDir(1000)
-		for _, e := range batch {
-			if _, no := findRule(rules, path.Join(rel, e.Name()), (*ruleSet).forbids); all || !no {
-				found = append(found, e)
-			}
-		}
-		if len(found) > maxDirectory {
-			return nil, refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
-		}
-		if err != nil { // io.EOF, or as much as there is
-			break
-		}
-	}
-	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return found, nil
-}
-
-// openDirectory opens the directory at a place, with the rules that hold inside.
-func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
-	if err := p.checkExists(); err != nil {
-		return nil, nil, err
-	}
-	if !p.info.IsDir() {
-		return nil, nil, refuse(hashline.Invalid, "%s is %s, not a directory", show(p.asked), kindOf(p.info.Mode()))
-	}
-	name := p.name
-	if p.rel == "." {
-		name = "."
-	}
-	dir, err := openDir(p.parent(), name)
-	if err != nil {
-		return nil, nil, asProblem(p.asked, err)
-	}
-	rules, err := readRules(dir, p.rel)
-	if err != nil {
-		dir.Close()
-		return nil, nil, err
-	}
-	return dir, append(slices.Clone(p.rules), rules), nil
-}
-
 type pathArguments struct {
 	Path string `json:"path" jsonschema:"absolute, or relative to the only allowed directory"`
 }
 
-func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	dir, rules, err := p.openDirectory()
+	defer p.Close()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	all, err := listEntries(dir, p.rel, rules, false)
+	all, err := place.ListEntries(dir, p.Rel, sets)
 	if err != nil {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	out := []entry{}
 	var text strings.Builder
@@ -124,7 +72,7 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 		en := entryOf(dir, e)
 		out = append(out, en)
 		mark := map[string]string{"file": "[FILE]", "directory": "[DIR]", "link": "[LINK]", "other": "[OTHER]"}[en.Type]
-		fmt.Fprintf(&text, "%s %s\n", mark, show(en.Name))
+		fmt.Fprintf(&text, "%s %s\n", mark, refusal.Show(en.Name))
 	}
 	if len(all) > len(out) {
 		fmt.Fprintf(&text, "and %d more\n", len(all)-len(out))
@@ -133,97 +81,27 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 	return &answer{text: text.String(), structure: structure}, nil
 }
 
-// visit is called for each entry of a tree with its path from the root, the directory that
-// holds it, and the rules there. It ends the walk with errEnough.
-type visit func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error
-
-// errEnough ends a walk.
+// errEnough ends a walk when the answer is full.
 var errEnough = errors.New("enough")
 
-// walkTree walks below the directory at a place, which is open as dir and in which rules hold, in
-// order of names, without following links, and leaves out what .gitignore and AGENTS.md
-// ignore.
-func walkTree(ctx context.Context, p *place, dir *os.Root, rules []*ruleSet, f visit) error {
-	t := &treeWalk{ctx: ctx, ignore: true, visit: f}
-	return t.walkDirectory(dir, p.rel, rules, p.gitIgnores(), 0)
-}
-
-type treeWalk struct {
-	ctx     context.Context
-	ignore  bool // leave out what is ignored
-	all     bool // show what is forbidden, too
-	visit   visit
-	visited int
-}
-
-func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
-	if depth > maxDepth {
-		return refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
-	}
-	all, err := listEntries(dir, rel, rules, t.all)
-	if err != nil {
-		return err
-	}
-	if t.ignore {
-		git = append(slices.Clone(git), readGitIgnore(dir, rel))
-	}
-	for _, e := range all {
-		if err := t.ctx.Err(); err != nil {
-			return err
-		}
-		if t.visited++; t.visited > maxVisited {
-			return refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
-		}
-		below := path.Join(rel, e.Name())
-		if t.ignore {
-			if _, no := findRule(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) ||
-				e.IsDir() && e.Name() == ".git" {
-				continue
-			}
-		}
-		if err := t.visit(dir, below, e, rules); err != nil {
-			return err
-		}
-		if !e.IsDir() {
-			continue
-		}
-		sub, err := openDir(dir, e.Name())
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return err
-		}
-		inner, err := readRules(sub, below)
-		if err == nil {
-			err = t.walkDirectory(sub, below, append(slices.Clone(rules), inner), git, depth+1)
-		}
-		sub.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	dir, rules, err := p.openDirectory()
+	defer p.Close()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	paths := []string{}
-	err = walkTree(ctx, p, dir, rules, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
+	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, e fs.DirEntry, _ rules.Sets) error {
 		if len(paths) == maxEntries {
 			return errEnough
 		}
-		if p.rel != "." {
-			rel = strings.TrimPrefix(rel, p.rel+"/")
+		if p.Rel != "." {
+			rel = strings.TrimPrefix(rel, p.Rel+"/")
 		}
 		if e.IsDir() {
 			rel += "/"
@@ -233,11 +111,11 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 	})
 	cut := errors.Is(err, errEnough)
 	if err != nil && !cut {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	var text strings.Builder
 	for _, path := range paths {
-		text.WriteString(show(path) + "\n")
+		text.WriteString(refusal.Show(path) + "\n")
 	}
 	if cut {
 		text.WriteString("and more\n")
@@ -245,13 +123,13 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 	return &answer{text: text.String(), structure: map[string]any{"paths": paths, "truncated": cut}}, nil
 }
 
-func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
-	p, err := sc.resolve(in.Path)
+func (s *Server) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	if err := p.checkExists(); err != nil {
+	defer p.Close()
+	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
 	out := struct {
@@ -262,28 +140,60 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 		Mode     string    `json:"mode"`
 		ReadOnly bool      `json:"read_only"` // by AGENTS.md or --read-only
 	}{
-		p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(),
-		p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil,
+		p.Real(), strings.TrimPrefix(strings.TrimPrefix(place.Kind(p.Info.Mode()), "a "), "symbolic "), p.Info.Size(),
+		p.Info.ModTime().UTC(), p.Info.Mode().String(), s.c.ReadOnly || p.CheckWritable() != nil,
 	}
 	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
-		show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
+		refusal.Show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
 	return &answer{text: text, structure: out}, nil
 }
 
 type noArguments struct{}
 
-func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArguments) (*answer, error) {
-	dirs := sc.directories()
-	if len(dirs) == 0 && len(sc.absent) > 0 && !sc.narrow {
-		return nil, sc.absent[0].problem()
+func (s *Server) listAllowedDirectories(_ context.Context, sc *roots.Scope, _ noArguments) (*answer, error) {
+	dirs := sc.Directories()
+	if absent := sc.Absent(); len(dirs) == 0 && len(absent) > 0 {
+		return nil, absent[0].Refusal()
 	}
 	if len(dirs) == 0 {
-		return nil, refuse(outsideRoots,
+		return nil, refusal.New(refusal.OutsideRoots,
 			"no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
 	}
 	var text strings.Builder
 	for _, dir := range dirs {
-		text.WriteString(show(dir) + "\n")
+		text.WriteString(refusal.Show(dir) + "\n")
 	}
 	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
+}
+
+// createDirectory creates a directory and those above it. A directory whose name could make a repository of another is
+// created under the lock of that directory: see disk.Writer.Lock.
+func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	p, err := place.Resolve(sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if p.Info != nil {
+		if !p.Info.IsDir() {
+			return nil, refusal.New(refusal.Exists, "%s is %s", refusal.Show(in.Path), place.Kind(p.Info.Mode()))
+		}
+		return &answer{text: refusal.Show(in.Path) + " exists already\n",
+			structure: map[string]any{"path": p.Real(), "created": false}}, nil
+	}
+	if err := p.CheckWritable(); err != nil {
+		return nil, err
+	}
+	if names.IsGitPart(p.Name) {
+		unlock, err := s.writer.Lock(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	if err := s.writer.MakeDirectories(p); err != nil {
+		return nil, err
+	}
+	return &answer{text: "created " + refusal.Show(in.Path) + "\n",
+		structure: map[string]any{"path": p.Real(), "created": true}}, nil
 }

@@ -44,7 +44,9 @@ type rawMessage struct {
 func connectRaw(t *testing.T, c Config, capabilities string) *rawClient {
 	t.Helper()
 	p := connectBare(t, c)
-	if r := p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"clientInfo":{"name":"raw","version":"1"}}`); r.Error != nil {
+	if r := p.ask("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":`+capabilities+
+			`,"clientInfo":{"name":"raw","version":"1"}}`); r.Error != nil {
 		t.Fatal(r.Error.Message)
 	}
 	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -1,16 +1,16 @@
 package hashfile
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 type readArguments struct {
@@ -20,24 +20,9 @@ type readArguments struct {
 	MaxBytes  int    `json:"max_bytes,omitempty" jsonschema:"most bytes of content to give, in place of the usual limits"`
 }
 
-// fileFacts is the structure of a file that was read.
-type fileFacts struct {
-	TotalLines    int           `json:"total_lines"`
-	FileHash      digest.Digest `json:"file_hash"`
-	LineEnding    string        `json:"line_ending"`
-	FinalNewline  bool          `json:"final_newline"`
-	Encoding      string        `json:"encoding"`
-	Truncated     bool          `json:"truncated"`
-	StartLine     int           `json:"start_line,omitempty"`
-	EndLine       int           `json:"end_line,omitempty"`
-	NextStartLine int           `json:"next_start_line,omitempty"`
-}
-
-func lineCount(n int) string { return "total_lines=" + strconv.Itoa(n) }
-
-func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*answer, error) {
+func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
-		return nil, refuse(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
+		return nil, refusal.New(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
 			in.StartLine, in.EndLine, in.MaxBytes)
 	}
 	survey := &hashline.Survey{First: max(in.StartLine, 1), Last: in.EndLine, MaxLines: s.c.ReadLines,
@@ -45,22 +30,24 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	if in.MaxBytes > 0 {
 		survey.MaxLines, survey.MaxBytes = 0, int(min(int64(in.MaxBytes), s.c.MaxFile))
 	}
-	p, err := sc.resolve(in.Path)
+	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	hash, err := s.surveyFile(p, survey)
+	defer p.Close()
+	hash, err := s.reader.Survey(p, survey)
 	if err != nil {
 		return nil, err
 	}
 	kept, lines, full := survey.Kept()
 	if full && lines == 0 {
-		return nil, refuse(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes",
-			survey.First, show(in.Path), survey.MaxBytes)
+		return nil, refusal.New(hashline.TooLarge,
+			"line %d of %s alone has more than %d bytes; ask for more with max_bytes",
+			survey.First, refusal.Show(in.Path), survey.MaxBytes)
 	}
 	if survey.Lines() > 0 && survey.First > survey.Lines() {
-		return nil, refuse(hashline.Invalid, "%s has %d lines; there is no line %d", show(in.Path), survey.Lines(),
+		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d", refusal.Show(in.Path),
+			survey.Lines(),
 			survey.First)
 	}
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
@@ -77,96 +64,13 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 		header += fmt.Sprintf(" next_start_line=%d", facts.NextStartLine)
 	}
 	header += "]\n"
-	if len(kept) > largeText {
-		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) },
+	if len(kept) > texts.Large {
+		return &answer{text: header,
+			write:     func(w io.Writer) error { return s.reader.WriteTagged(w, kept, survey.First, s.c.TagWidth) },
 			structure: facts}, nil
 	}
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)),
 		structure: facts}, nil
-}
-
-// writeTagged writes text as tagged lines, numbered from first, in pieces of about largeText bytes; the
-// next piece is made while one is written.
-func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
-	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
-	for range cap(free) {
-		free <- s.chunk()
-	}
-	go func() {
-		defer close(pieces)
-		for len(text) > 0 {
-			n := len(text) // whole lines
-			if n > largeText {
-				n = bytes.LastIndexByte(text[:largeText], '\n') + 1
-				if n == 0 {
-					if n = bytes.IndexByte(text, '\n') + 1; n == 0 {
-						n = len(text)
-					}
-				}
-			}
-			buf, ok := <-free
-			if !ok {
-				return // nobody reads any more
-			}
-			pieces <- hashline.AppendLines(buf[:0], text[:n], first, s.c.TagWidth)
-			first += bytes.Count(text[:n], []byte{'\n'})
-			text = text[n:]
-		}
-	}()
-	var err error
-	for piece := range pieces {
-		if err != nil {
-			continue
-		}
-		if _, err = w.Write(piece); err != nil {
-			close(free)
-			continue
-		}
-		free <- piece
-	}
-	if err == nil {
-		for range cap(free) {
-			s.release(<-free)
-		}
-	}
-	return err
-}
-
-// surveyFile reads a file once, from beginning to end, and keeps it as a snapshot if it is
-// not too large for one.
-func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, error) {
-	f, info, err := p.open(os.O_RDONLY)
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	defer f.Close()
-	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
-		data, hash, err := s.readAndHash(p, f, info)
-		if err != nil {
-			return digest.Digest{}, err
-		}
-		if err := survey.WriteAll(data); err != nil {
-			return digest.Digest{}, asProblem(p.asked, err)
-		}
-		s.snapshots.add(p.snapshotKey(), hash, data)
-		return hash, nil
-	}
-	if info.Size() > s.c.MaxFile {
-		return digest.Digest{}, tooLargeProblem(p.asked, info.Size(), s.c.MaxFile)
-	}
-	hasher := digest.NewHasher()
-	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1),
-		make([]byte, digest.BufferSize))
-	if err == nil && n > s.c.MaxFile {
-		err = tooLargeProblem(p.asked, n, s.c.MaxFile)
-	}
-	if err == nil {
-		err = survey.Close()
-	}
-	if err != nil {
-		return digest.Digest{}, asProblem(p.asked, err)
-	}
-	return hasher.Digest(digest.SHA256), nil
 }
 
 type readMultipleArguments struct {
@@ -176,24 +80,24 @@ type readMultipleArguments struct {
 // maxPaths is how many files one call may read.
 const maxPaths = 100
 
-// fileResult is one of several files: its facts, or why not.
+// fileResult is the structure of one of several files: its facts, or the refusal of its path.
 type fileResult struct {
 	Path string `json:"path"`
 	*fileFacts
-	Error *problem `json:"error,omitempty"`
+	Error *refusal.Refusal `json:"error,omitempty"`
 }
 
-func (s *Server) readMultipleFiles(ctx context.Context, sc *scope, in readMultipleArguments) (*answer, error) {
+func (s *Server) readMultipleFiles(ctx context.Context, sc *roots.Scope, in readMultipleArguments) (*answer, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
-		return nil, refuse(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
+		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
 	files := []fileResult{}
 	var text strings.Builder
 	for _, path := range in.Paths {
 		result := fileResult{Path: path}
-		fmt.Fprintf(&text, "==> %s <==\n", show(path))
+		fmt.Fprintf(&text, "==> %s <==\n", refusal.Show(path))
 		if a, err := s.readTextFile(ctx, sc, readArguments{Path: path}); err != nil {
-			result.Error = asProblem(path, err)
+			result.Error = refusal.Of(path, err)
 			fmt.Fprintf(&text, "error %s: %s\n", result.Error.Code, result.Error.Message)
 		} else {
 			facts := a.structure.(fileFacts)

@@ -8,28 +8,33 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 )
 
 // spellings are names that git refuses as ".git" by its rules for NTFS and HFS, and others
 // that a file system may take for it.
 var spellings = []string{
-	".git", ".GIT", ".Git", ".gIt", ".git.", ".git ", ".git. .", ".git...", "git~1", "GIT~1", "Git~1.", "git~1 ", "git~2", "git~10",
-	".git::$INDEX_ALLOCATION", ".git:stream", "git~1:$DATA", `.git\config`, `a\.git`, ".g\u200cit", ".\u200dgit", ".gi\u200et", ".git\u200f", ".\u202agit", ".g\u202eit", "\u206a.git", ".git\u206f",
+	".git", ".GIT", ".Git", ".gIt", ".git.", ".git ", ".git. .", ".git...", "git~1", "GIT~1", "Git~1.", "git~1 ",
+	"git~2", "git~10",
+	".git::$INDEX_ALLOCATION", ".git:stream", "git~1:$DATA", `.git\config`, `a\.git`, ".g\u200cit", ".\u200dgit",
+	".gi\u200et", ".git\u200f", ".\u202agit", ".g\u202eit", "\u206a.git", ".git\u206f",
 	"\ufeff.git", ".G\u00adIT", ".g\u0131t", ".G\u0130T", "\uff0egit", ".hg", ".HG", "hg~1", ".jj", ".bzr",
 }
 
 // TestIsRepository knows every spelling, and nothing else.
 func TestIsRepository(t *testing.T) {
 	for _, name := range spellings {
-		if !isRepository(name) {
+		if !names.IsRepository(name) {
 			t.Errorf("%q is not known", name)
 		}
 	}
 	for _, name := range []string{
-		"git", "gi", ".gitignore", ".gitattributes", ".gitmodules", ".github", ".gitlab-ci.yml", "x.git", "..git", ".git1", "git~", "git~a", "git~1x", ".hgignore", ".g it", "HEAD", "hooks", "objects", "", ".",
+		"git", "gi", ".gitignore", ".gitattributes", ".gitmodules", ".github", ".gitlab-ci.yml", "x.git", "..git",
+		".git1", "git~", "git~a", "git~1x", ".hgignore", ".g it", "HEAD", "hooks", "objects", "", ".",
 		".git-blame-ignore-revs", ".got", ".bzrignore", "~git", "digit~1",
 	} {
-		if isRepository(name) {
+		if names.IsRepository(name) {
 			t.Errorf("%q is taken for one", name)
 		}
 	}
@@ -55,8 +60,13 @@ func TestRepositoryNames(t *testing.T) {
 		} {
 			if exists {
 				read := p.call("read_text_file", arguments{"path": path}).ok()
-				p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]), "content": "x"})}).refused("read_only")
-				p.call("write_text_file", arguments{"path": path, "content": "y\n", "file_hash": read.hash()}).refused("read_only")
+				p.call("edit_text_file",
+					arguments{"path": path, "file_hash": read.hash(),
+						"operations": ops(
+							arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
+								"content": "x"})}).refused("read_only")
+				p.call("write_text_file",
+					arguments{"path": path, "content": "y\n", "file_hash": read.hash()}).refused("read_only")
 				if info := p.call("file_info", arguments{"path": path}).ok(); info.All["read_only"] != true {
 					t.Errorf("%s: %v", path, info.All)
 				}
@@ -83,7 +93,8 @@ func TestRepositoryNames(t *testing.T) {
 		}
 		// Also where it is, or holds, the allowed directory.
 		for _, root := range []string{at, at + "/hooks"} {
-			serve(t, root).call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}).refused("read_only")
+			serve(t, root).call("write_text_file",
+				arguments{"path": root + "/new", "content": "x\n"}).refused("read_only")
 		}
 	}
 }
@@ -93,7 +104,8 @@ func TestRepositoryNames(t *testing.T) {
 // of another one.
 func TestRepositoryByContent(t *testing.T) {
 	for i, parts := range [][]string{
-		{"HEAD", "objects/", "refs/"}, {"objects/", "refs/", "HEAD"}, {"refs/", "HEAD", "objects/"}, {"HEAD", "commondir"}, {"commondir", "HEAD"},
+		{"HEAD", "objects/", "refs/"}, {"objects/", "refs/", "HEAD"}, {"refs/", "HEAD", "objects/"},
+		{"HEAD", "commondir"}, {"commondir", "HEAD"},
 		{"objects/", "refs/", "head"}, {"HEAD", "refs/", "Objects."}, {"refs/", "HEAD", "objects/x/y/"},
 	} {
 		for _, way := range []string{"made", "moved"} {
@@ -117,7 +129,8 @@ func TestRepositoryByContent(t *testing.T) {
 					} else {
 						part, _, _ = strings.Cut(part, "/")
 						put(fmt.Sprint("parts/", i)).ok()
-						r = p.call("move_file", arguments{"source": fmt.Sprint("parts/", i), "destination": "x/" + part})
+						r = p.call("move_file",
+							arguments{"source": fmt.Sprint("parts/", i), "destination": "x/" + part})
 					}
 					if i < len(parts)-1 {
 						r.ok()
@@ -135,7 +148,9 @@ func TestRepositoryByContent(t *testing.T) {
 		p.call("create_directory", arguments{"path": d + "/parts/objects/x"}).ok()
 		var all []<-chan rawMessage
 		for tool, args := range map[string]arguments{
-			"write_text_file": {"path": d + "/x/HEAD", "content": "ref: refs/heads/main\n"}, "create_directory": {"path": d + "/x/refs"}, "move_file": {"source": d + "/parts/objects", "destination": d + "/x/objects"},
+			"write_text_file":  {"path": d + "/x/HEAD", "content": "ref: refs/heads/main\n"},
+			"create_directory": {"path": d + "/x/refs"},
+			"move_file":        {"source": d + "/parts/objects", "destination": d + "/x/objects"},
 		} {
 			must(t, os.MkdirAll(d+"/x", 0o755))
 			all = append(all, p.begin("tools/call", params(tool, args)))
@@ -152,13 +167,17 @@ func TestRepositoryByContent(t *testing.T) {
 		}
 	}
 	d := dir(t)
-	for _, name := range []string{"bare/HEAD", "bare/objects/a", "bare/refs/a", "bare/hooks/a", "bare/config", "linked/HEAD", "linked/commondir", "linked/gitdir", "bare/tree/f", "bare/tree/sub/f", "bare/tree/.git", "odd/objects/f", "odd/HEAD.md", "odd/refs.go"} {
+	for _, name := range []string{"bare/HEAD", "bare/objects/a", "bare/refs/a", "bare/hooks/a", "bare/config",
+		"linked/HEAD", "linked/commondir", "linked/gitdir", "bare/tree/f", "bare/tree/sub/f", "bare/tree/.git",
+		"odd/objects/f", "odd/HEAD.md", "odd/refs.go"} {
 		write(t, d, name, "x\n")
 	}
 	p := serve(t, d)
-	for _, path := range []string{"bare/config", "bare/hooks/a", "bare/new", "bare/hooks/new", "linked/gitdir", "linked/config.worktree", "bare/objects/info/alternates"} {
+	for _, path := range []string{"bare/config", "bare/hooks/a", "bare/new", "bare/hooks/new", "linked/gitdir",
+		"linked/config.worktree", "bare/objects/info/alternates"} {
 		must(t, os.MkdirAll(filepath.Join(d, "bare/objects/info"), 0o755))
-		p.call("write_text_file", arguments{"path": path, "content": "y\n", "file_hash": sum([]byte("x\n")).String()}).refused("read_only")
+		p.call("write_text_file",
+			arguments{"path": path, "content": "y\n", "file_hash": sum([]byte("x\n")).String()}).refused("read_only")
 	}
 	p.call("move_file", arguments{"source": "bare", "destination": "other"}).refused("read_only")
 	p.call("move_file", arguments{"source": "bare/hooks", "destination": "other"}).refused("read_only")

@@ -25,14 +25,16 @@ func TestRootBecomesLink(t *testing.T) {
 				must(t, os.Rename(link, link+".old"))
 				must(t, os.Symlink(base+"/secret", link))
 				for tool, r := range map[string]reply{
-					"read": p.call("read_text_file", arguments{"path": root + "/f"}), "list": p.call("list_directory", arguments{"path": root}),
+					"read":   p.call("read_text_file", arguments{"path": root + "/f"}),
+					"list":   p.call("list_directory", arguments{"path": root}),
 					"search": p.call("search_files", arguments{"pattern": "."}),
 					"write":  p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}),
 				} {
 					if r.Error == "" && tool != "search" || strings.Contains(r.Text, "SECRET") {
 						t.Errorf("%s: %s", tool, r.Text)
 					}
-					if tool == "read" && !strings.HasPrefix(m.name, "both") && !strings.Contains(r.Text, "start the server again") {
+					if tool == "read" && !strings.HasPrefix(m.name, "both") &&
+						!strings.Contains(r.Text, "start the server again") {
 						t.Errorf("%s does not say why: %s", tool, r.Text)
 					}
 				}
@@ -64,7 +66,8 @@ func TestRootLinkOfRepository(t *testing.T) {
 	p.call("read_text_file", arguments{"path": link + "/f"}).ok()
 	must(t, os.Remove(link))
 	must(t, os.Symlink("../secret", link))
-	if r := p.call("read_text_file", arguments{"path": link + "/f"}); r.Error == "" || strings.Contains(r.Text, "SECRET") {
+	if r := p.call("read_text_file", arguments{"path": link + "/f"}); r.Error == "" ||
+		strings.Contains(r.Text, "SECRET") {
 		t.Error(r.Text)
 	}
 }
@@ -72,7 +75,8 @@ func TestRootLinkOfRepository(t *testing.T) {
 // TestRulesAboveRoot: who names a directory below an AGENTS.md does not get around it, at
 // whatever depth, also if it cannot be read.
 func TestRulesAboveRoot(t *testing.T) {
-	const rules = "---\nforbidden: [\"project/sub/secret\", \"*.pem\"]\nread_only: [project/sub/fixed]\nignore: [project/sub/made]\n---\n"
+	const rules = "---\nforbidden: [\"project/sub/secret\", \"*.pem\"]\nread_only: [project/sub/fixed]\n" +
+		"ignore: [project/sub/made]\n---\n"
 	base := dir(t)
 	write(t, base, "AGENTS.md", rules)
 	for _, name := range []string{"secret/key", "id.pem", "fixed/f", "made/f", "free/f"} {
@@ -88,10 +92,12 @@ func TestRulesAboveRoot(t *testing.T) {
 	p.call("read_text_file", arguments{"path": root + "/fixed/f"}).ok()
 	p.call("write_text_file", arguments{"path": root + "/fixed/new", "content": "x\n"}).refused("read_only")
 	p.call("write_text_file", arguments{"path": root + "/free/new", "content": "x\n"}).ok()
-	if r := p.call("directory_tree", arguments{"path": root}).ok(); r.Text != "fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n" {
+	if r := p.call("directory_tree", arguments{"path": root}).ok(); r.Text !=
+		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n" {
 		t.Error(r.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made") || strings.Contains(r.Text, "secret") {
+	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made") ||
+		strings.Contains(r.Text, "secret") {
 		t.Error(r.Text)
 	}
 	write(t, base, "project/AGENTS.md", "---\nforbidden: |\n  x\n---\n")

@@ -17,7 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 const (
@@ -30,7 +32,8 @@ var rootModes = []struct {
 	name, capabilities string
 	flag               bool
 }{
-	{"flag", `{}`, true}, {"client that tells", tells, false}, {"client", silent, false}, {"both", silent, true}, {"both, client that tells", tells, true},
+	{"flag", `{}`, true}, {"client that tells", tells, false}, {"client", silent, false}, {"both", silent, true},
+	{"both, client that tells", tells, true},
 }
 
 // allowing starts a server that allows the directories in one of the ways.
@@ -72,15 +75,22 @@ func TestRootReplaced(t *testing.T) {
 				t.Errorf("%s", r.Text)
 			}
 			p.call("read_text_file", arguments{"path": old + "/f"}).refused("outside_roots")
-			p.call("edit_text_file", arguments{"path": root + "/f", "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("before"), "edited"))}).refused("stale")
+			p.call("edit_text_file",
+				arguments{"path": root + "/f", "file_hash": read.hash(),
+					"operations": ops(replaceOp(read.anchor("before"), "edited"))}).refused("stale")
 			// What was read in the one directory is nothing to merge into the other.
-			r := p.call("edit_text_file", arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase", "operations": ops(arguments{"op": "insert_after", "anchor": read.anchor("before"), "content": "more"})}).refused("stale")
+			r := p.call("edit_text_file",
+				arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase",
+					"operations": ops(
+						arguments{"op": "insert_after", "anchor": read.anchor("before"), "content": "more"})}).refused(
+				"stale")
 			if !strings.Contains(r.Text, "no longer known") {
 				t.Error(r.Text)
 			}
 			p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}).ok()
 			p.call("move_file", arguments{"source": root + "/new", "destination": root + "/newer"}).ok()
-			if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "before") || !strings.Contains(r.Text, "|after") {
+			if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "before") ||
+				!strings.Contains(r.Text, "|after") {
 				t.Error(r.Text)
 			}
 			if left, _ := os.ReadDir(old); len(left) != 1 || content(t, old+"/f") != "before\n" {
@@ -93,18 +103,25 @@ func TestRootReplaced(t *testing.T) {
 				read := p.call("read_text_file", arguments{"path": root + "/f"}).ok()
 				must(t, os.RemoveAll(root))
 				write(t, root, "f", "again, and other\nlines\n")
-				p.call("edit_text_file", arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase", "operations": ops(arguments{"op": "insert_before", "anchor": read.anchor("again"), "content": "more"})}).refused("stale")
+				p.call("edit_text_file",
+					arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase",
+						"operations": ops(
+							arguments{"op": "insert_before", "anchor": read.anchor("again"),
+								"content": "more"})}).refused("stale")
 			}
 			// It becomes a file, a link to nothing, a link to itself.
 			must(t, os.RemoveAll(root))
 			for _, make := range []func() error{
-				func() error { return os.WriteFile(root, nil, 0o600) }, func() error { return os.Symlink("none", root) },
+				func() error { return os.WriteFile(root, nil, 0o600) },
+				func() error { return os.Symlink("none", root) },
 				func() error { return os.Symlink("root", root) }, func() error { return syscall.Mkfifo(root, 0o600) },
 			} {
 				must(t, make())
 				for tool, r := range map[string]reply{
-					"read": p.call("read_text_file", arguments{"path": root + "/f"}), "mkdir": p.call("create_directory", arguments{"path": root + "/d"}),
-					"list": p.call("list_directory", arguments{"path": root}), "allowed": p.call("list_allowed_directories", nil),
+					"read":    p.call("read_text_file", arguments{"path": root + "/f"}),
+					"mkdir":   p.call("create_directory", arguments{"path": root + "/d"}),
+					"list":    p.call("list_directory", arguments{"path": root}),
+					"allowed": p.call("list_allowed_directories", nil),
 				} {
 					if r.Error == "" {
 						t.Errorf("%s: %s", tool, r.Text)
@@ -133,7 +150,9 @@ func TestRootRelinked(t *testing.T) {
 			must(t, os.Symlink("v2", link+".new"))
 			must(t, os.Rename(link+".new", link))
 			read := p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			p.call("edit_text_file", arguments{"path": "f", "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("v2"), "edited"))}).ok()
+			p.call("edit_text_file",
+				arguments{"path": "f", "file_hash": read.hash(),
+					"operations": ops(replaceOp(read.anchor("v2"), "edited"))}).ok()
 			p.call("read_text_file", arguments{"path": base + "/v1/f"}).refused("outside_roots")
 			p.call("write_text_file", arguments{"path": base + "/v1/g", "content": ""}).refused("outside_roots")
 			if r := p.call("list_allowed_directories", nil).ok(); r.Text != base+"/v2\n" {
@@ -168,7 +187,8 @@ func TestRootLinkInContent(t *testing.T) {
 			must(t, os.Symlink("../secret", project+"/docs"))
 			for _, path := range []string{link, project + "/docs", base + "/secret"} {
 				for tool, r := range map[string]reply{
-					"read": p.call("read_text_file", arguments{"path": path + "/f"}), "list": p.call("list_directory", arguments{"path": path}),
+					"read":  p.call("read_text_file", arguments{"path": path + "/f"}),
+					"list":  p.call("list_directory", arguments{"path": path}),
 					"write": p.call("write_text_file", arguments{"path": path + "/new", "content": "x\n"}),
 				} {
 					if r.Error == "" || strings.Contains(r.Text, "SECRET") {
@@ -187,30 +207,9 @@ func TestRootLinkInContent(t *testing.T) {
 			// What an allowed directory is named by is not moved.
 			must(t, os.Remove(project+"/docs"))
 			write(t, project, "docs/f", "docs\n")
-			p.call("move_file", arguments{"source": project + "/docs", "destination": project + "/d"}).refused("read_only")
+			p.call("move_file",
+				arguments{"source": project + "/docs", "destination": project + "/d"}).refused("read_only")
 		})
-	}
-}
-
-// TestRootOpen: what was a directory when it was looked up, and is reached through a link when
-// it is opened, is not opened.
-func TestRootOpen(t *testing.T) {
-	base := dir(t)
-	write(t, base, "a/sub/f", "")
-	must(t, os.Symlink("a", base+"/link"))
-	must(t, os.Symlink("a/sub", base+"/sub"))
-	for path, want := range map[string]hashline.Code{"a/sub": "", "link/sub": ioError, "sub": ioError, "none": notFound, "a/sub/f": notFound} {
-		r, err := openRoot(filepath.Join(base, path))
-		var p *problem
-		if errors.As(err, &p); want == "" != (err == nil) || p != nil && p.Code != want {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
-		if err == nil {
-			r.dir.Close()
-		}
-		if info, err := statWalked(filepath.Join(base, path)); (err == nil && info.IsDir()) != (want == "") {
-			t.Errorf("%s, by another way: %v", path, err)
-		}
 	}
 }
 
@@ -227,7 +226,8 @@ func TestRootLinkInContentRace(t *testing.T) {
 			served := 0
 			race(t, project+"/docs", "../secret", func() {
 				for tool, args := range map[string]arguments{
-					"read_text_file": {"path": project + "/docs/sub/f"}, "search_files": {"pattern": "."}, "write_text_file": {"path": project + "/docs/sub/new", "content": "x\n"},
+					"read_text_file": {"path": project + "/docs/sub/f"}, "search_files": {"pattern": "."},
+					"write_text_file":          {"path": project + "/docs/sub/new", "content": "x\n"},
 					"list_allowed_directories": {},
 				} {
 					r := p.call(tool, args)
@@ -257,26 +257,26 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			s, err := New(Config{Roots: []string{base + "/root"}, Locks: t.TempDir()})
 			must(t, err)
 			defer s.Close()
-			sc := &scope{}
-			sc.roots, sc.absent = settleRoots(s.roots)
-			defer sc.close()
-			f, err := sc.resolve(base + "/root/sub/deep/f")
+			sc := s.roots.Configured()
+			defer sc.Close()
+			f, err := place.Resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
-			defer f.close()
-			old, err := s.readContents(f)
+			defer f.Close()
+			old, err := s.reader.Read(f)
 			must(t, err)
-			n, err := sc.resolve(base + "/root/sub/deep/new")
+			n, err := place.Resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)
-			defer n.close()
-			must(t, errors.Join(n.checkUnmoved(), f.checkUnmoved()))
+			defer n.Close()
+			must(t, errors.Join(n.CheckUnmoved(), f.CheckUnmoved()))
 			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
 			if again {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			for what, err := range map[string]error{"replaced": s.replaceFile(f, old, []byte("new\n")), "created": createFile(n, []byte("new\n"))} {
-				var p *problem
-				if !errors.As(err, &p) || p.Code != ioError {
+			for what, err := range map[string]error{"replaced": s.writer.Replace(f, old, []byte("new\n")),
+				"created": s.writer.Create(n, []byte("new\n"))} {
+				var p *refusal.Refusal
+				if !errors.As(err, &p) || p.Code != refusal.IO {
 					t.Errorf("%s, %s after it was moved: %v", moved, what, err)
 				}
 			}
@@ -299,7 +299,8 @@ func TestRootMovedWhileWritten(t *testing.T) {
 	p := allowing(t, 0, root)
 	for round := range 60 {
 		name := fmt.Sprint("n", round)
-		began := p.begin("tools/call", params("write_text_file", arguments{"path": root + "/" + name, "content": "x\n"}))
+		began := p.begin("tools/call",
+			params("write_text_file", arguments{"path": root + "/" + name, "content": "x\n"}))
 		time.Sleep(time.Duration(round%12) * 100 * time.Microsecond)
 		old := fmt.Sprintf("%s.old%d", root, round)
 		must(t, os.Rename(root, old))
@@ -323,8 +324,10 @@ func TestRootsTakenBack(t *testing.T) {
 	write(t, a, "f", "a\n")
 	write(t, b, "f", "b\n")
 	bad := []string{
-		`"result":{}`, `"result":{"roots":null}`, `"result":{"roots":"all"}`, `"result":{"roots":[null]}`, `"result":{"roots":[{"name":"x"}]}`,
-		`"result":{"roots":{}}`, `"result":null`, `"result":[]`, `"error":{"code":-32603,"message":"no"}`, `"result":{"roots":[{"uri":7}]}`,
+		`"result":{}`, `"result":{"roots":null}`, `"result":{"roots":"all"}`, `"result":{"roots":[null]}`,
+		`"result":{"roots":[{"name":"x"}]}`,
+		`"result":{"roots":{}}`, `"result":null`, `"result":[]`, `"error":{"code":-32603,"message":"no"}`,
+		`"result":{"roots":[{"uri":7}]}`,
 	}
 	for _, flags := range [][]string{nil, {base}} {
 		for _, capabilities := range []string{tells, silent} {
@@ -339,7 +342,8 @@ func TestRootsTakenBack(t *testing.T) {
 				can := func(which string) {
 					t.Helper()
 					for dir, name := range map[string]string{a: "a", b: "b"} {
-						r, w := p.call("read_text_file", arguments{"path": dir + "/f"}), p.call("write_text_file", arguments{"path": dir + "/f", "content": "x"})
+						r, w := p.call("read_text_file", arguments{"path": dir + "/f"}),
+							p.call("write_text_file", arguments{"path": dir + "/f", "content": "x"})
 						switch strings.Contains(which, name) {
 						case true:
 							r.ok()
@@ -443,7 +447,8 @@ func TestRootsInFlight(t *testing.T) {
 			late = p.begin("tools/call", params("read_text_file", arguments{"path": b + "/f"}))
 			time.Sleep(20 * time.Millisecond)
 			p.lists(b)
-			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.id-1))
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
+				p.id-1))
 			outcome(t, <-late).ok()
 		})
 	}
@@ -457,8 +462,12 @@ func TestRootsOfACall(t *testing.T) {
 	write(t, base, "b/f", "b\n")
 	p := connectBare(t, Config{Roots: []string{base}})
 	ask := func(name, capabilities, responses string) rawMessage {
-		return p.ask("tools/call", fmt.Sprintf(`{"name":"read_text_file","arguments":{"path":%q}%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":%s}}`,
-			filepath.Join(base, name, "f"), responses, capabilities))
+		return p.ask("tools/call",
+			fmt.Sprintf(`{"name":"read_text_file","arguments":{"path":%q}%s,`+
+				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+				`"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},`+
+				`"io.modelcontextprotocol/clientCapabilities":%s}}`,
+				filepath.Join(base, name, "f"), responses, capabilities))
 	}
 	bring := func(roots string) string { return `,"inputResponses":{"roots":{"roots":` + roots + `}}` }
 	one := func(name string) string { return fmt.Sprintf(`[{"uri":"file://%s"}]`, filepath.Join(base, name)) }
@@ -563,7 +572,8 @@ func chainOf(path string) (links []string) {
 
 // holds reports whether a root may be used as what it is now.
 func (a agreement) holds(path string) bool {
-	return realOf(path) == a.real || !slices.ContainsFunc(chainOf(path), func(link string) bool { return !slices.Contains(a.through, link) })
+	return realOf(path) == a.real ||
+		!slices.ContainsFunc(chainOf(path), func(link string) bool { return !slices.Contains(a.through, link) })
 }
 
 // agree names what the client lists, as a server does when it asks, and reports whether
@@ -593,7 +603,8 @@ var (
 )
 
 func newWorld(t *testing.T, mode int, seed uint64) *world {
-	w := &world{t: t, r: rand.New(rand.NewPCG(seed, uint64(mode))), base: dir(t), disk: dir(t), mode: mode, read: map[string]string{}}
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, uint64(mode))), base: dir(t), disk: dir(t), mode: mode,
+		read: map[string]string{}}
 	must(t, os.Mkdir(filepath.Join(w.base, "deep"), 0o755))
 	for _, name := range slices.Concat(rootNames, otherNames) {
 		w.make(filepath.Join(w.base, name))
@@ -652,7 +663,8 @@ func (w *world) change() string {
 		}
 		return note("remove", err)
 	case 2: // a link, or one that leads elsewhere
-		if st, err := os.Lstat(root); err == nil && st.IsDir() && os.Rename(root, fmt.Sprintf("%s.was%d", root, w.made)) != nil {
+		if st, err := os.Lstat(root); err == nil && st.IsDir() &&
+			os.Rename(root, fmt.Sprintf("%s.was%d", root, w.made)) != nil {
 			return ""
 		}
 		w.made++
@@ -725,7 +737,7 @@ func within(path string, dirs []string) bool {
 		if st, err := os.Stat(real); err != nil || !st.IsDir() {
 			return false
 		}
-		_, ok := cutDir(real, path)
+		_, ok := roots.CutDir(real, path)
 		return ok
 	})
 }
@@ -735,12 +747,13 @@ func within(path string, dirs []string) bool {
 func (w *world) found(path string) bool {
 	may := func(dirs []string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool {
-			_, named := cutDir(dir, path)
-			_, real := cutDir(realOf(dir), path)
+			_, named := roots.CutDir(dir, path)
+			_, real := roots.CutDir(realOf(dir), path)
 			return named || real
 		})
 	}
-	return (!rootModes[w.mode].flag || may(usable(w.flags, w.flagged))) && (rootModes[w.mode].capabilities == `{}` || may(usable(w.listed, w.agreed)))
+	return (!rootModes[w.mode].flag || may(usable(w.flags, w.flagged))) &&
+		(rootModes[w.mode].capabilities == `{}` || may(usable(w.listed, w.agreed)))
 }
 
 // allowed reports whether a path, resolved by the system, may be used now.
@@ -784,7 +797,8 @@ func (w *world) play(steps int) {
 		_, err = os.Lstat(path)
 		exists, may := err == nil, w.allowed(path)
 		var r reply
-		tool := []string{"read", "edit", "write", "rewrite", "move", "list", "tree", "search", "info", "mkdir", "several", "directories"}[w.r.IntN(12)]
+		tool := []string{"read", "edit", "write", "rewrite", "move", "list", "tree", "search", "info", "mkdir",
+			"several", "directories"}[w.r.IntN(12)]
 		expect := exists
 		switch tool {
 		case "read":
@@ -799,8 +813,11 @@ func (w *world) play(steps int) {
 			if hash == "" {
 				hash = sum(nil).String()
 			}
-			r = w.p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "on_stale": []string{"reject", "rebase"}[w.r.IntN(2)],
-				"operations": ops(arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]), "content": "edited"})})
+			r = w.p.call("edit_text_file",
+				arguments{"path": path, "file_hash": hash, "on_stale": []string{"reject", "rebase"}[w.r.IntN(2)],
+					"operations": ops(
+						arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
+							"content": "edited"})})
 			expect = exists && sum([]byte(before[realOf(path)])).String() == hash
 			if r.Error == "" && !expect && !r.All["rebased"].(bool) {
 				t.Errorf("%s: an edit for %s of %q", path, hash, before[realOf(path)])
@@ -811,7 +828,9 @@ func (w *world) play(steps int) {
 			_, err := os.Stat(filepath.Dir(path))
 			expect = !exists && err == nil
 		case "rewrite":
-			r = w.p.call("write_text_file", arguments{"path": path, "content": before[realOf(path)] + "re\n", "file_hash": sum([]byte(before[realOf(path)])).String()})
+			r = w.p.call("write_text_file",
+				arguments{"path": path, "content": before[realOf(path)] + "re\n",
+					"file_hash": sum([]byte(before[realOf(path)])).String()})
 			st, err := os.Stat(path)
 			expect = err == nil && st.Mode().IsRegular()
 		case "move":
@@ -858,7 +877,8 @@ func (w *world) play(steps int) {
 		}
 		// No mark of a file that may not be read is told.
 		for file, text := range before {
-			if mark, _, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(mark, "<") && strings.Contains(r.Text, mark+">") && !w.allowedMark(before, mark+">") {
+			if mark, _, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(mark, "<") &&
+				strings.Contains(r.Text, mark+">") && !w.allowedMark(before, mark+">") {
 				t.Errorf("%s %s tells of %s: %s", tool, path, file, r.Text)
 			}
 		}

@@ -5,13 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 )
 
-const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\nignore: dist # built\n---\n# Rules\n"
+const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\n" +
+	"ignore: dist # built\n---\n# Rules\n"
 
 // ruledTree makes a project with rules.
 func ruledTree(t *testing.T) (string, *peer) {
@@ -29,7 +29,8 @@ func ruledTree(t *testing.T) (string, *peer) {
 
 func TestRules(t *testing.T) {
 	d, p := ruledTree(t)
-	for _, path := range []string{"secrets", "secrets/key", "secrets/none", "secrets/deep/key", "secrets/no/such/dir", "src/id.pem", "src/none.pem"} {
+	for _, path := range []string{"secrets", "secrets/key", "secrets/none", "secrets/deep/key", "secrets/no/such/dir",
+		"src/id.pem", "src/none.pem"} {
 		for tool, r := range p.tools(filepath.Join(d, path)) {
 			if r.Error != "forbidden" {
 				t.Errorf("%s %s: %q %s", tool, path, r.Error, r.Text)
@@ -38,8 +39,11 @@ func TestRules(t *testing.T) {
 	}
 	for _, path := range []string{"go.sum", "vendor/v"} {
 		read := p.call("read_text_file", arguments{"path": path}).ok()
-		p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused("read_only")
-		p.call("write_text_file", arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("edit_text_file",
+			arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused(
+			"read_only")
+		p.call("write_text_file",
+			arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": path, "destination": "elsewhere"}).refused("read_only")
 	}
 	p.call("write_text_file", arguments{"path": "vendor/new", "content": "x"}).refused("read_only")
@@ -53,12 +57,14 @@ func TestRules(t *testing.T) {
 	if list := p.call("list_directory", arguments{"path": "src"}).ok(); list.Text != "[FILE] a\n" {
 		t.Errorf("%q", list.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") || strings.Contains(r.Text, "dist") {
+	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") ||
+		strings.Contains(r.Text, "dist") {
 		t.Errorf("%s", r.Text)
 	}
 	p.call("read_text_file", arguments{"path": "dist/out"}).ok()
-	p.call("edit_text_file", arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
-		"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
+			"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
 }
 
 // TestRulesBypasses tries what got around the rules of the program of source 004.
@@ -74,7 +80,8 @@ func TestRulesBypasses(t *testing.T) {
 		refused("src/../../"+filepath.Base(d)+"/secrets/key", "forbidden")
 	})
 	t.Run("links", func(t *testing.T) {
-		for name, to := range map[string]string{"l1": "secrets/key", "l2": "secrets", "l3": d + "/secrets", "l4": "src/../secrets"} {
+		for name, to := range map[string]string{"l1": "secrets/key", "l2": "secrets", "l3": d + "/secrets",
+			"l4": "src/../secrets"} {
 			if err := os.Symlink(to, filepath.Join(d, name)); err != nil {
 				t.Skip(err)
 			}
@@ -104,25 +111,33 @@ func TestRulesBypasses(t *testing.T) {
 	})
 	t.Run("writing AGENTS.md", func(t *testing.T) {
 		read := p.call("read_text_file", arguments{"path": "AGENTS.md"}).ok()
-		p.call("edit_text_file", arguments{"path": "AGENTS.md", "file_hash": read.hash(), "operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
-		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
+		p.call("edit_text_file",
+			arguments{"path": "AGENTS.md", "file_hash": read.hash(),
+				"operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
+		p.call("write_text_file",
+			arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": "AGENTS.md", "destination": "old.md"}).refused("read_only")
 		p.call("write_text_file", arguments{"path": "Agents.MD", "content": ""}).refused("read_only")
 		if runtime.GOOS != "windows" {
 			os.Symlink("AGENTS.md", filepath.Join(d, "alias"))
-			p.call("write_text_file", arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
+			p.call("write_text_file",
+				arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
 		}
 		// A nearer one is welcome, as it can only tighten.
-		p.call("write_text_file", arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
+		p.call("write_text_file",
+			arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
 		refused("src/id.pem", "forbidden")
-		p.call("write_text_file", arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("write_text_file",
+			arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": "src", "destination": "src2"}).refused("read_only")
 	})
 	t.Run("a directory below the allowed one", func(t *testing.T) {
 		below := serve(t, filepath.Join(d, "src"))
-		below.call("read_text_file", arguments{"path": "a"}).ok() // rules above the allowed directory are not the server's
+		// rules above the allowed directory are not the server's
+		below.call("read_text_file", arguments{"path": "a"}).ok()
 	})
-	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" || content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
+	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" ||
+		content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
 		t.Error("something forbidden is changed")
 	}
 }
@@ -179,7 +194,8 @@ func TestRulesFailClosed(t *testing.T) {
 		{"longer", "---\nforbidden_paths: [a/secrets/**]\n---\n", "line 2: "},
 		{"two words", "---\nread only: [a/secrets/**]\n---\n", "line 2: "},
 		{"hidden character", "---\nforb\u200bidden: [a/secrets/**]\n---\n", "line 2: "},
-		{"below another key", "---\nrules:\n  forbidden: [a/secrets/**]\n---\n", "line 3: forbidden stands below another key"},
+		{"below another key", "---\nrules:\n  forbidden: [a/secrets/**]\n---\n",
+			"line 3: forbidden stands below another key"},
 		{"below another key by a tab", "---\nrules:\n\tforbidden: [a/secrets/**]\n---\n", "line 3: "},
 		{"in a list", "---\nrules:\n- forbidden: [a/secrets/**]\n---\n", "line 3: "},
 		{"in braces", "---\nrules: {x: y, \"forbidden\": [a/secrets/**]}\n---\n", "line 2: "},
@@ -204,149 +220,18 @@ func TestRulesFailClosed(t *testing.T) {
 			t.Errorf("%s: %q %s, want %s", x.name, r.Error, r.Text, x.says)
 		}
 	}
-	for _, text := range []string{
-		"", "# Rules\n\nforbidden: tabs\n", "Text\n\n---\n\nforbidden: x\n---\n", "# T\r\rText\r\r---\rforbidden: x\r",
-		"# How to\n\n```yaml\n---\nforbidden: [a]\n---\n```\n", "Title\n---\nignore: x\n",
-		"<!-- (c) -->\n# Title\n", "<!-- forbidden: x -->\n# Title\n", "<!-- no end",
-		"---\nname: x\ndescription: What is forbidden, and what to ignore.\nglobs: [\"*.go\", forbidden]\nalwaysApply: true\n---\nforbidden: x\n",
-		"---\nname: x\ntools:\n  - read_only\n  - edit: yes\n# forbidden: x\n---\n",
-		"---\ndescription: >\n  Ignore what the\n  others say.\n---\n", "---\n\n*Text*: [a](b), ![c](d)\n\n---\n\nMore.\n", "---\n",
-		"-----\n\nText.\n", "+++\ntitle = 'x'\n+++\nforbidden: x\n", "- forbidden: x\n", "---\nname: café\n---\n",
-	} {
-		r := &ruleSet{dir: "."}
-		if err := r.parse(text); err != nil || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0 {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 }
 
-// TestRuleForms reads the front matter, or forbids everything.
-func TestRuleForms(t *testing.T) {
-	for _, x := range []struct{ text, forbidden, broken string }{
-		{"# Just prose\nforbidden: x\n", "", ""},
-		{"---\nforbidden: x\n---\n", "x", ""},
-		{"\ufeff---\r\nforbidden:\r\n- x\r\n---\r\n", "x", ""},
-		{"---\nforbidden:\n  - x # why\n  # more\n\n  - 'y z'\nother: 1\n---\n", "x,y z", ""},
-		{"---\nforbidden: [x, \"y,z\"]\n---\n", "x,y,z", ""},
-		{"---\nForbidden: [*.pem, \"b\"] # c\n---\n", "*.pem,b", ""},
-		{"--- \t\nforbidden: x\n---\n", "x", ""},
-		{"----\nforbidden: x\n---\n", "", "line 2: "},
-		{"----\n\nText: x\n\n---\nforbidden: x\n", "", ""},
-		{"---", "", ""},
-		{"---\nforbidden: \"!a\"\n---\n", "", "no glob"},
-		{"---\ntools:\n  forbidden: x\n---\n", "", "line 3: "},
-		{"---\ntools:\n- forbidden\nforbidden: []\n---\n", "", ""},
-		{"---\nprose without an end\n", "", ""},
-		{"---\nforbidden: x\n", "", "no end"},
-		{"---\nforbidden:\n  x: y\n---\n", "", "no list"},
-		{"---\nforbidden: |\n  x\n---\n", "", "not understood"},
-		{"---\nforbidden: [x,\n y]\n---\n", "", "several lines"},
-		{"---\nforbidden\n---\n", "", "without a value"},
-		{"---\nforbidden: [x] y\n---\n", "", "several lines"},
-		{"---\nforbidden: [x]y\n---\n", "", "several lines"},
-		{"---\nforbidden: {x: y}\n---\n", "", "no glob"},
-		{"---\nforbidden: \"a\\x62\"\n---\n", "", "not understood"},
-		{"---\nforbidden: '*.{pem,key}'\n---\n", "", "no glob"},
-		{"---\nforbidden: ../x\n---\n", "", "no glob"},
-		{"---\nforbidden: a\nforbidden: b\n---\n", "", "twice"},
-		{"---\nforbidden: &a x\n---\n", "", "not understood"},
-		{"---\n<<: *base\n---\n", "", "merges"},
-		{"---\n{forbidden: x}\n---\n", "", "line by line"},
-	} {
-		r := &ruleSet{dir: "."}
-		err := r.parse(x.text)
-		if x.broken != "" {
-			if err == nil || !strings.Contains(err.Error(), x.broken) {
-				t.Errorf("%q: %v, want %s", x.text, err, x.broken)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%q: %v", x.text, err)
-			continue
-		}
-		var got []string
-		for _, g := range r.forbidden {
-			e := g.elements
-			if len(e) > 1 && e[0] == "**" {
-				e = e[1:]
-			}
-			got = append(got, strings.Join(e, "/"))
-		}
-		if strings.Join(got, ",") != x.forbidden {
-			t.Errorf("%q: %q, want %s", x.text, got, x.forbidden)
-		}
-	}
+// TestRulesNotUnderstood: rules that are not understood forbid their directory, and no other.
+func TestRulesNotUnderstood(t *testing.T) {
 	d := dir(t)
 	write(t, d, "sub/AGENTS.md", "---\nforbidden: |\n  x\n---\n")
 	write(t, d, "sub/f", "x\n")
 	write(t, d, "f", "x\n")
 	p := serve(t, d)
-	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text, "not understood") {
+	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text,
+		"not understood") {
 		t.Error(r.Text)
 	}
 	p.call("read_text_file", arguments{"path": "f"}).ok()
-}
-
-func TestGlobs(t *testing.T) {
-	for _, x := range []struct {
-		pattern  string
-		dir      bool
-		yes, not []string
-	}{
-		{"a", false, []string{"a", "x/a", "x/y/a"}, []string{"ab", "b"}},
-		{"/a", false, []string{"a"}, []string{"x/a"}},
-		{"a/b", false, []string{"a/b"}, []string{"x/a/b", "a/x/b"}},
-		{"a/**/b", false, []string{"a/b", "a/x/b", "a/x/y/b"}, []string{"b", "a/bb"}},
-		{"**/b", false, []string{"b", "x/b", "x/y/b"}, []string{"bb"}},
-		{"a/**", false, []string{"a/b", "a/b/c"}, []string{"a", "b/a"}},
-		{"*.pem", false, []string{"x.pem", "d/x.pem"}, []string{"x.pem2"}},
-		{"a/*", false, []string{"a/b"}, []string{"a/b/c", "a"}},
-		{"b/", true, []string{"b", "x/b"}, nil},
-		{"b/", false, nil, []string{"b", "x/b"}},
-		{"[ab]?", false, []string{"ax", "x/b1"}, []string{"cx", "a"}},
-		{"a/**/**/**/**/**/**/**/**/b", false, []string{"a/b"}, []string{"a/" + strings.Repeat("x/", 500) + "c"}},
-	} {
-		g, ok := newGlob(x.pattern, false)
-		if !ok {
-			t.Fatal(x.pattern)
-		}
-		for _, path := range slices.Concat(x.yes, x.not) {
-			if got, want := g.matches(path, x.dir), slices.Contains(x.yes, path); got != want {
-				t.Errorf("%s matches %s: %v", x.pattern, path, got)
-			}
-		}
-	}
-	for _, bad := range []string{"", "/", "a/../b", "[a"} {
-		if _, ok := newGlob(bad, false); ok {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
-// FuzzRules reads rules of any kind: what they are, they are read alike each time, are
-// either refused with a reason or hold, and cover with a directory what is in it.
-func FuzzRules(f *testing.F) {
-	f.Add("---\nforbidden: [a, \"b/**\"]\nread_only:\n  - c\nignore: d\n---\n", "a/x")
-	f.Add("---\nforbidden: '\n---", "x")
-	f.Add("---\r\nforbidden:\r\n- '**'\r\n...\r\n", "x/y/z")
-	f.Add("\ufeff---\nforbidden: [[]\n---\n", "")
-	f.Fuzz(func(t *testing.T, text, path string) {
-		r := &ruleSet{dir: "."}
-		if err := r.parse(text); err != nil {
-			if err.Error() == "" {
-				t.Error("refused without a reason")
-			}
-			return
-		}
-		if path == "" || strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
-			return
-		}
-		if r.forbids(path) && !r.forbids(path+"/below") {
-			t.Errorf("%q is forbidden, and what is in it is not", path)
-		}
-		if r.forbids(path) != r.forbids(strings.ToUpper(path)) && strings.EqualFold(strings.ToUpper(path), path) {
-			t.Errorf("letter case of %q counts", path)
-		}
-	})
 }

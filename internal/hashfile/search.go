@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 type searchArguments struct {
@@ -28,7 +31,7 @@ type searchArguments struct {
 // Bounds of a search.
 const (
 	searchTime    = 30 * time.Second
-	maxSearchFile = 16 << 20  // bytes; larger files are passed over
+	maxSearchFile = 16 << 20  // bytes; larger files are not searched
 	searchAnswer  = 256 << 10 // bytes of text
 	maxPattern    = 1000      // bytes
 	searchContext = 10
@@ -42,7 +45,7 @@ type fileHits struct {
 	Lines    []string `json:"lines"` // tagged, with context
 }
 
-func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments) (*answer, error) {
+func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
 	pattern := in.Pattern
 	if in.IgnoreCase {
 		pattern = "(?i:" + pattern + ")"
@@ -50,20 +53,21 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	re, err := regexp.Compile(pattern)
 	switch {
 	case in.Pattern == "" || len(in.Pattern) > maxPattern:
-		return nil, refuse(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
+		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
 	case err != nil:
-		return nil, refuse(hashline.Invalid, "pattern is no regular expression of RE2: %s", show(err.Error()))
+		return nil, refusal.New(hashline.Invalid, "pattern is no regular expression of RE2: %s",
+			refusal.Show(err.Error()))
 	}
-	var only *glob
+	var only *rules.Glob
 	if in.Glob != "" {
-		g, ok := newGlob(in.Glob, false)
+		g, ok := rules.NewGlob(in.Glob, false)
 		if !ok {
-			return nil, refuse(hashline.Invalid, "glob %s is none", show(in.Glob))
+			return nil, refusal.New(hashline.Invalid, "glob %s is none", refusal.Show(in.Glob))
 		}
 		only = &g
 	}
 	if in.Context < 0 || in.Context > searchContext || in.MaxResults < 0 || in.MaxResults > 1000 {
-		return nil, refuse(hashline.Invalid, "context is 0 to %d and max_results 1 to 1000", searchContext)
+		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to 1000", searchContext)
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -71,10 +75,10 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 		found: []fileHits{}}
 	paths := []string{in.Path}
 	if in.Path == "" {
-		all := sc.directories()
-		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // what is searched with another one
+		all := sc.Directories()
+		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // those that are searched with another one
 			return slices.ContainsFunc(all, func(other string) bool {
-				_, ok := cutDir(other, dir)
+				_, ok := roots.CutDir(other, dir)
 				return ok && other != dir
 			})
 		})
@@ -86,12 +90,12 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	}
 	cut := errors.Is(err, errEnough) || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !cut {
-		return nil, asProblem(in.Path, err)
+		return nil, refusal.Of(in.Path, err)
 	}
 	var text strings.Builder
 	hits := 0
 	for _, f := range search.found {
-		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", show(f.Path), f.FileHash)
+		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", refusal.Show(f.Path), f.FileHash)
 		for _, line := range f.Lines {
 			text.WriteString(line + "\n")
 		}
@@ -105,10 +109,11 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	return &answer{text: text.String(), structure: map[string]any{"files": search.found, "truncated": cut}}, nil
 }
 
+// search is one search, with what it has found so far.
 type search struct {
 	s       *Server
 	re      *regexp.Regexp
-	only    *glob
+	only    *rules.Glob
 	context int
 	left    int // hits that may still be found
 	size    int // bytes of lines so far
@@ -116,32 +121,32 @@ type search struct {
 }
 
 // searchPath searches a file, or what is below a directory.
-func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error {
-	p, err := sc.resolve(asked)
+func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) error {
+	p, err := place.Resolve(sc, asked)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.checkExists(); err != nil {
+	defer p.Close()
+	if err := p.CheckExists(); err != nil {
 		return err
 	}
-	if !p.info.IsDir() {
+	if !p.Info.IsDir() {
 		return q.searchFile(p)
 	}
-	dir, rules, err := p.openDirectory()
+	dir, sets, err := p.OpenDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return walkTree(ctx, p, dir, rules, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
 		local := rel
-		if p.rel != "." {
-			local = strings.TrimPrefix(rel, p.rel+"/")
+		if p.Rel != "." {
+			local = strings.TrimPrefix(rel, p.Rel+"/")
 		}
-		if q.only != nil && !q.only.matches(local, false) {
+		if q.only != nil && !q.only.Matches(local, false) {
 			return nil
 		}
 		info, err := dir.Lstat(e.Name())
@@ -151,26 +156,26 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel,
-			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
-		if errors.As(err, new(*problem)) {
+		err = q.searchFile(p.Below(dir, rel, info, sets))
+		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}
 		return err
 	})
 }
 
-func (q *search) searchFile(p *place) error {
-	now, err := q.s.readContents(p)
+// searchFile searches a file. It returns errEnough when there are enough hits.
+func (q *search) searchFile(p *place.Place) error {
+	now, err := q.s.reader.Read(p)
 	if err != nil {
 		return err
 	}
-	if !q.re.Match(now.data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
+	if !q.re.Match(now.Data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
 		return nil
 	}
-	f, err := hashline.Parse(now.data)
+	f, err := hashline.Parse(now.Data)
 	if err != nil {
-		return asProblem(p.asked, err)
+		return refusal.Of(p.Asked, err)
 	}
 	var hits []int
 	for n := 1; n <= f.Lines() && q.left > 0; n++ {
@@ -182,8 +187,8 @@ func (q *search) searchFile(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	q.s.snapshots.add(p.snapshotKey(), now.hash, now.data)
-	out := fileHits{Path: p.real(), FileHash: now.hash.String(), Lines: []string{}}
+	q.s.reader.Remember(p, now.Hash, now.Data)
+	out := fileHits{Path: p.Real(), FileHash: now.Hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {
 		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {

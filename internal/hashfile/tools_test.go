@@ -25,21 +25,26 @@ func TestReadAndEdit(t *testing.T) {
 	if read.hash() != "sha256:ce81ccd78841c40c017816f47ab76c16e043881c90e8719b1f47ef2c05b4018e" {
 		t.Errorf("file_hash %s is not the sha256 of the bytes", read.hash())
 	}
-	for key, value := range map[string]any{"total_lines": 3.0, "line_ending": "lf", "final_newline": true, "encoding": "utf-8", "truncated": false} {
+	for key, value := range map[string]any{"total_lines": 3.0, "line_ending": "lf", "final_newline": true,
+		"encoding": "utf-8", "truncated": false} {
 		if read.All[key] != value {
 			t.Errorf("%s is %v", key, read.All[key])
 		}
 	}
 	edit := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(
-		replaceOp("2:98", `  return "hello";`), arguments{"op_type": "insert_before", "anchor": "1:d3", "content": "// greeting"})}).ok()
+		replaceOp("2:98", `  return "hello";`),
+		arguments{"op_type": "insert_before", "anchor": "1:d3", "content": "// greeting"})}).ok()
 	if got := content(t, path); got != "// greeting\nfunction hello() {\n  return \"hello\";\n}\n" {
 		t.Errorf("%q", got)
 	}
 	// The answer suffices for the next edit, without reading.
-	if edit.All["applied"] != 2.0 || !strings.Contains(edit.All["diff"].(string), "+// greeting\n") || edit.hash() == read.hash() {
+	if edit.All["applied"] != 2.0 || !strings.Contains(edit.All["diff"].(string), "+// greeting\n") ||
+		edit.hash() == read.hash() {
 		t.Errorf("%v", edit.All)
 	}
-	p.call("edit_text_file", arguments{"path": path, "file_hash": edit.hash(), "operations": ops(arguments{"op": "delete", "anchor": edit.anchor("// greeting")})}).ok()
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": edit.hash(),
+			"operations": ops(arguments{"op": "delete", "anchor": edit.anchor("// greeting")})}).ok()
 	if got := content(t, path); got != "function hello() {\n  return \"hello\";\n}\n" {
 		t.Errorf("%q", got)
 	}
@@ -58,7 +63,8 @@ func TestStale(t *testing.T) {
 	if content(t, path) != "A\na\nb\nc\nd\ne\n" {
 		t.Error("the file is changed")
 	}
-	if !strings.Contains(r.Text, "\n5:"+strings.Split(read.anchor("d"), ":")[1]+"|d") || !strings.Contains(r.Text, "[file_hash="+r.hash()+" total_lines=6]") {
+	if !strings.Contains(r.Text, "\n5:"+strings.Split(read.anchor("d"), ":")[1]+"|d") ||
+		!strings.Contains(r.Text, "[file_hash="+r.hash()+" total_lines=6]") {
 		t.Errorf("no fresh lines: %s", r.Text)
 	}
 	edit["on_stale"] = "rebase"
@@ -96,21 +102,35 @@ func TestRefusedEdits(t *testing.T) {
 		"invalid":          ops(replaceOp("first", "x")),
 		"binary":           ops(replaceOp(a, "x\x00")),
 	} {
-		p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": operations}).refused(code)
+		p.call("edit_text_file",
+			arguments{"path": path, "file_hash": read.hash(), "operations": operations}).refused(code)
 	}
 	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops()}).refused("invalid")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")), "on_stale": "force"}).refused("invalid")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")), "old_text": "a"}).refused("invalid")
-	dry := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")), "dry_run": true}).ok()
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")),
+			"on_stale": "force"}).refused("invalid")
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")),
+			"old_text": "a"}).refused("invalid")
+	dry := p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "x")), "dry_run": true}).ok()
 	if !strings.Contains(dry.Text, "-a\r\n+x\r\n") {
 		t.Errorf("%q", dry.Text)
 	}
 	// What was not written cannot be the base of an edit.
-	p.call("edit_text_file", arguments{"path": path, "file_hash": dry.hash(), "operations": ops(replaceOp(b, "x")), "on_stale": "rebase"}).refused("stale")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": "sha512:" + strings.Repeat("0", 128), "operations": ops(replaceOp(a, "x"))}).refused("invalid")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(arguments{"op": "replace", "op_type": "delete", "anchor": a, "content": "x"})}).refused("invalid")
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": dry.hash(), "operations": ops(replaceOp(b, "x")),
+			"on_stale": "rebase"}).refused("stale")
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": "sha512:" + strings.Repeat("0", 128),
+			"operations": ops(replaceOp(a, "x"))}).refused("invalid")
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(),
+			"operations": ops(arguments{"op": "replace", "op_type": "delete", "anchor": a, "content": "x"})}).refused(
+		"invalid")
 	small, _ := connect(t, Config{Roots: []string{d}, MaxFile: int64(len(text))}, "2025-11-25", nil)
-	small.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "xx"))}).refused("too_large")
+	small.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "xx"))}).refused("too_large")
 	after, _ := os.Stat(path)
 	if content(t, path) != text || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
 		t.Error("the file is changed")
@@ -131,12 +151,14 @@ func TestEmptyLastLine(t *testing.T) {
 		path := write(t, d, "f"+strconv.Itoa(i), x.before)
 		p := serve(t, d)
 		read := p.call("read_text_file", arguments{"path": path}).ok()
-		edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(arguments{"op": x.op, "anchor": read.anchor(x.anchor), "content": x.content})}
+		edit := arguments{"path": path, "file_hash": read.hash(),
+			"operations": ops(arguments{"op": x.op, "anchor": read.anchor(x.anchor), "content": x.content})}
 		edited := p.call("edit_text_file", edit).ok()
 		if got := content(t, path); got != x.after || edited.hash() != sum([]byte(got)).String() {
 			t.Errorf("%q becomes %q, want %q", x.before, got, x.after)
 		}
-		if again := p.call("read_text_file", arguments{"path": path}).ok(); again.All["total_lines"] != edited.All["total_lines"] {
+		if again := p.call("read_text_file", arguments{"path": path}).ok(); again.All["total_lines"] !=
+			edited.All["total_lines"] {
 			t.Errorf("%q: %v", x.before, edited.All)
 		}
 	}
@@ -159,7 +181,8 @@ func TestLongNames(t *testing.T) {
 	path := write(t, d, name, "a\n")
 	p := serve(t, d)
 	read := p.call("read_text_file", arguments{"path": name}).ok()
-	p.call("edit_text_file", arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("a"), "b"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("a"), "b"))}).ok()
 	if content(t, path) != "b\n" {
 		t.Error("it is not edited")
 	}
@@ -189,14 +212,17 @@ func TestLongAnswers(t *testing.T) {
 		write(t, d, name, text)
 		read := p.call("read_text_file", arguments{"path": name}).ok()
 		first := strings.Split(strings.Split(read.Text, "\n")[1], "|")[0]
-		edit := arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(first, strings.Replace(text, "o", "0", -1)))}
+		edit := arguments{"path": name, "file_hash": read.hash(),
+			"operations": ops(replaceOp(first, strings.Replace(text, "o", "0", -1)))}
 		r := p.call("edit_text_file", edit).ok()
 		lines, size := r.All["lines"].([]any), 0
 		for _, line := range lines {
 			size += len(line.(string)) + 1
 		}
-		if len(lines) < 50 || len(lines) > maxFresh || size > freshBytes || len(r.All["diff"].(string)) > maxDiff || r.All["diff_truncated"] != true {
-			t.Errorf("%s: %d lines of %d bytes, a diff of %d, cut %v", name, len(lines), size, len(r.All["diff"].(string)), r.All["diff_truncated"])
+		if len(lines) < 50 || len(lines) > maxFresh || size > freshBytes || len(r.All["diff"].(string)) > maxDiff ||
+			r.All["diff_truncated"] != true {
+			t.Errorf("%s: %d lines of %d bytes, a diff of %d, cut %v", name, len(lines), size,
+				len(r.All["diff"].(string)), r.All["diff_truncated"])
 		}
 	}
 }
@@ -211,7 +237,8 @@ func TestRelocated(t *testing.T) {
 	exact, _ := connect(t, Config{Roots: []string{d}, ExactAnchors: true}, "2025-11-25", nil)
 	exact.call("edit_text_file", edit).refused("anchor_not_found")
 	r := p.call("edit_text_file", edit).ok()
-	if fmt.Sprint(r.All["relocated"]) != "[map[anchor:"+moved+" line:1 operation:0]]" || !strings.Contains(r.Text, "moved to line 1") {
+	if fmt.Sprint(r.All["relocated"]) != "[map[anchor:"+moved+" line:1 operation:0]]" ||
+		!strings.Contains(r.Text, "moved to line 1") {
 		t.Errorf("%v: %s", r.All["relocated"], r.Text)
 	}
 }
@@ -226,11 +253,13 @@ func TestReadLimits(t *testing.T) {
 	path := write(t, d, "f", text.String())
 	p := serve(t, d)
 	r := p.call("read_text_file", arguments{"path": path}).ok()
-	if r.All["truncated"] != true || r.All["next_start_line"] != 2001.0 || !strings.Contains(strings.Split(r.Text, "\n")[0], " total_lines=5000 lines=1-2000 next_start_line=2001]") {
+	if r.All["truncated"] != true || r.All["next_start_line"] != 2001.0 ||
+		!strings.Contains(strings.Split(r.Text, "\n")[0], " total_lines=5000 lines=1-2000 next_start_line=2001]") {
 		t.Errorf("%v", r.All)
 	}
 	r = p.call("read_text_file", arguments{"path": path, "start_line": 4999}).ok()
-	if lines := strings.Split(r.Text, "\n"); len(lines) != 4 || !strings.HasSuffix(lines[1], "|line 4999") || r.All["truncated"] != false {
+	if lines := strings.Split(r.Text, "\n"); len(lines) != 4 || !strings.HasSuffix(lines[1], "|line 4999") ||
+		r.All["truncated"] != false {
 		t.Errorf("%s", r.Text)
 	}
 	r = p.call("read_text_file", arguments{"path": path, "start_line": 10, "end_line": 11}).ok()
@@ -254,19 +283,23 @@ func TestReadLimits(t *testing.T) {
 	}
 	small, _ := connect(t, Config{Roots: []string{d}, MaxFile: 100}, "2025-11-25", nil)
 	small.call("read_text_file", arguments{"path": path}).refused("too_large")
-	small.call("write_text_file", arguments{"path": filepath.Join(d, "new"), "content": strings.Repeat("x", 101)}).refused("too_large")
+	small.call("write_text_file",
+		arguments{"path": filepath.Join(d, "new"), "content": strings.Repeat("x", 101)}).refused("too_large")
 	sparse := write(t, d, "sparse", "")
 	if err := os.Truncate(sparse, 1<<42); err == nil { // no byte of it is read, nor memory made for it
 		none := "sha256:" + strings.Repeat("0", 64)
 		p.call("read_text_file", arguments{"path": sparse, "end_line": 1}).refused("too_large")
 		p.call("read_text_file", arguments{"path": sparse, "max_bytes": 1 << 30}).refused("too_large")
-		p.call("edit_text_file", arguments{"path": sparse, "file_hash": none, "operations": ops(replaceOp("1:25", "x"))}).refused("too_large")
+		p.call("edit_text_file",
+			arguments{"path": sparse, "file_hash": none, "operations": ops(replaceOp("1:25", "x"))}).refused(
+			"too_large")
 		p.call("write_text_file", arguments{"path": sparse, "file_hash": none, "content": "x"}).refused("too_large")
 		p.call("search_files", arguments{"pattern": "line 4999"}).ok()
 		os.Remove(sparse)
 	}
 	p.call("read_text_file", arguments{"path": write(t, d, "bin", "ab\x00c")}).refused("binary")
-	if r := p.call("read_text_file", arguments{"path": write(t, d, "latin", "caf\xe9")}).refused("binary"); !strings.Contains(r.Text, "offset 3") {
+	if r := p.call("read_text_file",
+		arguments{"path": write(t, d, "latin", "caf\xe9")}).refused("binary"); !strings.Contains(r.Text, "offset 3") {
 		t.Error(r.Text)
 	}
 	if r := p.call("read_text_file", arguments{"path": write(t, d, "empty", "")}).ok(); r.All["total_lines"] != 0.0 {
@@ -314,14 +347,17 @@ func TestBytesStay(t *testing.T) {
 	for i, text := range []string{"a\r\nb\r\n", "a\nb", "\ufeffa\nb\n", "a  \n\nb\n\n", "b", "a\r\nb\nc\r\nd"} {
 		path := write(t, d, fmt.Sprint("f", i), text)
 		read := p.call("read_text_file", arguments{"path": path}).ok()
-		p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("b"), "x"))}).ok()
+		p.call("edit_text_file",
+			arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("b"), "x"))}).ok()
 		if got, want := content(t, path), strings.Replace(text, "b", "x", 1); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	empty := write(t, d, "empty", "")
 	read := p.call("read_text_file", arguments{"path": empty}).ok()
-	p.call("edit_text_file", arguments{"path": empty, "file_hash": read.hash(), "operations": ops(arguments{"op": "insert_after", "anchor": "0:", "content": "first"})}).ok()
+	p.call("edit_text_file",
+		arguments{"path": empty, "file_hash": read.hash(),
+			"operations": ops(arguments{"op": "insert_after", "anchor": "0:", "content": "first"})}).ok()
 	if content(t, empty) != "first\n" {
 		t.Errorf("%q", content(t, empty))
 	}
@@ -336,10 +372,14 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%q, %v", content(t, path), made.All)
 	}
 	p.call("write_text_file", arguments{"path": path, "content": "two\n"}).refused("exists")
-	p.call("write_text_file", arguments{"path": path, "content": "two\n", "file_hash": "sha256:" + strings.Repeat("0", 64)}).refused("stale")
-	p.call("write_text_file", arguments{"path": path, "content": "one\r\n", "file_hash": made.hash()}).refused("no_change")
-	p.call("write_text_file", arguments{"path": path, "content": "1:ab|one\n2:cd|two\n", "file_hash": made.hash()}).refused("echoed_tags")
-	p.call("write_text_file", arguments{"path": path + "2", "content": "x", "file_hash": made.hash()}).refused("not_found")
+	p.call("write_text_file",
+		arguments{"path": path, "content": "two\n", "file_hash": "sha256:" + strings.Repeat("0", 64)}).refused("stale")
+	p.call("write_text_file",
+		arguments{"path": path, "content": "one\r\n", "file_hash": made.hash()}).refused("no_change")
+	p.call("write_text_file",
+		arguments{"path": path, "content": "1:ab|one\n2:cd|two\n", "file_hash": made.hash()}).refused("echoed_tags")
+	p.call("write_text_file",
+		arguments{"path": path + "2", "content": "x", "file_hash": made.hash()}).refused("not_found")
 	p.call("write_text_file", arguments{"path": filepath.Join(d, "no", "new"), "content": "x"}).refused("not_found")
 	p.call("write_text_file", arguments{"path": d, "content": "x"}).refused("read_only")
 	p.call("write_text_file", arguments{"path": path, "content": "two\n", "file_hash": made.hash()}).ok()
@@ -358,13 +398,15 @@ func TestDirectories(t *testing.T) {
 	write(t, d, "ev\nil\x1b[2J", "")
 	p := serve(t, d)
 	list := p.call("list_directory", arguments{"path": d}).ok()
-	if list.Text != "[FILE] a.txt\n[DIR] b\n[FILE] ev\\nil\\x1b[2J\n" && !strings.HasPrefix(list.Text, "[FILE] a.txt\n[DIR] b\n[FILE] ev\\") {
+	if list.Text != "[FILE] a.txt\n[DIR] b\n[FILE] ev\\nil\\x1b[2J\n" &&
+		!strings.HasPrefix(list.Text, "[FILE] a.txt\n[DIR] b\n[FILE] ev\\") {
 		t.Errorf("%q", list.Text)
 	}
 	if strings.Count(list.Text, "\n") != 3 || strings.ContainsRune(list.Text, 0x1b) {
 		t.Errorf("a name forges a line: %q", list.Text)
 	}
-	if tree := p.call("directory_tree", arguments{"path": d}).ok(); !strings.HasPrefix(tree.Text, "a.txt\nb/\nb/x.txt\nev") {
+	if tree := p.call("directory_tree", arguments{"path": d}).ok(); !strings.HasPrefix(tree.Text,
+		"a.txt\nb/\nb/x.txt\nev") {
 		t.Errorf("%q", tree.Text)
 	}
 	if sub := p.call("directory_tree", arguments{"path": filepath.Join(d, "b")}).ok(); sub.Text != "x.txt\n" {
@@ -375,9 +417,12 @@ func TestDirectories(t *testing.T) {
 	p.call("create_directory", arguments{"path": filepath.Join(d, "b/c")}).ok()
 	p.call("create_directory", arguments{"path": filepath.Join(d, "a.txt")}).refused("exists")
 	p.call("move_file", arguments{"source": filepath.Join(d, "a.txt"), "destination": filepath.Join(d, "b/c/d/z")}).ok()
-	p.call("move_file", arguments{"source": filepath.Join(d, "b"), "destination": filepath.Join(d, "b/c/b")}).refused("invalid")
-	p.call("move_file", arguments{"source": filepath.Join(d, "b/x.txt"), "destination": filepath.Join(d, "b/c/d/z")}).refused("exists")
-	p.call("move_file", arguments{"source": filepath.Join(d, "none"), "destination": filepath.Join(d, "q")}).refused("not_found")
+	p.call("move_file",
+		arguments{"source": filepath.Join(d, "b"), "destination": filepath.Join(d, "b/c/b")}).refused("invalid")
+	p.call("move_file",
+		arguments{"source": filepath.Join(d, "b/x.txt"), "destination": filepath.Join(d, "b/c/d/z")}).refused("exists")
+	p.call("move_file",
+		arguments{"source": filepath.Join(d, "none"), "destination": filepath.Join(d, "q")}).refused("not_found")
 	p.call("move_file", arguments{"source": filepath.Join(d, "b"), "destination": filepath.Join(d, "e")}).ok()
 	if content(t, filepath.Join(d, "e/c/d/z")) != "a\n" {
 		t.Error("not moved")
@@ -386,7 +431,8 @@ func TestDirectories(t *testing.T) {
 	if info.All["type"] != "file" || info.All["size"] != 2.0 {
 		t.Errorf("%v", info.All)
 	}
-	if when, err := time.Parse(time.RFC3339, info.All["modified"].(string)); err != nil || time.Since(when) > time.Hour {
+	if when, err := time.Parse(time.RFC3339, info.All["modified"].(string)); err != nil ||
+		time.Since(when) > time.Hour {
 		t.Errorf("%v", info.All)
 	}
 }
@@ -399,14 +445,16 @@ func TestMoveBetweenRoots(t *testing.T) {
 	p, _ := connect(t, Config{Roots: []string{a, b}}, "2025-11-25", nil)
 	p.call("read_text_file", arguments{"path": "f"}).refused("invalid") // relative to which?
 	p.call("move_file", arguments{"source": path, "destination": filepath.Join(b, "g")}).ok()
-	if st, err := os.Stat(filepath.Join(b, "g")); err != nil || st.Mode().Perm() != 0o640 || content(t, filepath.Join(b, "g")) != "text\n" {
+	if st, err := os.Stat(filepath.Join(b, "g")); err != nil || st.Mode().Perm() != 0o640 ||
+		content(t, filepath.Join(b, "g")) != "text\n" {
 		t.Errorf("%v, %v", st, err)
 	}
 	if _, err := os.Lstat(path); err == nil {
 		t.Error("the source is still there")
 	}
 	os.Mkdir(filepath.Join(a, "d"), 0o700)
-	p.call("move_file", arguments{"source": filepath.Join(a, "d"), "destination": filepath.Join(b, "d")}).refused("invalid")
+	p.call("move_file",
+		arguments{"source": filepath.Join(a, "d"), "destination": filepath.Join(b, "d")}).refused("invalid")
 }
 
 // TestSearch gives hits that can be edited at once, and leaves out what is ignored.
@@ -420,11 +468,14 @@ func TestSearch(t *testing.T) {
 	write(t, d, ".gitignore", "/out/\n*2.go\n!keep/out2.go\n")
 	p := serve(t, d)
 	r := p.call("search_files", arguments{"pattern": `^func \w+`}).ok()
-	if !strings.Contains(r.Text, filepath.Join(d, "src/a.go")) || !strings.Contains(r.Text, "|func Find() {}") || !strings.Contains(r.Text, "[1 hits in 1 files]") {
+	if !strings.Contains(r.Text, filepath.Join(d, "src/a.go")) || !strings.Contains(r.Text, "|func Find() {}") ||
+		!strings.Contains(r.Text, "[1 hits in 1 files]") {
 		t.Errorf("%s", r.Text)
 	}
 	file := r.All["files"].([]any)[0].(map[string]any)
-	p.call("edit_text_file", arguments{"path": file["path"], "file_hash": file["file_hash"], "operations": ops(replaceOp(r.anchor("func Find() {}"), "func Found() {}"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": file["path"], "file_hash": file["file_hash"],
+			"operations": ops(replaceOp(r.anchor("func Find() {}"), "func Found() {}"))}).ok()
 	names := func(args arguments) (found []string) {
 		for _, f := range p.call("search_files", args).ok().All["files"].([]any) {
 			rel, _ := filepath.Rel(d, f.(map[string]any)["path"].(string))
@@ -432,13 +483,16 @@ func TestSearch(t *testing.T) {
 		}
 		return found
 	}
-	if got := names(arguments{"pattern": "find", "ignore_case": true}); !slices.Equal(got, []string{"keep/out2.go", "src/b.txt"}) {
+	if got := names(arguments{"pattern": "find", "ignore_case": true}); !slices.Equal(got,
+		[]string{"keep/out2.go", "src/b.txt"}) {
 		t.Errorf("%q", got)
 	}
-	if got := names(arguments{"pattern": "Fo?", "glob": "*.go"}); !slices.Equal(got, []string{"keep/out2.go", "src/a.go"}) {
+	if got := names(arguments{"pattern": "Fo?", "glob": "*.go"}); !slices.Equal(got,
+		[]string{"keep/out2.go", "src/a.go"}) {
 		t.Errorf("%q", got)
 	}
-	if got := names(arguments{"pattern": "F", "path": filepath.Join(d, "src"), "max_results": 1}); !slices.Equal(got, []string{"src/a.go"}) {
+	if got := names(arguments{"pattern": "F", "path": filepath.Join(d, "src"), "max_results": 1}); !slices.Equal(got,
+		[]string{"src/a.go"}) {
 		t.Errorf("%q", got)
 	}
 	p.call("search_files", arguments{"pattern": "("}).refused("invalid")
@@ -459,7 +513,8 @@ func TestReadOnlyServer(t *testing.T) {
 			t.Errorf("%s is not marked as reading only", tool.Name)
 		}
 	}
-	if want := []string{"directory_tree", "file_info", "list_allowed_directories", "list_directory", "read_multiple_files", "read_text_file", "search_files"}; !slices.Equal(names, want) {
+	if want := []string{"directory_tree", "file_info", "list_allowed_directories", "list_directory",
+		"read_multiple_files", "read_text_file", "search_files"}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)
 	}
 }
@@ -472,16 +527,35 @@ func TestTagWidth(t *testing.T) {
 	if a := read.anchor("test"); len(a) != len("1:0000") || !strings.HasSuffix(a, "25") {
 		t.Errorf("%s", a)
 	}
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:25", "x"))}).refused("invalid")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("test"), "x"))}).ok()
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:25", "x"))}).refused("invalid")
+	p.call("edit_text_file",
+		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("test"), "x"))}).ok()
 	// A server with narrower tags takes the wider ones.
 	wide := p.call("read_text_file", arguments{"path": path}).ok()
-	serve(t, d).call("edit_text_file", arguments{"path": path, "file_hash": wide.hash(), "operations": ops(replaceOp(wide.anchor("x"), "y"))}).ok()
+	serve(t, d).call("edit_text_file",
+		arguments{"path": path, "file_hash": wide.hash(), "operations": ops(replaceOp(wide.anchor("x"), "y"))}).ok()
 	if s, err := New(Config{Roots: []string{""}}); err == nil {
 		s.Close()
 		t.Error("a root without a name is the current directory")
 	}
 	if _, err := New(Config{TagWidth: 5}); err == nil {
 		t.Error("5 digits are accepted")
+	}
+}
+
+// TestSameSize sees each change of a file whose size stays, and of one that grows and
+// shrinks, however well its last state is known.
+func TestSameSize(t *testing.T) {
+	d := dir(t)
+	p := serve(t, d)
+	body := strings.Repeat("a line that stays as it is\n", 20_000)
+	for _, text := range []string{"one\n" + body, "two\n" + body, body + "one\n", body + "two\n", body, body + "x", "",
+		"x"} {
+		path := write(t, d, "f", text)
+		if got := p.call("read_text_file", arguments{"path": path, "max_bytes": 1 << 20}).ok(); got.hash() !=
+			sum([]byte(text)).String() {
+			t.Errorf("the hash of %.10q... is %s", text, got.hash())
+		}
 	}
 }

@@ -5,7 +5,7 @@ type Consent int
 
 // The answers to a question.
 const (
-	No       Consent = iota
-	Standing         // given beforehand with --yes, whatever the question shows
-	Given            // given to exactly what the question showed
+	NoConsent       Consent = iota
+	StandingConsent         // given beforehand with --yes, whatever the question shows
+	InformedConsent         // given to exactly what the question showed
 )

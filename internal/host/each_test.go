@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSpread(t *testing.T) {
+func TestForEach(t *testing.T) {
 	for _, width := range []int{1, 3, 200} {
 		calls := make([]atomic.Int32, 100)
 		if err := ForEach(width, len(calls), func(i int) error { calls[i].Add(1); return nil }); err != nil {

@@ -88,10 +88,10 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 		s.hosts = map[string]bool{}
 	}
 	for _, u := range uses {
-		s.hosts[u.Host] = answer == Given
+		s.hosts[u.Host] = answer == InformedConsent
 		agreed = append(agreed, u.Host)
 	}
-	if answer != Given {
+	if answer != InformedConsent {
 		return nil, consent.Refusal(uses...)
 	}
 	return agreed, nil

@@ -80,7 +80,7 @@ func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 	if s.answers == nil {
 		s.answers = map[project.Variable]bool{}
 	}
-	if s.answers[v] = answer == Given; answer != Given {
+	if s.answers[v] = answer == InformedConsent; answer != InformedConsent {
 		return u.Refusal()
 	}
 	return h.rememberVariable(v)

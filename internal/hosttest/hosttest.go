@@ -14,9 +14,11 @@ func AnyHost() *host.Sending {
 	return &host.Sending{Hosts: []string{"127.0.0.1:*", "localhost:*", "[::1]:*"}}
 }
 
+// New returns a host for a test, with a state directory of its own and no environment.
 func New(t *testing.T) *host.Host {
 	return &host.Host{
-		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler),
+		Now:     time.Now,
 		Getenv:  func(string) string { return "" },
 		Sending: AnyHost(), // hosts_test.go has hosts that nobody agreed to
 	}

@@ -88,8 +88,12 @@ var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processI
 // a function that is require where there is one.
 var shim = sync.OnceValue(func() *regexp.Regexp {
 	names := strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`)
-	return regexp.MustCompile(names.Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
-		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+	return regexp.MustCompile(
+		names.Replace(
+			`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,` +
+				`ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+				`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,` +
+				`arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 })
 
 // declarationOf returns the declaration that a use of a name belongs to.

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
@@ -224,7 +224,7 @@ func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
 	if err != nil {
 		return p, err
 	}
-	if p.Executable, err = guard.OpenImage(found); err != nil {
+	if p.Executable, err = executable.Open(found); err != nil {
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	if _, _, script := p.Executable.Interpreter(); script {

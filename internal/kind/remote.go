@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -90,8 +90,8 @@ func openRemote(w *workspace.Workspace, s project.Server) (*program.Program, err
 		return nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	return &program.Program{
-		Server: s.Name, Remote: &guard.Remote{Name: s.Name, URL: s.URL, Headers: headers},
-		Subjects: []guard.Subject{{Name: s.Name, Digest: s.Launch().Digest()}},
+		Server: s.Name, Remote: &process.Remote{Name: s.Name, URL: s.URL, Headers: headers},
+		Subjects: []process.Subject{{Name: s.Name, Digest: s.Launch().Digest()}},
 	}, nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -12,10 +12,10 @@ import (
 // noteDrift notes drift in the state directory, for check and review. A note stays until
 // a person reviewed it: a server that behaves the next time has not taken it back. Drift
 // is enforced by the guard; a note that cannot be written costs the report only.
-func (l *Launch) noteDrift(r guard.Report) {
+func (l *Launch) noteDrift(r drift.Report) {
 	items := map[string]project.DriftItem{}
 	for _, key := range r.Absent {
-		items[key] = project.DriftItem{Reason: guard.NotShown, Want: l.Entry.SurfaceItems[key]}
+		items[key] = project.DriftItem{Reason: drift.NotShown, Want: l.Entry.SurfaceItems[key]}
 	}
 	if len(r.Drift) == 0 && !l.mayWriteNotice(len(items)) {
 		return
@@ -35,7 +35,7 @@ func (l *Launch) noteDrift(r guard.Report) {
 func (l *Launch) mayWriteNotice(n int) bool {
 	note, err := l.Workspace.DriftNote(l.Declared.Name, *l.Entry)
 	switch {
-	case err != nil || note != nil && !note.OnlyNotice(guard.NotShown):
+	case err != nil || note != nil && !note.OnlyNotice(drift.NotShown):
 		return false
 	case n == 0 && note != nil:
 		os.Remove(l.Workspace.DriftPath(l.Declared.Name))

@@ -13,6 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -76,9 +78,9 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	if locked {
 		l.Entry = &entry
 	}
-	attended, unattended := guard.Attended(ctx, o.Stdout)
-	defer unattended()
-	prog, adm, err := l.Prepare(attended)
+	withClient, stopWatching := pipe.UntilBroken(ctx, o.Stdout)
+	defer stopWatching()
+	prog, adm, err := l.Prepare(withClient)
 	judged = l.verdict
 	if prog != nil {
 		defer prog.Close()
@@ -90,7 +92,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	if err != nil {
 		return 0, judged, err
 	}
-	unattended()
+	stopWatching()
 	process, err := prog.Start(ctx, h, adm, w.Dir, o.Arguments)
 	if err != nil {
 		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
@@ -98,8 +100,8 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
 	if locked {
-		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
-		options.Observed = func(r guard.Report) { l.noteDrift(r) }
+		options.Approved = drift.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
+		options.Observed = func(r drift.Report) { l.noteDrift(r) }
 	} else {
 		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
 		for _, kind := range surface.Kinds() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -36,7 +36,7 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
 	e := evidence.Compare(c, o)
-	e.Reason = guard.NotShown
+	e.Reason = drift.NotShown
 	return e
 }
 
@@ -44,33 +44,33 @@ func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 // whole and item by item where they differ. A locked item of a kind that is not excluded, and
 // that none of them is shown, is drift.
 func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface,
-	excluded map[surface.Kind]bool) (report evidence.Report, drift map[string]project.DriftItem) {
+	excluded map[surface.Kind]bool) (report evidence.Report, drifted map[string]project.DriftItem) {
 	const from = "the server's answers"
-	drift = map[string]project.DriftItem{}
+	drifted = map[string]project.DriftItem{}
 	now := seen.ItemDigests()
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		want, locked := entry.SurfaceItems[key]
 		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
 			Where: project.LockFile + ", surface_items"}
-		item := project.DriftItem{Got: now[key], Reason: guard.New}
+		item := project.DriftItem{Got: now[key], Reason: drift.New}
 		if locked {
-			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, guard.Changed
+			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, drift.Changed
 		}
 		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]},
 			From: from}); e.Outcome != evidence.Match {
 			e.Reason = item.Reason
-			report, drift[key] = append(report, e), item
+			report, drifted[key] = append(report, e), item
 		}
 	}
 	for _, key := range lockentry.GoneItems(&entry, seen, excluded) {
 		want := entry.SurfaceItems[key]
-		drift[key] = project.DriftItem{Want: want, Reason: guard.Gone}
+		drifted[key] = project.DriftItem{Want: want, Reason: drift.Gone}
 		report = append(report, evidence.CannotVerify(evidence.Claim{
 			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want},
 			Where: project.LockFile + ", surface_items",
-		}, evidence.NotFound, guard.Gone))
+		}, evidence.NotFound, drift.Gone))
 	}
-	if len(drift) > 0 {
+	if len(drifted) > 0 {
 		e := evidence.Compare(evidence.Claim{
 			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
 			Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
@@ -79,7 +79,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 		if entry.Source.Remote() {
 			e.Reason = "ALARM: another surface than the one that was approved"
 		}
-		return append(evidence.Report{e}, report...), drift
+		return append(evidence.Report{e}, report...), drifted
 	}
 	// All that is shown is locked, item by item.
 	same := evidence.Compare(evidence.Claim{

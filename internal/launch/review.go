@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/local"
@@ -140,9 +140,9 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 			return nil, err
 		}
 		if out.Note != nil {
-			out.Absent = out.Note.Keys(guard.NotShown)
+			out.Absent = out.Note.Keys(drift.NotShown)
 		}
-		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
+		if out.Note == nil || out.Note.OnlyNotice(drift.NotShown) && !o.Dismiss {
 			out.Clean = true
 			return out, nil
 		}
@@ -179,7 +179,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return out, err
 	}
 	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
-	approval.AcceptedLog = logs.Accepted(entry.Record)
+	approval.AcceptedLog = logs.FindAccepted(entry.Record)
 	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
 		approval.Extra = nil // which were approved with another entry
 	}
@@ -190,7 +190,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 // consent is evidence of consent to what is shown, given by its digest or by a person.
 func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 	if !o.Approve.IsZero() {
-		claim := pin.ConsentEvidence(out.Name, host.No, out.Consent())
+		claim := pin.ConsentEvidence(out.Name, host.NoConsent, out.Consent())
 		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
 		return evidence.Compare(claim.Claim, claim.Observed), nil
 	}
@@ -293,7 +293,7 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
-	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone),
+	if gone := slices.DeleteFunc(out.Note.Keys(drift.Gone),
 		func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
 		var left []string
 		for _, i := range out.Surface.Items() {
@@ -351,7 +351,7 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 			return err
 		}
 		files = append(files,
-			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.Indented(), Perm: 0o644},
+			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.FormatIndented(), Perm: 0o644},
 			durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
 	}
 	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.Host.Now().UTC(), &entry.Launch

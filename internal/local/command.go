@@ -10,7 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -44,7 +44,7 @@ func (c command) openProgram() (p *program.Program, r *readSet, err error) {
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
-	if p.Executable, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
+	if p.Executable, err = executable.Open(found, s.Verify.Algorithms()...); err != nil {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
@@ -180,7 +180,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Refused, p.Server, hint+", and the script as its first argument",
 			fmt.Errorf("%s, which the script names, starts another interpreter", found))
 	}
-	if p.Interpreter, err = guard.OpenImage(found); err != nil {
+	if p.Interpreter, err = executable.Open(found); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)
@@ -190,7 +190,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 
 // newScript returns the script that an interpreter reads: an image with a #! line, which names the
 // interpreter and has words besides.
-func newScript(exe, interp *guard.Image, named string, words []string) *program.Script {
+func newScript(exe, interp *executable.Image, named string, words []string) *program.Script {
 	s := &program.Script{File: exe.Path(), Language: launcher.InterpreterName(named), Words: words, First: true}
 	for _, path := range interp.Chain { // a link may have any name
 		s.Language = cmp.Or(s.Language, launcher.InterpreterName(path))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -40,7 +40,7 @@ var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "
 // findEnvironment returns the environment of python in the project whose interpreter is started, "" if
 // there is none.
 func findEnvironment(w *workspace.Workspace, p *program.Program) string {
-	for _, image := range []*guard.Image{p.Executable, p.Interpreter} {
+	for _, image := range []*executable.Image{p.Executable, p.Interpreter} {
 		if image == nil {
 			continue
 		}

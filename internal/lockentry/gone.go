@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -24,10 +24,10 @@ func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
 		if note == nil {
 			continue
 		}
-		for _, key := range note.Keys(guard.Gone) {
+		for _, key := range note.Keys(drift.Gone) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
-			}, evidence.NotFound, guard.Gone))
+			}, evidence.NotFound, drift.Gone))
 		}
 	}
 	return report, nil

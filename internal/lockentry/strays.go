@@ -118,7 +118,7 @@ func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock
 		{Path: w.DriftPath(name), Remove: true},
 	}
 	if shown != nil {
-		files[0] = durable.File{Path: files[0].Path, Data: shown.Indented(), Perm: 0o644}
+		files[0] = durable.File{Path: files[0].Path, Data: shown.FormatIndented(), Perm: 0o644}
 	}
 	if closure != nil {
 		files[1] = durable.File{Path: files[1].Path, Data: closure, Perm: 0o644}

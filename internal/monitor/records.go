@@ -131,7 +131,7 @@ func (m *monitor) eachPage(page func(registry.Query) (count int, next string, er
 // parseListed reads a server's record from its envelope.
 func parseListed(envelope registry.Envelope) (r listedRecord, err error) {
 	r.kind = ledger.Server
-	if r.name, r.version, err = registry.Named(envelope.Server); err != nil {
+	if r.name, r.version, err = registry.ReadName(envelope.Server); err != nil {
 		return r, err
 	}
 	if o := envelope.Meta.Official; o != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// CheckClaims is the registry's half of a publish: it fetches every file for which doc claims a
+// checkClaims is the registry's half of a publish: it fetches every file for which doc claims a
 // hash, compares the file with the claim and with its own registry's claims, and asks each package
 // which server it belongs to. Packages without a claim are not downloaded.
-func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
+func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
 	bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
 	claimed, report, err := document.Subjects(client, doc, "server.json", false)

@@ -69,7 +69,7 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	if n, err = dump.Export(ctx, db, db, w); err != nil {
 		return n, evidence.Errorf(evidence.Operation, "export", "", err)
 	}
-	open := func() (registry.Blobs, error) { return OpenBlobs(ctx, p.Data, p.Blobs) }
+	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
 	more, err := dump.ExportArchives(ctx, db, open, w)
 	if err != nil {
 		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
@@ -145,8 +145,8 @@ func openRecords(ctx context.Context, data, database string) (recordStore, error
 	return sqlite.Open(ctx, filepath.Join(data, "registry.db"))
 }
 
-// OpenBlobs opens the bucket with a URL or, if that is empty, the directory below data.
-func OpenBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+// openBlobs opens the bucket with a URL or, if that is empty, the directory below data.
+func openBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
 	if bucket != "" {
 		return blobs.OpenS3(ctx, bucket)
 	}

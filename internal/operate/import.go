@@ -413,7 +413,7 @@ func (i *importer) addConflict(what string) {
 
 // addRefused counts a record that cannot be taken, and lists the first ones.
 func (i *importer) addRefused(env registry.Envelope, why error) {
-	name, version, _ := registry.Named(env.Server) // what can be read of it
+	name, version, _ := registry.ReadName(env.Server) // what can be read of it
 	if i.out.refused++; i.out.refused <= importMaxListed {
 		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
 	}

@@ -34,7 +34,9 @@ func notes(name, version, hash string) string {
 	if hash != "" {
 		claim = fmt.Sprintf(`,"file_hashes":{"npm:notes@%s":%q}`, version, hash)
 	}
-	return fmt.Sprintf(`{"$schema":%q,"name":%q,"description":"Notes","version":%q,"packages":[{"registryType":"npm","identifier":"notes","version":%q,"transport":{"type":"stdio"}}]%s}`,
+	return fmt.Sprintf(
+		`{"$schema":%q,"name":%q,"description":"Notes","version":%q,"packages":[{"registryType":"npm",`+
+			`"identifier":"notes","version":%q,"transport":{"type":"stdio"}}]%s}`,
 		serverjson.CurrentSchema, name, version, version, claim)
 }
 
@@ -282,7 +284,10 @@ func TestImportFollowsStatus(t *testing.T) {
 	}
 	u.spoil = func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"servers":[{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted","statusMessage":%s,"statusChangedAt":"2026-03-01T00:00:00Z","publishedAt":"2026-01-31T12:00:00Z","updatedAt":"2026-03-01T00:00:00Z","isLatest":true}}}],"metadata":{"count":1}}`,
+		fmt.Fprintf(w,
+			`{"servers":[{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted",`+
+				`"statusMessage":%s,"statusChangedAt":"2026-03-01T00:00:00Z","publishedAt":"2026-01-31T12:00:00Z",`+
+				`"updatedAt":"2026-03-01T00:00:00Z","isLatest":true}}}],"metadata":{"count":1}}`,
 			notes("com.example/a000", "1.0.0", ""), `"\u0000`+strings.Repeat("ä", 600)+`"`)
 		return true
 	}
@@ -467,7 +472,9 @@ func TestRestore(t *testing.T) {
 	for name, text := range map[string]string{
 		"a bare document": notes("com.example/b", "1.0.0", ""),
 		"evidence is text": `{"server":` + notes("com.example/b", "1.0.0", "") +
-			`,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"},"hallmark/integrity":{"document":"` + documentDigest(t, notes("com.example/b", "1.0.0", "")) + `","evidence":"x"}}}`,
+			`,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"},` +
+			`"hallmark/integrity":{"document":"` + documentDigest(t, notes("com.example/b", "1.0.0", "")) +
+			`","evidence":"x"}}}`,
 	} {
 		if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -115,7 +115,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		return nil
 	}
 	if a.blobs == nil {
-		if a.blobs, err = OpenBlobs(ctx, a.Data, a.Blobs); err != nil {
+		if a.blobs, err = openBlobs(ctx, a.Data, a.Blobs); err != nil {
 			return err
 		}
 	}

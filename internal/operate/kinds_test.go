@@ -56,7 +56,8 @@ func packageSite(t *testing.T, pages map[string]string) (base string, roots *x50
 
 // kindPages are one package of each kind, all of the server io.github.o/notes.
 func kindPages() map[string]string {
-	const config = `{"os":"linux","architecture":"amd64","config":{"Labels":{"io.modelcontextprotocol.server.name":"io.github.o/notes"}}}`
+	const config = `{"os":"linux","architecture":"amd64",` +
+		`"config":{"Labels":{"io.modelcontextprotocol.server.name":"io.github.o/notes"}}}`
 	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
 		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
 		hexSum(config), len(config))
@@ -65,21 +66,25 @@ func kindPages() map[string]string {
 			hexSum(body), more)
 	}
 	return map[string]string{
-		"/pypi/notes/1.0/json": `{"info":{"name":"notes","version":"1.0","description":"text <!-- mcp-name: io.github.o/notes -->"},"urls":[` +
+		"/pypi/notes/1.0/json": `{"info":{"name":"notes","version":"1.0","description":"text <!-- mcp-name: ` +
+			`io.github.o/notes -->"},"urls":[` +
 			file("notes-1.0.tar.gz", "sdist", "") + "," +
 			file("notes-1.0-py3-none-any.whl", "wheel", `,"yanked":true,"yanked_reason":"leaks"`) + `]}`,
-		"/files/notes-1.0.tar.gz":                      "sdist",
-		"/files/notes-1.0-py3-none-any.whl":            "wheel",
-		"/nuget.json":                                  `{"version":"3.0.0","resources":[{"@id":"BASE/flat/","@type":"PackageBaseAddress/3.0.0"},{"@id":"BASE/readme/{lower_id}/{lower_version}","@type":"ReadmeUriTemplate/6.13.0"}]}`,
-		"/flat/notes/1.0.0/notes.1.0.0.nupkg":          "nupkg",
-		"/readme/notes/1.0.0":                          "mcp-name: io.github.o/notes",
-		"/index/config.json":                           `{"dl":"BASE/dl","api":"BASE"}`,
-		"/index/no/te/notes":                           fmt.Sprintf(`{"name":"notes","vers":"1.0.0","deps":[],"cksum":"%s"}`, hexSum("crate")) + "\n",
-		"/dl/notes/1.0.0/download":                     "crate",
-		"/api/v1/crates/notes/1.0.0/readme":            `{"url":"BASE/readme.html"}`,
-		"/readme.html":                                 "<p>mcp-name: io.github.o/notes</p>",
-		"/v2/":                                         "{}",
-		"/v2/o/a/manifests/1.0.0":                      manifest,
+		"/files/notes-1.0.tar.gz":           "sdist",
+		"/files/notes-1.0-py3-none-any.whl": "wheel",
+		"/nuget.json": `{"version":"3.0.0","resources":[{"@id":"BASE/flat/",` +
+			`"@type":"PackageBaseAddress/3.0.0"},{"@id":"BASE/readme/{lower_id}/{lower_version}",` +
+			`"@type":"ReadmeUriTemplate/6.13.0"}]}`,
+		"/flat/notes/1.0.0/notes.1.0.0.nupkg": "nupkg",
+		"/readme/notes/1.0.0":                 "mcp-name: io.github.o/notes",
+		"/index/config.json":                  `{"dl":"BASE/dl","api":"BASE"}`,
+		"/index/no/te/notes": fmt.Sprintf(
+			`{"name":"notes","vers":"1.0.0","deps":[],"cksum":"%s"}`, hexSum("crate")) + "\n",
+		"/dl/notes/1.0.0/download":          "crate",
+		"/api/v1/crates/notes/1.0.0/readme": `{"url":"BASE/readme.html"}`,
+		"/readme.html":                      "<p>mcp-name: io.github.o/notes</p>",
+		"/v2/":                              "{}",
+		"/v2/o/a/manifests/1.0.0":           manifest,
 		"/v2/o/a/manifests/sha256:" + hexSum(manifest): manifest,
 		"/v2/o/a/blobs/sha256:" + hexSum(config):       config,
 	}
@@ -178,7 +183,7 @@ func TestReleaseFiles(t *testing.T) {
 	}
 	// What is claimed of one file says nothing of the other.
 	doc := pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel")})
-	report, err := CheckClaims(t.Context(), client, doc, nil)
+	report, err := checkClaims(t.Context(), client, doc, nil)
 	if err != nil || count(report, wheelRef, evidence.Match) != 1 || count(report, sdistRef, evidence.Absent) != 1 ||
 		count(report, "pypi:notes==1.0", evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
@@ -190,7 +195,7 @@ func TestReleaseFiles(t *testing.T) {
 	}
 	doc = pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" +
 		hexSum("other")})
-	report, err = CheckClaims(t.Context(), client, doc, nil)
+	report, err = checkClaims(t.Context(), client, doc, nil)
 	if err != nil || count(report, sdistRef, evidence.Mismatch) != 1 || count(report, sdistRef, evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
 	}
@@ -219,7 +224,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	pages := kindPages()
 	pages["/pypi/notes/1.0/json"] = strings.Replace(pages["/pypi/notes/1.0/json"], "leaks", long, 1)
 	client, host := kindClient(t, pages)
-	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{
+	report, err := checkClaims(t.Context(), client, pypiDocument(t, map[string]string{
 		wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" + hexSum("sdist")}), nil)
 	if err != nil || !strings.Contains(fmt.Sprint(report), "withdrawn by its publisher: xxx") {
 		t.Fatalf("%.300s, %v", fmt.Sprint(report), err)
@@ -267,7 +272,7 @@ func TestReleaseWithoutFiles(t *testing.T) {
 	before, _, _ := strings.Cut(pages["/pypi/notes/1.0/json"], `"urls":[`)
 	pages["/pypi/notes/1.0/json"] = before + `"urls":[]}`
 	client, _ := kindClient(t, pages)
-	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
+	report, err := checkClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
 	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable ||
 		report[1].Outcome != evidence.Match {
 		t.Fatalf("%+v, %v", report, err)

@@ -25,7 +25,8 @@ func release(n int) (pages, hashes map[string]string) {
 		files = append(files, fmt.Sprintf(`{"filename":%q,"url":"BASE/files/%s","digests":{"sha256":"%s"}}`, name, name,
 			hexSum("w")))
 	}
-	pages["/pypi/notes/1.0/json"] = `{"info":{"name":"notes","version":"1.0","description":"mcp-name: io.github.o/notes"},"urls":[` + strings.Join(files, ",") + `]}`
+	pages["/pypi/notes/1.0/json"] = `{"info":{"name":"notes","version":"1.0","description":"mcp-name: ` +
+		`io.github.o/notes"},"urls":[` + strings.Join(files, ",") + `]}`
 	return pages, hashes
 }
 
@@ -44,7 +45,7 @@ func TestFilesOfARelease(t *testing.T) {
 	if err != nil || !v.Allowed() {
 		t.Errorf("%v, %v", v.Err(), err)
 	}
-	report, err := CheckClaims(t.Context(), client, doc, nil)
+	report, err := checkClaims(t.Context(), client, doc, nil)
 	if err != nil || !policy.Judge(policy.Accept, policy.Settings{RequireHashes: true}, report).Allowed() {
 		t.Errorf("%v, %v", report, err)
 	}
@@ -68,7 +69,7 @@ func TestFilesOfARelease(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	report, err = CheckClaims(t.Context(), client, doc, nil) // which fetches what is claimed
+	report, err = checkClaims(t.Context(), client, doc, nil) // which fetches what is claimed
 	if err != nil || policy.Judge(policy.Accept, policy.Settings{}, report).Class() != evidence.OK ||
 		report.Count(evidence.Absent) != 1 {
 		t.Errorf("%v, %v", report, err)
@@ -109,7 +110,7 @@ func TestPublishBudget(t *testing.T) {
 		c.PyPI.Base = base
 		client := fetch.New(c)
 		defer client.CloseIdleConnections()
-		report, err := CheckClaims(t.Context(), client, pypiDocument(t, hashes), nil)
+		report, err := checkClaims(t.Context(), client, pypiDocument(t, hashes), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

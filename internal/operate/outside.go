@@ -14,11 +14,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/github"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 // loginOutside returns the clients that verify logins at other hosts. They obey the same rules
 // about private addresses, and trust the same authorities, as the client that fetches packages.
-func loginOutside(o ServeOptions) auth.Outside {
+func loginOutside(o ServeOptions) login.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
@@ -31,11 +33,11 @@ func loginOutside(o ServeOptions) auth.Outside {
 	if o.Login.OIDC != nil {
 		o.Login.OIDC.HTTP = client
 	}
-	return auth.Outside{
+	return login.Outside{
 		HTTP:               client,
 		LookupTXT:          net.DefaultResolver.LookupTXT,
 		ProofPort:          o.Login.ProofPort,
-		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, auth.GitHubAPI()), "/"),
+		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, github.PublicURL()), "/"),
 		GitHubOIDC:         o.Login.GitHubIssuer,
 		GitHubOIDCAudience: o.Login.GitHubAudience,
 		OIDC:               o.Login.OIDC,
@@ -43,7 +45,7 @@ func loginOutside(o ServeOptions) auth.Outside {
 }
 
 // tokenIssuer opens the key that signs tokens.
-func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
+func tokenIssuer(ctx context.Context, o ServeOptions) (*login.Issuer, error) {
 	var seed []byte
 	var err error
 	if o.TokenKeyFile != "" {
@@ -58,7 +60,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
-	return auth.NewIssuer(seed)
+	return login.NewIssuer(seed)
 }
 
 // reloadCredentials reads the operator's credentials again, for publishes that begin afterwards.

@@ -29,8 +29,10 @@ func TestPlacePostgres(t *testing.T) {
 	}
 	at := Place{Data: filepath.Join(t.TempDir(), "none"), Database: url}
 	dump := filepath.Join(t.TempDir(), "dump.json")
-	line := `{"server":{"name":"io.github.o/notes","description":"d","version":"1.0.0"},"_meta":{"io.modelcontextprotocol.registry/official":` +
-		`{"status":"deleted","statusChangedAt":"2026-01-31T12:00:00Z","publishedAt":"2026-01-31T12:00:00Z","updatedAt":"2026-01-31T12:00:00Z","isLatest":true}}}`
+	line := `{"server":{"name":"io.github.o/notes","description":"d","version":"1.0.0"},` +
+		`"_meta":{"io.modelcontextprotocol.registry/official":` +
+		`{"status":"deleted","statusChangedAt":"2026-01-31T12:00:00Z","publishedAt":"2026-01-31T12:00:00Z",` +
+		`"updatedAt":"2026-01-31T12:00:00Z","isLatest":true}}}`
 	if err := os.WriteFile(dump, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestPlacePostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if revoked, err := tokens.Revoke(t.Context(), token.ID); err != nil || revoked.RevokedAt.IsZero() {
+	if revoked, err := tokens.Revoke(t.Context(), token.ID, "list"); err != nil || revoked.RevokedAt.IsZero() {
 		t.Errorf("%+v, %v", revoked, err)
 	}
 	if all, err := tokens.List(t.Context()); err != nil || len(all) != 1 {

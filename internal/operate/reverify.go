@@ -77,9 +77,9 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	r := reverifier{
 		records: db,
 		check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
-			return CheckClaims(ctx, client, doc, o.BundleHosts)
+			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
-		blobs: sync.OnceValues(func() (registry.Blobs, error) { return OpenBlobs(ctx, o.Data, o.Blobs) }),
+		blobs: sync.OnceValues(func() (registry.Blobs, error) { return openBlobs(ctx, o.Data, o.Blobs) }),
 		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
 	return r.reverifyAll(ctx, o.Since)
@@ -223,7 +223,7 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
 				if err != nil {
 					return nil, false, err
 				}
-				report, err := CheckArchive(ctx, blobs, rec, subject)
+				report, err := checkArchive(ctx, blobs, rec, subject)
 				for _, e := range report {
 					if e.Cause == evidence.Unreachable {
 						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject,
@@ -241,9 +241,9 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
 	return page, next, err
 }
 
-// CheckArchive compares a stored archive with its record. It returns what is wrong with the archive
+// checkArchive compares a stored archive with its record. It returns what is wrong with the archive
 // as evidence; an error is a failure of this machine.
-func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord,
+func checkArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord,
 	subject string) (evidence.Report, error) {
 	scheme := evidence.FacetTar
 	if rec.Kind == string(ledger.Plugin) {
@@ -320,7 +320,7 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 	if out.claimed = claims; err != nil || !claims {
 		return out, err
 	}
-	out.failing, out.class, out.unreached = FailingOf(report)
+	out.failing, out.class, out.unreached = failingOf(report)
 	before, err := knownFailures(rec.before)
 	if err != nil {
 		return out, err
@@ -359,13 +359,13 @@ func knownFailures(text []byte) ([]string, error) {
 			Observed: evidence.Observed{Text: p.Actual}, Outcome: p.Outcome, Cause: p.Cause,
 		})
 	}
-	bad, _, _ := FailingOf(report)
+	bad, _, _ := failingOf(report)
 	return failureKeys(bad), nil
 }
 
-// FailingOf returns the evidence for which a publish would be refused, its most urgent class, and
+// failingOf returns the evidence for which a publish would be refused, its most urgent class, and
 // whether something else could not be reached.
-func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
+func failingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
 	bad = evidence.Report{}
 	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
 		e := f.Evidence

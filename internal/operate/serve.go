@@ -27,6 +27,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -72,7 +73,7 @@ type LoginMethods struct {
 	GitHubClient   string // id of an OAuth application, for people who log in with GitHub
 	GitHubAudience string // of the tokens of workflows; "" refuses them
 	GitHubIssuer   string // of the tokens of workflows; "" is the public one
-	OIDC           *auth.Provider
+	OIDC           *login.Provider
 	ProofPort      string // of https servers with proofs; "" is 443
 }
 
@@ -88,7 +89,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
-	blobs, err := OpenBlobs(ctx, o.Data, o.Blobs)
+	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -120,7 +121,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	handler, err := server.New(api.Config{
 		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
-			return CheckClaims(ctx, client, doc, o.BundleHosts)
+			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
 		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,

@@ -40,16 +40,21 @@ func TestBundleHost(t *testing.T) {
 // allowed hosts is refused without a look at it.
 func TestBundleElsewhere(t *testing.T) {
 	asked := 0
-	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; io.WriteString(w, "secret") }))
+	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		io.WriteString(w, "secret")
+	}))
 	defer site.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(site.Certificate())
-	client := fetch.New(fetch.Config{Dir: t.TempDir(), RootCAs: roots, AnyHost: true, Limits: fetch.Limits{Retries: -1}})
+	client := fetch.New(
+		fetch.Config{Dir: t.TempDir(), RootCAs: roots, AnyHost: true, Limits: fetch.Limits{Retries: -1}})
 	defer client.CloseIdleConnections()
 	url := site.URL + "/notes.mcpb"
-	doc, err := document.Parse("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d","version":"1.0.0",
+	doc, err := document.Parse("server.json",
+		fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d","version":"1.0.0",
 		"packages":[{"registryType":"mcpb","identifier":%q,"transport":{"type":"stdio"}}],"file_hashes":{%[2]q:%q}}`,
-		model.CurrentSchemaURL, url, digest.FromBytes([]byte("secret"))))
+			model.CurrentSchemaURL, url, digest.FromBytes([]byte("secret"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +69,7 @@ func TestBundleElsewhere(t *testing.T) {
 		{[]string{"127.0.0.1"}, 1, evidence.Match, evidence.Match},
 	} {
 		asked = 0
-		report, err := CheckClaims(t.Context(), client, doc, c.hosts)
+		report, err := checkClaims(t.Context(), client, doc, c.hosts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +79,8 @@ func TestBundleElsewhere(t *testing.T) {
 		if report[0].Outcome != c.file || report[len(report)-1].Outcome != c.owner {
 			t.Errorf("%q: %+v", c.hosts, report)
 		}
-		if verdict := policy.Judge(policy.Accept, policy.Settings{}, report); verdict.Allowed() != (c.file == evidence.Match) {
+		if verdict := policy.Judge(policy.Accept, policy.Settings{}, report); verdict.Allowed() !=
+			(c.file == evidence.Match) {
 			t.Errorf("%q: allowed %t", c.hosts, verdict.Allowed())
 		}
 	}

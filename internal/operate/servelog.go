@@ -82,14 +82,19 @@ func explainLogError(path string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrKey):
 		return evidence.Errorf(evidence.Validation, path,
-			"give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
+			"give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its "+
+				"place with --replace-log", err)
 	case errors.Is(err, log.ErrElsewhere):
 		return evidence.Errorf(evidence.Integrity, path,
-			"an export does not have the log: start with the database that the key signed; or let a log with another name and a new key take its place, with --replace-log and the old name: see docs/operating.md, The log", err)
+			"an export does not have the log: start with the database that the key signed; or let a log with another "+
+				"name and a new key take its place, with --replace-log and the old name: see docs/operating.md, "+
+				"The log", err)
 	case errors.Is(err, log.ErrHead):
 		return evidence.Errorf(evidence.Validation, path,
 			"bring along what the key signed last ("+log.HeadsOf(path).Path+
-				", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
+				", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only "+
+				"if the key is new and never signed; where the log cannot go on, a new key takes its place with "+
+				"--replace-log", err)
 	case errors.Is(err, log.ErrBegun):
 		return evidence.Errorf(evidence.Validation, path,
 			"start without --first-log, which is for the first start with a new key", err)

@@ -53,11 +53,12 @@ func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth
 // List returns all tokens, oldest first.
 func (s *TokenStore) List(ctx context.Context) ([]registry.Token, error) { return s.tokens.List(ctx) }
 
-// Revoke makes the registry refuse a token from now on.
-func (s *TokenStore) Revoke(ctx context.Context, id string) (registry.Token, error) {
+// Revoke makes the registry refuse a token from now on. If there is none with that id the error
+// points at listCommand, the command line that lists tokens in the program that runs.
+func (s *TokenStore) Revoke(ctx context.Context, id, listCommand string) (registry.Token, error) {
 	t, err := s.tokens.Revoke(ctx, id, s.now())
 	if errors.Is(err, registry.ErrNotFound) {
-		return t, evidence.Errorf(evidence.Validation, "token", "see 'hallmark registry token list'",
+		return t, evidence.Errorf(evidence.Validation, "token", "see '"+listCommand+"'",
 			fmt.Errorf("there is none with the id %+.100q", id))
 	}
 	return t, err

@@ -14,9 +14,9 @@ import (
 func ConsentEvidence(name string, answer host.Consent, shown digest.Digest) evidence.Evidence {
 	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
 	switch answer {
-	case host.Standing:
+	case host.StandingConsent:
 		c.Want, c.Where = []digest.Digest{shown}, "--yes"
-	case host.Given:
+	case host.InformedConsent:
 		c.Want, c.Where = []digest.Digest{shown}, "the person at this machine"
 	}
 	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{shown}, From: "what is to be approved"})
@@ -36,7 +36,7 @@ func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host
 		return e
 	}
 	const why = "it shows other tools here than its publisher says"
-	if answer == host.Given {
+	if answer == host.InformedConsent {
 		return evidence.Waive(c, o, why+", which was accepted")
 	}
 	e.Reason = why

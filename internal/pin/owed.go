@@ -81,7 +81,7 @@ func Weakenings(w *workspace.Workspace, logs *trail.Logs, name string, now proje
 	if now.Server == "" && now.Source == "" {
 		return all, nil // that no registry vouches for it is among these
 	}
-	log, err := logs.Demanded()
+	log, err := logs.ReadDemanded()
 	if err != nil {
 		return nil, err
 	}

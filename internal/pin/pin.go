@@ -184,7 +184,7 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 	evidence.Report, error) {
 	name := p.Declared.Name
 	more := evidence.Report{ConsentEvidence(name, answer, p.Result.Consent())}
-	if answer == host.Standing {
+	if answer == host.StandingConsent {
 		gone, err := p.goneEvidence()
 		if err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 		claim.Authority = evidence.Machine
 		alarm := evidence.Compare(claim, observed)
 		alarm.Reason = alarming
-		if answer == host.Given {
+		if answer == host.InformedConsent {
 			alarm = evidence.Waive(claim, observed, alarming+", which was accepted")
 		}
 		more = append(more, alarm)
@@ -224,7 +224,7 @@ func (p *Pinning) approve() {
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)

@@ -54,7 +54,7 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashRes
 	}
 	data, err := s.Bundle.WriteHash(ctx, m, r.Profile)
 	if err != nil {
-		return r, NameSubject(dir, err)
+		return r, nameSubject(dir, err)
 	}
 	if !bytes.Equal(data, s.Bundle.Manifest) {
 		r.Written, r.Stale = true, s.Bundle.Documents[plugin.LockFile] != nil
@@ -74,7 +74,7 @@ func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin
 	if !p.Known() {
 		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
 	}
-	files := p.Hashed(s.Bundle.Files)
+	files := p.SelectFiles(s.Bundle.Files)
 	r.Files, r.Bytes = len(files), sumSizes(files)
 	var err error
 	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
@@ -116,11 +116,11 @@ func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id
 		err = r.Verdict.Err()
 	}
 	if err != nil {
-		return "", NameSubject(dir, err)
+		return "", nameSubject(dir, err)
 	}
 	data, err := r.Manifest.Sign(key, id, h.Now())
 	if err != nil {
-		return "", NameSubject(dir, err)
+		return "", nameSubject(dir, err)
 	}
 	if err := writeManifest(dir, data); err != nil {
 		return "", err
@@ -182,11 +182,11 @@ func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
 		err = r.Verdict.Err()
 	}
 	if err != nil {
-		return nil, NameSubject(name, err)
+		return nil, nameSubject(name, err)
 	}
 	zip, err := s.packZip()
 	if err != nil {
-		return nil, NameSubject(name, err)
+		return nil, nameSubject(name, err)
 	}
 	return zip, nil
 }

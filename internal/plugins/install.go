@@ -84,10 +84,10 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 			return nil, err
 		}
 	}
-	hashed := r.Profile.Hashed(s.Bundle.Files)
+	hashed := r.Profile.SelectFiles(s.Bundle.Files)
 	files, err := s.filesHash(ctx, nil, nil)
 	if err != nil {
-		return nil, NameSubject(from, err)
+		return nil, nameSubject(from, err)
 	}
 	origin := project.FromZip
 	if s.Zip.IsZero() {
@@ -153,7 +153,7 @@ func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path 
 			errors.New("another plugin is installed under this name and version"))
 	}
 	const remove = "a version never changes; remove the directory if you mean it"
-	there, err := ReadInstallLock(path)
+	there, err := readInstallLock(path)
 	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
 		return other(remove)
 	}
@@ -297,7 +297,7 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 		return nil, err
 	}
 	defer f.Close()
-	s, err := ReadZip(ctx, from, f, claims...)
+	s, err := readZip(ctx, from, f, claims...)
 	if err == nil {
 		s.source = from
 	}

@@ -54,7 +54,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	defer done()
 	b, err := plugin.ReadBundle(ctx, lists.Files, lists.Refused, open)
 	if err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	p := &installedPlugin{Source: &Source{Bundle: b}, inventory: lists}
 	m, err := p.Parse(path)
@@ -68,7 +68,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 		}
 	}
 	if p.files, err = p.filesHash(ctx, modules, open); err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	return p, nil
 }
@@ -146,11 +146,11 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
-	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.Hashed(p.Bundle.Files)}
+	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
 		zip, err := p.packZip()
 		if err != nil {
-			return nil, NameSubject(path, err)
+			return nil, nameSubject(path, err)
 		}
 		found.Packed = digest.FromBytes(zip)
 	}
@@ -180,9 +180,11 @@ func memoryEvidence(path string, l *project.InstallLock, install *project.Instal
 		return e, nil
 	case known:
 		return evidence.Miss(claim, evidence.Machine, "this machine installed the plugins beside it, and not this one",
-			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with 'hallmark plugin lock'"), nil
+			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with "+
+				"'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-			Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"},
+			Reason: "this machine did not install it: what the lock says of its source and date is compared with " +
+				"nothing"},
 		nil
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// InstallsFile returns the file of what this machine installed in a directory of plugins, whose links
+// installsFile returns the file of what this machine installed in a directory of plugins, whose links
 // are resolved.
-func InstallsFile(h *host.Host, dir string) string {
+func installsFile(h *host.Host, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(h.Places.State, "plugins", hex.EncodeToString(sum[:16])+".json")
 }
 
-// RealPlugins resolves the links of a directory of plugins, which need not exist.
-func RealPlugins(dir string) (string, error) {
+// realPlugins resolves the links of a directory of plugins, which need not exist.
+func realPlugins(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", evidence.Errorf(evidence.Operation, dir, "", err)
@@ -46,7 +46,7 @@ func RealPlugins(dir string) (string, error) {
 
 // readInstalls reads the record of a directory of plugins.
 func readInstalls(h *host.Host, real string) (*project.Installs, error) {
-	path := InstallsFile(h, real)
+	path := installsFile(h, real)
 	data, err := host.ReadFile(path, project.MaxInstalls)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func readInstalls(h *host.Host, real string) (*project.Installs, error) {
 // readAllInstalls returns what this machine installed in dir. If dir is a link it adds what was
 // installed in that place before it was one, so that a link does not hide these installs.
 func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, error) {
-	real, err := RealPlugins(dir)
+	real, err := realPlugins(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, erro
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
 	}
-	parent, err := RealPlugins(filepath.Dir(abs))
+	parent, err := realPlugins(filepath.Dir(abs))
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, erro
 // changeInstalls changes the record of dir under a lock, and writes it.
 func changeInstalls(ctx context.Context, h *host.Host, dir string,
 	change func(map[string]project.Install) error) error {
-	real, err := RealPlugins(dir)
+	real, err := realPlugins(dir)
 	if err != nil {
 		return err
 	}
-	path := InstallsFile(h, real)
+	path := installsFile(h, real)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
@@ -148,7 +148,9 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 		return nil
 	})
 	if host.IsUnwritable(err) {
-		h.Logger.Warn("the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that was written", "plugin", l.Subject(), "error", err)
+		h.Logger.Warn(
+			"the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that "+
+				"was written", "plugin", l.Subject(), "error", err)
 		return nil
 	}
 	return err

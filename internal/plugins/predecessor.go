@@ -100,7 +100,9 @@ func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report ev
 	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent,
 		Observed: evidence.Observed{Text: signersOf(r)}}
 	weaker.Text = "signed by " + keyNames(seen)
-	weaker.Reason = fmt.Sprintf("the signature of %s that this machine accepted is not on %s: --strict or REQUIRE_SIGNATURES demands it", last, r.Manifest.Subject())
+	weaker.Reason = fmt.Sprintf(
+		"the signature of %s that this machine accepted is not on %s: --strict or REQUIRE_SIGNATURES demands it", last,
+		r.Manifest.Subject())
 	return evidence.Report{weaker}
 }
 

@@ -27,7 +27,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 			return nil, err
 		}
 		// What is judged is what is sent.
-		if s, err = ReadZip(ctx, path, bytes.NewReader(zip)); err != nil {
+		if s, err = readZip(ctx, path, bytes.NewReader(zip)); err != nil {
 			return nil, err
 		}
 	}
@@ -37,7 +37,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 	}
 	r, report, err := plugin.Observe(ctx, s.Bundle, m)
 	if err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	canonical, err := serverjson.Canonical(m.Raw)
 	if err != nil {
@@ -45,6 +45,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 	}
 	return publish.SendArchive(ctx, h, publish.Outgoing{
 		Kind: ledger.Plugin, Name: m.Name, Version: m.Version, Document: digest.FromBytes(canonical),
-		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)), Body: bytes.NewReader(s.Packed),
+		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)),
+		Body: bytes.NewReader(s.Packed),
 	}, report, o)
 }

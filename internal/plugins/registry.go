@@ -66,7 +66,7 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 			Want: []digest.Digest{want}, Where: "the registry's record, " + member}
 	}
 	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
-	s, err := ReadZip(ctx, rec.Subject(),
+	s, err := readZip(ctx, rec.Subject(),
 		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims,
 			transport)...)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 	}
 	framed, err := s.Bundle.Tree(ctx)
 	if err != nil {
-		return nil, NameSubject(rec.Subject(), err)
+		return nil, nameSubject(rec.Subject(), err)
 	}
 	canonical, err := serverjson.Canonical(s.Bundle.Manifest)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// ReadInstallLock reads the install.lock.json of the plugin in dir, which must exist.
-func ReadInstallLock(dir string) (*project.InstallLock, error) {
+// readInstallLock reads the install.lock.json of the plugin in dir, which must exist.
+func readInstallLock(dir string) (*project.InstallLock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
 	data, err := host.ReadFile(path, project.MaxInstallLock)
 	if err == nil && data == nil {
@@ -72,7 +72,7 @@ func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Che
 			continue
 		}
 		there[name] = true
-		l, err := ReadInstallLock(v.Path)
+		l, err := readInstallLock(v.Path)
 		if err == nil && name != l.Subject() && name != l.Name {
 			err = evidence.Errorf(evidence.Integrity, v.Path,
 				"a plugin lies in a directory of its name and version, or of its name",
@@ -202,7 +202,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
-	hashed := r.Profile.Hashed(p.Bundle.Files)
+	hashed := r.Profile.SelectFiles(p.Bundle.Files)
 	lock := project.InstallLock{
 		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
 		Policy: target.Flags, Strict: target.Strict,

@@ -46,7 +46,7 @@ func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*S
 			return nil, evidence.Errorf(evidence.Operation, path, "", errors.Unwrap(err))
 		}
 		defer f.Close()
-		return ReadZip(ctx, path, f, claims...)
+		return readZip(ctx, path, f, claims...)
 	}
 	if len(claims) > 0 {
 		e := evidence.CannotVerify(claims[0], evidence.Unsupported, "a directory has no such digest")
@@ -65,14 +65,14 @@ func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*S
 	defer done()
 	b, err := plugin.ReadBundle(ctx, files, refused, open)
 	if err != nil {
-		return nil, NameSubject(path, err)
+		return nil, nameSubject(path, err)
 	}
 	return &Source{Bundle: b}, nil
 }
 
-// ReadZip reads a plugin's zip into memory, so that what is hashed is what is unpacked. It compares
+// readZip reads a plugin's zip into memory, so that what is hashed is what is unpacked. It compares
 // the claims with the zip's bytes before it opens the zip.
-func ReadZip(ctx context.Context, name string, r io.Reader, claims ...evidence.Claim) (*Source, error) {
+func readZip(ctx context.Context, name string, r io.Reader, claims ...evidence.Claim) (*Source, error) {
 	data, err := io.ReadAll(io.LimitReader(r, archive.MaxPacked+1))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, name, "", err)
@@ -87,18 +87,18 @@ func ReadZip(ctx context.Context, name string, r io.Reader, claims ...evidence.C
 	files, open, err := archive.OpenZip(bytes.NewReader(data), int64(len(data)),
 		archive.Limits{Unpacked: plugin.MaxBytes})
 	if err != nil {
-		return nil, NameSubject(name, err)
+		return nil, nameSubject(name, err)
 	}
 	b, err := plugin.ReadBundle(ctx, files, nil, open)
 	if err != nil {
-		return nil, NameSubject(name, err)
+		return nil, nameSubject(name, err)
 	}
 	return &Source{Bundle: b, Zip: digest.FromBytes(data), Packed: data}, nil
 }
 
-// NameSubject adds the plugin that an error is about. If the error lacks only a subject it stays one
+// nameSubject adds the plugin that an error is about. If the error lacks only a subject it stays one
 // error, so that its hint is still shown.
-func NameSubject(subject string, err error) error {
+func nameSubject(subject string, err error) error {
 	if e, ok := err.(*evidence.Error); ok && e.Subject == "" {
 		named := *e
 		named.Subject = subject
@@ -111,7 +111,7 @@ func NameSubject(subject string, err error) error {
 func (s *Source) Parse(name string) (*plugin.Manifest, error) {
 	m, err := plugin.Parse(s.Bundle.Manifest)
 	if err != nil {
-		return nil, NameSubject(name, err)
+		return nil, nameSubject(name, err)
 	}
 	return m, nil
 }

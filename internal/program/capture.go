@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -84,7 +84,7 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, time.Minute), errors.New("it took too long"))
 		defer cancel()
-		listing, _, err := guard.Capture(ctx, process, []byte(s.caps), s.version, declared.Excluded())
+		listing, _, err := capture.Surface(ctx, process, []byte(s.caps), s.version, declared.Excluded())
 		process.Kill()
 		if err != nil {
 			return &evidence.Error{
@@ -169,7 +169,7 @@ func (d *deaths) first() *evidence.Error {
 // note keeps err, if it is of a process that died; it returns every other.
 func (d *deaths) note(err error) error {
 	var problem *evidence.Error
-	if !errors.As(err, new(*guard.DiedError)) || !errors.As(err, &problem) {
+	if !errors.As(err, new(*capture.DiedError)) || !errors.As(err, &problem) {
 		return err
 	}
 	d.mu.Lock()

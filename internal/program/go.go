@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -81,7 +81,7 @@ func OpenToolchain(ctx context.Context, w *workspace.Workspace,
 func (p *Program) UseBuiltProgram(slot *store.Slot, e project.ServerLock) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
-	if p.Executable, err = guard.OpenImage(file); err != nil {
+	if p.Executable, err = executable.Open(file); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	// The tree has one file, and what is run must be the one that the audit read.

@@ -12,7 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -38,7 +39,7 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
 		return p, err
 	}
-	image, err := guard.OpenImage(rt.Path)
+	image, err := executable.Open(rt.Path)
 	if err != nil {
 		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
 	}
@@ -66,7 +67,7 @@ func (p *Program) UseNodePackage(slot *store.Slot, e project.ServerLock, home st
 // useTree makes the tree of a slot one of the subjects that must be admitted.
 func (p *Program) useTree(slot *store.Slot, by closure.Installer, variables []string) {
 	p.Variables = variables
-	p.Subjects = append(p.Subjects, guard.Subject{
+	p.Subjects = append(p.Subjects, process.Subject{
 		Name: project.TreeSubject(p.Server, by.PlatformKey(p.Runtime)), Digest: slot.Digest,
 	})
 }

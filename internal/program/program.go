@@ -19,7 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -41,7 +42,7 @@ func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
 		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
 	}
-	image, err := guard.OpenImage(approved.Path)
+	image, err := executable.Open(approved.Path)
 	if err != nil {
 		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}
@@ -54,26 +55,26 @@ func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 // command line. Its images stay open until [Program.Close].
 type Program struct {
 	Server           string
-	Executable       *guard.Image
-	Interpreter      *guard.Image // of a script
-	Script           *Script      // what an interpreter reads, if one is started
-	Args             []string     // argv
-	Path             string       // PATH that it was found through and gets
+	Executable       *executable.Image
+	Interpreter      *executable.Image // of a script
+	Script           *Script           // what an interpreter reads, if one is started
+	Args             []string          // argv
+	Path             string            // PATH that it was found through and gets
 	Variables        []string
 	Values           map[string]string // variables that its declaration gives values
 	RuntimeVariables []string          // variables that its runtime gets from us, "NAME=VALUE"
 	Report           evidence.Report
-	Subjects         []guard.Subject
+	Subjects         []process.Subject
 	Artifacts        map[string]digest.Digest // of the project's own files: what a lock records
 	OwnKey           string                   // the key in artifacts of what the server itself is
 	Runtime          *project.Runtime         // of this machine, if one is used
-	Remote           *guard.Remote            // reached by a URL, in place of all images
+	Remote           *process.Remote          // reached by a URL, in place of all images
 	stderr           *os.File                 // of its processes; nil is this process's own
 }
 
 // Close closes the images of p.
 func (p *Program) Close() {
-	for _, m := range []*guard.Image{p.Executable, p.Interpreter} {
+	for _, m := range []*executable.Image{p.Executable, p.Interpreter} {
 		if m != nil {
 			m.Close()
 		}
@@ -83,7 +84,7 @@ func (p *Program) Close() {
 // AddSubject adds a subject with its evidence.
 func (p *Program) AddSubject(c evidence.Claim, o evidence.Observed) {
 	p.Report = append(p.Report, evidence.Compare(c, o))
-	p.Subjects = append(p.Subjects, guard.Subject{Name: c.Subject, Digest: o.SHA256()})
+	p.Subjects = append(p.Subjects, process.Subject{Name: c.Subject, Digest: o.SHA256()})
 }
 
 // AddArtifact adds a file that the lock records, with what the lock says of it.
@@ -103,7 +104,7 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 
 // UseRuntime makes m the interpreter of this machine and compares it with the one that was
 // approved; nil means that none was.
-func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.Runtime) {
+func (p *Program) UseRuntime(m *executable.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
 	c := evidence.Claim{
 		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
@@ -260,19 +261,19 @@ func (p *Program) buildEnvironment(getenv func(string) string, environ []string)
 // Start runs the program in dir, the project's, if adm permits all of it: a server must
 // not find other files because its client was started elsewhere.
 func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string,
-	more []string) (*guard.Process, error) {
+	more []string) (*process.Process, error) {
 	if p.Remote != nil {
 		if len(more) > 0 {
 			return nil, evidence.Errorf(evidence.Validation, p.Server, "",
 				errors.New("a server that is reached by its URL takes no arguments"))
 		}
-		return guard.Connect(ctx, adm, p.Subjects[0], *p.Remote)
+		return process.Connect(ctx, adm, p.Subjects[0], *p.Remote)
 	}
 	env, err := p.buildEnvironment(h.Getenv, h.Environ)
 	if err != nil {
 		return nil, err
 	}
-	return guard.Exec(ctx, adm, p.Subjects, guard.Command{
+	return process.Exec(ctx, adm, p.Subjects, process.Command{
 		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...),
 		Env: env, Dir: dir, Stderr: p.stderr,
 	})

@@ -11,7 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -35,7 +36,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 		return p, err
 	}
 	if r := runtimes[entry.Runtime]; r.commands == nil {
-		if p.Executable, err = guard.OpenImage(file); err != nil {
+		if p.Executable, err = executable.Open(file); err != nil {
 			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 		}
 		if _, _, script := p.Executable.Interpreter(); script {
@@ -60,7 +61,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 	}
 	p.Args = append(p.Args, entry.Arguments...)
 	p.Variables = entry.Variables
-	p.Subjects = append(p.Subjects, guard.Subject{Name: entry.Ref, Digest: slot.Digest})
+	p.Subjects = append(p.Subjects, process.Subject{Name: entry.Ref, Digest: slot.Digest})
 	return p, nil
 }
 

@@ -98,7 +98,8 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 	}
 	x := Outgoing{
 		Kind: kind, Name: a.Name(), Version: a.Version(), Document: digest.FromBytes(canonical),
-		Integrity: a.Integrity, Contents: a.TarSize, Hash: a.ContentHash, Size: a.Size, Body: io.LimitReader(f, a.Size), source: a.Source,
+		Integrity: a.Integrity, Contents: a.TarSize, Hash: a.ContentHash, Size: a.Size, Body: io.LimitReader(f, a.Size),
+		source: a.Source,
 	}
 	x.capture = func(ctx context.Context) (digest.Digest, error) {
 		if o.CaptureSource == nil {
@@ -133,8 +134,10 @@ func (x Outgoing) subject() string { return x.Name + "@" + x.Version }
 
 // captureTools starts a server that is packed from source to see which tools it shows, and
 // judges what its author claims of them. The digest is zero if it is not to be started.
-func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
-	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
+func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest,
+	error) {
+	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest,
+		Where: facet.SourceFile + ", api_surface"}
 	if !x.source.APISurface.IsZero() {
 		claim.Want = []digest.Digest{x.source.APISurface}
 	}
@@ -151,7 +154,8 @@ func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 		}
 		return shown, &evidence.Error{
 			Subject: x.subject(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),
-			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
+			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what " +
+				"it shows",
 		}
 	}
 	return shown, judge(evidence.Compare(claim,
@@ -159,7 +163,8 @@ func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 }
 
 // SendArchive sends what the report allows, and judges the answer.
-func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.Report, o Options) (*ArchivePublication, error) {
+func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.Report, o Options) (*ArchivePublication,
+	error) {
 	p := new(ArchivePublication)
 	judge := func(more ...evidence.Evidence) error {
 		report = append(report, more...)
@@ -208,10 +213,12 @@ func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.
 }
 
 // judgeRecord judges the registry's record, and the proof that came with it.
-func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x Outgoing, judge func(...evidence.Evidence) error) error {
+func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x Outgoing,
+	judge func(...evidence.Evidence) error) error {
 	rec, subject := p.Record, x.subject()
 	if rec.Version != x.Version {
-		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
+		return evidence.Errorf(evidence.Integrity, subject, "",
+			fmt.Errorf("the registry recorded version %+.200q", rec.Version))
 	}
 	recorded, err := rec.Document()
 	if err != nil {
@@ -224,7 +231,8 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
 	}
 	more := evidence.Report{
-		claim(trail.ContentsScheme(x.Kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.Integrity, x.Contents, "the contents of the archive"),
+		claim(trail.ContentsScheme(x.Kind), rec.ContentIntegrity, "the registry's record, content_integrity",
+			x.Integrity, x.Contents, "the contents of the archive"),
 		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.Hash, x.Size, "the archive"),
 		claim(evidence.Document, recorded, "the registry's record, manifest", x.Document, 0, "the archive's manifest"),
 	}
@@ -240,7 +248,8 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		}
 		more = append(more, evidence.Compare(e, o))
 	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.Name, Version: x.Version, Document: x.Document, Integrity: x.Integrity}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.Name, Version: x.Version, Document: x.Document,
+		Integrity: x.Integrity}
 	switch {
 	case log == nil:
 		more = append(more, trail.NoProofEvidence(r, "the registry has no log"))

@@ -55,12 +55,14 @@ type Options struct {
 // SourceCapture starts the server in an archive, whose bytes body has, and gives the
 // fingerprint of the tools that it shows. It is handed in, so that a program that starts
 // nothing need not link what starts servers.
-type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest, error)
+type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest,
+	error)
 
 // Server hashes the document's packages, compares them with the hashes that it holds
 // already, adds those that are missing and sends it. The file is not edited. Nothing is
 // sent if a hash of the document does not match.
-func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
+func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication,
+	error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
 	}

@@ -69,7 +69,7 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	if o.Confirm != nil {
 		var states []VersionStatus
 		for _, env := range before {
-			_, version, err := registry.Named(env.Server)
+			_, version, err := registry.ReadName(env.Server)
 			if err != nil {
 				return 0, evidence.Errorf(evidence.Operation, subject, "", err)
 			}

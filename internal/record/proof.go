@@ -18,10 +18,12 @@ import (
 
 // LogProof fetches the record "name@version" and the proof that it is in the registry's
 // log, and verifies them.
-func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named string, o trail.Options) (*trail.ProvenRecord, error) {
+func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named string,
+	o trail.Options) (*trail.ProvenRecord, error) {
 	name, version, ok := host.CutLast(named, "@")
 	if !ok || name == "" || version == "" || version == registry.Latest {
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION", errors.New("a record is named with an exact version"))
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION",
+			errors.New("a record is named with an exact version"))
 	}
 	w := workspace.Empty(h, "")
 	w.Config.Registry = rules
@@ -41,7 +43,8 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 	r.Report = slices.DeleteFunc(r.Report, func(e evidence.Evidence) bool {
 		return e.Scheme == evidence.Status || e.Scheme == evidence.Finding
 	})
-	out := &trail.ProvenRecord{Verdict: policy.Judge(policy.Check, policy.Settings{}, r.Report), Proof: []byte(r.Lock.Proof)}
+	out := &trail.ProvenRecord{Verdict: policy.Judge(policy.Check, policy.Settings{}, r.Report),
+		Proof: []byte(r.Lock.Proof)}
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
 	}

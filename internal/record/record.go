@@ -25,8 +25,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
+// ArchiveStatus is the evidence of what the status of an archive's record says.
 func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
-	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
+	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record,
+		Text: string(registry.Active), Where: "the record's status"}
 	if rec.Status == registry.Deprecated {
 		return evidence.Waive(c, evidence.Observed{Text: string(rec.Status)}, rec.StatusMessage)
 	}
@@ -87,7 +89,8 @@ func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, err
 
 // FetchFor looks for the record that publishes ref, among those of the server that the
 // package says it is. Without a registry, a name or a record there is none.
-func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref, mcpName string) (*Record, error) {
+func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref, mcpName string) (*Record,
+	error) {
 	client := w.Registry()
 	if client == nil || mcpName == "" {
 		return nil, nil
@@ -117,6 +120,7 @@ func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref
 	return found, err
 }
 
+// FromEnvelope reads a record as a registry answers it.
 func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
 	doc, err := document.Parse("the registry's record", envelope.Server)
 	if err != nil {
@@ -128,20 +132,23 @@ func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, 
 		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
 	}
 	d := digest.FromBytes(canonical)
-	claim := evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, hallmark/integrity"}
+	claim := evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
+		Where: "the registry's record, hallmark/integrity"}
 	if i := envelope.Meta.Integrity; i != nil && !i.Document.IsZero() {
 		claim.Want = []digest.Digest{i.Document}
 	}
 	r := &Record{
 		Document: doc,
 		meta:     envelope.Meta,
-		Lock:     project.RecordLock{Registry: w.Config.Registry.Name(), Name: doc.Name, Version: doc.Version, Document: d},
+		Lock: project.RecordLock{Registry: w.Config.Registry.Name(), Name: doc.Name, Version: doc.Version,
+			Document: d},
 		Report: evidence.Report{evidence.Compare(claim, evidence.Observed{
 			Digests: []digest.Digest{d}, Size: int64(len(canonical)), From: "the record's document",
 		})},
 	}
 	if o := envelope.Meta.Official; o != nil {
-		active := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
+		active := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record,
+			Text: string(registry.Active), Where: "the record's status"}
 		e := evidence.Fact(active, string(o.Status))
 		if o.Status == registry.Deprecated {
 			e = evidence.Waive(active, evidence.Observed{Text: string(o.Status)}, o.StatusMessage)
@@ -184,7 +191,8 @@ func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report
 func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string, err error) {
 	subject := r.Document.Name + "@" + r.Document.Version
 	i := slices.IndexFunc(r.Document.Packages, func(p serverjson.Package) bool {
-		return (p.RegistryType == model.RegistryTypeNPM || p.RegistryType == model.RegistryTypePyPI) && p.Transport.Type == model.TransportTypeStdio
+		return (p.RegistryType == model.RegistryTypeNPM || p.RegistryType == model.RegistryTypePyPI) &&
+			p.Transport.Type == model.TransportTypeStdio
 	})
 	if i < 0 {
 		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "",
@@ -197,8 +205,9 @@ func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string,
 	for _, a := range p.PackageArguments {
 		if a.Value == "" || strings.ContainsAny(a.Value, "{}") {
 			if a.IsRequired {
-				return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "declare the package itself with command and arguments",
-					fmt.Errorf("needs a value for its argument %+q", cmp.Or(a.Name, a.ValueHint)))
+				return ref, nil, nil,
+					evidence.Errorf(evidence.Refused, subject, "declare the package itself with command and arguments",
+						fmt.Errorf("needs a value for its argument %+q", cmp.Or(a.Name, a.ValueHint)))
 			}
 			continue
 		}

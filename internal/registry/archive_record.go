@@ -21,11 +21,12 @@ type ArchiveRecord struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 
-	ContentIntegrity digest.Digest            `json:"content_integrity"` // fingerprint of the contents
-	ContentHash      digest.Digest            `json:"content_hash"`      // of the archive's bytes, under which they are kept
-	Size             int64                    `json:"size_bytes"`        // of the archive
-	Manifest         json.RawMessage          `json:"manifest"`          // as it stands in the archive, save for white space
-	Assets           map[string]digest.Digest `json:"assets"`            // of each member, by path
+	ContentIntegrity digest.Digest `json:"content_integrity"` // fingerprint of the contents
+	// of the archive's bytes, under which they are kept
+	ContentHash digest.Digest            `json:"content_hash"`
+	Size        int64                    `json:"size_bytes"` // of the archive
+	Manifest    json.RawMessage          `json:"manifest"`   // as it stands in the archive, save for white space
+	Assets      map[string]digest.Digest `json:"assets"`     // of each member, by path
 
 	// APISurface is what the publisher says of a server that was packed from source. The
 	// registry never runs it, and so does not know.
@@ -80,9 +81,10 @@ func (r ArchiveRecord) PageSize() int {
 	return n
 }
 
-// Versioned is what decides which version of a name is the latest.
-func (r ArchiveRecord) Versioned() Record {
-	return Record{Name: r.Name, Version: r.Version, PublishedAt: r.PublishedAt, Status: r.Status, StatusMessage: r.StatusMessage, IsLatest: r.IsLatest}
+// AsRecord returns what decides which version of a name is the latest.
+func (r ArchiveRecord) AsRecord() Record {
+	return Record{Name: r.Name, Version: r.Version, PublishedAt: r.PublishedAt, Status: r.Status,
+		StatusMessage: r.StatusMessage, IsLatest: r.IsLatest}
 }
 
 // Admit is the first step of every insert: it demands that a permits to publish the
@@ -126,7 +128,8 @@ type ArchiveRecords interface {
 
 	// ArchiveVersions returns a page of the records of one name, newest first, and the
 	// cursor of the next page or "". A name without records is ErrNotFound.
-	ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool) (page []ArchiveRecord, next string, err error)
+	ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool) (page []ArchiveRecord,
+		next string, err error)
 
 	// ListArchives returns a page of one kind ordered by the bytes of name and then of
 	// version, as [Records].List does.
@@ -134,7 +137,8 @@ type ArchiveRecords interface {
 
 	// SetArchiveStatus changes the status of one version, or with version "" of all
 	// versions of a name, as [Statuses].SetStatus does.
-	SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c Change) (changed int, records []ArchiveRecord, err error)
+	SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c Change) (changed int,
+		records []ArchiveRecord, err error)
 
 	// AddArchiveFinding adds a finding of a record, as [Findings].AddFinding does.
 	AddArchiveFinding(context.Context, Finding) error

@@ -41,9 +41,10 @@ type Official struct {
 // array in the form of package evidence: each element has, where bytes were hashed,
 // their URL ("from") and number ("size").
 type Integrity struct {
-	Document   digest.Digest   `json:"document"`             // of the canonical form of server.json
-	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"` // nil unless a claim of each package was recomputed and all matched
-	Build      string          `json:"build,omitempty"`      // the version of the program that checked
+	Document digest.Digest `json:"document"` // of the canonical form of server.json
+	// nil unless a claim of each package was recomputed and all matched
+	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"`
+	Build      string          `json:"build,omitempty"` // the version of the program that checked
 	Evidence   json.RawMessage `json:"evidence"`
 
 	// Findings are the newest of what was found when the claims were recomputed later.
@@ -70,7 +71,8 @@ type Page struct {
 
 // NewEnvelope is rec as it is answered.
 func NewEnvelope(rec Record) Envelope {
-	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, Findings: rec.Findings, ImportedFrom: rec.Origin}
+	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, Findings: rec.Findings,
+		ImportedFrom: rec.Origin}
 	if !rec.VerifiedAt.IsZero() {
 		i.VerifiedAt = &rec.VerifiedAt
 	}
@@ -150,9 +152,9 @@ func NewPage(records []Record, next string) Page {
 // SortedKeys are the keys of m in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Named are the name and the version that a document of a record has, as it spells its members:
+// ReadName returns the name and the version that a document of a record has, as it spells its members:
 // encoding/json would take "Name" for the one, and whoever publishes the record would not.
-func Named(document json.RawMessage) (name, version string, err error) {
+func ReadName(document json.RawMessage) (name, version string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
 		return "", "", err

@@ -17,14 +17,15 @@ import (
 func (r ArchiveRecord) Leaf() (ledger.Leaf, error) {
 	document, err := r.Document()
 	return ledger.Leaf{
-		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity, APISurface: r.APISurface,
-		Document: document, Publisher: r.Publisher, At: second(r.PublishedAt),
+		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity,
+		APISurface: r.APISurface,
+		Document:   document, Publisher: r.Publisher, At: second(r.PublishedAt),
 	}, err
 }
 
 // StatusLeaf is the entry that says which status r has from now on.
 func (r ArchiveRecord) StatusLeaf(by string, at time.Time) (ledger.Leaf, error) {
-	leaf, err := r.Versioned().statusLeaf(by, at)
+	leaf, err := r.AsRecord().statusLeaf(by, at)
 	leaf.Of = ledger.Kind(r.Kind)
 	return leaf, err
 }
@@ -37,7 +38,8 @@ const (
 
 // leaf is the entry that says that rec was inserted.
 func (r Record) leaf() ledger.Leaf {
-	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest, Publisher: subject(cmp.Or(r.Publisher, Anonymous)), At: second(r.PublishedAt)}
+	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest,
+		Publisher: subject(cmp.Or(r.Publisher, Anonymous)), At: second(r.PublishedAt)}
 	if !r.ImportedAt.IsZero() {
 		l.Publisher, l.At = subject("import:"+r.Origin), second(r.ImportedAt)
 	}

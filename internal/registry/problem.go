@@ -96,7 +96,8 @@ func (p *Problem) Error() string {
 	}
 	for _, id := range SortedKeys(p.Details) {
 		f := p.Details[id]
-		fmt.Fprintf(&b, "\n  %s: %s\n    expected %s", surface.Escape(id), surface.Escape(string(f.Status)), surface.Escape(f.Expected))
+		fmt.Fprintf(&b, "\n  %s: %s\n    expected %s", surface.Escape(id), surface.Escape(string(f.Status)),
+			surface.Escape(f.Expected))
 		if f.Actual != "" {
 			b.WriteString("\n    actual   " + surface.Escape(f.Actual))
 		}

@@ -17,7 +17,8 @@ func TestAdmitOtherBytes(t *testing.T) {
 		t.Error(err)
 	}
 	rec.Document = other.Document
-	if err := registry.Admit(registrytest.Admission(rec), rec); err == nil || !strings.Contains(err.Error(), "not that of its document") {
+	if err := registry.Admit(registrytest.Admission(rec), rec); err == nil ||
+		!strings.Contains(err.Error(), "not that of its document") {
 		t.Errorf("other bytes: %v", err)
 	}
 }

@@ -61,9 +61,9 @@ func (c Change) Apply(all []Record, version string) (altered []int, err error) {
 type Statuses interface {
 	// SetStatus changes the status of one version, or with version "" of all versions
 	// of a name, in one transaction in which it also decides which version is the
-	// latest, and appends an entry to the log for each that is changed. It returns the number of records that were changed and those records as
-	// they are now, newest first, as many as a page may hold. A name or version that
-	// is not there is ErrNotFound, and if nothing would change it is ErrUnchanged.
+	// latest, and appends an entry to the log for each that is changed. It returns the number of records that
+	// were changed and those records as they are now, newest first, as many as a page may hold. A name or
+	// version that is not there is ErrNotFound, and if nothing would change it is ErrUnchanged.
 	SetStatus(ctx context.Context, name, version string, c Change) (changed int, records []Record, err error)
 }
 

@@ -115,7 +115,8 @@ func (e *scannedEntry) judgeRun(args []string) {
 // heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
 // it is declared, this machine's approval, the files beside the lock, the proof as this machine
 // can verify it without asking anybody, and whatever of these is owed and is not there.
-func heldEvidence(v openedProject, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+func heldEvidence(v openedProject, name string, declared project.Server, entry project.ServerLock) (evidence.Report,
+	error) {
 	w := v.w
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {

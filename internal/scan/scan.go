@@ -2,8 +2,7 @@
 // servers: against the rules of package launcher, and whether Hallmark guards them. Nothing is
 // started or fetched.
 //
-// It also edits hallmark.toml: [MigrateConfig] rewrites deprecated keys, [VerifyServer] fills in a
-// verify block. With Options.Project the files of one checkout may have 64 MiB together.
+// With Options.Project the files of one checkout may have 64 MiB together.
 package scan
 
 import (
@@ -120,7 +119,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		data, err := clients.Read(f)
 		if total += len(data); o.Project && total > maxScanned {
 			report = append(report, unreadableEvidence(shown,
-				fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+				fmt.Errorf("is not read, nor is any file after it: the "+
+					"clients' files of this checkout are larger than %d bytes", maxScanned)))
 			break
 		}
 		var servers []clients.Server

@@ -81,7 +81,8 @@ func (b *scanBench) file(name, text string, perm os.FileMode) string {
 // lock writes the project's files, and this machine's approval of say and moved.
 func (b *scanBench) lock() {
 	b.t.Helper()
-	shown, err := surface.New(surface.Listing{Tools: []json.RawMessage{[]byte(`{"name":"add","inputSchema":{"type":"object"}}`)}})
+	shown, err := surface.New(
+		surface.Listing{Tools: []json.RawMessage{[]byte(`{"name":"add","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -334,9 +334,10 @@ func asNobody(t *testing.T, s *Store, kind string, env ...string) string {
 		os.Chmod(dir, 0o755)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Dir = dir
-		filepath.WalkDir(filepath.Dir(filepath.Dir(filepath.Dir(s.root))), func(path string, _ fs.DirEntry, _ error) error {
-			return os.Lchown(path, 65534, 65534)
-		})
+		filepath.WalkDir(filepath.Dir(filepath.Dir(filepath.Dir(s.root))),
+			func(path string, _ fs.DirEntry, _ error) error {
+				return os.Lchown(path, 65534, 65534)
+			})
 	}
 	out, err := cmd.Output()
 	if err != nil {
@@ -350,10 +351,14 @@ func TestUnreadable(t *testing.T) {
 		path string
 		want []string
 	}{
-		"file":      {"content/lib/index.js", []string{subject + `: tree cannot be verified: unreadable|unverifiable|unreadable`, subject + ": lib/index.js: sha256 cannot be verified: unreadable|unverifiable|unreadable", "false operation"}},
-		"directory": {"content/lib/deep", []string{subject + ": tree cannot be verified: unreadable", "false operation"}},
-		"sidecar":   {"sidecar.json", []string{subject + ": tree cannot be verified: unreadable", "false operation"}},
-		"slot":      {".", []string{subject + ": tree cannot be verified: unreadable", "false operation"}},
+		"file": {"content/lib/index.js",
+			[]string{subject + `: tree cannot be verified: unreadable|unverifiable|unreadable`,
+				subject + ": lib/index.js: sha256 cannot be verified: unreadable|unverifiable|unreadable",
+				"false operation"}},
+		"directory": {"content/lib/deep",
+			[]string{subject + ": tree cannot be verified: unreadable", "false operation"}},
+		"sidecar": {"sidecar.json", []string{subject + ": tree cannot be verified: unreadable", "false operation"}},
+		"slot":    {".", []string{subject + ": tree cannot be verified: unreadable", "false operation"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)

@@ -23,7 +23,8 @@ import (
 func refused(t *testing.T, s *Store, slot *Slot, what string) {
 	t.Helper()
 	got, report, err := s.Audit(t.Context(), subject, slot.Digest)
-	if err != nil || got != nil || policy.Judge(policy.Launch, policy.Settings{}, report).Class() != evidence.Integrity {
+	if err != nil || got != nil ||
+		policy.Judge(policy.Launch, policy.Settings{}, report).Class() != evidence.Integrity {
 		t.Errorf("%s went unnoticed: %v %v", what, report, err)
 	}
 	checked, err := s.Verify(t.Context())
@@ -110,7 +111,8 @@ func TestExtras(t *testing.T) {
 						to = info.Mode() ^ 0o111
 					}
 					mutations = append(mutations, mutation{fmt.Sprintf("chmod %v %s", to, path),
-						func() error { return os.Chmod(path, to) }, func() error { return os.Chmod(path, info.Mode()) }})
+						func() error { return os.Chmod(path, to) },
+						func() error { return os.Chmod(path, info.Mode()) }})
 				}
 			}
 		}
@@ -171,7 +173,8 @@ func TestSidecarResealed(t *testing.T) {
 		}
 		plain := func() (note *sidecar, members map[string]json.RawMessage) {
 			note = new(sidecar)
-			if err := errors.Join(json.Unmarshal([]byte(text), note), json.Unmarshal([]byte(text), &members)); err != nil {
+			if err := errors.Join(json.Unmarshal([]byte(text), note), json.Unmarshal([]byte(text), &members)); err !=
+				nil {
 				t.Fatal(err)
 			}
 			return note, members
@@ -192,7 +195,8 @@ func TestSidecarResealed(t *testing.T) {
 		for name, value := range members {
 			member := fmt.Sprintf("%q:%s", name, value)
 			if harmless[name] == "" {
-				check("without "+name, []byte(strings.Replace(strings.Replace(text, ","+member, "", 1), member+",", "", 1)))
+				check("without "+name,
+					[]byte(strings.Replace(strings.Replace(text, ","+member, "", 1), member+",", "", 1)))
 			}
 			check("twice "+name, []byte(strings.Replace(text, member, member+","+member, 1)))
 			check("in capitals "+name, []byte(strings.Replace(text, member, strings.ToUpper(member[:2])+member[2:], 1)))
@@ -212,8 +216,10 @@ func TestSidecarResealed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, cut := range []string{fmt.Sprintf(`,"size":%d`, note.Files[file].Size), fmt.Sprintf(`"sha256":"%s",`, note.Files[file].SHA256)} {
-				check("without "+cut, []byte(strings.Replace(text, string(raw), strings.Replace(string(raw), cut, "", 1), 1)))
+			for _, cut := range []string{fmt.Sprintf(`,"size":%d`, note.Files[file].Size),
+				fmt.Sprintf(`"sha256":"%s",`, note.Files[file].SHA256)} {
+				check("without "+cut,
+					[]byte(strings.Replace(text, string(raw), strings.Replace(string(raw), cut, "", 1), 1)))
 			}
 			for _, names := range []string{"{}", "null", `""`} { // a list of names
 				check(names+" of "+file, []byte(strings.Replace(text, string(raw), names, 1)))
@@ -259,7 +265,8 @@ func TestSidecarDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked, err := s.Verify(t.Context())
-	if err != nil || len(checked) != 1 || policy.Judge(policy.Check, policy.Settings{}, checked[0].Report).Class() != evidence.Integrity {
+	if err != nil || len(checked) != 1 ||
+		policy.Judge(policy.Check, policy.Settings{}, checked[0].Report).Class() != evidence.Integrity {
 		t.Errorf("%+v, %v", checked, err)
 	}
 }
@@ -272,8 +279,10 @@ func TestPutRemovesOddities(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, st.Dir(), sample)
-	if err := errors.Join(os.MkdirAll(filepath.Join(st.Dir(), "empty/below/it"), 0o755), os.Mkdir(filepath.Join(st.Dir(), "lib/none"), 0o755),
-		os.Chmod(filepath.Join(st.Dir(), "lib/index.js"), 0o644|fs.ModeSetuid), os.Chmod(filepath.Join(st.Dir(), "lib"), 0o755|fs.ModeSetgid|fs.ModeSticky)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(st.Dir(), "empty/below/it"), 0o755),
+		os.Mkdir(filepath.Join(st.Dir(), "lib/none"), 0o755),
+		os.Chmod(filepath.Join(st.Dir(), "lib/index.js"), 0o644|fs.ModeSetuid),
+		os.Chmod(filepath.Join(st.Dir(), "lib"), 0o755|fs.ModeSetgid|fs.ModeSticky)); err != nil {
 		t.Fatal(err)
 	}
 	o, err := st.Measure(t.Context())
@@ -323,14 +332,17 @@ func TestVerifyStrays(t *testing.T) {
 			"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 			"link":      func(path string) error { return os.Symlink("x", path) },
 		} {
-			for _, name := range []string{"stray", ".hidden", fmt.Sprintf("%c%c", 'g'+r.IntN(19), 'g'+r.IntN(19)), "SHA256"} {
+			for _, name := range []string{"stray", ".hidden", fmt.Sprintf("%c%c", 'g'+r.IntN(19), 'g'+r.IntN(19)),
+				"SHA256"} {
 				name = filepath.Join(dir, name)
 				path := filepath.Join(s.root, name)
 				if err := make(path); err != nil {
 					t.Fatal(err)
 				}
 				checked, err := s.Verify(t.Context())
-				if i := slices.IndexFunc(checked, func(c SlotReport) bool { return c.Name == name }); err != nil || len(checked) != 2 || i < 0 ||
+				if i := slices.IndexFunc(checked, func(c SlotReport) bool {
+					return c.Name == name
+				}); err != nil || len(checked) != 2 || i < 0 ||
 					policy.Judge(policy.Check, policy.Settings{}, checked[i].Report).Class() != evidence.Integrity {
 					t.Errorf("a %s %s: %+v, %v", kind, name, checked, err)
 				}

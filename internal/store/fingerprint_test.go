@@ -48,24 +48,28 @@ func TestFacetSlot(t *testing.T) {
 		t.Fatal(slot)
 	}
 	got, report, err := s.Audit(t.Context(), subject, slot.Digest)
-	if err != nil || got == nil || report.Count(evidence.Match) != 2 || report[0].Scheme != evidence.FacetTar || report[1].Authority != evidence.Sidecar {
+	if err != nil || got == nil || report.Count(evidence.Match) != 2 || report[0].Scheme != evidence.FacetTar ||
+		report[1].Authority != evidence.Sidecar {
 		t.Fatal(got, report, err)
 	}
-	if len(got.Assets) != 2 || got.Assets["a.md"].String() != digest.FromBytes([]byte("content A")).String() || got.Size != 18 {
+	if len(got.Assets) != 2 || got.Assets["a.md"].String() != digest.FromBytes([]byte("content A")).String() ||
+		got.Size != 18 {
 		t.Errorf("assets %v, size %d", got.Assets, got.Size)
 	}
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(slot.Dir()), sidecarName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"scheme":"facet-tar"`, `"integrity":"` + facetSum + `"`, `"content_hash":"` + digest.FromBytes([]byte("archive")).String() + `"`,
+	for _, want := range []string{`"scheme":"facet-tar"`, `"integrity":"` + facetSum + `"`,
+		`"content_hash":"` + digest.FromBytes([]byte("archive")).String() + `"`,
 		`"a.md":{"sha256":"` + got.Assets["a.md"].String()} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("the sidecar has no %s:\n%s", want, data)
 		}
 	}
 	// Under the other fingerprint the slot is none.
-	if got, report, err := base.Audit(t.Context(), subject, slot.Digest); got != nil || err != nil || report.Count(evidence.Mismatch) == 0 {
+	if got, report, err := base.Audit(t.Context(), subject, slot.Digest); got != nil || err != nil ||
+		report.Count(evidence.Mismatch) == 0 {
 		t.Error(got, report, err)
 	}
 	// Verify looks at both kinds; Prune removes both.
@@ -103,8 +107,10 @@ func TestFacetSidecarListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"another fingerprint": func(t *testing.T, _ *Slot, note *sidecar) { note.Integrity = note.Files["a.md"].SHA256 },
-		"another scheme":      func(t *testing.T, _ *Slot, note *sidecar) { note.Scheme = "" },
+		"another fingerprint": func(t *testing.T, _ *Slot, note *sidecar) {
+			note.Integrity = note.Files["a.md"].SHA256
+		},
+		"another scheme": func(t *testing.T, _ *Slot, note *sidecar) { note.Scheme = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t).WithScheme(evidence.FacetTar)
@@ -147,8 +153,10 @@ func TestFacetProgram(t *testing.T) {
 		good  bool
 	}{
 		{"entry", map[string]string{"server.json": server("binary", "bin/s"), "bin/s!": "program", "data": "x"}, true},
-		{"another file", map[string]string{"server.json": server("binary", "bin/s"), "bin/s!": "program", "data!": "x"}, false},
-		{"another runtime", map[string]string{"server.json": server("node", "bin/s"), "bin/s!": "program", "data": "x"}, false},
+		{"another file", map[string]string{"server.json": server("binary", "bin/s"), "bin/s!": "program", "data!": "x"},
+			false},
+		{"another runtime", map[string]string{"server.json": server("node", "bin/s"), "bin/s!": "program", "data": "x"},
+			false},
 		{"no server.json", map[string]string{"bin/s!": "program"}, false},
 		{"no server", map[string]string{"server.json": "{}", "bin/s!": "program"}, false},
 	} {
@@ -167,7 +175,8 @@ func TestFacetProgram(t *testing.T) {
 func TestFacetFlips(t *testing.T) {
 	quiet(t)
 	s := newStore(t).WithScheme(evidence.FacetTar)
-	slot := putFacet(t, s, map[string]string{"facet.json": strings.Repeat("{}", 300), "skills/x/SKILL.md": strings.Repeat("é", 700)})
+	slot := putFacet(t, s,
+		map[string]string{"facet.json": strings.Repeat("{}", 300), "skills/x/SKILL.md": strings.Repeat("é", 700)})
 	tamper(t, slot)
 	var files []string
 	for _, name := range []string{"content/facet.json", "content/skills/x/SKILL.md", sidecarName} {

@@ -16,7 +16,8 @@ import (
 
 // sidecar is the note beside a slot's content, one line of JSON:
 //
-//	{"schema":1,"scheme":"facet-tar","integrity":"sha256:…","ref":"…","content_hash":"sha256:…","size":N,"created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
+//	{"schema":1,"scheme":"facet-tar","integrity":"sha256:…","ref":"…","content_hash":"sha256:…","size":N,"created":"…",
+//	 "files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
 //
 // Scheme is there only for facet-tar, content_hash only if the tree was unpacked from an
 // archive, whose digest it is. Members stand in this order, paths in byte order, and self, the digest of all bytes
@@ -80,7 +81,7 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, errors.New("does not end with its own digest")
 	}
 	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, string(self))
-	if !ok || claim.Expected() != string(self) { // one spelling only
+	if !ok || claim.FormatExpected() != string(self) { // one spelling only
 		return nil, errors.New("does not end with its own digest")
 	}
 	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(body)}})

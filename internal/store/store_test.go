@@ -142,11 +142,13 @@ func TestPutAndAudit(t *testing.T) {
 		t.Fatalf("an empty store: %v", err)
 	}
 	slot := put(t, s, sample)
-	if slot.Files != len(sample) || slot.Ref != subject || slot.Size != 1000+16+10+19+6 || time.Since(slot.Created) > time.Minute {
+	if slot.Files != len(sample) || slot.Ref != subject || slot.Size != 1000+16+10+19+6 ||
+		time.Since(slot.Created) > time.Minute {
 		t.Errorf("%+v", slot)
 	}
 	got, report, err := s.Audit(t.Context(), subject, slot.Digest)
-	if err != nil || got == nil || got.Dir() != slot.Dir() || got.Files != slot.Files || got.Size != slot.Size || !got.Created.Equal(slot.Created) {
+	if err != nil || got == nil || got.Dir() != slot.Dir() || got.Files != slot.Files || got.Size != slot.Size ||
+		!got.Created.Equal(slot.Created) {
 		t.Fatal(got, report, err)
 	}
 	if len(report) != 2 || report.Count(evidence.Match) != 2 ||
@@ -158,11 +160,13 @@ func TestPutAndAudit(t *testing.T) {
 	if err := v.Admitted().Permits(subject, slot.Digest, policy.Execute); err != nil {
 		t.Error(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(got.Dir(), "lib", "index.js")); err != nil || string(data) != sample["lib/index.js"] {
+	if data, err := os.ReadFile(filepath.Join(got.Dir(), "lib", "index.js")); err != nil ||
+		string(data) != sample["lib/index.js"] {
 		t.Error(string(data), err)
 	}
 	for path, want := range map[string]fs.FileMode{
-		"": 0o555, "content": 0o555, "content/lib/deep": 0o555, "content/bin/notes": 0o555, "content/lib/index.js": 0o444, "sidecar.json": 0o444,
+		"": 0o555, "content": 0o555, "content/lib/deep": 0o555, "content/bin/notes": 0o555,
+		"content/lib/index.js": 0o444, "sidecar.json": 0o444,
 	} {
 		info, err := os.Stat(filepath.Join(filepath.Dir(slot.Dir()), path))
 		if err != nil || info.Mode().Perm() != want {
@@ -191,7 +195,8 @@ func TestPutNeedsAdmitted(t *testing.T) {
 		"other digest": func(digest.Digest) policy.Admitted { return admit(t, digest.FromBytes([]byte("other"))) },
 		"other action": func(d digest.Digest) policy.Admitted {
 			return policy.Judge(policy.Session, policy.Settings{}, evidence.Report{evidence.Compare(
-				evidence.Claim{Subject: subject, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{d}},
+				evidence.Claim{Subject: subject, Scheme: evidence.Surface, Authority: evidence.Lock,
+					Want: []digest.Digest{d}},
 				evidence.Observed{Digests: []digest.Digest{d}})}).Admitted()
 		},
 	} {
@@ -206,7 +211,8 @@ func TestPutNeedsAdmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Put(t.Context(), adm(o.SHA256()), subject, st, subject); !errors.Is(err, policy.ErrNotAdmitted) {
+			if _, err := s.Put(t.Context(), adm(o.SHA256()), subject, st, subject); !errors.Is(err,
+				policy.ErrNotAdmitted) {
 				t.Fatalf("got %v", err)
 			}
 			empty(t, filepath.Join(s.Path(), "staging"))
@@ -219,10 +225,12 @@ func TestPutNeedsAdmitted(t *testing.T) {
 	o, _ := st.Measure(t.Context())
 	// What was measured is not what is put: Put measures for itself.
 	os.WriteFile(filepath.Join(st.Dir(), "lib", "late.js"), []byte("x"), 0o600)
-	if _, err := s.Put(t.Context(), admit(t, o.SHA256()), subject, st, subject); !errors.Is(err, policy.ErrNotAdmitted) {
+	if _, err := s.Put(t.Context(), admit(t, o.SHA256()), subject, st, subject); !errors.Is(err,
+		policy.ErrNotAdmitted) {
 		t.Fatalf("changed after Measure: %v", err)
 	}
-	if _, err := s.Put(t.Context(), admit(t, o.SHA256()), subject, st, subject); err == nil || !strings.Contains(err.Error(), "already") {
+	if _, err := s.Put(t.Context(), admit(t, o.SHA256()), subject, st, subject); err == nil ||
+		!strings.Contains(err.Error(), "already") {
 		t.Fatalf("put twice: %v", err)
 	}
 	if _, err := st.Measure(t.Context()); err == nil {
@@ -235,11 +243,14 @@ func TestPutRefuses(t *testing.T) {
 		make func(dir string) error
 		want string
 	}{
-		"nothing":   {func(string) error { return nil }, "no files"},
-		"link":      {func(dir string) error { return os.Symlink("/etc/passwd", dir+"/evil") }, `"evil" is a symbolic link`},
-		"link up":   {func(dir string) error { return os.Symlink("..", dir+"/up") }, `"up" is a symbolic link`},
-		"control":   {func(dir string) error { return os.WriteFile(dir+"/a\x1b[2J", nil, 0o600) }, `"a\x1b[2J" is a name that a tree cannot hold`},
-		"hard link": {func(dir string) error { return os.Link(dir+"/../../../outside", dir+"/inside") }, `"inside" has other names`},
+		"nothing": {func(string) error { return nil }, "no files"},
+		"link": {func(dir string) error { return os.Symlink("/etc/passwd", dir+"/evil") },
+			`"evil" is a symbolic link`},
+		"link up": {func(dir string) error { return os.Symlink("..", dir+"/up") }, `"up" is a symbolic link`},
+		"control": {func(dir string) error { return os.WriteFile(dir+"/a\x1b[2J", nil, 0o600) },
+			`"a\x1b[2J" is a name that a tree cannot hold`},
+		"hard link": {func(dir string) error { return os.Link(dir+"/../../../outside", dir+"/inside") },
+			`"inside" has other names`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
@@ -304,14 +315,17 @@ func TestTampering(t *testing.T) {
 		"a file more": {do: func(t *testing.T, dir string) error {
 			return os.WriteFile(dir+"/content/lib/.hidden.js", nil, 0o644)
 		}, want: []finding{{"lib/.hidden.js", "not in the slot's list"}}},
-		"a file less": {do: func(t *testing.T, dir string) error { return os.Remove(dir + "/content/lib/deep/er/x.js") },
+		"a file less": {
+			do:   func(t *testing.T, dir string) error { return os.Remove(dir + "/content/lib/deep/er/x.js") },
 			want: []finding{{"lib/deep/er/x.js", "missing"}}},
 		"a file renamed": {do: func(t *testing.T, dir string) error {
 			return os.Rename(dir+"/content/package.json", dir+"/content/Package.json")
 		}, want: []finding{{"Package.json", "not in the slot's list"}, {"package.json", "missing"}}},
-		"made executable": {do: func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/package.json", 0o755) },
+		"made executable": {
+			do:   func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/package.json", 0o755) },
 			want: []finding{{"package.json", "executable"}}},
-		"not executable any more": {do: func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/bin/notes", 0o644) },
+		"not executable any more": {
+			do:   func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/bin/notes", 0o644) },
 			want: []finding{{"bin/notes", "not executable"}}},
 		"a file replaced by a link to the same bytes": {do: func(t *testing.T, dir string) error {
 			if err := os.Rename(dir+"/content/package.json", dir+"/../../../same"); err != nil {
@@ -329,21 +343,26 @@ func TestTampering(t *testing.T) {
 				return err
 			}
 			return os.Symlink(dir+"/../../../lib", dir+"/content/lib")
-		}, want: []finding{{"lib", "is a symbolic link"}, {"lib/deep/er/x.js", "missing"}, {"lib/index.js", "missing"}}},
+		}, want: []finding{{"lib", "is a symbolic link"}, {"lib/deep/er/x.js", "missing"},
+			{"lib/index.js", "missing"}}},
 		"a named pipe": {do: func(t *testing.T, dir string) error { return mkfifo(dir + "/content/lib/pipe") },
 			want: []finding{{"lib/pipe", "is a named pipe"}}},
-		"an empty directory": {do: func(t *testing.T, dir string) error { return os.MkdirAll(dir+"/content/lib/more/deep", 0o755) },
+		"an empty directory": {
+			do:   func(t *testing.T, dir string) error { return os.MkdirAll(dir+"/content/lib/more/deep", 0o755) },
 			want: []finding{{"lib/more", "is an empty directory"}}},
 		"a setuid file": {do: func(t *testing.T, dir string) error {
 			return os.Chmod(dir+"/content/bin/notes", 0o755|fs.ModeSetuid)
 		}, want: []finding{{"bin/notes", "is a setuid file"}}},
-		"a sticky directory": {do: func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/lib", 0o755|fs.ModeSticky) },
+		"a sticky directory": {
+			do:   func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/lib", 0o755|fs.ModeSticky) },
 			want: []finding{{"lib", "is a sticky directory"}}},
 		"a setgid slot": {do: func(t *testing.T, dir string) error { return os.Chmod(dir, 0o755|fs.ModeSetgid) },
 			want: []finding{{".", "is a setgid directory"}}},
-		"a directory beside the content": {do: func(t *testing.T, dir string) error { return os.Mkdir(dir+"/node_modules", 0o755) },
+		"a directory beside the content": {
+			do:   func(t *testing.T, dir string) error { return os.Mkdir(dir+"/node_modules", 0o755) },
 			want: []finding{{"node_modules", "not part of a slot"}}},
-		"a file beside the content": {do: func(t *testing.T, dir string) error { return os.WriteFile(dir+"/more", nil, 0o644) },
+		"a file beside the content": {
+			do:   func(t *testing.T, dir string) error { return os.WriteFile(dir+"/more", nil, 0o644) },
 			want: []finding{{"more", "not part of a slot"}}},
 		"content replaced by a link": {do: func(t *testing.T, dir string) error {
 			if err := os.Rename(dir+"/content", dir+"/../../../content"); err != nil {
@@ -380,7 +399,8 @@ func TestTampering(t *testing.T) {
 			os.Remove(dir + "/sidecar.json")
 			return os.Mkdir(dir+"/sidecar.json", 0o755)
 		}, want: []finding{{"sidecar.json", "is a directory"}}},
-		"sidecar too large": {do: func(t *testing.T, dir string) error { return os.Truncate(dir+"/sidecar.json", maxSidecar+1) },
+		"sidecar too large": {
+			do:   func(t *testing.T, dir string) error { return os.Truncate(dir+"/sidecar.json", maxSidecar+1) },
 			want: []finding{{"sidecar.json", "has more than 67,108,864 bytes"}}},
 		"slot removed": {do: func(t *testing.T, dir string) error { return os.RemoveAll(dir) }, gone: true},
 	} {
@@ -479,14 +499,16 @@ func TestSidecarRewritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, report, err := s.Audit(t.Context(), subject, slot.Digest)
-	if got != nil || err != nil || len(report) != 2 || report[0].Outcome != evidence.Mismatch || report[1].Outcome != evidence.Match {
+	if got != nil || err != nil || len(report) != 2 || report[0].Outcome != evidence.Mismatch ||
+		report[1].Outcome != evidence.Match {
 		t.Fatalf("%v %+v %v", got, report, err)
 	}
-	if report[0].Actual() != evil.Digest.String() || report[0].Expected() != slot.Digest.String() {
+	if report[0].Actual() != evil.Digest.String() || report[0].FormatExpected() != slot.Digest.String() {
 		t.Errorf("%+v", report[0])
 	}
 	checked, err := s.Verify(t.Context())
-	if err != nil || len(checked) != 1 || policy.Judge(policy.Check, policy.Settings{}, checked[0].Report).Class() != evidence.Integrity {
+	if err != nil || len(checked) != 1 ||
+		policy.Judge(policy.Check, policy.Settings{}, checked[0].Report).Class() != evidence.Integrity {
 		t.Fatalf("%+v %v", checked, err)
 	}
 	// A bad slot is replaced where the good one is put.
@@ -514,7 +536,8 @@ func TestManyDifferences(t *testing.T) {
 	if err != nil || len(report) != 2+20+1 {
 		t.Fatal(len(report), err)
 	}
-	if last := report[22]; last.Actual() != "30 more files differ" || last.Outcome != evidence.Mismatch || report[2].Subject != subject+": f00" {
+	if last := report[22]; last.Actual() != "30 more files differ" || last.Outcome != evidence.Mismatch ||
+		report[2].Subject != subject+": f00" {
 		t.Errorf("%+v", last)
 	}
 }
@@ -536,7 +559,8 @@ func TestHostileNames(t *testing.T) {
 	var b bytes.Buffer
 	report.WriteText(&b)
 	b.WriteString(policy.Judge(policy.Launch, policy.Settings{}, report).Err().Error())
-	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), `\x1b[2J`) || strings.Contains(b.String(), "a\nb") || bytes.Contains(b.Bytes(), []byte("\xff")) {
+	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), `\x1b[2J`) ||
+		strings.Contains(b.String(), "a\nb") || bytes.Contains(b.Bytes(), []byte("\xff")) {
 		t.Errorf("%q", b.String())
 	}
 }
@@ -578,7 +602,8 @@ func TestFlips(t *testing.T) {
 		changed[at] ^= flip
 		os.WriteFile(path, changed, 0)
 		got, report, err := s.Audit(t.Context(), subject, slot.Digest)
-		if err != nil || got != nil || policy.Judge(policy.Launch, policy.Settings{}, report).Class() != evidence.Integrity {
+		if err != nil || got != nil ||
+			policy.Judge(policy.Launch, policy.Settings{}, report).Class() != evidence.Integrity {
 			t.Fatalf("%s: byte %d ^ %#x went unnoticed: %v %v", path, at, flip, report, err)
 		}
 		rel, _ := filepath.Rel(dir, path)

@@ -25,7 +25,8 @@ var pythonName = regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
 func IsPython(file string) bool { return pythonName.MatchString(strings.ToLower(filepath.Base(file))) }
 
 // libraryLoaders are the interpreters that load the library beside them, by their names.
-var libraryLoaders = regexp.MustCompile(`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+var libraryLoaders = regexp.MustCompile(
+	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
 // pythonStartPath is the path under which a python is started that was found at found and is exe
 // after all links. Python takes its whole standard library from where a pyvenv.cfg beside it,

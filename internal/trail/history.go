@@ -55,7 +55,8 @@ func (l *Log) LaterEvidence(ctx context.Context, r project.RecordLock, meta regi
 		}
 		if leaf.Of != kind || leaf.Name != r.Name || leaf.Version != r.Version || i <= p.Index {
 			return nil, evidence.Errorf(evidence.Integrity, r.Subject(), "",
-				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %+q", i, leaf.Subject()))
+				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %+q", i,
+					leaf.Subject()))
 		}
 		switch {
 		case leaf.Kind == ledger.Status && i >= statusAt:
@@ -83,7 +84,8 @@ func (l *Log) ArchiveEvidence(ctx context.Context, rec registry.ArchiveRecord, p
 	}
 	var report evidence.Report
 	if claimed := proven.Leaf.APISurface; !claimed.IsZero() || !rec.APISurface.IsZero() {
-		c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Log, Where: fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)}
+		c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Log,
+			Where: fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)}
 		o := evidence.Observed{From: "the registry's record, api_surface"}
 		if !claimed.IsZero() {
 			c.Want = []digest.Digest{claimed}
@@ -162,16 +164,19 @@ func (l *Log) tileError(err error) error {
 }
 
 func statusClaim(r project.RecordLock, origin string) evidence.Claim {
-	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Status, Authority: evidence.Log, Text: string(registry.Active), Where: "the log " + origin}
+	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Status, Authority: evidence.Log,
+		Text: string(registry.Active), Where: "the log " + origin}
 }
 
 func findingClaim(r project.RecordLock, origin string) evidence.Claim {
-	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Finding, Authority: evidence.Log, Text: "the published claims hold", Where: "the log " + origin}
+	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Finding, Authority: evidence.Log,
+		Text: "the published claims hold", Where: "the log " + origin}
 }
 
 // statusEvidence is what the newest entry about the record's status says. Without one it
 // has the status that every record begins with.
-func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Official) evidence.Evidence {
+func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64,
+	shown *registry.Official) evidence.Evidence {
 	c := statusClaim(r, l.Head.Origin)
 	if leaf == nil {
 		return evidence.Fact(c, string(registry.Active))
@@ -182,7 +187,8 @@ func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int6
 	}
 	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))
 	if shown != nil && string(shown.Status) == leaf.Status && shown.StatusMessage != "" {
-		if d, err := ledger.StatusDocument(leaf.Status, shown.StatusMessage); err == nil && evidence.Same(d, leaf.Document) {
+		if d, err := ledger.StatusDocument(leaf.Status, shown.StatusMessage); err == nil &&
+			evidence.Same(d, leaf.Document) {
 			e.Reason = shown.StatusMessage
 		}
 	}
@@ -191,13 +197,15 @@ func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int6
 
 // findingEvidence is what the newest entry about the record's claims says: what fails, or
 // nothing.
-func (l *Log) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Integrity) evidence.Evidence {
+func (l *Log) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64,
+	shown *registry.Integrity) evidence.Evidence {
 	c := findingClaim(r, l.Head.Origin)
 	if leaf == nil || evidence.Same(leaf.Document, digest.FromBytes([]byte("[]"))) {
 		e := evidence.Fact(c, c.Text)
 		if leaf == nil && shown != nil && len(shown.Findings) > 0 && len(shown.Findings[0].Failing()) > 0 {
 			e = evidence.Fact(c, "a claim fails")
-			e.Reason = "the registry shows what it found, and names no entry of its log about it: " + strings.Join(shown.Findings[0].Failing(), "; ")
+			e.Reason = "the registry shows what it found, and names no entry of its log about it: " +
+				strings.Join(shown.Findings[0].Failing(), "; ")
 		}
 		return e
 	}

@@ -19,7 +19,8 @@ func (s *Logs) LockedProof(r *project.RecordLock) (evidence.Report, error) {
 	if r.Proof == "" {
 		return evidence.Report{NoProofEvidence(*r, "it was pinned from a registry without a log")}, nil
 	}
-	once, _ := s.locked.LoadOrStore(r.Registry, sync.OnceValues(func() (*lockedLog, error) { return s.openLocked(r.Registry) }))
+	once, _ := s.locked.LoadOrStore(r.Registry,
+		sync.OnceValues(func() (*lockedLog, error) { return s.openLocked(r.Registry) }))
 	l, err := once.(func() (*lockedLog, error))()
 	if err != nil {
 		return nil, err
@@ -43,7 +44,8 @@ func (s *Logs) LockedProof(r *project.RecordLock) (evidence.Report, error) {
 // log has, the proof is held to the log that the registry shows now, which must be the one that
 // the lock names: an entry that no log ever had is not installed because a line of hallmark.toml
 // is gone. That key is relied on for nothing else, and not kept.
-func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *project.RecordLock, offline bool) (evidence.Report, error) {
+func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *project.RecordLock,
+	offline bool) (evidence.Report, error) {
 	if r == nil || r.Proof == "" {
 		return s.LockedProof(r)
 	}
@@ -54,11 +56,13 @@ func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *projec
 		return s.LockedProof(r)
 	}
 	claim := evidence.Claim{
-		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: lock.Log(r.Registry), Where: project.LockFile + ", logs",
+		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: lock.Log(r.Registry),
+		Where: project.LockFile + ", logs",
 	}
 	missing := func(why string) (evidence.Report, error) {
 		return evidence.Report{evidence.Miss(claim, evidence.Lock, "this machine knows no key for it, and "+why,
-			"give the key with --log-key, or as log_key under [registry] in "+project.ConfigFile+"; the registry's operator knows it")}, nil
+			"give the key with --log-key, or as log_key under [registry] in "+project.ConfigFile+
+				"; the registry's operator knows it")}, nil
 	}
 	switch {
 	case s.client == nil || s.rules.Name() != r.Registry:
@@ -109,13 +113,14 @@ type lockedHead struct {
 
 // openLocked takes the key of the log of a registry, and what this machine saw of that log.
 func (s *Logs) openLocked(name string) (*lockedLog, error) {
-	known, err := s.Known()
+	known, err := s.ReadKnown()
 	if err != nil {
 		return nil, err
 	}
 	k := s.unread(name)
 	if !k.ChooseKey(known, s.options) {
-		e := evidence.Fact(evidence.Claim{Subject: "log of " + name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
+		e := evidence.Fact(
+			evidence.Claim{Subject: "log of " + name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
 		e.Reason = "this machine knows no key for it, so that the proof in " + project.LockFile + " cannot be verified"
 		return &lockedLog{report: evidence.Report{e}}, nil
 	}
@@ -138,7 +143,8 @@ func (l *lockedLog) open(checkpoint []byte) lockedHead {
 			return head
 		}
 		if err := ledger.CheckConsistency(l.kept.Checkpoint, head.Checkpoint, nil); err != nil {
-			head.fork = ForkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
+			head.fork = forkError(l.name, shownNote{"this machine was shown", l.kept.Note},
+				shownNote{project.LockFile + " has", head.Note}, err)
 		}
 		return head
 	}))

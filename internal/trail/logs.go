@@ -42,9 +42,9 @@ func NewLogs(h *host.Host, client *client.Client, rules project.Registry, o Opti
 	}
 }
 
-// Known is what this machine knows of logs, read once: each of their checkpoints is verified
+// ReadKnown returns what this machine knows of logs, read once: each of their checkpoints is verified
 // as it is read.
-func (s *Logs) Known() (*project.Logs, error) { return s.known() }
+func (s *Logs) ReadKnown() (*project.Logs, error) { return s.known() }
 
 // GivenKey is the key that the command was given, "" if it was given none.
 func (s *Logs) GivenKey() string { return s.options.Key }
@@ -67,7 +67,7 @@ func (s *Logs) Open(ctx context.Context) (l *Log, first bool, err error) {
 
 // KnowsKey reports whether somebody said which key the log of a registry has.
 func (s *Logs) KnowsKey(registry string) (bool, error) {
-	known, err := s.Known()
+	known, err := s.ReadKnown()
 	if err != nil {
 		return false, err
 	}
@@ -84,13 +84,13 @@ func (s *Logs) unread(registry string) *Log {
 	return l
 }
 
-// Demanded is what is demanded now of the log of the project's registry.
-func (s *Logs) Demanded() (project.AcceptedLog, error) {
+// ReadDemanded returns what is demanded now of the log of the project's registry.
+func (s *Logs) ReadDemanded() (project.AcceptedLog, error) {
 	log := demandedBy(s.rules)
 	if log.LogKey = cmp.Or(s.options.Key, s.rules.LogKey); log.LogKey != "" {
 		return log, nil
 	}
-	known, err := s.Known()
+	known, err := s.ReadKnown()
 	if err != nil {
 		return log, err
 	}
@@ -100,9 +100,9 @@ func (s *Logs) Demanded() (project.AcceptedLog, error) {
 	return log, nil
 }
 
-// Accepted is the log that proves a record, as this machine knows it, and what is demanded of
+// FindAccepted returns the log that proves a record, as this machine knows it, and what is demanded of
 // it; zero if the record has no proof or nobody accepted a key.
-func (s *Logs) Accepted(r *project.RecordLock) (log project.AcceptedLog) {
+func (s *Logs) FindAccepted(r *project.RecordLock) (log project.AcceptedLog) {
 	if r == nil || r.Proof == "" {
 		return log
 	}

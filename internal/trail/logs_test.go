@@ -55,16 +55,17 @@ func TestLogsKnown(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := logs.KnowsKey("registry.example.com"); err == nil || known || !strings.Contains(err.Error(), "logs.json") {
+	if known, err := logs.KnowsKey("registry.example.com"); err == nil || known ||
+		!strings.Contains(err.Error(), "logs.json") {
 		t.Fatalf("known %v, error %v", known, err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := logs.Known(); err == nil {
+	if _, err := logs.ReadKnown(); err == nil {
 		t.Error("it was read again")
 	}
-	if _, err := trail.NewLogs(h, nil, project.Registry{}, trail.Options{}).Known(); err != nil {
+	if _, err := trail.NewLogs(h, nil, project.Registry{}, trail.Options{}).ReadKnown(); err != nil {
 		t.Error(err)
 	}
 }

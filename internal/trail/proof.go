@@ -39,7 +39,9 @@ func Rules(dir, base string) (project.Registry, error) {
 			return config.Registry, nil
 		}
 	}
-	return project.Registry{}, evidence.Errorf(evidence.Validation, "", "name it with --registry, or in "+project.ConfigFile, errors.New("no registry is configured"))
+	return project.Registry{},
+		evidence.Errorf(evidence.Validation, "", "name it with --registry, or in "+project.ConfigFile,
+			errors.New("no registry is configured"))
 }
 
 // VerifyProof verifies a proof that lies in a file, without the network: under key or, if
@@ -64,7 +66,8 @@ func VerifyProof(h *host.Host, name string, key string) (*ProvenRecord, error) {
 	if key == "" {
 		keys = keysOf(logs, p.Checkpoint)
 	}
-	err = evidence.Errorf(evidence.Refused, name, "give the log's key with --log-key", errors.New("this machine does not know the log"))
+	err = evidence.Errorf(evidence.Refused, name, "give the log's key with --log-key",
+		errors.New("this machine does not know the log"))
 	for _, key := range keys { // of two logs with one name it is proven by its own
 		trust, bad := ledger.NewTrust(key, nil, 0)
 		if bad != nil {
@@ -88,7 +91,8 @@ func VerifyProof(h *host.Host, name string, key string) (*ProvenRecord, error) {
 func keysOf(logs *project.Logs, checkpoint []byte) (keys []string) {
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	for _, known := range logs.Registries {
-		if v, err := ledger.ParseVerifier(known.Key); err == nil && v.Name() == origin && !slices.Contains(keys, known.Key) {
+		if v, err := ledger.ParseVerifier(known.Key); err == nil && v.Name() == origin &&
+			!slices.Contains(keys, known.Key) {
 			keys = append(keys, known.Key)
 		}
 	}

@@ -59,13 +59,13 @@ func ChangeLogs(ctx context.Context, h *host.Host, change func(*project.Logs) (w
 // keepCheckpoint keeps s, which was compared with kept, if it is newer, and the key as
 // that of the registry. It reports false if the newest checkpoint is not kept any more,
 // so that s has to be compared again.
-func keepCheckpoint(ctx context.Context, h *host.Host, name, key string, kept, s ledger.Signed) (done bool, err error) {
-	err = ChangeLogs(ctx, h, func(logs *project.Logs) bool {
-		now, _ := logs.Newest(key)
+func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done bool, err error) {
+	err = ChangeLogs(ctx, l.Host, func(logs *project.Logs) bool {
+		now, _ := logs.Newest(l.Key)
 		if done = bytes.Equal(now.Note, kept.Note); !done {
 			return false
 		}
-		_, known := logs.Registries[name]
+		_, known := logs.Registries[l.Name]
 		newer := kept.Note == nil || s.Size > kept.Size
 		if !newer && known {
 			return false
@@ -74,11 +74,12 @@ func keepCheckpoint(ctx context.Context, h *host.Host, name, key string, kept, s
 		if newer {
 			note = s.Note
 		}
-		logs.Rely(name, key, h.Now().UTC(), string(note))
+		logs.Rely(l.Name, l.Key, l.Host.Now().UTC(), string(note))
 		return true
 	})
 	if host.IsUnwritable(err) {
-		h.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed", "error", err)
+		l.Host.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed",
+			"error", err)
 		return true, nil
 	}
 	return done, err
@@ -98,7 +99,9 @@ func Forget(ctx context.Context, h *host.Host, base string) (key string, err err
 		return key != ""
 	})
 	if err == nil && key == "" {
-		err = evidence.Errorf(evidence.Validation, name, host.ForgetHint(known, func(url string) string { return "hallmark log forget " + url }), errors.New("this machine knows no log of that registry"))
+		err = evidence.Errorf(evidence.Validation, name,
+			host.ForgetHint(known, func(url string) string { return "hallmark log forget " + url }),
+			errors.New("this machine knows no log of that registry"))
 	}
 	return key, err
 }

@@ -61,7 +61,8 @@ func Read(ctx context.Context, h *host.Host, client *client.Client, rules projec
 			return nil, nil
 		}
 		return nil, &evidence.Error{
-			Subject: l.Name, Kind: evidence.Integrity, Err: errors.New("SECURITY ERROR: the registry shows no log, and it has one"),
+			Subject: l.Name, Kind: evidence.Integrity,
+			Err:    errors.New("SECURITY ERROR: the registry shows no log, and it has one"),
 			Detail: fmt.Sprintf("  expected a checkpoint under the key %s\n", l.Key),
 			Hint:   "do not use the registry until its operator has explained this",
 		}
@@ -105,7 +106,8 @@ func (l *Log) ChooseKey(logs *project.Logs, o Options) bool {
 			l.Key, claim.Text, claim.Where = from.key, from.key, from.where
 		case from.key != l.Key:
 			e := evidence.Fact(evidence.Claim{
-				Subject: claim.Subject, Scheme: evidence.LogKey, Authority: evidence.Machine, Text: from.key, Where: from.where,
+				Subject: claim.Subject, Scheme: evidence.LogKey, Authority: evidence.Machine, Text: from.key,
+				Where: from.where,
 			}, l.Key)
 			e.Observed.From = claim.Where
 			l.Report = append(l.Report, e)
@@ -134,7 +136,8 @@ func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 		return nil
 	}
 	if _, err := ledger.ParseVerifier(about.LogKey); err != nil {
-		return evidence.Errorf(evidence.Validation, l.Name, "", fmt.Errorf("the key that the registry announces: %w", err))
+		return evidence.Errorf(evidence.Validation, l.Name, "",
+			fmt.Errorf("the key that the registry announces: %w", err))
 	}
 	l.Key, l.keep = about.LogKey, false
 	if o.Ask != nil {
@@ -142,7 +145,7 @@ func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		if answer == host.Given {
+		if answer == host.InformedConsent {
 			l.keep = true
 			claim.Text, claim.Where = l.Key, "the person at this machine"
 			l.Report = append(l.Report, evidence.Fact(claim, l.Key))
@@ -188,7 +191,7 @@ func (l *Log) AcceptCheckpoint(ctx context.Context, signed []byte) (ledger.Signe
 			return s, nil
 		}
 		kept, _ = logs.Newest(l.Key)
-		done, err := keepCheckpoint(ctx, l.Host, l.Name, l.Key, kept, s)
+		done, err := l.keepCheckpoint(ctx, kept, s)
 		if done || err != nil {
 			return s, err
 		}
@@ -212,27 +215,33 @@ func (l *Log) checkHistory(ctx context.Context, kept, shown ledger.Signed) error
 	default:
 		return evidence.Errorf(evidence.ClassOf(err), l.Name, "", err)
 	}
-	return ForkError(l.Name, "this machine was shown", kept.Note, "the registry shows", shown.Note, err)
+	return forkError(l.Name, shownNote{"this machine was shown", kept.Note},
+		shownNote{"the registry shows", shown.Note}, err)
 }
 
-// ForkError says that a log contradicts itself, with both checkpoints in full: together
-// they are a proof that others can verify.
-func ForkError(name, first string, one []byte, second string, other []byte, err error) error {
+// shownNote is a checkpoint of a log, and who showed it.
+type shownNote struct {
+	title string
+	note  []byte
+}
+
+// forkError says that the log of a registry contradicts itself, with both checkpoints in full:
+// together they are a proof that others can verify.
+func forkError(name string, first, second shownNote, err error) error {
 	var b strings.Builder
-	for _, c := range []struct {
-		title string
-		note  []byte
-	}{{first, one}, {second, other}} {
+	for _, c := range []shownNote{first, second} {
 		fmt.Fprintf(&b, "  %s:\n", c.title)
 		for line := range strings.Lines(string(c.note)) {
 			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
-	b.WriteString("  A log only grows. Either the registry was set back to an older state, or somebody who has its key\n" +
-		"  shows different histories to different people. Nothing was changed on this machine.\n")
+	b.WriteString(
+		"  A log only grows. Either the registry was set back to an older state, or somebody who has its key\n" +
+			"  shows different histories to different people. Nothing was changed on this machine.\n")
 	return &evidence.Error{
 		Subject: name, Kind: evidence.Integrity, Err: fmt.Errorf("SECURITY ERROR: %w", err), Detail: b.String(),
-		Hint: "keep this text; both checkpoints are signed, and prove it. Install nothing from the registry, tell its operator and others who use it, and see docs/ledger.md, Incident",
+		Hint: "keep this text; both checkpoints are signed, and prove it. Install nothing from the registry, tell " +
+			"its operator and others who use it, and see docs/ledger.md, Incident",
 	}
 }
 
@@ -246,7 +255,8 @@ func (l *Log) judgeHead() {
 			found = of(n)
 		}
 		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
-			Subject: subject, Scheme: evidence.Cosignature, Authority: evidence.Log, Text: of(l.Rules.Quorum), Where: project.ConfigFile + ", witness_quorum",
+			Subject: subject, Scheme: evidence.Cosignature, Authority: evidence.Log, Text: of(l.Rules.Quorum),
+			Where: project.ConfigFile + ", witness_quorum",
 		}, found))
 	}
 	if l.Rules.MaxAge > 0 {
@@ -261,7 +271,8 @@ func (l *Log) judgeHead() {
 			found = "cosigned in the future, at " + at.Format(time.RFC3339)
 		}
 		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
-			Subject: subject, Scheme: evidence.Checkpoint, Authority: evidence.Log, Text: want, Where: project.ConfigFile + ", max_age",
+			Subject: subject, Scheme: evidence.Checkpoint, Authority: evidence.Log, Text: want,
+			Where: project.ConfigFile + ", max_age",
 		}, found))
 	}
 }
@@ -280,7 +291,9 @@ func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.R
 	}
 	text, err := l.Client.Proof(ctx, r.Name, r.Version)
 	if IsNotFound(err) {
-		return evidence.Report{evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound, "the registry has a log, and no proof that the record is in it")}, nil
+		return evidence.Report{
+			evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound,
+				"the registry has a log, and no proof that the record is in it")}, nil
 	}
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)
@@ -337,18 +350,21 @@ func ProofEvidence(origin string, open func([]byte) (ledger.Signed, error), r pr
 		return evidence.Report{badProofEvidence(r, origin, err)}
 	}
 	entry := fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)
-	in := evidence.Fact(ProofClaim(r, proven.Origin), string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
+	in := evidence.Fact(ProofClaim(r, proven.Origin),
+		string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
 	in.Observed.Digests, in.Observed.From = []digest.Digest{r.ProofDigest()}, entry
 	report := evidence.Report{in}
 	if !r.Document.IsZero() { // of an archive it is known only while its record is at hand
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
+			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log,
+				Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
 			evidence.Observed{Digests: []digest.Digest{r.Document}, From: "the record's document"},
 		))
 	}
 	if !r.Integrity.IsZero() {
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: r.Subject(), Scheme: ContentsScheme(r.Kind), Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
+			evidence.Claim{Subject: r.Subject(), Scheme: ContentsScheme(r.Kind), Authority: evidence.Log,
+				Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
 			evidence.Observed{Digests: []digest.Digest{r.Integrity}, From: "the record's content_integrity"},
 		))
 	}
@@ -363,6 +379,7 @@ func ContentsScheme(kind ledger.Kind) evidence.Scheme {
 	return evidence.FacetTar
 }
 
+// ProofClaim is the claim that the log named origin has an entry for record r.
 func ProofClaim(r project.RecordLock, origin string) evidence.Claim {
 	return evidence.Claim{
 		Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log,
@@ -376,11 +393,13 @@ func badProofEvidence(r project.RecordLock, origin string, err error) evidence.E
 
 // NoProofEvidence is evidence that nobody claims of the record that it is in a log.
 func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
-	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log}, evidence.Observed{})
+	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log},
+		evidence.Observed{})
 	e.Reason = why
 	return e
 }
 
+// IsNotFound reports whether a registry answered that it does not have what was asked for.
 func IsNotFound(err error) bool {
 	var p *registry.Problem
 	return errors.As(err, &p) && p.Status == http.StatusNotFound

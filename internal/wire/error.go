@@ -28,6 +28,7 @@ type Error struct {
 	Files  []string       // the files that an ambiguous Ref could mean, as the registry names them
 }
 
+// Error is the message in one line: the artifact, what was asked, and what went wrong.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(Name(e.Ref))
@@ -44,4 +45,5 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

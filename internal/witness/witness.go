@@ -111,7 +111,8 @@ func (w *Witness) load(begin bool) error {
 	}
 	if !begin && len(w.Begun) > 0 {
 		return evidence.Errorf(evidence.Refused, w.dir,
-			"restore the directory, or put the newest checkpoint that this witness cosigned there as that file; only if it never cosigned one of the log start with --begin",
+			"restore the directory, or put the newest checkpoint that this witness cosigned there as that file; only "+
+				"if it never cosigned one of the log start with --begin",
 			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there",
 				w.Begun[0], filepath.Base(w.checkpointFile(w.Begun[0]))))
 	}

@@ -108,14 +108,18 @@ func TestAddCheckpoint(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
 	var alarms bytes.Buffer
 	open := func(begin bool) *Witness {
-		w, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin, Logger: slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError}))})
+		w, err := Open(
+			Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
+				Logger: slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError}))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
 	w := open(true)
-	if _, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: false, Logger: slog.Default()}); err == nil {
+	if _, err := Open(
+		Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: false, Logger: slog.Default()}); err ==
+		nil {
 		t.Error("two processes use one directory")
 	}
 	trust, err := ledger.NewTrust(log.key.VerifierKey, []string{key.VerifierKey}, 1)
@@ -133,11 +137,13 @@ func TestAddCheckpoint(t *testing.T) {
 		}
 	}
 	three, _ := log.checkpoint(t, 3, "")
-	if out := post(w, ledger.AddCheckpoint{Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code != http.StatusUnprocessableEntity {
+	if out := post(w, ledger.AddCheckpoint{Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code !=
+		http.StatusUnprocessableEntity {
 		t.Errorf("a proof from nothing: %d", out.Code)
 	}
 	cosigned(three, post(w, ledger.AddCheckpoint{Checkpoint: three}))
-	if out := post(w, ledger.AddCheckpoint{Old: 3, Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code != http.StatusUnprocessableEntity {
+	if out := post(w, ledger.AddCheckpoint{Old: 3, Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code !=
+		http.StatusUnprocessableEntity {
 		t.Errorf("a proof between equals: %d", out.Code)
 	}
 	cosigned(three, post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}))
@@ -145,7 +151,8 @@ func TestAddCheckpoint(t *testing.T) {
 	w = open(false) // what was cosigned is on disk
 	defer w.Close()
 	ten, _ := log.checkpoint(t, 10, "")
-	if out := post(w, ledger.AddCheckpoint{Checkpoint: ten}); out.Code != http.StatusConflict || out.Body.String() != "3\n" || out.Header().Get("Content-Type") != "text/x.tlog.size" {
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: ten}); out.Code != http.StatusConflict ||
+		out.Body.String() != "3\n" || out.Header().Get("Content-Type") != "text/x.tlog.size" {
 		t.Errorf("old 0: %d %q", out.Code, out.Body)
 	}
 	if out := post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: ten}); out.Code != http.StatusUnprocessableEntity {
@@ -171,11 +178,13 @@ func TestAddCheckpoint(t *testing.T) {
 		t.Errorf("no alarm: %s", &alarms)
 	}
 	longer, _ := fork.checkpoint(t, 12, "!")
-	if out := post(w, ledger.AddCheckpoint{Old: 10, Proof: fork.proof(t, 12, 10), Checkpoint: longer}); out.Code != http.StatusUnprocessableEntity {
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Proof: fork.proof(t, 12, 10), Checkpoint: longer}); out.Code !=
+		http.StatusUnprocessableEntity {
 		t.Errorf("another history: %d", out.Code)
 	}
 	// rewound
-	if out := post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}); out.Code != http.StatusConflict || out.Body.String() != "10\n" {
+	if out := post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}); out.Code != http.StatusConflict ||
+		out.Body.String() != "10\n" {
 		t.Errorf("rewound: %d %q", out.Code, out.Body)
 	}
 	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: three}); out.Code != http.StatusBadRequest {
@@ -200,7 +209,9 @@ func TestAddCheckpoint(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
+	w, err := Open(
+		Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
+			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,10 +222,13 @@ func TestDamagedState(t *testing.T) {
 	if len(files) != 1 {
 		t.Fatal(files)
 	}
-	for _, damaged := range [][]byte{nil, note[:len(note)-5], []byte("nothing cosigned of "), []byte("nothing cosigned of other.example.com\n")} {
+	for _, damaged := range [][]byte{nil, note[:len(note)-5], []byte("nothing cosigned of "),
+		[]byte("nothing cosigned of other.example.com\n")} {
 		os.WriteFile(files[0], damaged, 0o600)
 		for _, begin := range []bool{false, true} {
-			if _, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin, Logger: slog.Default()}); err == nil {
+			if _, err := Open(
+				Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
+					Logger: slog.Default()}); err == nil {
 				t.Errorf("%q is taken for a state", damaged)
 			}
 		}
@@ -272,12 +286,14 @@ func TestLostState(t *testing.T) {
 		t.Fatal(err)
 	}
 	// another log is begun with, and the first is kept to what it showed
-	refused(evidence.Refused, `no state of the log "other.example.com"`, false, log.key.VerifierKey, other.key.VerifierKey)
+	refused(evidence.Refused, `no state of the log "other.example.com"`, false, log.key.VerifierKey,
+		other.key.VerifierKey)
 	if w, err = open(true, log.key.VerifierKey, other.key.VerifierKey); err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if out := post(w, ledger.AddCheckpoint{Checkpoint: forked}); out.Code != http.StatusConflict || out.Body.String() != "3\n" {
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: forked}); out.Code != http.StatusConflict ||
+		out.Body.String() != "3\n" {
 		t.Errorf("%d %q", out.Code, out.Body)
 	}
 	one, _ := other.checkpoint(t, 1, "")
@@ -288,7 +304,9 @@ func TestLostState(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: []string{log.key.VerifierKey}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
+	w, err := Open(
+		Config{Dir: t.TempDir(), Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
+			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,8 +329,10 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s %s %.30q: %d, want %d", c.method, c.path, c.body, out.Code, c.want)
 		}
 	}
-	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey}, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
-		if _, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: bad, Begin: true, Logger: slog.Default()}); err == nil {
+	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey},
+		{log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
+		if _, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: bad, Begin: true, Logger: slog.Default()}); err ==
+			nil {
 			t.Errorf("logs %q are taken", bad)
 		}
 	}

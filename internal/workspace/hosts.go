@@ -18,7 +18,9 @@ import (
 // MayAsk requires consent to ask hosts, as [host.Host.RequireHostConsent] does, but for the host that
 // the caller named.
 func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
-	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.NamedHost != "" && u.Host == w.NamedHost })...)
+	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
+		return w.NamedHost != "" && u.Host == w.NamedHost
+	})...)
 }
 
 // registryHosts is the project's registry, nil if it names none.
@@ -26,12 +28,14 @@ func (w *Workspace) registryHosts() []consent.HostUse {
 	if w.Config.Registry.URL == "" {
 		return nil
 	}
-	return []consent.HostUse{{Host: host.HostOfURL(w.Config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
+	return []consent.HostUse{
+		{Host: host.HostOfURL(w.Config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
 }
 
 // registryClient is a client of the project's registry, which asks nothing before somebody agreed.
 func (w *Workspace) registryClient() *client.Client {
-	return &client.Client{Base: w.Config.Registry.URL, May: func() error { return w.Host.RequireHostConsent(w.registryHosts()...) }}
+	return &client.Client{Base: w.Config.Registry.URL,
+		May: func() error { return w.Host.RequireHostConsent(w.registryHosts()...) }}
 }
 
 // facetHosts are the hosts that a facet comes from.
@@ -73,7 +77,9 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 	}
 	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
 		if p.Repository() != "" {
-			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(p.Repository()), File: project.ConfigFile + ", server " + s.Name})
+			uses = append(uses,
+				consent.HostUse{Host: fetch.RepositoryHost(p.Repository()),
+					File: project.ConfigFile + ", server " + s.Name})
 			continue
 		}
 		uses = append(uses, w.registryHosts()...) // whose record may vouch for it
@@ -90,21 +96,26 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 			uses = append(uses, w.registryHosts()...)
 		}
 		if repository, _, ok := host.CutLast(entry.Image, ":"); ok {
-			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
+			uses = append(uses,
+				consent.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
 		}
 	}
 	for _, name := range w.Lock.Facets() {
-		if entry, _ := w.Lock.Facet(name); entry.Source.Kind == project.FromRegistry && entry.Source.Registry == w.Config.Registry.Name() {
+		if entry, _ := w.Lock.Facet(name); entry.Source.Kind == project.FromRegistry &&
+			entry.Source.Registry == w.Config.Registry.Name() {
 			uses = append(uses, w.registryHosts()...)
 		}
 	}
 	return uses
 }
 
+// NoRegistryError is the error of a subject that needs a registry where none is configured.
 func NoRegistryError(subject string) error {
-	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile,
+		errors.New("no registry is configured"))
 }
 
+// Registry returns the client of the configured registry, or nil if none is configured.
 func (w *Workspace) Registry() *client.Client {
 	if w.Config.Registry.URL == "" {
 		return nil

@@ -50,7 +50,9 @@ func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err er
 		if clients.OwnerDir(w.Dir, dir) != dir {
 			unseen = append(unseen, shown+" (in a client's directory, where it counts for nothing)")
 		} else {
-			unseen = append(unseen, fmt.Sprintf("%s (a project of its own: 'hallmark check --project %s')", shown, host.RelativeTo(w.Dir, dir)))
+			unseen = append(unseen,
+				fmt.Sprintf("%s (a project of its own: 'hallmark check --project %s')", shown,
+					host.RelativeTo(w.Dir, dir)))
 		}
 		return nil
 	})
@@ -67,7 +69,9 @@ func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
 	tell := func(names []string, accepted iter.Seq[string]) {
 		for _, name := range slices.Sorted(accepted) {
 			if !slices.Contains(names, name) {
-				unseen = append(unseen, fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: 'hallmark forget %[1]s' if that is right)", name))
+				unseen = append(unseen,
+					fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: "+
+						"'hallmark forget %[1]s' if that is right)", name))
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
 	if !host.SameFile(w.Dir, ".") {
 		forget += "--project " + host.QuoteArguments([]string{w.Dir}) + " "
 	}
-	return owed.Removed(w.Approvals, forget).Settle(nil), nil
+	return owed.FromMemory(w.Approvals, forget).Settle(nil), nil
 }
 
 // missingConfig is why a project without a hallmark.toml is not opened: what this machine accepted in

@@ -41,10 +41,12 @@ func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 	}
 	l := entry.Launch
 	s := project.Server{
-		Name: name, Type: "stdio", Command: l.Command, Arguments: l.Arguments, Source: l.Source, Facet: l.Facet, Environment: l.Environment,
+		Name: name, Type: "stdio", Command: l.Command, Arguments: l.Arguments, Source: l.Source, Facet: l.Facet,
+		Environment: l.Environment,
 	}
 	if declared {
-		s.Line, s.OnDrift, s.Kinds, s.Variables, s.Requests = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables, mine.Requests
+		s.Line, s.OnDrift, s.Kinds, s.Variables, s.Requests = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables,
+			mine.Requests
 	} else {
 		// Without a table of its own in hallmark.toml it has what every server begins with.
 		s.OnDrift, s.Requests = "withhold", "allow"
@@ -77,7 +79,7 @@ func (w *Workspace) Logs(o trail.Options) *trail.Logs {
 // Books are what says what is owed in this project: its files, and what this machine
 // remembers, of logs too.
 func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
-	known, err := logs.Known()
+	known, err := logs.ReadKnown()
 	books := owed.Open(w.Config, w.Lock, w.Approvals, known)
 	books.LogKey = logs.GivenKey()
 	return books, err
@@ -97,13 +99,16 @@ func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspa
 
 // OpenOrBegin is Open that can begin a project: with begin a missing
 // hallmark.toml is read as an empty one.
-func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(), err error) {
+func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(),
+	err error) {
 	w = &Workspace{Host: h, Release: func() {}}
 	if w.Dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}
 	if w.Dir, err = filepath.EvalSymlinks(w.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project", errors.New("there is no such directory"))
+		return nil, nil,
+			evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project",
+				errors.New("there is no such directory"))
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -232,20 +237,25 @@ func ReadPlain(path string, limit int64) ([]byte, error) {
 	return host.ReadFile(path, limit)
 }
 
+// Path joins names to the project's directory.
 func (w *Workspace) Path(names ...string) string {
 	return filepath.Join(append([]string{w.Dir}, names...)...)
 }
 
 func (w *Workspace) journal() string { return filepath.Join(w.State, "journal") }
 
+// ApprovalsPath is the file of what was approved on this machine.
 func (w *Workspace) ApprovalsPath() string { return filepath.Join(w.State, "approvals.json") }
 
+// DriftPath is the file on this machine with what server n showed that is not approved.
 func (w *Workspace) DriftPath(n string) string { return filepath.Join(w.State, "drift-"+n+".json") }
 
+// SurfacePath is the file of the project with the approved surface of server n.
 func (w *Workspace) SurfacePath(n string) string {
 	return w.Path(project.SurfacesDir, n+".json")
 }
 
+// ClosurePath is the file of the project with the locked closure of server n.
 func (w *Workspace) ClosurePath(n string) string {
 	return w.Path(project.ClosuresDir, n+".json")
 }
@@ -291,6 +301,7 @@ func (w *Workspace) readLock() error {
 	return err
 }
 
+// ReadApprovals reads what was approved on this machine into w.
 func (w *Workspace) ReadApprovals() error {
 	data, err := host.ReadFile(w.ApprovalsPath(), project.MaxApprovals)
 	if err != nil {
@@ -299,7 +310,8 @@ func (w *Workspace) ReadApprovals() error {
 	if w.Approvals, err = project.ParseApprovals(data, w.Dir); err != nil {
 		return &evidence.Error{
 			Subject: w.ApprovalsPath(), Kind: evidence.Validation, Err: err,
-			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and misses in " + w.Dir + " until 'hallmark review' approves the servers again",
+			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and " +
+				"misses in " + w.Dir + " until 'hallmark review' approves the servers again",
 		}
 	}
 	return nil
@@ -338,7 +350,8 @@ func (w *Workspace) DriftNote(name string, entry project.ServerLock) (*project.D
 		err = errors.New("is about another server")
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, w.DriftPath(name), "remove the file; the next run notes drift again", err)
+		return nil, evidence.Errorf(evidence.Validation, w.DriftPath(name),
+			"remove the file; the next run notes drift again", err)
 	}
 	if !evidence.Same(n.Locked, entry.Surface) {
 		return nil, nil

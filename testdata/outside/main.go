@@ -42,7 +42,8 @@ func main() {
 	fmt.Println("run: exit code", code)
 	audit, err := hallmark.Monitor(ctx, hallmark.MonitorOptions{URL: os.Args[4], LogKey: os.Args[5]})
 	stop(err)
-	fmt.Printf("monitor: %s: %d entries, %d records, %d anomalies\n", audit.Origin, audit.Size, audit.Records, len(audit.Anomalies))
+	fmt.Printf("monitor: %s: %d entries, %d records, %d anomalies\n", audit.Origin, audit.Size, audit.Records,
+		len(audit.Anomalies))
 }
 
 // answers prints the answer of the tool, and then ends the conversation.

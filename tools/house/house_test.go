@@ -10,7 +10,8 @@ import (
 
 func TestParticiples(t *testing.T) {
 	for name, want := range map[string]bool{
-		"said": true, "Held": true, "checked": true, "unfetched": true, "isChecked": false, "checkedFiles": false, "need": false, "seed": false, "red": false, "x": false,
+		"said": true, "Held": true, "checked": true, "unfetched": true, "isChecked": false, "checkedFiles": false,
+		"need": false, "seed": false, "red": false, "x": false,
 	} {
 		if isParticiple(name) != want {
 			t.Errorf("%s: %v", name, !want)

@@ -49,7 +49,8 @@ func goCommand(root string, args ...string) ([]byte, error) {
 // loadPackages reads every package of the module, with the types of what it imports from the
 // export data that the compiler has.
 func loadPackages(root string) ([]*source, error) {
-	out, err := goCommand(root, "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Module,DepOnly", "./...")
+	out, err := goCommand(root, "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Module,DepOnly",
+		"./...")
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,9 @@ func loadPackages(root string) ([]*source, error) {
 		}
 	}
 	fset := token.NewFileSet()
-	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	var all []*source
 	for _, l := range ours {
 		path := strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, l.Module.Path), "/")
@@ -89,7 +92,8 @@ func loadPackages(root string) ([]*source, error) {
 
 func checkTypes(fset *token.FileSet, imports types.Importer, path string, l listed) (*source, error) {
 	s := &source{path: path, fset: fset, texts: map[*ast.File][]byte{}, info: &types.Info{
-		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	for _, name := range l.GoFiles {
 		name = filepath.Join(l.Dir, name)

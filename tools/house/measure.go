@@ -98,7 +98,8 @@ func (m *measures) measureNames(s *source, d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			m.measureName(m.where(s, spec.Pos(), spec.Name.Name), spec.Name.Name, spec.Name.IsExported(), d.Doc != nil || spec.Doc != nil)
+			m.measureName(m.where(s, spec.Pos(), spec.Name.Name), spec.Name.Name, spec.Name.IsExported(),
+				d.Doc != nil || spec.Doc != nil)
 		case *ast.ValueSpec:
 			for _, id := range spec.Names {
 				documented := d.Doc != nil || spec.Doc != nil || spec.Comment != nil
@@ -173,7 +174,8 @@ func branches(d *ast.FuncDecl) int {
 
 // irregular are participles that do not end in "ed"; regular are words that do and are none.
 const (
-	irregular = " bound brought built chosen done drawn found given gone grown held hidden kept known left lost made met " +
+	irregular = " bound brought built chosen done drawn found given gone grown held hidden kept known left lost made " +
+		"met " +
 		"said seen sent shown spoken sworn taken thrown told torn worn written "
 	regular = " bed breed embed exceed fed feed need proceed red seed shed sled speed succeed weed "
 )

@@ -58,7 +58,8 @@ func printPrograms(root string, sizes bool) error {
 
 // programSize builds a program as a release does, and gives its size in bytes.
 func programSize(root, file, pkg string) (int64, error) {
-	if _, err := goCommand(root, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, pkg); err != nil {
+	if _, err := goCommand(root, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, pkg); err !=
+		nil {
 		return 0, err
 	}
 	info, err := os.Stat(file)

@@ -17,13 +17,13 @@ import (
 // terminal there is none.
 func (a *App) Ask(ctx context.Context, question string) (host.Consent, error) {
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
-		return host.No, nil
+		return host.NoConsent, nil
 	}
 	answer, err := a.ReadAnswer(ctx, "\n"+question+" [y/N] ")
 	if err == nil && (answer == "y" || answer == "yes") {
-		return host.Given, nil
+		return host.InformedConsent, nil
 	}
-	return host.No, err
+	return host.NoConsent, err
 }
 
 // ReadAnswer is what the person at the terminal answers to a question, in lower case; "" at the

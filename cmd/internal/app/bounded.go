@@ -9,20 +9,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// bounded is a flag with a number, which is from least to most: another one is a usage
+// boundedFlag is a flag with a number, which is from least to most: another one is a usage
 // error, and not one that wraps around or is taken for "no limit".
-type bounded[T cmp.Ordered] struct {
+type boundedFlag[T cmp.Ordered] struct {
 	p           *T
 	least, most T
 	parse       func(string) (T, error)
 	kind        string
 }
 
-func (b bounded[T]) String() string { return fmt.Sprint(*b.p) }
+func (b boundedFlag[T]) String() string { return fmt.Sprint(*b.p) }
 
-func (b bounded[T]) Type() string { return b.kind }
+func (b boundedFlag[T]) Type() string { return b.kind }
 
-func (b bounded[T]) Set(text string) error {
+func (b boundedFlag[T]) Set(text string) error {
 	n, err := b.parse(text)
 	if err != nil || !(n >= b.least && n <= b.most) { // which NaN is neither
 		return fmt.Errorf("want a %s from %v to %v", b.kind, b.least, b.most)
@@ -31,36 +31,42 @@ func (b bounded[T]) Set(text string) error {
 	return nil
 }
 
-func IntVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage string) {
-	*p = value
-	f.Var(bounded[int]{p, least, most, strconv.Atoi, "number"}, name, usage)
+// Bounds are the default of a flag with a number, and the least and most that it takes.
+type Bounds[T cmp.Ordered] struct{ Default, Least, Most T }
+
+// IntVar defines a flag with a whole number.
+func IntVar(f *pflag.FlagSet, p *int, name string, b Bounds[int], usage string) {
+	*p = b.Default
+	f.Var(boundedFlag[int]{p, b.Least, b.Most, strconv.Atoi, "number"}, name, usage)
 }
 
 // maxMiB is more than any of these limits needs, and as bytes far from overflowing.
 const maxMiB = 1 << 30
 
-// MebibytesVar is a flag in MiB, whose value is in bytes.
-func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, value, least Mebibytes, usage string) {
-	*p = value
+// MebibytesVar defines a flag in MiB, by default with maxMiB as the most that it takes.
+func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, b Bounds[Mebibytes], usage string) {
+	*p = b.Default
 	parse := func(s string) (Mebibytes, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		return Mebibytes(n), err
 	}
-	f.Var(bounded[Mebibytes]{p, least, maxMiB, parse, "number"}, name, usage)
+	f.Var(boundedFlag[Mebibytes]{p, b.Least, cmp.Or(b.Most, maxMiB), parse, "number"}, name, usage)
 }
 
 // Mebibytes is a number of 2^20 bytes.
 type Mebibytes int64
 
+// Bytes is the number of bytes.
 func (m Mebibytes) Bytes() int64 { return int64(m) << 20 }
 
-// RateVar is a flag with a number a second; 0 is no limit.
+// RateVar defines a flag with a number a second; 0 is no limit.
 func RateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
 	*p = value
-	f.Var(bounded[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "number"}, name, usage)
+	f.Var(boundedFlag[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) },
+		"number"}, name, usage)
 }
 
-func durationVar(f *pflag.FlagSet, p *time.Duration, name string, value, least, most time.Duration, usage string) {
-	*p = value
-	f.Var(bounded[time.Duration]{p, least, most, time.ParseDuration, "duration"}, name, usage)
+func durationVar(f *pflag.FlagSet, p *time.Duration, name string, b Bounds[time.Duration], usage string) {
+	*p = b.Default
+	f.Var(boundedFlag[time.Duration]{p, b.Least, b.Most, time.ParseDuration, "duration"}, name, usage)
 }

@@ -22,13 +22,18 @@ type FetchFlags struct {
 	redirects, files, atOnce int
 }
 
+// Register adds the flags to f.
 func (l *FetchFlags) Register(f *pflag.FlagSet) {
 	d := fetch.DefaultLimits()
-	MebibytesVar(f, &l.bytes, "max-file-bytes", Mebibytes(d.FileSize>>20), 1, "`MiB` of one file of a package")
-	durationVar(f, &l.time, "max-file-time", d.FileTime, time.Second, 24*time.Hour, "`time` to fetch one file, all attempts included")
-	IntVar(f, &l.redirects, "max-redirects", d.Redirects, 0, 50, "redirects of one request; 0 is none")
-	IntVar(f, &l.files, "max-files", d.DocumentFiles, 1, document.MaxFiles, "files that one document may name")
-	IntVar(f, &l.atOnce, "max-files-at-once", d.DocumentAtOnce, 1, document.MaxFiles, "files of one document that are fetched at once")
+	MebibytesVar(f, &l.bytes, "max-file-bytes", Bounds[Mebibytes]{Default: Mebibytes(d.FileSize >> 20), Least: 1},
+		"`MiB` of one file of a package")
+	durationVar(f, &l.time, "max-file-time", Bounds[time.Duration]{d.FileTime, time.Second, 24 * time.Hour},
+		"`time` to fetch one file, all attempts included")
+	IntVar(f, &l.redirects, "max-redirects", Bounds[int]{d.Redirects, 0, 50}, "redirects of one request; 0 is none")
+	IntVar(f, &l.files, "max-files", Bounds[int]{d.DocumentFiles, 1, document.MaxFiles},
+		"files that one document may name")
+	IntVar(f, &l.atOnce, "max-files-at-once", Bounds[int]{d.DocumentAtOnce, 1, document.MaxFiles},
+		"files of one document that are fetched at once")
 }
 
 // Of is limits as the flags have them.
@@ -50,6 +55,7 @@ func (l *FetchFlags) Set(limits *fetch.Limits) {
 // NetworkFlags are how the commands of a registry reach others.
 type NetworkFlags struct{ dns, authorities string }
 
+// Register adds the flags to f.
 func (n *NetworkFlags) Register(f *pflag.FlagSet) {
 	f.StringVar(&n.dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
 	f.StringVar(&n.authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
@@ -59,9 +65,10 @@ func (n *NetworkFlags) Register(f *pflag.FlagSet) {
 // the authorities; nil are the system's.
 func (n *NetworkFlags) Set() (*x509.CertPool, error) {
 	if server := n.dns; server != "" {
-		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, server)
-		}}
+		net.DefaultResolver = &net.Resolver{PreferGo: true,
+			Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, server)
+			}}
 	}
 	if n.authorities == "" {
 		return nil, nil

@@ -37,7 +37,8 @@ func findProgram(name string) (string, error) {
 	home, _ := os.UserHomeDir() // without one every directory above counts as the checkout's
 	path, err := foreign.FindCheckout(".", home).Find(os.Getenv("PATH"), name)
 	if errors.Is(err, foreign.ErrNotFound) {
-		return "", evidence.Errorf(evidence.Operation, name, "install it beside this program, or in a directory of PATH", errors.New("not found"))
+		return "", evidence.Errorf(evidence.Operation, name,
+			"install it beside this program, or in a directory of PATH", errors.New("not found"))
 	}
 	return path, err
 }

@@ -15,7 +15,8 @@ import (
 
 // LogKeyFlag adds --log-key.
 func LogKeyFlag(c *cobra.Command, o *trail.Options) {
-	c.Flags().StringVar(&o.Key, "log-key", "", "verifier `key` of the registry's log, as its operator tells it (NAME+ID+BASE64)")
+	c.Flags().StringVar(&o.Key, "log-key", "",
+		"verifier `key` of the registry's log, as its operator tells it (NAME+ID+BASE64)")
 }
 
 // LogOptions completes what the flags say: a person at a terminal may be asked.
@@ -34,7 +35,8 @@ func (a *App) LogOptions(c *cobra.Command, o *trail.Options) error {
 // askAboutLog asks about the key of a log that this machine sees for the first time.
 func (a *App) askAboutLog(ctx context.Context, registry, key string) (host.Consent, error) {
 	a.Bars.Stop()
-	fmt.Fprintf(a.Stderr, "\nThe registry %s has a log, which this machine sees for the first time.\n", surface.Escape(registry))
+	fmt.Fprintf(a.Stderr, "\nThe registry %s has a log, which this machine sees for the first time.\n",
+		surface.Escape(registry))
 	if v, err := ledger.ParseVerifier(key); err == nil {
 		fmt.Fprintf(a.Stderr, "  origin      %s\n", surface.Escape(v.Name()))
 	}

@@ -26,6 +26,7 @@ type Outcome struct {
 	Findings []policy.Finding `json:"findings,omitempty"`
 }
 
+// OutcomeOf is the outcome of a flow that ended with a verdict and an error.
 func OutcomeOf(v policy.Verdict, err error) Outcome {
 	o := Outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
 	if err == nil {
@@ -112,7 +113,8 @@ func WriteNotes(w io.Writer, v policy.Verdict) error {
 	for _, f := range v.Findings {
 		e := f.Evidence
 		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {
-			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err != nil {
+			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err !=
+				nil {
 				return err
 			}
 		}

@@ -33,6 +33,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
+// NewBars shows progress on out, if it is a terminal that can.
 func NewBars(out *os.File) *bars {
 	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -89,7 +90,8 @@ func (b *bars) doing(what string) {
 // draw puts a line in place of the one that stands there. b.mu is held.
 func (b *bars) draw(line string) {
 	runes := []rune(line)
-	line = string(runes[:min(len(runes), max(b.columns()-1, 0))]) // in the last column some terminals go on to the next line
+	// in the last column some terminals go on to the next line
+	line = string(runes[:min(len(runes), max(b.columns()-1, 0))])
 	fmt.Fprintf(b.out, "\r%-*s", b.width, line)
 	if b.width = utf8.RuneCountInString(line); b.width == 0 {
 		fmt.Fprint(b.out, "\r")
@@ -121,7 +123,8 @@ func (p progress) line(since time.Duration) string {
 		full = int(float64(barWidth) * float64(p.done) / float64(p.total))
 	}
 	speed := int64(float64(p.done) / max(since.Seconds(), 1))
-	return fmt.Sprintf("fetching %s / %s [%-*s] %s/s", size(p.done), size(p.total), barWidth, strings.Repeat("=", full), size(speed))
+	return fmt.Sprintf("fetching %s / %s [%-*s] %s/s", size(p.done), size(p.total), barWidth, strings.Repeat("=", full),
+		size(speed))
 }
 
 // size prints a number of bytes.

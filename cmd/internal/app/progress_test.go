@@ -18,7 +18,8 @@ func TestBar(t *testing.T) {
 	b.drawn = time.Time{}
 	b.Fetching("b", 512, -1)
 	b.Fetching("b", 1024, -1) // too soon to be drawn
-	if got, want := screen(out.String()), "fetching 10.0 MiB / 20.0 MiB [===============               ] 10.0 MiB/s"; got != want {
+	if got, want := screen(out.String()),
+		"fetching 10.0 MiB / 20.0 MiB [===============               ] 10.0 MiB/s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if strings.Count(out.String(), "fetching") != 2 {
@@ -96,11 +97,13 @@ func screen(text string) string {
 func TestBarLine(t *testing.T) {
 	for _, p := range []progress{{}, {0, 1}, {1, 1}, {1<<30 - 1, 1 << 30}, {1000 << 30, 1023 << 30}} {
 		line := p.line(time.Millisecond)
-		if _, rest, ok := strings.Cut(line, "["); !ok || len(rest) < barWidth || rest[barWidth] != ']' || len(line) > 79 {
+		if _, rest, ok := strings.Cut(line, "["); !ok || len(rest) < barWidth || rest[barWidth] != ']' ||
+			len(line) > 79 {
 			t.Errorf("%q", line)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1<<20 - 1: "1.0 MiB", 1 << 20: "1.0 MiB", 1536 << 20: "1.5 GiB", math.MaxInt64: "8388608.0 TiB"} {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1<<20 - 1: "1.0 MiB",
+		1 << 20: "1.0 MiB", 1536 << 20: "1.5 GiB", math.MaxInt64: "8388608.0 TiB"} {
 		if got := size(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}

@@ -14,8 +14,11 @@ import (
 
 // AllowFlags adds --allow-env and --allow-host.
 func (a *App) AllowFlags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&a.allowHost, "allow-host", nil, "let a host that a file of the checkout names be asked: `HOST[:PORT]`; may be repeated (also $HALLMARK_ALLOW_HOSTS, separated by commas)")
-	c.Flags().StringArrayVar(&a.allowEnv, "allow-env", nil, "let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
+	c.Flags().StringArrayVar(&a.allowHost, "allow-host", nil,
+		"let a host that a file of the checkout names be asked: `HOST[:PORT]`; may be repeated (also "+
+			"$HALLMARK_ALLOW_HOSTS, separated by commas)")
+	c.Flags().StringArrayVar(&a.allowEnv, "allow-env", nil,
+		"let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
 // askVariable asks the person at the terminal whether a variable may be sent; nil without one.
@@ -25,7 +28,8 @@ func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
 	}
 	return func(u consent.VariableUse) (host.Consent, error) {
 		a.Bars.Stop()
-		fmt.Fprintf(a.Stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
+		fmt.Fprintf(a.Stderr,
+			"\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
 			surface.Escape(u.File), surface.Escape(u.Variable), surface.Escape(u.Host))
 		return a.Ask(context.Background(), "Send it there, now and later?")
 	}

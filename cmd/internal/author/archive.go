@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -19,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// PackCommand is the command pack.
 func PackCommand(a *app.App) *cobra.Command {
 	var o pack.Options
 	var asJSON bool
@@ -59,32 +59,30 @@ names that some system could not extract are refused, and nothing is written the
 					Assets           map[string]digest.Digest `json:"assets"`
 					Left             []string                 `json:"left_out"`
 					Warnings         []string                 `json:"warnings"`
-				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(), p.Integrity, p.ContentHash, p.Size,
+				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(),
+					p.Integrity, p.ContentHash, p.Size,
 					p.Digests, append([]string{}, p.Left...), append([]string{}, p.Warnings()...)}, nil)
 			}
 			for _, w := range p.Warnings() {
 				fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
 			}
 			for _, path := range p.Left {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name,
+					surface.Escape(path))
 			}
 			for _, path := range p.Hidden {
 				fmt.Fprintf(a.Stderr, "%s: warning: %s is in the archive\n", a.Name, surface.Escape(path))
 			}
-			fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(), evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
+			fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(),
+				evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
 			_, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
 			return err
 		}),
 	}
-	c.Flags().StringVarP(&o.File, "output", "o", "", "`file` to write (default: named after the facet, in this directory)")
+	c.Flags().StringVarP(&o.File, "output", "o", "",
+		"`file` to write (default: named after the facet, in this directory)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
-}
-
-// publishArchive publishes a .facet.
-func publishArchive(a *app.App, c *cobra.Command, h *host.Host, name string, o publish.Options, asJSON bool) error {
-	p, err := publish.Archive(c.Context(), h, name, o)
-	return ReportPublishedArchive(a, p, asJSON, err)
 }
 
 // starter is the program that publishes archives with servers for one that starts nothing.
@@ -98,8 +96,9 @@ func publishWithStarter(a *app.App, name string) error {
 	}
 	return &evidence.Error{
 		Subject: filepath.ToSlash(name), Kind: evidence.Operation,
-		Err:  fmt.Errorf("holds a server, which %s starts to list its tools: %w", starter, err),
-		Hint: "install " + starter + " beside this program, or in a directory of PATH; --no-surface publishes it without saying what it shows",
+		Err: fmt.Errorf("holds a server, which %s starts to list its tools: %w", starter, err),
+		Hint: "install " + starter +
+			" beside this program, or in a directory of PATH; --no-surface publishes it without saying what it shows",
 	}
 }
 
@@ -119,7 +118,8 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 		return err
 	}
 	reportPublished(a, p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
-	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
+	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity,
+		p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
 		_, err = fmt.Fprintf(a.Stdout, "api_surface        %s\n", p.APISurface)
 	}
 	return err
@@ -133,7 +133,8 @@ func reportPublished(a *app.App, subject string, v policy.Verdict, entry *int64)
 	}
 	for _, f := range v.Warnings() {
 		if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
-			fmt.Fprintf(a.Stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.Name, f.Evidence.Title())
+			fmt.Fprintf(a.Stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n",
+				a.Name, f.Evidence.Title())
 		}
 	}
 }

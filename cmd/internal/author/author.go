@@ -22,12 +22,13 @@ func Publisher(a *app.App) *cobra.Command {
 		Short: "Hash the packages of an MCP server and publish it",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(InitCommand(a), LoginCommand(a), LogoutCommand(a), PublishCommand(a, nil), StatusCommand(a), VerifyCommand(a), HashGenCommand(a), ValidateCommand(a), &cobra.Command{
-		Use: "version", Short: "Print the version", Args: app.Args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(a.Stdout, "%s %s\n", root.Name(), program.Release())
-			return err
-		},
-	})
+	root.AddCommand(InitCommand(a), LoginCommand(a), LogoutCommand(a), PublishCommand(a, nil), StatusCommand(a),
+		VerifyCommand(a), HashGenCommand(a), ValidateCommand(a), &cobra.Command{
+			Use: "version", Short: "Print the version", Args: app.Args(cobra.NoArgs),
+			RunE: func(c *cobra.Command, _ []string) error {
+				_, err := fmt.Fprintf(a.Stdout, "%s %s\n", root.Name(), program.Release())
+				return err
+			},
+		})
 	return root
 }

@@ -30,6 +30,7 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	return document.ReadFile(name, open)
 }
 
+// HashGenCommand is the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, asJSON bool
 	var limits app.FetchFlags
@@ -95,6 +96,7 @@ it: it shows integrity, not authenticity.`,
 	return c
 }
 
+// VerifyCommand is the command verify.
 func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
@@ -139,6 +141,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	return c
 }
 
+// ValidateCommand is the command validate.
 func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -156,7 +159,9 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			}
 			var failed error
 			if n := len(issues.Errors()); n > 0 {
-				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"), evidence.Count(len(issues)-n, "warning")))
+				failed = evidence.Errorf(evidence.Validation, name, "",
+					fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
+						evidence.Count(len(issues)-n, "warning")))
 			}
 			if asJSON {
 				if issues == nil {
@@ -238,7 +243,8 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				if err := a.LogOptions(c, &o.Log); err != nil {
 					return err
 				}
-				return publishArchive(a, c, h, names[0], o, asJSON)
+				p, err := publish.Archive(c.Context(), h, names[0], o)
+				return ReportPublishedArchive(a, p, asJSON, err)
 			}
 			name, data, err := readDocument(names)
 			if err != nil {
@@ -268,7 +274,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				}{app.OutcomeOf(p.Verdict, err), p.Record, p.Moved, p.Entry}, err)
 			}
 			if p.Moved {
-				fmt.Fprintf(a.Stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.Name)
+				fmt.Fprintf(a.Stderr,
+					"%s: the registry knows no file_hashes; they are sent in the "+
+						"publisher's _meta, where it does not look at them\n", a.Name)
 			}
 			if err != nil {
 				return err
@@ -280,11 +288,13 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			return registryEvidence(a.Stdout, p.Record)
 		}),
 	}
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
 	c.Flags().BoolVar(&o.NoSurface, "no-surface", false, "do not start a packed server to publish which tools it shows")
-	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of an environment variable that a packed server gets when it is started")
+	c.Flags().StringSliceVar(&o.Variables, "variable", nil,
+		"`name` of an environment variable that a packed server gets when it is started")
 	limits.Register(c.Flags())
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")

@@ -11,9 +11,10 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/document"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/github"
 )
 
+// InitCommand is the command init.
 func InitCommand(a *app.App) *cobra.Command {
 	var offline bool
 	c := &cobra.Command{
@@ -24,7 +25,7 @@ examples to replace for what they do not. A repository at GitHub is asked for it
 number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: auth.GitHubAPI()}
+			api := github.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: github.PublicURL()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {
@@ -47,7 +48,9 @@ number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name, file, a.Name, a.Name)
+			fmt.Fprintf(a.Stderr,
+				"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
+				file, a.Name, a.Name)
 			for _, issue := range issues.Errors() {
 				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
 			}

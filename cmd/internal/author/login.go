@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// LoginCommand is the command login.
 func LoginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login METHOD",
@@ -113,12 +114,14 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
+			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
+				time.Unix(s.Expires, 0).Format(time.TimeOnly))
 			return nil
 		}),
 	}
 	f := m.command.Flags()
-	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), host.OfficialRegistry), "base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")
+	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), host.OfficialRegistry),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")
 	f.Lookup("registry").DefValue = "" // said in the text
 	f.BoolVar(&m.asJSON, "json", false, "print the result as one JSON document")
 	return m
@@ -156,6 +159,7 @@ func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, er
 // maxKeyFile is how much of a private key's file is read, in bytes.
 const maxKeyFile = 4 << 10
 
+// LogoutCommand is the command logout.
 func LogoutCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",

@@ -22,6 +22,7 @@ import (
 // verdictless is for commands that judge nothing.
 var verdictless = policy.Verdict{}
 
+// StatusCommand is the command status.
 func StatusCommand(a *app.App) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool
@@ -57,12 +58,14 @@ version is no longer listed; it can be restored, and nobody can publish it again
 			o.Confirm = func(states []publish.VersionStatus) error {
 				before = states
 				for _, s := range states {
-					fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version), surface.Escape(string(s.Status)), o.Status)
+					fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version),
+						surface.Escape(string(s.Status)), o.Status)
 				}
 				if !all || yes {
 					return nil
 				}
-				return confirm(a, fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
+				return confirm(a,
+					fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
 			}
 			n, err := publish.SetStatus(c.Context(), o)
 			if asJSON {
@@ -80,7 +83,8 @@ version is no longer listed; it can be restored, and nobody can publish it again
 		}),
 	}
 	f := c.Flags()
-	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	f.StringVar(&status, "status", "", "the new `status`: active, deprecated or deleted")
 	f.StringVar(&archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
 	f.StringVar(&o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")

@@ -19,7 +19,7 @@ func checkCommand(a *app.App) *cobra.Command {
 	var (
 		dir             string
 		asJSON, asSARIF bool
-		summary         string
+		summaryFile     string
 		o               check.Options
 	)
 	c := &cobra.Command{
@@ -61,7 +61,8 @@ machine has approved the lock, this needs --trust-lock.`,
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err, summarize(a, dir, summary, "check", verdict, checked.Unseen...))
+			err = errors.Join(verdict.Err(), err,
+				summary{dir, summaryFile}.write(a, "check", verdict, checked.Unseen...))
 			switch {
 			case asSARIF:
 				return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
@@ -82,11 +83,13 @@ machine has approved the lock, this needs --trust-lock.`,
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")
-	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "with --surface: accept the lock of this checkout without this machine's approval")
-	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments")
+	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,
+		"with --surface: accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&o.Strict, "strict", false,
+		"refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what is wrong as SARIF 2.1.0")
-	summaryFlag(c, &summary)
+	summaryFlag(c, &summaryFile)
 	return c
 }
 

@@ -16,15 +16,15 @@ import (
 // of hallmark.toml that are not named yet. What cannot be read offers nothing: no message
 // may appear where somebody types.
 func completeServers(c *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return complete(declared(c, false), names, begun)
+	return complete(listDeclared(c, false), names, begun)
 }
 
 func completeDeclared(c *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return complete(declared(c, true), names, begun)
+	return complete(listDeclared(c, true), names, begun)
 }
 
-// declared are the names in the project's hallmark.toml.
-func declared(c *cobra.Command, facets bool) []string {
+// listDeclared lists the names in the project's hallmark.toml.
+func listDeclared(c *cobra.Command, facets bool) []string {
 	dir := "."
 	if f := c.Flags().Lookup("project"); f != nil {
 		dir = f.Value.String()

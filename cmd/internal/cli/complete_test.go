@@ -13,7 +13,8 @@ import (
 // A shell is offered the names of hallmark.toml, and where there are none, nothing.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
-	text := "manifest_version = 1\n[providers.mcp.notes]\ncommand = \"notes\"\n[providers.mcp.tasks]\ncommand = \"tasks\"\n[facets]\n\"@acme/reviewer\" = \"1.*\"\n"
+	text := "manifest_version = 1\n[providers.mcp.notes]\ncommand = \"notes\"\n[providers.mcp.tasks]\n" +
+		"command = \"tasks\"\n[facets]\n\"@acme/reviewer\" = \"1.*\"\n"
 	if err := os.WriteFile(filepath.Join(dir, "hallmark.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

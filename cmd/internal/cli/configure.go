@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/configure"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -25,10 +25,11 @@ func configCommand(a *app.App) *cobra.Command {
 	migrate := &cobra.Command{
 		Use:   "migrate",
 		Short: "Rewrite deprecated keys of " + project.ConfigFile,
-		Long:  "Rewrite each 'checksum' of " + project.ConfigFile + " as the 'verify' block that it stands for. Comments, order and\neverything else stay.",
-		Args:  app.Args(cobra.NoArgs),
+		Long: "Rewrite each 'checksum' of " + project.ConfigFile +
+			" as the 'verify' block that it stands for. Comments, order and\neverything else stay.",
+		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			m, err := scan.MigrateConfig(c.Context(), dir)
+			m, err := configure.MigrateConfig(c.Context(), dir)
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,8 @@ func configCommand(a *app.App) *cobra.Command {
 				fmt.Fprintf(a.Stderr, "%s: %s: checksum is now a verify block\n", a.Name, surface.Escape(name))
 			}
 			for _, name := range m.Kept {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.Name, surface.Escape(name))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.Name,
+					surface.Escape(name))
 			}
 			if len(m.Servers)+len(m.Kept) == 0 {
 				fmt.Fprintf(a.Stderr, "%s: nothing to migrate\n", a.Name)
@@ -72,7 +74,7 @@ of a launcher covers what it runs.`,
 			if err != nil {
 				return err
 			}
-			f, err := scan.VerifyServer(c.Context(), h, dir, names[0], write)
+			f, err := configure.VerifyServer(c.Context(), h, dir, names[0], write)
 			if err != nil {
 				return err
 			}
@@ -96,9 +98,11 @@ of a launcher covers what it runs.`,
 				}
 			}
 			if !f.Written {
-				return evidence.Errorf(evidence.Validation, names[0], "", errors.New(`its verify block is an opt-out; nothing was written`))
+				return evidence.Errorf(evidence.Validation, names[0], "",
+					errors.New(`its verify block is an opt-out; nothing was written`))
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(names[0]), project.ConfigFile)
+			fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(names[0]),
+				project.ConfigFile)
 			return nil
 		}),
 	}

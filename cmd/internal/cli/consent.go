@@ -28,10 +28,17 @@ type consentFlags struct {
 }
 
 func (f *consentFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes, and not to ask hosts that files of the checkout name (--allow-host)")
-	c.Flags().BoolVar(&f.start, "start", false, "start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock that is asked")
-	c.Flags().StringVar(&f.approve, "approve", "", "consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it shows, --start consents")
-	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
+	c.Flags().BoolVar(&f.yes, "yes", false,
+		"consent without being asked; not to another surface of the same bytes, and not to ask hosts that files of "+
+			"the checkout name (--allow-host)")
+	c.Flags().BoolVar(&f.start, "start", false,
+		"start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock "+
+			"that is asked")
+	c.Flags().StringVar(&f.approve, "approve", "",
+		"consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it "+
+			"shows, --start consents")
+	c.Flags().StringVar(&f.missing, "missing-hashes", "",
+		"what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
 
 // options checks the flags and sets what of o they are about.
@@ -50,15 +57,16 @@ func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 }
 
 // asking shows what would be locked and gets the answer.
-func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
+func (f *consentFlags) asking(ctx context.Context, a *app.App,
+	show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
 	return func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		show(a.Stderr, p)
 		switch {
 		case !f.approved.IsZero():
-			return bound(f.approved, p.Consent()), nil
+			return consentTo(f.approved, p.Consent()), nil
 		case f.yes:
-			return host.Standing, nil
+			return host.StandingConsent, nil
 		}
 		return a.Ask(ctx, "Lock this?")
 	}
@@ -76,7 +84,7 @@ func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*pin.Pinne
 		showEntry(a.Stderr, p.Entry, p.Runtime)
 		showPreview(a.Stderr, p.Preview)
 		answer, err := a.Ask(ctx, "Start it, to see what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 }
 
@@ -90,7 +98,7 @@ func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) 
 		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
 		showPreview(a.Stderr, kind.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 }
 
@@ -106,10 +114,10 @@ func showPreview(w io.Writer, p kind.Preview) {
 	line("sent", p.Sends)
 }
 
-// bound is consent to what has the digest that was approved, and to nothing else.
-func bound(approved, shown digest.Digest) host.Consent {
+// consentTo returns the consent to what has the digest that was approved, and to nothing else.
+func consentTo(approved, shown digest.Digest) host.Consent {
 	if evidence.Same(approved, shown) {
-		return host.Given
+		return host.InformedConsent
 	}
-	return host.No
+	return host.NoConsent
 }

@@ -23,7 +23,8 @@ const top = "../../../" // of the repository
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "spec/*.md", "deploy/*.md", "examples/*.md", "examples/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "spec/*.md", "deploy/*.md", "examples/*.md",
+		"examples/*/*.md"} {
 		names, err := filepath.Glob(top + pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,9 @@ var (
 	codeBlock = regexp.MustCompile("(?ms)^ *```[a-z]*$(.*?)^ *```$|((?:^    .*\n)+)")
 	// spelled is a command line in code or in an error's hint, up to where the shell or a
 	// sentence ends it.
-	spelled = regexp.MustCompile(`(?:^|[ '"(/=])((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +(?:'[^']*'|[^ \n'"|;&<>#(){},…]+))+)`)
+	spelled = regexp.MustCompile(
+		`(?:^|[ '"(/=])((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +(?:'[^']*'|[^ ` +
+			`\n'"|;&<>#(){},…]+))+)`)
 	anyFlag = regexp.MustCompile("^--[a-z][a-z0-9-]*")
 )
 
@@ -79,7 +82,8 @@ func TestDocumentedCommands(t *testing.T) {
 }
 
 // quoted is a command line as hints and comments name it.
-var quoted = regexp.MustCompile("'((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +[^ '\"`\n|;&<>#(){},…]+)+)")
+var quoted = regexp.MustCompile(
+	"'((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +[^ '\"`\n|;&<>#(){},…]+)+)")
 
 // So is every one that the program's own texts name.
 func TestHintedCommands(t *testing.T) {
@@ -126,7 +130,8 @@ func namesCommand(t *testing.T, page, line string) {
 		c, rest, err := root.Find(args)
 		c.InitDefaultHelpFlag()
 		c.InitDefaultVersionFlag()
-		if err == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && strings.ToUpper(rest[0]) != rest[0] {
+		if err == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") &&
+			strings.ToUpper(rest[0]) != rest[0] {
 			err = app.Usage(c, cobra.NoArgs(c, rest))
 		}
 		if err != nil {
@@ -137,7 +142,8 @@ func namesCommand(t *testing.T, page, line string) {
 			if word == "--" {
 				break
 			}
-			if m := anyFlag.FindString(word); m != "" && c.Flags().Lookup(m[2:]) == nil && c.InheritedFlags().Lookup(m[2:]) == nil {
+			if m := anyFlag.FindString(word); m != "" && c.Flags().Lookup(m[2:]) == nil &&
+				c.InheritedFlags().Lookup(m[2:]) == nil {
 				t.Errorf("%s: %s: no flag %s", page, line, m)
 			}
 		}

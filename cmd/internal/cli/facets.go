@@ -38,15 +38,20 @@ func (f *facetFlags) register(c *cobra.Command) {
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
-	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false, "neither pin servers that facets declare nor write them into clients' files")
-	c.Flags().BoolVar(&f.o.Force, "force", false, "replace and delete files that were edited since, or that are in the way")
+	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false,
+		"neither pin servers that facets declare nor write them into clients' files")
+	c.Flags().BoolVar(&f.o.Force, "force", false,
+		"replace and delete files that were edited since, or that are in the way")
 	c.Flags().Int64Var(&f.o.Limits.Packed, "max-packed", 0, "largest archive, in `bytes` (default 64 MiB)")
-	c.Flags().Int64Var(&f.o.Limits.Unpacked, "max-unpacked", 0, "largest contents of an archive, in `bytes` (default 512 MiB)")
+	c.Flags().Int64Var(&f.o.Limits.Unpacked, "max-unpacked", 0,
+		"largest contents of an archive, in `bytes` (default 512 MiB)")
 }
 
 // yesFlag lets servers that facets declare be started and locked without a question.
 func (f *facetFlags) yesFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show; not to ask hosts that files of the checkout name (--allow-host)")
+	c.Flags().BoolVar(&f.yes, "yes", false,
+		"consent without being asked to start servers that facets declare, and to what they show; not to ask hosts "+
+			"that files of the checkout name (--allow-host)")
 }
 
 // servers has the flow ask about servers that facets declare.
@@ -63,20 +68,22 @@ func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 			return true, nil
 		}
 		answer, err := a.Ask(c.Context(), "Start it, to see what it shows?")
-		return answer == host.Given, err
+		return answer == host.InformedConsent, err
 	}
 	f.o.Servers.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		showPin(a, a.Stderr, p)
 		if f.yes {
-			return host.Standing, nil
+			return host.StandingConsent, nil
 		}
 		return a.Ask(c.Context(), "Lock this?")
 	}
 }
 
 // installing runs a flow that installs, and prints what became of it.
-func installing(a *app.App, f *facetFlags, flow func(c *cobra.Command, h *host.Host, args []string) (*facets.Installation, error)) func(*cobra.Command, []string) error {
+func installing(a *app.App, f *facetFlags,
+	flow func(c *cobra.Command, h *host.Host, args []string) (*facets.Installation, error),
+) func(*cobra.Command, []string) error {
 	return a.Reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
 		defer collectRarely()()
 		h, err := a.Host(f.dir)
@@ -134,9 +141,10 @@ func addCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	var source project.Facet
 	c := &cobra.Command{
-		Use:     "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
-		Short:   "Add a facet to hallmark.toml, lock and install it",
-		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer",
+		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Short: "Add a facet to hallmark.toml, lock and install it",
+		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
+			"--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now.`,
@@ -212,10 +220,14 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
 	for _, path := range out.Extra {
-		fmt.Fprintf(notes, "kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move it away\n", surface.Escape(path))
+		fmt.Fprintf(notes,
+			"kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move "+
+				"it away\n", surface.Escape(path))
 	}
 	for _, server := range out.Servers {
-		fmt.Fprintf(notes, "note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run 'hallmark pin'\n", surface.Escape(server))
+		fmt.Fprintf(notes,
+			"note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run "+
+				"'hallmark pin'\n", surface.Escape(server))
 	}
 	for _, p := range out.Pinned {
 		fmt.Fprintf(notes, "%s is pinned\n", surface.Escape(p.Name))
@@ -224,7 +236,9 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 		fmt.Fprintf(notes, "%s starts servers of facets by 'hallmark run'\n", surface.Escape(path))
 	}
 	if len(out.Targets) == 0 && len(out.Facets) > 0 {
-		fmt.Fprintf(notes, "note: no client was found in the project, so that nothing was written into it; name targets under [adapters] in %s\n", project.ConfigFile)
+		fmt.Fprintf(notes,
+			"note: no client was found in the project, so that nothing was written into it; name targets under "+
+				"[adapters] in %s\n", project.ConfigFile)
 	}
 	written, deleted := "written", "deleted"
 	if dry {
@@ -326,7 +340,8 @@ func installResult(out *facets.Installation, err error) installJSON {
 		result.Pinned = append(result.Pinned, p.Name)
 	}
 	list := func(s []string) []string { return append([]string{}, s...) }
-	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets), list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
+	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets),
+		list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
 	return result
 }
 
@@ -374,7 +389,9 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 			if asJSON {
 				r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}, Waived: waived}
 				for _, s := range all {
-					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present, Edited: s.Edited})
+					r.Facets = append(r.Facets,
+						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
+							Present: &s.Present, Edited: s.Edited})
 				}
 				return a.WriteJSON(r, nil)
 			}
@@ -391,7 +408,8 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				if s.Edited > 0 {
 					edited = fmt.Sprintf(", %d edited", s.Edited)
 				}
-				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version,
+					surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
 					return err
 				}
 			}

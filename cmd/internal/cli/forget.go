@@ -39,7 +39,8 @@ asked, and that variables are sent to it, for every project.`,
 				if err := host.ForgetHost(h, name); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name, surface.Escape(name))
+				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name,
+					surface.Escape(name))
 			}
 			if len(names) == 0 {
 				return nil

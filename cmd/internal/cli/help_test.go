@@ -44,8 +44,10 @@ func TestHelpFits(t *testing.T) {
 				for line := range strings.Lines(text) {
 					line = strings.TrimRight(line, "\n")
 					words := strings.Fields(line)
-					if strings.HasSuffix(line, " ") || utf8.RuneCountInString(line) > columns && len(words) > 1 && !strings.HasPrefix(line, "  "+c.Root().Name()) &&
-						!strings.HasPrefix(words[0], "--") {
+					if strings.HasSuffix(line, " ") ||
+						utf8.RuneCountInString(line) > columns && len(words) > 1 &&
+							!strings.HasPrefix(line, "  "+c.Root().Name()) &&
+							!strings.HasPrefix(words[0], "--") {
 						t.Errorf("%s --help, %d columns: %q", c.CommandPath(), columns, line)
 					}
 				}
@@ -58,7 +60,8 @@ func TestHelpFits(t *testing.T) {
 			if n := len(strings.Split(c.Short, " ")); c.Short == "" || utf8.RuneCountInString(c.Short) > 63 || n < 2 {
 				t.Errorf("%s: %q does not fit a line of the list of commands", c.CommandPath(), c.Short)
 			}
-			if use, _, _ := strings.Cut(c.UseLine(), " ["); c.Example != "" && !strings.Contains(c.Example, strings.Fields(use)[0]) {
+			if use, _, _ := strings.Cut(c.UseLine(), " ["); c.Example != "" &&
+				!strings.Contains(c.Example, strings.Fields(use)[0]) {
 				t.Errorf("%s: examples without the program's name: %q", c.CommandPath(), c.Example)
 			}
 		})

@@ -129,11 +129,13 @@ func provenResult(p *trail.ProvenRecord, err error) any {
 	if p == nil {
 		return result{Outcome: app.OutcomeOf(policy.Verdict{}, err)}
 	}
-	return result{app.OutcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version, p.Leaf.Document.String(), string(p.Proof)}
+	return result{app.OutcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version,
+		p.Leaf.Document.String(), string(p.Proof)}
 }
 
 func showProven(a *app.App, p *trail.ProvenRecord) {
-	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name, surface.Escape(p.Leaf.Subject()), p.Index,
+	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name,
+		surface.Escape(p.Leaf.Subject()), p.Index,
 		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
 }
 
@@ -142,16 +144,18 @@ func monitorCommand(a *app.App) *cobra.Command {
 	var asJSON, follow bool
 	var every time.Duration
 	c := &cobra.Command{
-		Use:     "monitor [URL]",
-		Short:   "Compare all that a registry serves with its log",
-		Example: "https://registry.example.com --state monitor.json\nhttps://registry.example.com --state monitor.json --follow --every 10m",
+		Use:   "monitor [URL]",
+		Short: "Compare all that a registry serves with its log",
+		Example: "https://registry.example.com --state monitor.json\n" +
+			"https://registry.example.com --state monitor.json --follow --every 10m",
 		Long: `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
 and every record that the registry serves with the entries, and report what an honest
 registry never shows: a name and version twice, an entry, tile or record that was
 rewritten, a record without an entry, an entry without its record, two histories.
 
 With --state the next run goes on where this one stopped, and holds the log to what it
-showed. Each run reads a part of what was read before again, all of it in --reread runs. With --from a directory with a copy of the log's files is read, without records.
+showed. Each run reads a part of what was read before again, all of it in
+--reread runs. With --from a directory with a copy of the log's files is read, without records.
 Exit code 3 if anything was found, now or in an earlier run with the same state.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -198,7 +202,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			}
 			showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
 			if m.Began {
-				fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name, surface.Escape(o.State))
+				fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name,
+					surface.Escape(o.State))
 			}
 			if err != nil && m.Size == 0 {
 				return err
@@ -208,7 +213,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 				again = fmt.Sprintf(", %d read again", m.Again)
 			}
 			fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
-				evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
+				evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"),
+				evidence.Count(len(m.Found), "anomaly"))
 			return err
 		}),
 	}
@@ -216,7 +222,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 	app.LogKeyFlag(c, &o.Log)
 	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
 	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
-	f.IntVar(&o.Reread, "reread", monitor.DefaultReread, "`number` of runs in which all that was read before is read again; 0 is never")
+	f.IntVar(&o.Reread, "reread", monitor.DefaultReread,
+		"`number` of runs in which all that was read before is read again; 0 is never")
 	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
 	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")

@@ -57,7 +57,8 @@ its file, for 'hallmark unpin'.`,
 			}
 			o := pin.Options{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
-				return app.Usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
+				return app.Usage(c,
+					errors.New("--write-config needs --client or --config: whose configuration is meant"))
 			}
 			if from.Client != "" && from.Config != "" {
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
@@ -69,7 +70,8 @@ its file, for 'hallmark unpin'.`,
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showPin(a, w, p) }), consent.beginning(c.Context(), a, h)
+			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showPin(a, w, p) }),
+				consent.beginning(c.Context(), a, h)
 			o.Start = consent.starting(c.Context(), a)
 			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
 			a.Bars.Stop()
@@ -80,13 +82,16 @@ its file, for 'hallmark unpin'.`,
 				return err
 			}
 			if len(pinned) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n", a.Name, project.ConfigFile)
+				fmt.Fprintf(a.Stderr,
+					"%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n",
+					a.Name, project.ConfigFile)
 			}
 			for _, p := range pinned {
 				fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
 				for _, file := range p.Clients {
 					if write {
-						fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file), p.Name)
+						fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file),
+							p.Name)
 					}
 				}
 			}
@@ -98,7 +103,8 @@ its file, for 'hallmark unpin'.`,
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	app.LogKeyFlag(c, &log)
-	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil, "run the install scripts of this npm `package`, and lock that; may be repeated")
+	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil,
+		"run the install scripts of this npm `package`, and lock that; may be repeated")
 	clientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
 	return c
@@ -121,7 +127,8 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Weaker, p.Clients, p.Verdict.Findings}
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Weaker,
+			p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent = p.Consent()
 		}
@@ -144,7 +151,8 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	showWeaker(w, p.Weaker)
 	showPreview(w, p.Preview)
 	if len(p.Wanted) > 0 {
-		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
+		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n",
+			surface.Escape(strings.Join(p.Wanted, " ")))
 	}
 	switch n := len(p.Packages); {
 	case n > p.Verified:
@@ -164,7 +172,8 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	for _, f := range p.Verdict.Findings {
 		counts[f.Evidence.Outcome]++
 	}
-	fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent], counts[evidence.Waived])
+	fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent],
+		counts[evidence.Waived])
 	for _, f := range p.Verdict.Warnings() {
 		fmt.Fprintf(w, "  warning     %s\n", f.Evidence.Title())
 		if f.Evidence.Reason != "" {
@@ -174,7 +183,7 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	if len(p.Scripts) > 0 {
 		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
-	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != host.Given {
+	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
 	}
 	if p.Same {
@@ -250,7 +259,8 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	if e.Closure != nil {
 		fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
 		if len(e.Closure.Scripts) > 0 {
-			fmt.Fprintf(w, "  run         install scripts of %s\n", surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
+			fmt.Fprintf(w, "  run         install scripts of %s\n",
+				surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
 		}
 	}
 }

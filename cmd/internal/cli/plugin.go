@@ -29,8 +29,10 @@ func pluginCommand(a *app.App) *cobra.Command {
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(pluginHashCommand(a), pluginValidateCommand(a), pluginVerifyCommand(a), pluginGateCommand(a), pluginSignCommand(a), pluginLockCommand(a),
-		pluginInstallCommand(a), pluginRevalidateCommand(a), pluginForgetCommand(a), pluginOrderCommand(a), pluginPackCommand(a), pluginPublishCommand(a))
+	c.AddCommand(pluginHashCommand(a), pluginValidateCommand(a), pluginVerifyCommand(a), pluginGateCommand(a),
+		pluginSignCommand(a), pluginLockCommand(a),
+		pluginInstallCommand(a), pluginRevalidateCommand(a), pluginForgetCommand(a), pluginOrderCommand(a),
+		pluginPackCommand(a), pluginPublishCommand(a))
 	return c
 }
 
@@ -54,14 +56,19 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 		{"require-signatures", "REQUIRE_SIGNATURES", "a trusted key must have signed dist.hash"},
 		{"strict-capabilities", "STRICT_CAPABILITIES", "declared and registered capabilities must be the same"},
 		{"strict-tools", "STRICT_TOOLS", "registered tools must be well formed"},
-		{"strict-integrity", "STRICT_INTEGRITY", "counts, full coverage and integrity of external packages must be there"},
+		{"strict-integrity", "STRICT_INTEGRITY",
+			"counts, full coverage and integrity of external packages must be there"},
 		{"sandbox-available", "SANDBOX_AVAILABLE", "the host runs plugins in a sandbox"},
 	} {
 		f.bools[b.env] = c.Flags().Bool(b.name, false, b.usage+" ($"+b.env+")")
 	}
-	c.Flags().BoolVar(&f.o.Strict, "strict", false, "only unambiguous hashes, nothing unhashed, no computed import, the whole manifest signed")
-	c.Flags().StringVar(&f.o.Allowlist, "allowlist", "", "`file` of allowed external packages (default "+plugin.AllowlistFile+" if it is there)")
-	c.Flags().StringVar(&f.o.Registered, "registered", "", "`file` with the tools, resources and prompts that the plugin registered, or directory of NAME.json for each plugin")
+	c.Flags().BoolVar(&f.o.Strict, "strict", false,
+		"only unambiguous hashes, nothing unhashed, no computed import, the whole manifest signed")
+	c.Flags().StringVar(&f.o.Allowlist, "allowlist", "",
+		"`file` of allowed external packages (default "+plugin.AllowlistFile+" if it is there)")
+	c.Flags().StringVar(&f.o.Registered, "registered", "",
+		"`file` with the tools, resources and prompts that the plugin registered, or directory of NAME.json for each "+
+			"plugin")
 	return f
 }
 
@@ -108,7 +115,8 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	if r != nil {
 		m := r.Manifest
 		verdict = r.Verdict
-		p.Name, p.Version, p.Entry, p.Profile, p.DistHash, p.TreeHash, p.SignedBy = m.Name, m.Version, m.Entry, r.Profile, m.Dist.Hash, r.Tree.String(), r.SignedBy
+		p.Name, p.Version, p.Entry, p.Profile, p.DistHash, p.TreeHash, p.SignedBy = m.Name, m.Version, m.Entry,
+			r.Profile, m.Dist.Hash, r.Tree.String(), r.SignedBy
 		if err == nil && verdict.Allowed() {
 			p.Copy = filepath.ToSlash(o.CopyTo)
 		}
@@ -122,38 +130,46 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	return p
 }
 
-// checked prints a checked plugin and returns what ends the program.
-func checked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSON bool, err error) error {
+// pluginReporter is how a command prints what became of a plugin.
+type pluginReporter struct {
+	app     *app.App
+	options plugins.Options
+	asJSON  bool
+}
+
+// reportChecked prints a checked plugin and returns what ends the program.
+func (p pluginReporter) reportChecked(path string, r *plugin.Result, err error) error {
+	a := p.app
 	if err == nil {
 		err = r.Verdict.Err()
 	}
 	a.Bars.Stop()
-	if asJSON {
-		return a.WriteJSON(outcomeOfPlugin(path, r, o, err), err)
+	if p.asJSON {
+		return a.WriteJSON(outcomeOfPlugin(path, r, p.options, err), err)
 	}
 	if r != nil {
-		if failed := pluginReport(a.Stdout, r); failed != nil {
+		if failed := writePluginText(a.Stdout, r); failed != nil {
 			return failed
 		}
 	}
 	if err != nil {
-		return &typed{err}
+		return &typedError{err}
 	}
 	_, err = fmt.Fprintf(a.Stderr, "%s: %s: ok\n", a.Name, surface.Escape(r.Manifest.Subject()))
 	return err
 }
 
-// typed prints an error with the name that hosts know its class by.
-type typed struct{ error }
+// typedError prints an error with the name that hosts know its class by.
+type typedError struct{ error }
 
-func (e *typed) Error() string {
+func (e *typedError) Error() string {
 	return errorTypes[evidence.ClassOf(e.error)] + ": " + e.error.Error()
 }
 
-func (e *typed) Unwrap() error { return e.error }
+func (e *typedError) Unwrap() error { return e.error }
 
-// pluginReport prints what was allowed: warnings in full, checksums as a number.
-func pluginReport(w io.Writer, r *plugin.Result) error {
+// writePluginText prints what was allowed: warnings in full, checksums as a number.
+func writePluginText(w io.Writer, r *plugin.Result) error {
 	var shown evidence.Report
 	files := 0
 	for _, f := range r.Verdict.Findings {
@@ -169,6 +185,7 @@ func pluginReport(w io.Writer, r *plugin.Result) error {
 	if err := shown.WriteText(w); err != nil || files == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%-12s  %s  (%s, dist.checksums)\n", evidence.Match, evidence.Count(files, "checksum"), plugin.ManifestFile)
+	_, err := fmt.Fprintf(w, "%-12s  %s  (%s, dist.checksums)\n", evidence.Match, evidence.Count(files, "checksum"),
+		plugin.ManifestFile)
 	return err
 }

@@ -39,7 +39,7 @@ from there, and no change of the original matters.`,
 				return err
 			}
 			r, err := plugins.Verify(c.Context(), h, names[0], o)
-			return checked(a, names[0], r, o, asJSON, err)
+			return pluginReporter{a, o, asJSON}.reportChecked(names[0], r, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -56,7 +56,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
 		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			demands, err := unvalidated(os.Getenv)
+			demands, err := listUnvalidated(os.Getenv)
 			if err != nil {
 				return app.Usage(c, err)
 			}
@@ -68,19 +68,22 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 			if asJSON {
 				return a.WriteJSON(struct {
 					pluginOutcome
-					Computed  string   `json:"computed,omitempty"`
-					Unchecked []string `json:"not_checked,omitempty"` // what the environment demands, and 'plugin verify' checks
+					Computed string `json:"computed,omitempty"`
+					// what the environment demands, and 'plugin verify' checks
+					Unchecked []string `json:"not_checked,omitempty"`
 				}{outcomeOfPlugin(names[0], r, plugins.Options{}, err), computed, demands}, err)
 			}
 			if computed != "" {
 				fmt.Fprintln(a.Stdout, computed)
 			}
 			if err != nil {
-				return &typed{err}
+				return &typedError{err}
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()), r.Profile)
+			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()),
+				r.Profile)
 			if len(demands) > 0 {
-				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name, strings.Join(demands, ", "))
+				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name,
+					strings.Join(demands, ", "))
 			}
 			return nil
 		}),
@@ -89,8 +92,8 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// unvalidated lists what the environment demands of plugins, none of which validate checks.
-func unvalidated(getenv func(string) string) (demands []string, err error) {
+// listUnvalidated lists what the environment demands of plugins, none of which validate checks.
+func listUnvalidated(getenv func(string) string) (demands []string, err error) {
 	flags, err := plugin.ReadFlags(getenv)
 	for _, d := range []struct {
 		on   bool
@@ -148,8 +151,9 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "order DIR|ZIP...",
 		Short: "Print the order in which plugins are to be loaded",
-		Long:  "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing else of them is checked.",
-		Args:  app.Args(cobra.MinimumNArgs(1)),
+		Long: "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing " +
+			"else of them is checked.",
+		Args: app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			order, err := plugins.Order(c.Context(), names)
 			if err != nil {
@@ -182,7 +186,7 @@ func outcomesOfPlugins(all []plugins.CheckResult, o plugins.Options) ([]pluginOu
 			err = c.Result.Verdict.Err()
 		}
 		if err != nil {
-			failed = append(failed, &typed{err})
+			failed = append(failed, &typedError{err})
 		}
 		outcomes = append(outcomes, outcomeOfPlugin(c.Path, c.Result, o, err))
 	}

@@ -53,14 +53,16 @@ the registry, of which the record and its proof in the registry's log are checke
 			}
 			o.Progress = a.Bars.Fetching
 			in, err := plugins.Install(c.Context(), h, names[0], o)
-			return installed(a, names[0], in, o.Options, asJSON, err)
+			return pluginReporter{a, o.Options, asJSON}.reportInstalled(names[0], in, err)
 		}),
 	}
 	a.AllowFlags(c)
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last login)")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last "+
+			"login)")
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
@@ -103,7 +105,7 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			in, err := plugins.Lock(c.Context(), h, names[0], o)
-			return installed(a, names[0], in, o, asJSON, err)
+			return pluginReporter{a, o, asJSON}.reportInstalled(names[0], in, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -111,22 +113,23 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// installed prints an installed or refused plugin.
-func installed(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool, err error) error {
+// reportInstalled prints an installed or refused plugin.
+func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, err error) error {
+	a := p.app
 	if in == nil {
 		in = &plugins.Installation{}
 	}
-	if err != nil || in.Path == "" || !asJSON {
-		if failed := checked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
+	if err != nil || in.Path == "" || !p.asJSON {
+		if failed := p.reportChecked(from, in.Result, err); failed != nil || err != nil {
 			return failed
 		}
 	}
-	if asJSON {
+	if p.asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
 			Installed string               `json:"installed"`
 			Lock      *project.InstallLock `json:"lock"`
-		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
+		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
 	if in.Already {
@@ -169,7 +172,8 @@ lies among the plugins, or in the directory of one, is refused.`,
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if len(outcomes) == 0 && !asJSON {
-				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name, surface.Escape(filepath.ToSlash(dir)))
+				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name,
+					surface.Escape(filepath.ToSlash(dir)))
 			}
 			return printPlugins(a, outcomes, asJSON, err)
 		}),

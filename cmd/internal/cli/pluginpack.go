@@ -45,7 +45,8 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 					Bytes   int64        `json:"totalBytes"`
 					Written bool         `json:"written"`
 					Stale   bool         `json:"lock_stale"`
-				}{app.OutcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written, r.Stale}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes,
+					r.Written, r.Stale}, nil)
 			}
 			fmt.Fprintln(a.Stdout, r.Hash)
 			if write {
@@ -57,12 +58,15 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
 			}
 			if r.Stale {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name, plugin.LockFile)
+				fmt.Fprintf(a.Stderr,
+					"%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name,
+					plugin.LockFile)
 			}
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&profile, "profile", "", "hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's, else guide)")
+	c.Flags().StringVar(&profile, "profile", "",
+		"hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's, else guide)")
 	c.Flags().BoolVar(&write, "write", false, "write hash, framed hash, counts and checksums into "+plugin.ManifestFile)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
@@ -107,7 +111,8 @@ is written anew, for the manifest with its signatures.`,
 					Algorithm sign.Algorithm `json:"algorithm"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
 			}
-			_, err = fmt.Fprintf(a.Stderr, "%s: signed by %s (%s)\n", a.Name, surface.Escape(id), key.Public().Algorithm())
+			_, err = fmt.Fprintf(a.Stderr, "%s: signed by %s (%s)\n", a.Name, surface.Escape(id),
+				key.Public().Algorithm())
 			return err
 		}),
 	}
@@ -155,7 +160,8 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
 			}
 			for _, path := range left {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
+					surface.Escape(path))
 			}
 			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
@@ -195,7 +201,8 @@ one for every name, in HALLMARK_TOKEN.`,
 			return author.ReportPublishedArchive(a, p, asJSON, err)
 		}),
 	}
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

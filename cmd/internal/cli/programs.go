@@ -32,9 +32,14 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
-	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a), author.PublishCommand(a, launch.CaptureArchive), author.StatusCommand(a))
-	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a), forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a), editor.Command("hashfile"),
-		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a), storeCommand(a))
+	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a),
+		author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
+		author.PublishCommand(a, launch.CaptureArchive), author.StatusCommand(a))
+	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
+		forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
+		editor.Command("hashfile"),
+		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
+		storeCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
 	return root

@@ -24,7 +24,8 @@ func TestGroupsRefuse(t *testing.T) {
 			root.SilenceErrors, root.SilenceUsage = true, true
 			root.SetOut(io.Discard)
 			root.SetArgs(append(slices.Clone(path), "nonsense"))
-			if err := root.ExecuteContext(t.Context()); err == nil || len(path) > 0 && evidence.ClassOf(err) != evidence.Validation {
+			if err := root.ExecuteContext(t.Context()); err == nil ||
+				len(path) > 0 && evidence.ClassOf(err) != evidence.Validation {
 				t.Errorf("%q nonsense: %v", path, err)
 			}
 		}

@@ -47,7 +47,8 @@ which container engines load images. Nothing is left behind if anything differs.
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s: %d files, each verified, in %s\n", a.Name, p.Digest, p.Files, surface.Escape(p.Output))
+			fmt.Fprintf(a.Stderr, "%s: %s: %d files, each verified, in %s\n", a.Name, p.Digest, p.Files,
+				surface.Escape(p.Output))
 			return nil
 		}),
 	}

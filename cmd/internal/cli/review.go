@@ -65,10 +65,10 @@ those that --item names.`,
 			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
 				switch {
 				case chosen && len(r.Refused) == len(r.Items):
-					return host.No, nil
+					return host.NoConsent, nil
 				case chosen: // each was asked for
 					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
-					return host.Given, nil
+					return host.InformedConsent, nil
 				case !asJSON:
 					showReview(a, a.Stderr, r)
 				}
@@ -89,7 +89,8 @@ those that --item names.`,
 					Changes []surface.Change    `json:"changes"`
 					Weaker  []project.Weakening `json:"weaker,omitempty"`
 					Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
-				}{app.OutcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker, r.Refused}
+				}{app.OutcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker,
+					r.Refused}
 				if r.Surface != nil || r.Unlocked != nil {
 					result.Consent = r.Consent()
 				}
@@ -100,7 +101,9 @@ those that --item names.`,
 				return a.WriteJSON(result, err)
 			}
 			for _, key := range r.Absent {
-				fmt.Fprintf(a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.Name, r.Name, surface.Escape(key), "approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
+				fmt.Fprintf(a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.Name, r.Name,
+					surface.Escape(key),
+					"approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
 			}
 			switch {
 			case err != nil:
@@ -110,7 +113,8 @@ those that --item names.`,
 			case o.Dismiss:
 				fmt.Fprintf(a.Stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.Name, r.Name)
 			case len(r.Refused) > 0:
-				fmt.Fprintf(a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.Name, r.Name, len(r.Items)-len(r.Refused), len(r.Items),
+				fmt.Fprintf(a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.Name, r.Name,
+					len(r.Items)-len(r.Refused), len(r.Items),
 					surface.Escape(strings.Join(r.Refused, ", ")))
 			default:
 				fmt.Fprintf(a.Stderr, "%s: %s is approved\n", a.Name, r.Name)
@@ -121,8 +125,10 @@ those that --item names.`,
 	projectFlag(c, &dir)
 	a.AllowFlags(c)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
-	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
-	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")
+	c.Flags().StringArrayVar(&o.Items, "item", nil,
+		"approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
+	c.Flags().BoolVar(&o.Unlocked, "unlocked", false,
+		"approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")
 	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
 	return c
@@ -158,10 +164,14 @@ func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 		fmt.Fprintf(w, "  consent     %s\n", r.Consent())
 	}()
 	if r.Unlocked != nil {
-		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments, Variables: r.Unlocked.Variables}, r.Runtime)
+		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments,
+			Variables: r.Unlocked.Variables}, r.Runtime)
 		showWeaker(w, r.Weaker)
-		fmt.Fprintln(w, "  not locked  neither its bytes nor what it shows is compared with anything, but for a verify block")
-		fmt.Fprintln(w, "  covers      the launch line and its interpreter; what a script loads besides itself may change, with a verify block too")
+		fmt.Fprintln(w,
+			"  not locked  neither its bytes nor what it shows is compared with anything, but for a verify block")
+		fmt.Fprintln(w,
+			"  covers      the launch line and its interpreter; what a script loads besides itself may change, with "+
+				"a verify block too")
 		return
 	}
 	showEntry(w, r.Entry, r.Runtime)

@@ -116,9 +116,12 @@ the server's table has extra_arguments = "any".`,
 	projectFlag(c, &dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &log)
-	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
-	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "start a server that is not locked, if this machine approved its launch line")
-	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked, whatever hallmark.toml says")
+	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,
+		"accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&o.Unlocked, "unlocked", false,
+		"start a server that is not locked, if this machine approved its launch line")
+	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false,
+		"refuse a server that is not locked, whatever hallmark.toml says")
 	c.Flags().StringVar(&logFile, "log", "", "append one JSON line for each call to `file`")
 	return c
 }

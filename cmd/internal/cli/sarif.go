@@ -34,7 +34,9 @@ func pluginResults(plugins []pluginOutcome) []evidence.Result {
 	for _, p := range plugins {
 		at := evidence.Place{File: p.Path + "/mcp-plugin.json"}
 		if len(p.Findings) == 0 && !p.OK {
-			e := evidence.CannotVerify(evidence.Claim{Subject: p.Path, Scheme: evidence.Document, Authority: evidence.Manifest, Place: at}, evidence.Malformed, p.Error)
+			e := evidence.CannotVerify(
+				evidence.Claim{Subject: p.Path, Scheme: evidence.Document, Authority: evidence.Manifest, Place: at},
+				evidence.Malformed, p.Error)
 			e.Rule = p.ErrorType
 			out = append(out, evidence.Result{Evidence: e, Level: evidence.LevelError})
 		}

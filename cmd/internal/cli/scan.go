@@ -23,7 +23,7 @@ func scanCommand(a *app.App) *cobra.Command {
 	var (
 		o               scan.Options
 		asJSON, asSARIF bool
-		summary         string
+		summaryFile     string
 	)
 	c := &cobra.Command{
 		Use:     "scan [PATH...]",
@@ -48,7 +48,7 @@ project below this one too.`,
 			if asJSON && asSARIF {
 				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
 			}
-			if err := scanned(c, &o, paths); err != nil {
+			if err := setScanned(c, &o, paths); err != nil {
 				return err
 			}
 			h, err := a.Host(o.Dir)
@@ -64,7 +64,7 @@ project below this one too.`,
 				return err
 			}
 			err = found.Verdict.Err()
-			if unwritten := summarize(a, o.Dir, summary, "scan", found.Verdict); unwritten != nil {
+			if unwritten := (summary{o.Dir, summaryFile}).write(a, "scan", found.Verdict); unwritten != nil {
 				return errors.Join(err, unwritten)
 			}
 			switch {
@@ -82,16 +82,17 @@ project below this one too.`,
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
 	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what a hallmark.toml opts out of: unlocked = true")
-	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only files of this client: "+strings.Join(clients.Names(), ", "))
+	c.Flags().StringSliceVar(&o.Clients, "client", nil,
+		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")
-	summaryFlag(c, &summary)
+	summaryFlag(c, &summaryFile)
 	return c
 }
 
-// scanned says what is scanned: paths, or with --project the directory that is its value or
+// setScanned sets what is scanned: paths, or with --project the directory that is its value or
 // follows it.
-func scanned(c *cobra.Command, o *scan.Options, paths []string) error {
+func setScanned(c *cobra.Command, o *scan.Options, paths []string) error {
 	if o.Project = c.Flags().Changed("project"); !o.Project {
 		o.Paths = paths
 		return nil
@@ -179,7 +180,9 @@ func showScan(w io.Writer, found *scan.Result) error {
 		case s.Guarded:
 			b.WriteString("    guarded  hallmark run verifies it when it starts\n")
 		case s.Cover == scan.Unapproved:
-			b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run refuses it\n")
+			b.WriteString(
+				"    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run " +
+					"refuses it\n")
 		case s.Cover == scan.Editor && len(s.Roots) == 0:
 			b.WriteString("    editor   reads and writes what its client names as roots\n")
 		case s.Cover == scan.Editor:
@@ -191,9 +194,12 @@ func showScan(w io.Writer, found *scan.Result) error {
 		for _, p := range s.Packages {
 			switch {
 			case p.Locked:
-				fmt.Fprintf(&b, "    pinned   %s %s; hallmark.lock holds its digest, which only hallmark run verifies\n", surface.Escape(p.Name), p.Pin)
+				fmt.Fprintf(&b,
+					"    pinned   %s %s; hallmark.lock holds its digest, which only hallmark run verifies\n",
+					surface.Escape(p.Name), p.Pin)
 			case p.Pinned:
-				fmt.Fprintf(&b, "    pinned   %s by its %s; its bytes are not verified\n", surface.Escape(p.Name), p.Pin)
+				fmt.Fprintf(&b, "    pinned   %s by its %s; its bytes are not verified\n", surface.Escape(p.Name),
+					p.Pin)
 			}
 		}
 		for _, f := range s.Findings {
@@ -217,7 +223,9 @@ func showScan(w io.Writer, found *scan.Result) error {
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
 	} else if b.Len() == 0 {
-		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool { return !clients.HoldsOnlyServers(name) })
+		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool {
+			return !clients.HoldsOnlyServers(name)
+		})
 		if len(lacking) > 0 {
 			fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(lacking, ", ")))
 		} else {

@@ -66,7 +66,8 @@ Nothing is moved or mended: whatever uses a bad slot does that.`,
 				}{app.OutcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
 			}
 			for _, path := range found.Quarantined {
-				fmt.Fprintf(a.Stderr, "%s: in quarantine, not verified and not used: %s\n", a.Name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: in quarantine, not verified and not used: %s\n", a.Name,
+					surface.Escape(path))
 			}
 			if err == nil {
 				fmt.Fprintf(a.Stderr, "%s: %s verified\n", a.Name, evidence.Count(found.Slots, "slot"))

@@ -21,14 +21,17 @@ func summaryFlag(c *cobra.Command, file *string) {
 // maxRows bounds a table of a summary: a page that nobody reads to its end hides what it says.
 const maxRows = 100
 
-// summarize appends a verdict to a file as Markdown: a line, and a table of what was refused,
-// waived or warned about, and what was not looked at. Nothing is written without a file, and
-// nothing where a link of the project at dir leads.
-func summarize(a *app.App, dir, file, what string, v policy.Verdict, unseen ...string) error {
-	if file == "" {
+// summary is a file that verdicts are appended to, "" for none, and the project's directory:
+// nothing is written where a link of the project leads.
+type summary struct{ dir, file string }
+
+// write appends a verdict as Markdown: a line, and a table of what was refused, waived or warned
+// about, and what was not looked at.
+func (s summary) write(a *app.App, what string, v policy.Verdict, unseen ...string) error {
+	if s.file == "" {
 		return nil
 	}
-	f, err := workspace.OpenAppend(dir, file)
+	f, err := workspace.OpenAppend(s.dir, s.file)
 	if err != nil {
 		return err
 	}
@@ -62,7 +65,8 @@ func markdown(what string, v policy.Verdict, unseen []string) string {
 		if e.Place.File != "" {
 			at = e.Place.Show()
 		}
-		byWord[word] = append(byWord[word], fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
+		byWord[word] = append(byWord[word],
+			fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
 	}
 	var b strings.Builder
 	mark, verdict := "✅", "nothing is refused"

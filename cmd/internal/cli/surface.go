@@ -47,7 +47,8 @@ func (s *seeing) register(c *cobra.Command, a *app.App) {
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
-	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false,
+		"accept the lock of this checkout without this machine's approval")
 	s.o.Judged = func(v policy.Verdict) {
 		a.Bars.Stop()
 		for _, f := range v.Warnings() {
@@ -71,8 +72,8 @@ func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Su
 	return seen, err
 }
 
-// stored is the surface in a file, or of a locked server if there is no such file.
-func (s *seeing) stored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+// readStored returns the surface in a file, or of a locked server if there is no such file.
+func (s *seeing) readStored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	if isFile(name) {
 		return launch.ReadSurface(name)
 	}
@@ -112,7 +113,8 @@ type shownJSON struct {
 }
 
 func shownResult(s *surface.Surface) shownJSON {
-	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(), append([]surface.Warning{}, surface.Warnings(s)...)}
+	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(),
+		append([]surface.Warning{}, surface.Warnings(s)...)}
 }
 
 func surfaceCaptureCommand(a *app.App) *cobra.Command {
@@ -144,12 +146,13 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 			if s.asJSON {
 				return a.WriteJSON(shownResult(seen), nil)
 			}
-			_, err = a.Stdout.Write(seen.Indented())
+			_, err = a.Stdout.Write(seen.FormatIndented())
 			return err
 		}),
 	}
 	s.register(c, a)
-	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil, "`name` of a variable that the command gets from the environment")
+	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil,
+		"`name` of a variable that the command gets from the environment")
 	return c
 }
 
@@ -179,7 +182,8 @@ func surfaceHashCommand(a *app.App) *cobra.Command {
 				}{app.OutcomeOf(policy.Verdict{}, nil), all}, nil)
 			}
 			for _, f := range all {
-				if _, err := fmt.Fprintf(a.Stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface, surface.Escape(f.File), f.APISurface); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface,
+					surface.Escape(f.File), f.APISurface); err != nil {
 					return err
 				}
 			}
@@ -202,13 +206,13 @@ server. Changes are classified, the words that changed are marked, and what a te
 would obey or hide is escaped. Exit code 6 if anything differs.`,
 		Args: app.Args(cobra.RangeArgs(1, 2)),
 		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
-			before, err := s.stored(a, c, names[0])
+			before, err := s.readStored(a, c, names[0])
 			if err != nil {
 				return err
 			}
 			var after *surface.Surface
 			if len(names) == 2 {
-				after, err = s.stored(a, c, names[1])
+				after, err = s.readStored(a, c, names[1])
 			} else if isFile(names[0]) {
 				return app.Usage(c, errors.New("name a server, or two files"))
 			} else {
@@ -219,7 +223,8 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			}
 			changes := append([]surface.Change{}, surface.Diff(before, after)...)
 			if len(changes) > 0 {
-				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "", fmt.Errorf("%s", evidence.Count(len(changes), "change")))
+				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "",
+					fmt.Errorf("%s", evidence.Count(len(changes), "change")))
 			}
 			if s.asJSON {
 				return a.WriteJSON(struct {
@@ -248,7 +253,7 @@ func surfaceShowCommand(a *app.App) *cobra.Command {
 escaped, and what looks like an instruction to the model is named.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
-			seen, err := s.stored(a, c, names[0])
+			seen, err := s.readStored(a, c, names[0])
 			if err != nil {
 				return err
 			}

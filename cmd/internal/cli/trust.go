@@ -59,7 +59,9 @@ func trustAddCommand(a *app.App) *cobra.Command {
 					return app.Usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
 				}
 			}
-			if err := plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error { return keys.Add(k) }); err != nil {
+			if err := plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
+				return keys.Add(k)
+			}); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", k.ID, k.Public.Algorithm())

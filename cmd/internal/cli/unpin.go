@@ -18,7 +18,8 @@ import (
 
 // clientFlags add --client and --config.
 func clientFlags(c *cobra.Command, f *pin.ClientFiles) {
-	c.Flags().StringVar(&f.Client, "client", "", "the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
+	c.Flags().StringVar(&f.Client, "client", "",
+		"the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
 }
 
@@ -57,7 +58,7 @@ is undone, or nothing.`,
 					return true, nil
 				}
 				answer, err := a.Ask(c.Context(), "Restore this?")
-				return answer == host.Given, err
+				return answer == host.InformedConsent, err
 			}
 			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
@@ -79,7 +80,9 @@ is undone, or nothing.`,
 				if u.Unlocked {
 					fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
 					if u.Declared {
-						fmt.Fprintf(a.Stderr, "%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
+						fmt.Fprintf(a.Stderr,
+							"%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it "+
+								"is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
 					}
 				}
 			}

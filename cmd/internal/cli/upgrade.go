@@ -52,13 +52,15 @@ nothing.`,
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showUpgrade(a, w, p) }), consent.beginning(c.Context(), a, h)
+			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
+				showUpgrade(a, w, p)
+			}), consent.beginning(c.Context(), a, h)
 			o.Pin.Start = consent.starting(c.Context(), a)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
 					showUpgrade(a, a.Stderr, p)
-					return host.No, nil
+					return host.NoConsent, nil
 				}
 			}
 			o.Show = func(out *facets.Installation) error {
@@ -74,7 +76,8 @@ nothing.`,
 				return err
 			}
 			if out.Facets != nil {
-				err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict), showInstallation(a.Stdout, a.Stderr, out.Facets, f.o.Dry))
+				err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict),
+					showInstallation(a.Stdout, a.Stderr, out.Facets, f.o.Dry))
 			}
 			return errors.Join(err, showUpgraded(a.Stdout, out))
 		}),
@@ -154,7 +157,8 @@ type serverStatusJSON struct {
 func serverStatus(all []facets.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
-		out = append(out, serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
+		out = append(out,
+			serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
 	}
 	return out
 }
@@ -189,10 +193,13 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			}
 			all, err := facets.Outdated(c.Context(), h, dir)
 			if asJSON {
-				r := statusResult{Outcome: app.OutcomeOf(all.Verdict, err), Facets: []statusJSON{}, Servers: serverStatus(all.Servers)}
+				r := statusResult{Outcome: app.OutcomeOf(all.Verdict, err), Facets: []statusJSON{},
+					Servers: serverStatus(all.Servers)}
 				for _, s := range all.Facets {
 					outdated := s.Outdated()
-					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated, Rollback: s.Rollback()})
+					r.Facets = append(r.Facets,
+						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted,
+							Newest: s.Newest, Outdated: &outdated, Rollback: s.Rollback()})
 				}
 				return a.WriteJSON(r, err)
 			}
@@ -204,7 +211,8 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if rollback {
 					note += ", a rollback"
 				}
-				_, err := fmt.Fprintf(a.Stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(note))
+				_, err := fmt.Fprintf(a.Stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked),
+					surface.Escape(wanted), surface.Escape(note))
 				return err
 			}
 			for _, s := range all.Facets {

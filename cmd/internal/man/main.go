@@ -35,7 +35,8 @@ func write(dir string) error {
 	}
 	hashfile := editor.Command(editor.ProgramName)
 	program.AddHelpAndVersion(hashfile)
-	for _, root := range []*cobra.Command{app.Definition(cli.Hallmark), app.Definition(author.Publisher), app.Definition(operator.HallmarkRegistry), hashfile} {
+	for _, root := range []*cobra.Command{app.Definition(cli.Hallmark), app.Definition(author.Publisher),
+		app.Definition(operator.HallmarkRegistry), hashfile} {
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
 		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + program.Release()}

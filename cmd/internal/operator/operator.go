@@ -16,6 +16,7 @@ func HallmarkRegistry(a *app.App) *cobra.Command {
 		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(serveCommand(a), tokensCommand(a), reverifyCommand(a), importRecordsCommand(a), exportCommand(a), backupCommand(a))
+	c.AddCommand(serveCommand(a), tokensCommand(a), reverifyCommand(a), importRecordsCommand(a), exportCommand(a),
+		backupCommand(a))
 	return c
 }

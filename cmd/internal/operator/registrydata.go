@@ -21,8 +21,10 @@ import (
 
 // placeFlags are the registry that a command works on.
 func placeFlags(c *cobra.Command, p *operate.Place) {
-	c.Flags().StringVar(&p.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
-	c.Flags().StringVar(&p.Blobs, "blobs", "", "`URL` of the bucket of the registry's archives, s3://… (default: a directory in the data directory)")
+	c.Flags().StringVar(&p.Database, "db", "",
+		"`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
+	c.Flags().StringVar(&p.Blobs, "blobs", "",
+		"`URL` of the bucket of the registry's archives, s3://… (default: a directory in the data directory)")
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
@@ -83,18 +85,21 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 				}
 			}
 			fmt.Fprintf(a.Stderr, "%s: %s, %d with claims, %d failing, %s\n",
-				a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
+				a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
+				evidence.Count(len(r.Found), "new finding"))
 			return err
 		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
-	f.StringVar(&since, "since", "", "only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
+	f.StringVar(&since, "since", "",
+		"only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
 	sources.register(f)
 	network.Register(f)
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
-	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
+	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil,
+		"`host` that downloadable bundles may come from, besides the well-known ones")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
@@ -107,13 +112,15 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 		}
 	}
 	var days int
-	if _, err := fmt.Sscanf(s, "%dd", &days); err == nil && s == fmt.Sprintf("%dd", days) && days >= 0 && days < 100_000 {
+	if _, err := fmt.Sscanf(s, "%dd", &days); err == nil && s == fmt.Sprintf("%dd", days) && days >= 0 &&
+		days < 100_000 {
 		return now.AddDate(0, 0, -days), nil
 	}
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
+	return time.Time{},
+		fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
 }
 
 func importRecordsCommand(a *app.App) *cobra.Command {
@@ -127,7 +134,7 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 		Long: `Take the records of another MCP registry, named by its URL, or of a file: an export
 of this program, a page of a registry's list, or an array of server.json documents.
 Records keep the time of their first publishing and are marked as imported; nothing of
-them is recomputed, which 'hallmark registry reverify' can do later.
+them is recomputed, which 'hallmark-registry reverify' can do later.
 
 An import from a URL that was interrupted goes on where it stopped, and a later one asks
 only for what changed. Records that are here already are never replaced: one that is
@@ -145,7 +152,8 @@ there with another document is reported, with exit code 3.`,
 			o.Progress = func(i operate.ImportResult) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
-					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"), i.Present)
+					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"),
+						i.Present)
 				}
 			}
 			o.Warn = func(format string, v ...any) {
@@ -175,8 +183,10 @@ there with another document is reported, with exit code 3.`,
 	f := c.Flags()
 	placeFlags(c, &o.Place)
 	network.Register(f)
-	f.BoolVar(&o.Restore, "restore", false, "the file is an export of this registry itself: take records with their evidence, as its own")
-	f.BoolVar(&o.Restart, "restart", false, "begin from the start, not where the last import from the URL stopped or ended")
+	f.BoolVar(&o.Restore, "restore", false,
+		"the file is an export of this registry itself: take records with their evidence, as its own")
+	f.BoolVar(&o.Restart, "restart", false,
+		"begin from the start, not where the last import from the URL stopped or ended")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
@@ -189,7 +199,7 @@ func exportCommand(a *app.App) *cobra.Command {
 		Example: "records.jsonl",
 		Long: `Write every record to standard output, or to a new file: one JSON object a line, as the
 registry answers it, with its evidence and findings. The registry may be serving
-meanwhile. 'hallmark registry import --restore' reads it back.`,
+meanwhile. 'hallmark-registry import --restore' reads it back.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, names []string) (err error) {
 			if err := registryDir(&at.Data); err != nil {

@@ -47,7 +47,8 @@ func TestRegistryDataCommands(t *testing.T) {
 	registry := func(args ...string) (string, string, int) {
 		return run(t, append(args, "--data", data)...)
 	}
-	document := `{"name":"com.example/a","version":"1.0.0","description":"A","remotes":[{"type":"sse","url":"https://example.com"}]}`
+	document := `{"name":"com.example/a","version":"1.0.0","description":"A","remotes":[{"type":"sse",` +
+		`"url":"https://example.com"}]}`
 
 	for _, c := range [][]string{{"export"}, {"backup", filepath.Join(dir, "b.db")}, {"reverify"}} {
 		if out, log, code := registry(c...); code != 1 || out != "" || !strings.Contains(log, "--data") {
@@ -57,14 +58,16 @@ func TestRegistryDataCommands(t *testing.T) {
 	if _, err := os.Stat(data); err == nil {
 		t.Error("a registry was made")
 	}
-	for _, c := range [][]string{{"import"}, {"import", "a", "b"}, {"backup"}, {"export", "a", "b"}, {"reverify", "x"}, {"reverify", "--since", "yesterday"}, {"import", filepath.Join(dir, "absent.json")}} {
+	for _, c := range [][]string{{"import"}, {"import", "a", "b"}, {"backup"}, {"export", "a", "b"}, {"reverify", "x"},
+		{"reverify", "--since", "yesterday"}, {"import", filepath.Join(dir, "absent.json")}} {
 		if _, log, code := registry(c...); code != 2 {
 			t.Errorf("%q: %d %q", c, code, log)
 		}
 	}
 
 	write("[" + document + "]")
-	if out, log, code := registry("import", seed); code != 0 || out != "" || !strings.Contains(log, "1 record added, 0 present, 1 that would be refused at publish") {
+	if out, log, code := registry("import", seed); code != 0 || out != "" ||
+		!strings.Contains(log, "1 record added, 0 present, 1 that would be refused at publish") {
 		t.Errorf("import: %d %q %q", code, out, log)
 	}
 	out, _, code := registry("import", seed, "--json")
@@ -73,7 +76,8 @@ func TestRegistryDataCommands(t *testing.T) {
 		Added   int
 		Present int
 	}
-	if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 || !answer.OK || answer.Present != 1 || answer.Added != 0 {
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 || !answer.OK || answer.Present != 1 ||
+		answer.Added != 0 {
 		t.Errorf("import --json: %d %s %v", code, out, err)
 	}
 	write(strings.Replace(document, `"A"`, `"B"`, 1))
@@ -87,7 +91,9 @@ func TestRegistryDataCommands(t *testing.T) {
 	}
 
 	exported, log, code := registry("export")
-	if code != 0 || strings.Count(exported, "\n") != 1 || !strings.Contains(exported, `"importedFrom":"file:seed.json"`) || !strings.Contains(log, "hallmark-registry: 1 record\n") {
+	if code != 0 || strings.Count(exported, "\n") != 1 ||
+		!strings.Contains(exported, `"importedFrom":"file:seed.json"`) ||
+		!strings.Contains(log, "hallmark-registry: 1 record\n") {
 		t.Errorf("export: %d %q %q", code, exported, log)
 	}
 	file := filepath.Join(dir, "export.jsonl")
@@ -115,10 +121,12 @@ func TestRegistryDataCommands(t *testing.T) {
 		t.Errorf("export of the backup: %d %q %q", code, again, log)
 	}
 
-	if out, log, code := registry("reverify", "--since", "30d"); code != 0 || out != "" || !strings.Contains(log, "0 with claims, 0 failing, 0 new findings") {
+	if out, log, code := registry("reverify", "--since", "30d"); code != 0 || out != "" ||
+		!strings.Contains(log, "0 with claims, 0 failing, 0 new findings") {
 		t.Errorf("reverify: %d %q %q", code, out, log)
 	}
-	if out, _, code := registry("reverify", "--json"); code != 0 || !strings.Contains(out, `"failing": []`) || !strings.Contains(out, `"records": 1`) {
+	if out, _, code := registry("reverify", "--json"); code != 0 || !strings.Contains(out, `"failing": []`) ||
+		!strings.Contains(out, `"records": 1`) {
 		t.Errorf("reverify --json: %d %q", code, out)
 	}
 }

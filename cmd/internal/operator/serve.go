@@ -57,7 +57,8 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				return app.Usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
 			}
 			if o.FirstLog && o.ReplaceLog != "" {
-				return app.Usage(c, errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
+				return app.Usage(c,
+					errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
 			}
 			err := registryDir(&o.Data)
 			if err != nil {
@@ -106,27 +107,41 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	f := c.Flags()
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
-	f.StringVar(&o.Database, "db", "", "`URL` of a PostgreSQL database, postgres://… (default: a file in the data directory)")
-	f.StringVar(&o.Blobs, "blobs", "", "`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a directory in the data directory)")
+	f.StringVar(&o.Database, "db", "",
+		"`URL` of a PostgreSQL database, postgres://… (default: a file in the data directory)")
+	f.StringVar(&o.Blobs, "blobs", "",
+		"`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a "+
+			"directory in the data directory)")
 	f.StringVar(&o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
 	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
 	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
 	f.StringVar(&validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or enforce")
 	sources.register(f)
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
-	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
-	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
-	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
-	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
-	f.BoolVar(&o.FirstLog, "first-log", false, "the key of --log-key-file is new and never signed a log: begin its first one; refused once it has begun")
-	f.StringVar(&o.ReplaceLog, "replace-log", "", "`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name takes its place")
+	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil,
+		"`host` that downloadable bundles may come from, besides the well-known ones")
+	f.StringVar(&o.TokenKeyFile, "token-key-file", "",
+		"`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas "+
+			"(default: token.key in --data, created)")
+	f.StringVar(&o.LogKeyFile, "log-key-file", "",
+		"`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same "+
+			"for all replicas (default: log.key in --data, created)")
+	f.StringVar(&o.LogOrigin, "log-origin", "",
+		"`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
+	f.BoolVar(&o.FirstLog, "first-log", false,
+		"the key of --log-key-file is new and never signed a log: begin its first one; refused once it has begun")
+	f.StringVar(&o.ReplaceLog, "replace-log", "",
+		"`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name "+
+			"takes its place")
 	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
-	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
+	f.StringVar(&o.PolicyFile, "policy", "",
+		"TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
 	network.Register(f)
 	login.register(f)
 	limits.register(f)
 	f.Int64Var(&archiveMiB, "max-archive", api.MaxArchive>>20, "`MiB` of an uploaded archive")
-	f.DurationVar(&o.Presign, "presign", 0, "send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
+	f.DurationVar(&o.Presign, "presign", 0,
+		"send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
 	return c
 }
 
@@ -137,7 +152,8 @@ func registryDir(dir *string) error {
 	}
 	data, err := dataDir()
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "name the registry's directory with --data, or set HALLMARK_HOME", err)
+		return evidence.Errorf(evidence.Operation, "registry",
+			"name the registry's directory with --data, or set HALLMARK_HOME", err)
 	}
 	*dir = filepath.Join(data, "registry")
 	return nil

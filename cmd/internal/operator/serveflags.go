@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 // loginFlags are how a registry's operator says who may log in.
@@ -25,16 +26,22 @@ type loginFlags struct {
 }
 
 func (l *loginFlags) register(f *pflag.FlagSet) {
-	f.StringSliceVar(&l.offered, "login", []string{"dns", "http", "github-at"}, "`methods` of login: dns, http, github-at, none, or \"\" for no login; github-oidc and oidc come with their own flags")
+	f.StringSliceVar(&l.offered, "login", []string{"dns", "http", "github-at"},
+		"`methods` of login: dns, http, github-at, none, or \"\" for no login; github-oidc and oidc come with their "+
+			"own flags")
 	f.StringVar(&l.GitHubAPI, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
-	f.StringVar(&l.GitHubClient, "github-client-id", "", "`id` of the OAuth application that people log in to GitHub with")
-	f.StringVar(&l.GitHubAudience, "github-oidc-audience", "", "`audience` of the tokens of GitHub workflows: this registry's URL as clients write it")
-	f.StringVar(&l.GitHubIssuer, "github-oidc-issuer", "", "`URL` of who issues the tokens of GitHub workflows (default: the public one)")
+	f.StringVar(&l.GitHubClient, "github-client-id", "",
+		"`id` of the OAuth application that people log in to GitHub with")
+	f.StringVar(&l.GitHubAudience, "github-oidc-audience", "",
+		"`audience` of the tokens of GitHub workflows: this registry's URL as clients write it")
+	f.StringVar(&l.GitHubIssuer, "github-oidc-issuer", "",
+		"`URL` of who issues the tokens of GitHub workflows (default: the public one)")
 	f.StringVar(&l.issuer, "oidc-issuer", "", "`URL` of an OpenID Connect issuer whose ID tokens are taken")
 	f.StringVar(&l.client, "oidc-client-id", "", "the `audience` that they must have")
 	f.StringSliceVar(&l.oidcPublish, "oidc-publish", nil, "`names` that they permit to publish")
 	f.StringSliceVar(&l.oidcEdit, "oidc-edit", nil, "`names` whose status they permit to change")
-	f.StringSliceVar(&l.oidcHas, "oidc-claim", nil, "`claim=value` that they must have; of several values of one claim, one")
+	f.StringSliceVar(&l.oidcHas, "oidc-claim", nil,
+		"`claim=value` that they must have; of several values of one claim, one")
 	f.StringVar(&l.ProofPort, "proof-port", "", "port of the https servers that hold proofs")
 	f.Lookup("proof-port").Hidden = true // only 443 proves anything about a domain; another is for tests
 }
@@ -61,9 +68,10 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 	}
 	if l.client == "" || len(l.oidcPublish)+len(l.oidcEdit) == 0 {
 		// Else every token of the issuer would do, or none would be of use.
-		return operate.LoginMethods{}, errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
+		return operate.LoginMethods{},
+			errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
 	}
-	p := &auth.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
+	p := &login.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
 	for _, claim := range l.oidcHas {
 		name, value, ok := strings.Cut(claim, "=")
 		if !ok || name == "" {
@@ -93,14 +101,22 @@ type limitFlags struct {
 }
 
 func (l *limitFlags) register(f *pflag.FlagSet) {
-	app.RateVar(f, &l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
+	app.RateVar(f, &l.requests, "rate-requests", 50,
+		"requests a second from one address; this machine's has no limit; 0 is no limit")
 	app.RateVar(f, &l.logins, "rate-logins", 1, "logins a second from one address; 0 is no limit")
-	app.RateVar(f, &l.writes, "rate-writes", 5, "publishes and changes of status a second with one token; 0 is no limit")
-	app.IntVar(f, &l.checks, "max-checks", 16, 0, maxChecks, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
-	app.IntVar(f, &l.eachChecks, "max-checks-each", 4, 0, maxChecks, "of these, publishes with one token, or without one from one address; 0 is no limit")
-	app.MebibytesVar(f, &l.bytes, "max-body-bytes", 128, 0, "`MiB` of request bodies in memory at once; 0 is no limit")
-	app.MebibytesVar(f, &l.eachBytes, "max-body-bytes-each", 32, 0, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
-	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
+	app.RateVar(f, &l.writes, "rate-writes", 5,
+		"publishes and changes of status a second with one token; 0 is no limit")
+	app.IntVar(f, &l.checks, "max-checks", app.Bounds[int]{Default: 16, Most: maxChecks},
+		"publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many "+
+			"files of all")
+	app.IntVar(f, &l.eachChecks, "max-checks-each", app.Bounds[int]{Default: 4, Most: maxChecks},
+		"of these, publishes with one token, or without one from one address; 0 is no limit")
+	app.MebibytesVar(f, &l.bytes, "max-body-bytes", app.Bounds[app.Mebibytes]{Default: 128},
+		"`MiB` of request bodies in memory at once; 0 is no limit")
+	app.MebibytesVar(f, &l.eachBytes, "max-body-bytes-each", app.Bounds[app.Mebibytes]{Default: 32},
+		"of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
+	f.StringSliceVar(&l.proxies, "trusted-proxy", nil,
+		"`address` or network of a proxy whose X-Forwarded-For is believed")
 }
 
 // maxChecks is more publishes at once than one machine can fetch for.
@@ -113,7 +129,8 @@ func (l *limitFlags) limits() (api.Limits, error) {
 	per := func(n float64) api.Rate { return api.Rate{PerSecond: n, Burst: int(n * bursts)} }
 	out := api.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
-		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.Bytes(), EachBytes: l.eachBytes.Bytes(),
+		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.Bytes(),
+		EachBytes: l.eachBytes.Bytes(),
 	}
 	for _, text := range l.proxies {
 		p, err := netip.ParsePrefix(text)

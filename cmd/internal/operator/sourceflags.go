@@ -22,15 +22,21 @@ type sourceFlags struct {
 }
 
 func (s *sourceFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&s.npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
-	f.StringVar(&s.pypi, "pypi-index", "", "base `URL` below which /pypi and /simple of a Python package index are (default: the public one)")
+	f.StringVar(&s.npm, "npm-registry", "",
+		"base `URL` of the npm registry to check packages against (default: the public one)")
+	f.StringVar(&s.pypi, "pypi-index", "",
+		"base `URL` below which /pypi and /simple of a Python package index are (default: the public one)")
 	f.StringVar(&s.nuget, "nuget-index", "", "`URL` of a NuGet service index, version 3 (default: the public one)")
 	f.StringVar(&s.cargo, "cargo-index", "", "`URL` of a sparse index of crates (default: the public one)")
-	f.StringVar(&s.github, "github-url", "", "base `URL` of the GitHub that releases come from (default: the public one)")
-	f.StringVar(&s.credentials, "credentials", "", "TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
+	f.StringVar(&s.github, "github-url", "",
+		"base `URL` of the GitHub that releases come from (default: the public one)")
+	f.StringVar(&s.credentials, "credentials", "",
+		"TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
 	s.limits.Register(f)
-	app.MebibytesVar(f, &s.together, "max-fetch-bytes", 4096, 0, "`MiB` that the packages of one document may have together; 0 is no limit")
-	app.MebibytesVar(f, &s.held, "max-held-bytes", 16384, 0, "`MiB` of packages in temporary files at once; 0 is no limit")
+	app.MebibytesVar(f, &s.together, "max-fetch-bytes", app.Bounds[app.Mebibytes]{Default: 4096},
+		"`MiB` that the packages of one document may have together; 0 is no limit")
+	app.MebibytesVar(f, &s.held, "max-held-bytes", app.Bounds[app.Mebibytes]{Default: 16384},
+		"`MiB` of packages in temporary files at once; 0 is no limit")
 }
 
 // set makes c fetch from there.

@@ -26,8 +26,10 @@ func tokensCommand(a *app.App) *cobra.Command {
 		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&at.Data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
-	c.PersistentFlags().StringVar(&at.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
+	c.PersistentFlags().StringVar(&at.Data, "data", "",
+		"`directory` of the registry's database (default: below the user's data directory)")
+	c.PersistentFlags().StringVar(&at.Database, "db", "",
+		"`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
 	// with runs f on the tokens.
 	with := func(c *cobra.Command, f func(*operate.TokenStore) error) error {
 		if err := registryDir(&at.Data); err != nil {
@@ -139,7 +141,8 @@ func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 					for _, p := range t.Permissions {
 						grants = append(grants, string(p.Action)+" "+p.Resource)
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, state(t), t.CreatedAt.Format(time.DateOnly), strings.Join(grants, ", "), surface.Escape(t.Note))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, state(t), t.CreatedAt.Format(time.DateOnly),
+						strings.Join(grants, ", "), surface.Escape(t.Note))
 				}
 				return w.Flush()
 			})
@@ -168,7 +171,7 @@ func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
 			return with(c, func(s *operate.TokenStore) error {
-				t, err := s.Revoke(c.Context(), ids[0])
+				t, err := s.Revoke(c.Context(), ids[0], c.Parent().CommandPath()+" list")
 				if err != nil {
 					return err
 				}

@@ -19,8 +19,8 @@ var exitCodes = map[evidence.Class]int{
 	evidence.Drift:      6,
 }
 
-// interrupted is the exit code after Ctrl-C, as shells know it.
-const interrupted = 130
+// exitInterrupted is the exit code after Ctrl-C, as shells know it.
+const exitInterrupted = 130
 
 // ExitCode maps an error to the code of its class.
 func ExitCode(err error) int {
@@ -29,7 +29,7 @@ func ExitCode(err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.Is(err, context.Canceled):
-		return interrupted
+		return exitInterrupted
 	}
 	return exitCodes[evidence.ClassOf(err)]
 }
@@ -37,11 +37,13 @@ func ExitCode(err error) int {
 // ServerExit is the exit code of a server that was run; it is passed on as it is.
 type ServerExit int
 
+// Error is never shown: the server's own messages were.
 func (ServerExit) Error() string { return "the server ended" }
 
 // Shown is an error that was printed already.
 type Shown struct{ Err error }
 
+// Error is the message of the error that was printed.
 func (e Shown) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error that was printed.

@@ -117,7 +117,7 @@ func ExplainWait(program, server string) {
 func escapeHidden(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines {
-		if len(surface.Hidden(line)) > 0 {
+		if len(surface.FindHidden(line)) > 0 {
 			lines[i] = surface.Escape(line)
 		}
 	}

@@ -43,7 +43,7 @@ func formatValue(text string) string {
 	switch {
 	case surface.Escape(text) == text && text != "" && !strings.ContainsAny(text, " \"="):
 		return text
-	case len(surface.Hidden(text)) > 0:
+	case len(surface.FindHidden(text)) > 0:
 		return strconv.QuoteToASCII(text)
 	}
 	return strconv.Quote(text)

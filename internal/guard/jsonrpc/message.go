@@ -26,8 +26,8 @@ func Names(s ...string) [][]byte {
 
 var routing = Names("jsonrpc", "id", "method", "params", "result", "error")
 
-// Message scans the object at b[i]. If err is ErrDuplicate or ErrFold the members
-// that could be told are set.
+// Message scans the object at b[i]. If err is ErrDuplicate or ErrFold the members that are not ambiguous are
+// set.
 func (s *Scanner) Message(b []byte, i int) (m Message, err error) {
 	var at [6]Span
 	end, err := s.Object(b, i, routing, at[:])
@@ -82,6 +82,7 @@ func numberKey(s string) (string, bool) {
 const (
 	CodeParse    = -32700
 	CodeRequest  = -32600 // not a request that can be routed
+	CodeNoMethod = -32601
 	CodeParams   = -32602
 	CodeInternal = -32603
 )

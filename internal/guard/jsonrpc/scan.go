@@ -1,10 +1,12 @@
-// Package jsonrpc reads the messages of JSON-RPC without decoding what is only passed on: it
-// validates a line, finds the members by which a message is routed, and tells where they stand.
+// Package jsonrpc reads the messages of JSON-RPC without decoding what is only passed on: it cuts a
+// stream into lines, validates a line, finds the members by which a message is routed, and tells where
+// they stand.
 //
-// It agrees with encoding/json on what is valid. It is stricter on what a message means: a
-// routing member that is given twice, or under a name that differs in letter case only, is an
-// error, as two programs may read such a message differently. It does no I/O, and allocates
-// nothing for what it passes.
+// It agrees with encoding/json on what is valid. It is stricter on what a message means: a routing
+// member that is given twice, or under a name that differs in letter case only, is an error, because two
+// programs may read such a message differently. Only lines that are no messages are read leniently, see
+// [Candidate], to find which request they seem to answer. It does no I/O but for the reader of [Lines],
+// and allocates nothing for what it passes.
 package jsonrpc
 
 import (

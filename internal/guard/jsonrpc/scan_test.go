@@ -11,8 +11,10 @@ import (
 var texts = []string{
 	`{}`, `[]`, `null`, `true`, `-0`, `1e5`, `1.5E-3`, `01`, `1.`, `.5`, `-`, `+1`, `1e`, `tru`, `nulll`,
 	`"a"`, `"\u00e9\ud800"`, `"\x"`, `"\u12g4"`, "\"\t\"", "\"\x7f\xff\"", `"`, `"\`, `"\"`,
-	`{"a":1}`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":[{"b":[1,2,{}]}],"c":""}`, `[1,]`, `[1 2]`, `[[[[]]]`, `{"a":{}`, `[}`, `{]`,
-	` [ 1 , 2 ] `, "\ufeff{}", "{}\x00", "[\"\u2028\"]", `"01234567\\89abcdef\"01234567"`, `"\\"`, `"\""`, `"\\\"`, `"\\\""`, `{"\\":"\"\\\\","":"\\\""}`, `"0123456"`, `"01234567"`, "\"0123456\x01\"",
+	`{"a":1}`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":[{"b":[1,2,{}]}],"c":""}`, `[1,]`, `[1 2]`, `[[[[]]]`, `{"a":{}`,
+	`[}`, `{]`,
+	` [ 1 , 2 ] `, "\ufeff{}", "{}\x00", "[\"\u2028\"]", `"01234567\\89abcdef\"01234567"`, `"\\"`, `"\""`, `"\\\"`,
+	`"\\\""`, `{"\\":"\"\\\\","":"\\\""}`, `"0123456"`, `"01234567"`, "\"0123456\x01\"",
 	strings.Repeat("[", MaxNesting) + strings.Repeat("]", MaxNesting),
 	strings.Repeat("[", MaxNesting+1) + strings.Repeat("]", MaxNesting+1),
 	strings.Repeat(`{"a":`, MaxNesting+1) + "1" + strings.Repeat("}", MaxNesting+1),
@@ -66,7 +68,8 @@ func FuzzScanner(f *testing.F) {
 		if json.Unmarshal(b, &all) != nil {
 			return
 		}
-		for name, at := range map[string]Span{"id": m.ID, "method": m.Method, "params": m.Params, "result": m.Result, "error": m.Err} {
+		for name, at := range map[string]Span{"id": m.ID, "method": m.Method, "params": m.Params, "result": m.Result,
+			"error": m.Err} {
 			if raw, there := all[name]; err == nil && (there != at.Present() || there && !bytes.Equal(raw, at.Of(b))) {
 				t.Fatalf("%q: %s is %q, encoding/json says %q", b, name, at.Of(b), raw)
 			}
@@ -128,7 +131,8 @@ func TestIDKey(t *testing.T) {
 			t.Errorf("%s and %s: %q and %q", x.a, x.b, a, b)
 		}
 	}
-	for _, bad := range []string{``, `null`, `{}`, `[1]`, `true`, `"\ud800"`, "\"\xff\"", `1e999999999`, `1e-999999999`, `"` + strings.Repeat("x", MaxID) + `"`} {
+	for _, bad := range []string{``, `null`, `{}`, `[1]`, `true`, `"\ud800"`, "\"\xff\"", `1e999999999`, `1e-999999999`,
+		`"` + strings.Repeat("x", MaxID) + `"`} {
 		if k, ok := IDKey([]byte(bad)); ok {
 			t.Errorf("%.40s: %.40q", bad, k)
 		}
@@ -141,15 +145,18 @@ func TestTemplates(t *testing.T) {
 		want          bool
 	}{
 		{"a://b", "a://b", true}, {"a://b", "a://bc", false}, {"a://{x}", "a://", true}, {"a://{x}/c", "a://b/c", true},
-		{"a://{x}/c", "a://b/d", false}, {"a://{x}/c", "a://b/c/c", true}, {"{+x}", "anything", true}, {"a{x}b{y}c", "abbc", true},
-		{"a{x}b{y}c", "acb", false}, {"a{x}a", "a", false}, {"a{x", "a{x", true}, {"a{x", "ab", false}, {"x{?q,r}", "x?q=1&r=2", true},
+		{"a://{x}/c", "a://b/d", false}, {"a://{x}/c", "a://b/c/c", true}, {"{+x}", "anything", true},
+		{"a{x}b{y}c", "abbc", true},
+		{"a{x}b{y}c", "acb", false}, {"a{x}a", "a", false}, {"a{x", "a{x", true}, {"a{x", "ab", false},
+		{"x{?q,r}", "x?q=1&r=2", true},
 	} {
 		if got := MatchTemplate(x.template, x.uri); got != x.want {
 			t.Errorf("%s %s: %v", x.template, x.uri, got)
 		}
 	}
 	for _, same := range [][]string{
-		{"file:///a/b", "FILE:///a//b", "file:///a/./b", "file:///a/c/../b", "file:///%61/b", "file:///a%2Fb", "file:///a/b/", "file:///a/b#x", "file:///%2561/b"},
+		{"file:///a/b", "FILE:///a//b", "file:///a/./b", "file:///a/c/../b", "file:///%61/b", "file:///a%2Fb",
+			"file:///a/b/", "file:///a/b#x", "file:///%2561/b"},
 		{"http://h/x?q=1", "http://H/x?q=1"},
 		{"mem:a/b", "mem:a//b"},
 	} {
@@ -166,7 +173,8 @@ func TestTemplates(t *testing.T) {
 
 // TestScanAllocates: what is only passed on costs no memory.
 func TestScanAllocates(t *testing.T) {
-	line := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat("abc\\n", 1000) + `"}]}}`)
+	line := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` +
+		strings.Repeat("abc\\n", 1000) + `"}]}}`)
 	var s Scanner
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := s.Message(line, 0); err != nil {
@@ -179,7 +187,9 @@ func TestScanAllocates(t *testing.T) {
 
 func BenchmarkScan(b *testing.B) {
 	for _, n := range []int{64, 4096} {
-		line := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}}`)
+		line := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` +
+			strings.Repeat("x", n) +
+			`"}]}}`)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var s Scanner
 			b.SetBytes(int64(len(line)))
@@ -198,7 +208,8 @@ func TestScanStringEverywhere(t *testing.T) {
 	const n = 75
 	for c := range 256 {
 		for at := range n - 1 { // a backslash at the last place would make the quote a part
-			line := []byte(`"` + strings.Repeat("\xff", n) + `"   more "text" of forty bytes, so that no loop ends early`)
+			line := []byte(`"` + strings.Repeat("\xff", n) +
+				`"   more "text" of forty bytes, so that no loop ends early`)
 			line[1+at] = byte(c)
 			end, ok := ScanString(line, 0)
 			want, valid := n+2, true

@@ -73,7 +73,8 @@ func forbiddenArchive(g auth.Grant, name string) *registry.Problem {
 	message := "a name without a scope needs a token for every name, *"
 	if inScope, ok := strings.CutPrefix(name, "@"); ok {
 		scope, _, _ := strings.Cut(inScope, "/")
-		message = fmt.Sprintf("%+.100q is for who may publish %+.100q, and for API tokens that name it", "@"+scope+"/*", githubNames+scope+"/*")
+		message = fmt.Sprintf("%+.100q is for who may publish %+.100q, and for API tokens that name it", "@"+scope+"/*",
+			githubNames+scope+"/*")
 	}
 	p.Errors = []registry.ProblemError{{Message: message, Location: "path.name"}}
 	return p
@@ -122,7 +123,8 @@ func (s *Server) acceptArchive(
 	}
 	s.Counters.Published.Add(1)
 	Logger(ctx).Info("published", "kind", k.Kind, "name", rec.Name, "version", rec.Version,
-		"content_integrity", rec.ContentIntegrity.String(), "content_hash", rec.ContentHash.String(), "by", rec.Publisher)
+		"content_integrity", rec.ContentIntegrity.String(), "content_hash", rec.ContentHash.String(), "by",
+		rec.Publisher)
 	answer, err := s.archiveProven(ctx, inserted, inserted.Entry)
 	return http.StatusCreated, answer, err
 }
@@ -137,7 +139,8 @@ func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (d
 	refuse := func(format string, args ...any) (digest.Digest, error) {
 		s.Counters.Invalid.Add(1)
 		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
-		p.Errors = []registry.ProblemError{{Message: fmt.Sprintf(format, args...), Location: "query." + registry.SurfaceParameter}}
+		p.Errors = []registry.ProblemError{
+			{Message: fmt.Sprintf(format, args...), Location: "query." + registry.SurfaceParameter}}
 		return digest.Digest{}, p
 	}
 	claimed, err := digest.Parse(text)
@@ -178,7 +181,9 @@ func (s *Server) readArchive(ctx context.Context, k kinds.Kind, u Upload) (*kind
 			return nil, p
 		}
 		for _, issue := range invalid.Issues {
-			p.Errors = append(p.Errors, registry.ProblemError{Message: issue.Message, Location: strings.TrimSuffix(invalid.File+"#"+issue.Path, "#")})
+			p.Errors = append(p.Errors,
+				registry.ProblemError{Message: issue.Message,
+					Location: strings.TrimSuffix(invalid.File+"#"+issue.Path, "#")})
 		}
 		return nil, p
 	}
@@ -207,7 +212,8 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content
 		}
 	}
 	if u.Name != rec.Name {
-		p.Errors = append(p.Errors, registry.ProblemError{Message: fmt.Sprintf("the archive is of %+.200q", rec.Name), Location: "path.name"})
+		p.Errors = append(p.Errors,
+			registry.ProblemError{Message: fmt.Sprintf("the archive is of %+.200q", rec.Name), Location: "path.name"})
 		details = append(details, "the path names another archive than was sent")
 	}
 	if len(details) > 0 {
@@ -241,8 +247,10 @@ func (s *Server) archiveAgain(
 	}
 	s.Counters.Conflicts.Add(1)
 	Logger(ctx).Info("conflict", "kind", rec.Kind, "name", rec.Name, "version", rec.Version)
-	p := registry.NewProblem(http.StatusConflict, "version %s of %s %s is published already, with other bytes", rec.Version, rec.Kind, rec.Name)
-	p.Errors = []registry.ProblemError{{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
+	p := registry.NewProblem(http.StatusConflict, "version %s of %s %s is published already, with other bytes",
+		rec.Version, rec.Kind, rec.Name)
+	p.Errors = []registry.ProblemError{
+		{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
 	return 0, nil, p
 }
 

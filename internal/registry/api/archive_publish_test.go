@@ -37,17 +37,21 @@ func TestFacetsPublish(t *testing.T) {
 		name string
 		make func() ([]byte, *facet.Packed)
 	}{
-		{ledger.Facet, "@acme/review", func() ([]byte, *facet.Packed) { return servertest.NewFacet(t, "@acme/review", "1.0.0", "# Critic") }},
-		{ledger.Artifact, "notes", func() ([]byte, *facet.Packed) { return servertest.NewServerArchive(t, "notes", "1.0.0") }},
+		{ledger.Facet, "@acme/review",
+			func() ([]byte, *facet.Packed) { return servertest.NewFacet(t, "@acme/review", "1.0.0", "# Critic") }},
+		{ledger.Artifact, "notes",
+			func() ([]byte, *facet.Packed) { return servertest.NewServerArchive(t, "notes", "1.0.0") }},
 	} {
 		data, p := c.make()
 		rec, err := servertest.Put(f, c.kind, c.name, data, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.ContentIntegrity.String() != p.Integrity.String() || rec.ContentHash.String() != digest.FromBytes(data).String() || rec.Size != int64(len(data)) ||
-			rec.Version != "1.0.0" || len(rec.Assets) != 2 || rec.Publisher != "anonymous" || !rec.IsLatest || rec.Status != registry.Active || rec.Build != "1.2.3" {
-			t.Errorf("got %s", registrytest.Said(t, rec))
+		if rec.ContentIntegrity.String() != p.Integrity.String() ||
+			rec.ContentHash.String() != digest.FromBytes(data).String() || rec.Size != int64(len(data)) ||
+			rec.Version != "1.0.0" || len(rec.Assets) != 2 || rec.Publisher != "anonymous" || !rec.IsLatest ||
+			rec.Status != registry.Active || rec.Build != "1.2.3" {
+			t.Errorf("got %s", registrytest.FormatArchive(t, rec))
 		}
 		for path, want := range p.Digests {
 			if rec.Assets[path].String() != want.String() {
@@ -64,22 +68,27 @@ func TestFacetsPublish(t *testing.T) {
 		}
 		proven, err := proof.Verify(l.Trust)
 		document, _ := rec.Document()
-		if err != nil || proven.Index != int64(i) || proven.Leaf.Kind != c.kind || proven.Leaf.Name != c.name || proven.Leaf.ContentIntegrity.String() != p.Integrity.String() ||
-			proven.Leaf.Document.String() != document.String() || proven.Leaf.APISurface.String() != rec.APISurface.String() {
+		if err != nil || proven.Index != int64(i) || proven.Leaf.Kind != c.kind || proven.Leaf.Name != c.name ||
+			proven.Leaf.ContentIntegrity.String() != p.Integrity.String() ||
+			proven.Leaf.Document.String() != document.String() ||
+			proven.Leaf.APISurface.String() != rec.APISurface.String() {
 			t.Errorf("proven %+v, %v", proven.Leaf, err)
 		}
 
 		// The same again is 200 with the first record; other bytes are 409.
-		answer, text := registrytest.Upload(t, f.URL+"/v0/"+registry.Plural(c.kind)+"/"+c.name+"/versions", bytes.NewReader(data))
-		if answer.StatusCode != http.StatusOK || !strings.Contains(text, rec.PublishedAt.Format(time.RFC3339Nano)) || !strings.Contains(text, `"proof":"c2sp.org/tlog-proof@v1`) {
+		answer, text := registrytest.Upload(t, f.URL+"/v0/"+registry.Plural(c.kind)+"/"+c.name+"/versions",
+			bytes.NewReader(data))
+		if answer.StatusCode != http.StatusOK || !strings.Contains(text, rec.PublishedAt.Format(time.RFC3339Nano)) ||
+			!strings.Contains(text, `"proof":"c2sp.org/tlog-proof@v1`) {
 			t.Errorf("again: %d %s", answer.StatusCode, text)
 		}
 		got, err := f.ArchiveRecord(ctx, string(c.kind), c.name, registry.Latest)
-		if err != nil || registrytest.Said(t, got) != registrytest.Said(t, rec) || !bytes.Equal(got.Proof, rec.Proof) && len(got.Proof) == 0 {
-			t.Errorf("got %s, %v", registrytest.Said(t, got), err)
+		if err != nil || registrytest.FormatArchive(t, got) != registrytest.FormatArchive(t, rec) ||
+			!bytes.Equal(got.Proof, rec.Proof) && len(got.Proof) == 0 {
+			t.Errorf("got %s, %v", registrytest.FormatArchive(t, got), err)
 		}
 		all, err := f.ArchiveVersions(ctx, string(c.kind), c.name)
-		if err != nil || len(all) != 1 || registrytest.Said(t, all[0]) != registrytest.Said(t, rec) {
+		if err != nil || len(all) != 1 || registrytest.FormatArchive(t, all[0]) != registrytest.FormatArchive(t, rec) {
 			t.Errorf("versions %v, %v", registrytest.ArchiveSubjects(all), err)
 		}
 		body, size, err := f.OpenArchive(ctx, string(c.kind), c.name, "1.0.0")
@@ -94,14 +103,16 @@ func TestFacetsPublish(t *testing.T) {
 	}
 	other, _ := servertest.NewFacet(t, "@acme/review", "1.0.0", "# Another critic")
 	_, err := servertest.Put(f, ledger.Facet, "@acme/review", other, "")
-	servertest.Refused(t, err, http.StatusConflict, "a version cannot be published twice")
+	servertest.RequireRefused(t, err, http.StatusConflict, "a version cannot be published twice")
 	if n := f.Counters.Published.Load(); n != 2 {
 		t.Errorf("%d were published", n)
 	}
 
 	answer, text := registrytest.Download(t, "GET", f.URL+"/v0/facets/%40acme%2Freview/versions/1.0.0/archive")
-	if answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") != `"`+digest.FromBytes([]byte(text)).String()+`"` ||
-		answer.Header.Get("Content-Disposition") != `attachment; filename="acme-review-1.0.0.facet"` || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+	if answer.StatusCode != http.StatusOK ||
+		answer.Header.Get("ETag") != `"`+digest.FromBytes([]byte(text)).String()+`"` ||
+		answer.Header.Get("Content-Disposition") != `attachment; filename="acme-review-1.0.0.facet"` ||
+		!strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
 }
@@ -126,7 +137,7 @@ func TestFacetsLostBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
-	servertest.Refused(t, err, http.StatusInternalServerError)
+	servertest.RequireRefused(t, err, http.StatusInternalServerError)
 	if _, err := servertest.Put(f, ledger.Facet, "notes", data, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +185,7 @@ func TestFacetsForged(t *testing.T) {
 			}
 			for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact} {
 				_, err = servertest.Put(f, kind, "acme-review", data, "")
-				p := servertest.Refused(t, err, http.StatusUnprocessableEntity)
+				p := servertest.RequireRefused(t, err, http.StatusUnprocessableEntity)
 				if v.Error != "" && len(p.Errors) == 0 || kind == ledger.Artifact && v.Mismatch != nil {
 					continue
 				}
@@ -182,7 +193,8 @@ func TestFacetsForged(t *testing.T) {
 				for id, h := range p.Details {
 					_, member, _ := strings.Cut(id, "/")
 					failed = append(failed, member)
-					if h.Status != registry.HashMismatch || h.Expected == "" || h.Actual == "" || h.Expected == h.Actual {
+					if h.Status != registry.HashMismatch || h.Expected == "" || h.Actual == "" ||
+						h.Expected == h.Actual {
 						t.Errorf("%s: %+v", id, h)
 					}
 				}
@@ -195,7 +207,8 @@ func TestFacetsForged(t *testing.T) {
 	if forged < 20 {
 		t.Errorf("only %d forged archives", forged)
 	}
-	page, _, err := f.Config.ArchiveRecords.ListArchives(context.Background(), ledger.Facet, registry.Query{Deleted: true})
+	page, _, err := f.Config.ArchiveRecords.ListArchives(context.Background(), ledger.Facet,
+		registry.Query{Deleted: true})
 	if err != nil || len(page) != 0 {
 		t.Errorf("kept %v, %v", registrytest.ArchiveSubjects(page), err)
 	}
@@ -209,8 +222,14 @@ func TestFacetsRefused(t *testing.T) {
 	f, _ := servertest.FacetServer(t, nil)
 	good, _ := servertest.NewFacet(t, "notes", "1.0.0", "x")
 	server, _ := servertest.NewServerArchive(t, "notes", "1.0.0")
-	private, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "private": true, "agents": {"a": {"description": "x"}}}`, "agents/a.md": "x"})
-	number, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "agents": {"a": {"description": "x", "adapters": {"n": {"x": 9007199254740993}}}}}`, "agents/a.md": "x"})
+	private, _ := servertest.PackFacet(t,
+		map[string]string{
+			"facet.json": `{"name": "notes", "version": "1.0.0", "private": true, "agents": {"a": {"description": ` +
+				`"x"}}}`, "agents/a.md": "x"})
+	number, _ := servertest.PackFacet(t,
+		map[string]string{
+			"facet.json": `{"name": "notes", "version": "1.0.0", "agents": {"a": {"description": "x", "adapters": ` +
+				`{"n": {"x": 9007199254740993}}}}}`, "agents/a.md": "x"})
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/2] ^= 1
 	for _, c := range []struct {
@@ -222,8 +241,10 @@ func TestFacetsRefused(t *testing.T) {
 		want   string
 	}{
 		{"another name", ledger.Facet, "other", good, http.StatusUnprocessableEntity, "the path names another archive"},
-		{"a facet as a server", ledger.Artifact, "notes", good, http.StatusUnprocessableEntity, "published under facets"},
-		{"a server as a facet", ledger.Facet, "notes", server, http.StatusUnprocessableEntity, "published under artifacts"},
+		{"a facet as a server", ledger.Artifact, "notes", good, http.StatusUnprocessableEntity,
+			"published under facets"},
+		{"a server as a facet", ledger.Facet, "notes", server, http.StatusUnprocessableEntity,
+			"published under artifacts"},
 		{"private", ledger.Facet, "notes", private, http.StatusUnprocessableEntity, "a private facet is not published"},
 		{"no canonical form", ledger.Facet, "notes", number, http.StatusUnprocessableEntity, "9007199254740993"},
 		{"empty", ledger.Facet, "notes", []byte{}, http.StatusUnprocessableEntity, ""},
@@ -234,17 +255,18 @@ func TestFacetsRefused(t *testing.T) {
 	} {
 		_, err := servertest.Put(f, c.kind, c.name, c.data, "")
 		t.Log(c.what, err)
-		servertest.Refused(t, err, c.status, c.want)
+		servertest.RequireRefused(t, err, c.status, c.want)
 	}
 	if n := f.Counters.Published.Load(); n != 0 {
 		t.Errorf("%d were published", n)
 	}
 	// All failures at once: the name beside the hashes.
 	both := bytes.Clone(good)
-	i := bytes.Index(both, []byte("sha256:")) + len("sha256:") // of build-manifest.json, contents that no header has a checksum of
+	// of build-manifest.json, contents that no header has a checksum of
+	i := bytes.Index(both, []byte("sha256:")) + len("sha256:")
 	copy(both[i:], strings.Repeat("0", 64))
 	_, err := servertest.Put(f, ledger.Facet, "other", both, "")
-	p := servertest.Refused(t, err, http.StatusUnprocessableEntity, "path.name", "did not match")
+	p := servertest.RequireRefused(t, err, http.StatusUnprocessableEntity, "path.name", "did not match")
 	if len(p.Details) != 1 || p.Failure != registry.HashFailed {
 		t.Errorf("%+v", p)
 	}
@@ -280,8 +302,8 @@ func TestFacetsConcurrently(t *testing.T) {
 		t.Fatalf("%v", statuses)
 	}
 	got, err := f.ArchiveRecord(context.Background(), "facet", "notes", "1.0.0")
-	if err != nil || registrytest.Said(t, got) != registrytest.Said(t, won) {
-		t.Errorf("%s, %v; won %s", registrytest.Said(t, got), err, registrytest.Said(t, won))
+	if err != nil || registrytest.FormatArchive(t, got) != registrytest.FormatArchive(t, won) {
+		t.Errorf("%s, %v; won %s", registrytest.FormatArchive(t, got), err, registrytest.FormatArchive(t, won))
 	}
 	if state, err := f.Config.Records.(*sqlite.DB).LogState(context.Background()); err != nil || state.Size != 1 {
 		t.Errorf("%d entries, %v", state.Size, err)
@@ -290,17 +312,20 @@ func TestFacetsConcurrently(t *testing.T) {
 
 // Tokens are asked for before anything is read, and their rate is limited.
 func TestFacetsAuthorized(t *testing.T) {
-	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.AllowAnonymous, c.Limits.Writes = false, api.Rate{PerSecond: 0.001, Burst: 3} })
+	f, _ := servertest.FacetServer(t, func(c *api.Config) {
+		c.AllowAnonymous, c.Limits.Writes = false, api.Rate{PerSecond: 0.001, Burst: 3}
+	})
 	token := func(resource string) string { return servertest.NewToken(t, f, resource) }
 	data, _ := servertest.NewFacet(t, "@acme/notes", "1.0.0", "x")
 	_, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, "")
-	servertest.Refused(t, err, http.StatusUnauthorized, "needs a token")
+	servertest.RequireRefused(t, err, http.StatusUnauthorized, "needs a token")
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("@other/*"))
-	servertest.Refused(t, err, http.StatusForbidden, "io.github.acme/*")
+	servertest.RequireRefused(t, err, http.StatusForbidden, "io.github.acme/*")
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("com.acme/*"))
-	servertest.Refused(t, err, http.StatusForbidden)
+	servertest.RequireRefused(t, err, http.StatusForbidden)
 	mine := token("io.github.acme/*")
-	if rec, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, mine); err != nil || !strings.HasPrefix(rec.Publisher, "token:") {
+	if rec, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, mine); err != nil ||
+		!strings.HasPrefix(rec.Publisher, "token:") {
 		t.Errorf("%+v, %v", rec, err)
 	}
 	for range 2 {
@@ -309,7 +334,7 @@ func TestFacetsAuthorized(t *testing.T) {
 		}
 	}
 	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, mine)
-	if p := servertest.Refused(t, err, http.StatusTooManyRequests); p.RetryAfter == 0 {
+	if p := servertest.RequireRefused(t, err, http.StatusTooManyRequests); p.RetryAfter == 0 {
 		t.Error("no Retry-After")
 	}
 	// A page in a browser cannot publish without a token.

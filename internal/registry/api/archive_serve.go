@@ -30,14 +30,14 @@ func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 		return Archive{}, err
 	}
 	if rec.Status == registry.Deleted {
-		return Archive{}, s.gone(ctx, rec)
+		return Archive{}, s.goneProblem(ctx, rec)
 	}
 	return Archive{Digest: rec.ContentHash, Name: kinds.Of(kind).FileName(rec.Name, rec.Version)}, nil
 }
 
-// gone is the answer for a version that is deleted, with the proof of the entry that says
+// goneProblem returns the answer for a version that is deleted, with the proof of the entry that says
 // so.
-func (s *Server) gone(ctx context.Context, rec registry.ArchiveRecord) error {
+func (s *Server) goneProblem(ctx context.Context, rec registry.ArchiveRecord) error {
 	p := registry.NewProblem(http.StatusGone, "version %s of %s %s was deleted", rec.Version, rec.Kind, rec.Name)
 	if rec.StatusMessage != "" {
 		p.Detail += ": " + rec.StatusMessage
@@ -99,12 +99,15 @@ func (s *Server) answerArchive(
 
 func (s *Server) listArchives(r *http.Request, kind ledger.Kind) (any, error) {
 	p := Parameters{Values: r.URL.Query()}
-	in := listInput{Cursor: p.Text("cursor", registry.MaxCursor), Search: p.Text("search", MaxText), UpdatedSince: p.Text("updated_since", 64), Version: p.Text("version", MaxText)}
+	in := listInput{Cursor: p.Text("cursor", registry.MaxCursor), Search: p.Text("search", MaxText),
+		UpdatedSince: p.Text("updated_since", 64), Version: p.Text("version", MaxText)}
 	in.Deleted.Value, in.Deleted.set = p.flag("include_deleted")
 	if limit := p.Text("limit", 8); limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > registry.MaxLimit {
-			p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "limit is not a number from 1 to %d", registry.MaxLimit)))
+			p.Err = cmp.Or(p.Err,
+				error(registry.NewProblem(http.StatusUnprocessableEntity, "limit is not a number from 1 to %d",
+					registry.MaxLimit)))
 		}
 		in.Limit = n
 	}
@@ -138,13 +141,14 @@ func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version str
 	}
 	rec, err := s.ArchiveRecords.Archive(r.Context(), kind, name, version)
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind,
+			name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if rec.Status == registry.Deleted && !deleted {
-		return nil, s.gone(r.Context(), rec)
+		return nil, s.goneProblem(r.Context(), rec)
 	}
 	return s.archiveProven(r.Context(), rec, -1)
 }
@@ -153,29 +157,37 @@ func (s *Server) archiveStatus(
 	w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string,
 ) (any, error) {
 	if version == registry.Latest {
-		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+		return nil, registry.NewProblem(http.StatusNotFound,
+			"name a version: which one is the latest may change meanwhile")
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(registry.BodyTimeout))
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxLoginBody+1))
 	if err != nil || len(text) > maxLoginBody {
-		return nil, registry.NewProblem(http.StatusBadRequest, "the body did not arrive whole, or is longer than %d bytes", maxLoginBody)
+		return nil, registry.NewProblem(http.StatusBadRequest,
+			"the body did not arrive whole, or is longer than %d bytes", maxLoginBody)
 	}
 	var body registry.StatusBody
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
-	if d.Decode(&body) != nil || d.More() || !slices.Contains([]registry.Status{registry.Active, registry.Deprecated, registry.Deleted}, body.Status) {
-		return nil, registry.NewProblem(http.StatusUnprocessableEntity, `the body is not {"status": "active", "deprecated" or "deleted", "statusMessage": why}`)
+	if d.Decode(&body) != nil || d.More() ||
+		!slices.Contains([]registry.Status{registry.Active, registry.Deprecated, registry.Deleted}, body.Status) {
+		return nil, registry.NewProblem(http.StatusUnprocessableEntity,
+			`the body is not {"status": "active", "deprecated" or "deleted", "statusMessage": why}`)
 	}
 	if body.Message != nil && utf8.RuneCountInString(*body.Message) > registry.MaxStatusMessage {
-		return nil, registry.NewProblem(http.StatusUnprocessableEntity, "the message has more than %d characters", registry.MaxStatusMessage)
+		return nil, registry.NewProblem(http.StatusUnprocessableEntity, "the message has more than %d characters",
+			registry.MaxStatusMessage)
 	}
 	allowed := func(g auth.Grant) bool { return permits(g, auth.Publish, name) || permits(g, auth.Edit, name) }
-	c, grant, err := s.judgeChange(r.Context(), r.Header.Get("Authorization"), allowed, func(g auth.Grant) *registry.Problem { return forbiddenArchive(g, name) }, body)
+	c, grant, err := s.judgeChange(r.Context(), r.Header.Get("Authorization"), allowed,
+		func(g auth.Grant) *registry.Problem {
+			return forbiddenArchive(g, name)
+		}, body)
 	if err != nil {
 		return nil, err
 	}
 	n, records, err := s.ArchiveRecords.SetArchiveStatus(r.Context(), kind, name, version, c)
-	if err := s.changed(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
+	if err := s.reportChange(r.Context(), statusChange{string(kind), name, version, c, grant}, n, err); err != nil {
 		return nil, err
 	}
 	if version != "" {
@@ -190,50 +202,69 @@ func (s *Server) archiveStatus(
 func describeArchives(api *huma.OpenAPI, k kinds.Kind, logged bool) {
 	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
 	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
-		problems := &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{registry.ProblemType: {Schema: schema(reflect.TypeFor[registry.Problem]())}}}
-		return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
+		problems := &huma.Response{Description: "Error",
+			Content: map[string]*huma.MediaType{
+				registry.ProblemType: {Schema: schema(reflect.TypeFor[registry.Problem]())}}}
+		return map[string]*huma.Response{
+			"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
 	}
 	param := func(in, name, doc string) *huma.Param {
-		return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path", Schema: &huma.Schema{Type: huma.TypeString}}
+		return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path",
+			Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	bytes := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 	page, one := schema(reflect.TypeFor[registry.ArchivePage]()), schema(reflect.TypeFor[registry.ArchiveAnswer]())
 	secured := []map[string][]string{{"bearer": {}}}
 	name := param("path", "name", "URL-encoded name, @scope/name with or without its slash encoded")
 	version := param("path", "version", "Exact version, or latest")
-	cursor, deleted := param("query", "cursor", "metadata.nextCursor of the page before"), param("query", "include_deleted", "Records with the status deleted too")
+	cursor, deleted := param("query", "cursor", "metadata.nextCursor of the page before"),
+		param("query", "include_deleted", "Records with the status deleted too")
 	kind, kinds := string(k.Kind), registry.Plural(k.Kind)
 	for _, prefix := range []string{"/v0", "/v0.1"} {
 		add := func(id, method, path, summary string, o huma.Operation) {
-			o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(prefix, "/")+"-"+id+"-"+kind, method, prefix+"/"+kinds+path, summary
+			o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(prefix, "/")+"-"+id+"-"+kind, method,
+				prefix+"/"+kinds+path, summary
 			api.AddOperation(&o)
 		}
 		get := func(id, path, summary string, s *huma.Schema, params ...*huma.Param) {
-			add(id, http.MethodGet, path, summary, huma.Operation{Parameters: params, Responses: answer("application/json", s)})
+			add(id, http.MethodGet, path, summary,
+				huma.Operation{Parameters: params, Responses: answer("application/json", s)})
 		}
-		get("list", "", "List "+kinds, page, cursor, param("query", "limit", "1 to 100"), param("query", "search", "Part of the name, at least 3 characters"),
-			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"), deleted)
+		get("list", "", "List "+kinds, page, cursor, param("query", "limit", "1 to 100"),
+			param("query", "search", "Part of the name, at least 3 characters"),
+			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"),
+			deleted)
 		get("list-versions", "/{name}/versions", "List the versions of one "+kind, page, name, cursor, deleted)
 		get("get-version", "/{name}/versions/{version}", "Get one version with its proof", one, name, version, deleted)
 		if logged {
 			exact := param("path", "version", "Exact version")
-			get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version", schema(reflect.TypeFor[registry.RecordEntries]()), name, exact)
+			get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version",
+				schema(reflect.TypeFor[registry.RecordEntries]()), name, exact)
 		}
 		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
 		download := answer("application/octet-stream", bytes)
-		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
+		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive",
+			huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
 		publishes := []*huma.Param{name}
 		if k.Shows {
-			publishes = append(publishes, param("query", registry.SurfaceParameter, "What its publisher says that its tools have as their fingerprint; the registry never runs it"))
+			publishes = append(publishes,
+				param("query", registry.SurfaceParameter,
+					"What its publisher says that its tools have as their fingerprint; the registry never runs it"))
 		}
 		published := answer("application/json", one)
 		published["201"] = published["200"]
-		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive", huma.Operation{Parameters: publishes, Security: secured, Responses: published,
-			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
-		change := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema(reflect.TypeFor[registry.StatusBody]())}}}
+		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive",
+			huma.Operation{Parameters: publishes, Security: secured, Responses: published,
+				RequestBody: &huma.RequestBody{Required: true,
+					Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
+		change := &huma.RequestBody{Required: true,
+			Content: map[string]*huma.MediaType{
+				"application/json": {Schema: schema(reflect.TypeFor[registry.StatusBody]())}}}
 		add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",
-			huma.Operation{Parameters: []*huma.Param{name, version}, Security: secured, RequestBody: change, Responses: answer("application/json", one)})
+			huma.Operation{Parameters: []*huma.Param{name, version}, Security: secured, RequestBody: change,
+				Responses: answer("application/json", one)})
 		add("set-all-statuses", http.MethodPatch, "/{name}/status", "Change the status of all versions",
-			huma.Operation{Parameters: []*huma.Param{name}, Security: secured, RequestBody: change, Responses: answer("application/json", schema(reflect.TypeFor[registry.UpdatedArchives]()))})
+			huma.Operation{Parameters: []*huma.Param{name}, Security: secured, RequestBody: change,
+				Responses: answer("application/json", schema(reflect.TypeFor[registry.UpdatedArchives]()))})
 	}
 }

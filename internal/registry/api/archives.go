@@ -24,7 +24,8 @@ type archives struct {
 
 // mountArchives registers the paths of a kind.
 func (s *Server) mountArchives(mux *http.ServeMux, a *Archives) error {
-	if a.Kind == "" || strings.Trim(a.Kind, "abcdefghijklmnopqrstuvwxyz-") != "" || a.Blobs == nil || a.Accept == nil || a.Find == nil {
+	if a.Kind == "" || strings.Trim(a.Kind, "abcdefghijklmnopqrstuvwxyz-") != "" || a.Blobs == nil || a.Accept == nil ||
+		a.Find == nil {
 		return fmt.Errorf("registry: archives %+q lack a kind, blobs, accept or find", a.Kind)
 	}
 	c := *a
@@ -140,7 +141,8 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 	hasher := digest.NewHasher()
 	// One byte more than the limit tells an archive that is too large from one that is
 	// not; a client that is slow has its time to send each part, not the whole.
-	size, err := io.Copy(io.MultiWriter(spool, hasher), io.LimitReader(&steadyReader{ctx, r.Body, http.NewResponseController(w)}, h.Limit+1))
+	size, err := io.Copy(io.MultiWriter(spool, hasher),
+		io.LimitReader(&steadyReader{ctx, r.Body, http.NewResponseController(w)}, h.Limit+1))
 	switch {
 	case size > h.Limit:
 		return h.tooLarge()

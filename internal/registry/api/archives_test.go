@@ -47,14 +47,18 @@ func testArchives(t *testing.T, blobs registry.Blobs) {
 	base := f.URL + "/v0/artifacts/"
 
 	// A body of unknown length is streamed.
-	answer, body := registrytest.Upload(t, base+"@acme/notes/versions?version=1.0.0", io.MultiReader(strings.NewReader(content)))
-	if answer.StatusCode != http.StatusCreated || !strings.Contains(body, sum) || !strings.Contains(body, `"size_bytes":50000`) || !strings.Contains(body, `"@acme/notes"`) {
+	answer, body := registrytest.Upload(t, base+"@acme/notes/versions?version=1.0.0",
+		io.MultiReader(strings.NewReader(content)))
+	if answer.StatusCode != http.StatusCreated || !strings.Contains(body, sum) ||
+		!strings.Contains(body, `"size_bytes":50000`) || !strings.Contains(body, `"@acme/notes"`) {
 		t.Fatalf("upload: %d %s", answer.StatusCode, body)
 	}
-	if answer, body := registrytest.Upload(t, f.URL+"/v0.1/artifacts/@acme%2Fnotes/versions?version=1.0.0", strings.NewReader(content)); answer.StatusCode != http.StatusConflict {
+	if answer, body := registrytest.Upload(t, f.URL+"/v0.1/artifacts/@acme%2Fnotes/versions?version=1.0.0",
+		strings.NewReader(content)); answer.StatusCode != http.StatusConflict {
 		t.Errorf("again: %d %s", answer.StatusCode, body)
 	}
-	if answer, body := registrytest.Upload(t, base+"plain/versions?version=2", strings.NewReader("")); answer.StatusCode != http.StatusCreated {
+	if answer, body := registrytest.Upload(t, base+"plain/versions?version=2",
+		strings.NewReader("")); answer.StatusCode != http.StatusCreated {
 		t.Errorf("empty: %d %s", answer.StatusCode, body)
 	}
 
@@ -81,27 +85,32 @@ func testArchives(t *testing.T, blobs registry.Blobs) {
 	} {
 		answer, body := registrytest.Download(t, c.method, c.path, c.header...)
 		if answer.StatusCode != c.status || body != c.want {
-			t.Errorf("%s %s %q: %d with %d bytes, want %d with %d", c.method, c.path, c.header, answer.StatusCode, len(body), c.status, len(c.want))
+			t.Errorf("%s %s %q: %d with %d bytes, want %d with %d", c.method, c.path, c.header, answer.StatusCode,
+				len(body), c.status, len(c.want))
 		}
-		if c.status < 300 && c.path == url && (answer.Header.Get("ETag") != etag || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable")) {
+		if c.status < 300 && c.path == url &&
+			(answer.Header.Get("ETag") != etag || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable")) {
 			t.Errorf("%s %q: headers %v", c.method, c.header, answer.Header)
 		}
 	}
 	head, _ := registrytest.Download(t, "HEAD", url)
-	for name, want := range map[string]string{"Content-Length": "50000", "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream",
+	for name, want := range map[string]string{"Content-Length": "50000", "Accept-Ranges": "bytes",
+		"Content-Type":        "application/octet-stream",
 		"Content-Disposition": `attachment; filename="acme__notes_.facet"`, "X-Content-Type-Options": "nosniff"} {
 		if got := head.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	for path, want := range map[string]int{
-		"@acme/notes/versions/2.0.0/archive": 404, "@acme/notes/versions/1.0.0": 404, "@acme/versions": 404, "plain/archive": 404, "plain/versions": 405,
+		"@acme/notes/versions/2.0.0/archive": 404, "@acme/notes/versions/1.0.0": 404, "@acme/versions": 404,
+		"plain/archive": 404, "plain/versions": 405,
 	} {
 		if answer, body := registrytest.Download(t, "GET", base+path); answer.StatusCode != want {
 			t.Errorf("GET %s: %d %s, want %d", path, answer.StatusCode, body, want)
 		}
 	}
-	if answer, body := registrytest.Download(t, "DELETE", url); answer.StatusCode != 405 || answer.Header.Get("Allow") != "GET, HEAD" {
+	if answer, body := registrytest.Download(t, "DELETE", url); answer.StatusCode != 405 ||
+		answer.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("DELETE: %d %s", answer.StatusCode, body)
 	}
 }
@@ -110,7 +119,8 @@ func TestArchiveDeleted(t *testing.T) {
 	s := servertest.NewShelf(t, servertest.FileBlobs(t))
 	f := servertest.ArchiveServer(t, s)
 	registrytest.Upload(t, f.URL+"/v0/artifacts/a/versions?version=deleted", strings.NewReader("x"))
-	if answer, body := registrytest.Download(t, "GET", f.URL+"/v0/artifacts/a/versions/deleted/archive"); answer.StatusCode != http.StatusGone {
+	if answer, body := registrytest.Download(t, "GET",
+		f.URL+"/v0/artifacts/a/versions/deleted/archive"); answer.StatusCode != http.StatusGone {
 		t.Errorf("%d %s", answer.StatusCode, body)
 	}
 }
@@ -128,9 +138,11 @@ func TestArchiveRefused(t *testing.T) {
 	}{
 		"one byte too many, declared": {bytes.NewReader(make([]byte, limit+1)), nil, 413},
 		"one byte too many, streamed": {io.MultiReader(bytes.NewReader(make([]byte, limit+1))), nil, 413},
-		"not accepted":                {strings.NewReader("x"), func(api.Upload) error { return registry.NewProblem(422, "no") }, 422},
-		"a fault":                     {strings.NewReader("x"), func(api.Upload) error { return errors.New("secret") }, 500},
-		"unavailable":                 {strings.NewReader("x"), func(api.Upload) error { return fmt.Errorf("%w: gone", registry.ErrUnavailable) }, 503},
+		"not accepted": {strings.NewReader("x"),
+			func(api.Upload) error { return registry.NewProblem(422, "no") }, 422},
+		"a fault": {strings.NewReader("x"), func(api.Upload) error { return errors.New("secret") }, 500},
+		"unavailable": {strings.NewReader("x"),
+			func(api.Upload) error { return fmt.Errorf("%w: gone", registry.ErrUnavailable) }, 503},
 	} {
 		s.Instead = c.instead
 		answer, body := registrytest.Upload(t, url+"?version="+strings.ReplaceAll(name, " ", ""), c.body)
@@ -142,10 +154,12 @@ func TestArchiveRefused(t *testing.T) {
 	if len(s.Kept) > 0 {
 		t.Errorf("kept %v", s.Kept)
 	}
-	if _, err := s.Blobs.Stat(context.Background(), digest.FromBytes([]byte("x"))); !errors.Is(err, registry.ErrNotFound) {
+	if _, err := s.Blobs.Stat(context.Background(), digest.FromBytes([]byte("x"))); !errors.Is(err,
+		registry.ErrNotFound) {
 		t.Errorf("a refused blob: %v", err)
 	}
-	if answer, body := registrytest.Upload(t, url+"?version=limit", bytes.NewReader(make([]byte, limit))); answer.StatusCode != 201 {
+	if answer, body := registrytest.Upload(t, url+"?version=limit",
+		bytes.NewReader(make([]byte, limit))); answer.StatusCode != 201 {
 		t.Errorf("at the limit: %d %s", answer.StatusCode, body)
 	}
 	left, err := os.ReadDir(s.Spool)
@@ -281,7 +295,8 @@ func TestHealthOfBlobs(t *testing.T) {
 	}
 	blobs.err = errors.New("secret")
 	answer, body := registrytest.Download(t, "GET", f.URL+"/v0/health")
-	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" || !strings.Contains(body, "blobs") || strings.Contains(body, "secret") {
+	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" || !strings.Contains(body, "blobs") ||
+		strings.Contains(body, "secret") {
 		t.Errorf("%d %s", answer.StatusCode, body)
 	}
 }
@@ -297,7 +312,8 @@ func (b *sickBlobs) Check(context.Context) error { return b.err }
 func TestArchivesNeed(t *testing.T) {
 	whole := servertest.NewShelf(t, servertest.FileBlobs(t)).Archives
 	for name, change := range map[string]func(*api.Archives){
-		"kind": func(a *api.Archives) { a.Kind = "" }, "plain kind": func(a *api.Archives) { a.Kind = "a/b" }, "blobs": func(a *api.Archives) { a.Blobs = nil },
+		"kind": func(a *api.Archives) { a.Kind = "" }, "plain kind": func(a *api.Archives) { a.Kind = "a/b" },
+		"blobs":  func(a *api.Archives) { a.Blobs = nil },
 		"accept": func(a *api.Archives) { a.Accept = nil }, "find": func(a *api.Archives) { a.Find = nil },
 	} {
 		a := whole
@@ -313,7 +329,8 @@ func TestArchivesNeed(t *testing.T) {
 
 // mounted says whether a registry takes a kind of archives.
 func mounted(a *api.Archives) error {
-	s, err := api.New(api.Config{Records: struct{ registry.Records }{}, Validation: registry.Off, Further: []*api.Archives{a}})
+	s, err := api.New(
+		api.Config{Records: struct{ registry.Records }{}, Validation: registry.Off, Further: []*api.Archives{a}})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func (s *Server) bearer(ctx context.Context, authorization string) (auth.Grant, 
 	case authorization == "":
 		return auth.Grant{}, registry.NewProblem(http.StatusUnauthorized, "this needs a token")
 	case !strings.EqualFold(scheme, "Bearer") || token == "":
-		return auth.Grant{}, registry.NewProblem(http.StatusUnauthorized, "the Authorization header is not Bearer TOKEN")
+		return auth.Grant{},
+			registry.NewProblem(http.StatusUnauthorized, "the Authorization header is not Bearer TOKEN")
 	}
 	grant, err := s.grant(ctx, token)
 	if errors.Is(err, auth.ErrToken) {
@@ -87,7 +88,10 @@ func forbidden(g auth.Grant, name string) *registry.Problem {
 	}
 	p := registry.NewProblem(http.StatusForbidden, "the token permits to publish %s, not %+.200q", may, name)
 	if strings.HasPrefix(name, "io.github.") && g.Method == auth.GitHubAT {
-		p.Errors = []registry.ProblemError{{Location: "body.name", Message: "the names of an organisation are for its owners, with a token that may read organisations (read:org), and for its workflows"}}
+		p.Errors = []registry.ProblemError{
+			{Location: "body.name",
+				Message: "the names of an organisation are for its owners, with a token that may read organisations " +
+					"(read:org), and for its workflows"}}
 	}
 	return p
 }

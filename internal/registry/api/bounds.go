@@ -98,7 +98,8 @@ func (s *Server) turn(ctx context.Context, whose string) (done func(), err error
 			s.Counters.Limited.Add(1)
 			p := registry.NewProblem(http.StatusServiceUnavailable, "too many publishes are being checked")
 			if c == own {
-				p = registry.NewProblem(http.StatusTooManyRequests, "%d publishes of this publisher are being checked", s.turns.each)
+				p = registry.NewProblem(http.StatusTooManyRequests, "%d publishes of this publisher are being checked",
+					s.turns.each)
 			}
 			p.RetryAfter = retryAfter
 			return nil, p

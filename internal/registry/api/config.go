@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -31,9 +32,9 @@ type Config struct {
 	CurrentPolicy  func() Policy       // may be nil
 	Statuses       registry.Statuses   // nil: the status of records stays
 	Tokens         registry.Tokens     // nil: there are no API tokens
-	Issuer         *auth.Issuer        // nil: nobody logs in
+	Issuer         *login.Issuer       // nil: nobody logs in
 	Logins         []auth.Method       // that are offered, as far as Outside has what they need
-	Outside        auth.Outside        // for logins
+	Outside        login.Outside       // for logins
 	GitHubClient   string              // id of the OAuth application that clients log in to GitHub with
 	Limits         Limits              //
 	Logger         *slog.Logger        // nil discards

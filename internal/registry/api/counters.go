@@ -24,7 +24,8 @@ type Counters struct {
 	failures [6]atomic.Int64 // indexed as hashStatuses
 }
 
-var hashStatuses = []registry.HashStatus{registry.HashMismatch, registry.HashNotFound, registry.HashUnreachable, registry.HashTooLarge, registry.HashAmbiguous, registry.HashUnsupported}
+var hashStatuses = []registry.HashStatus{registry.HashMismatch, registry.HashNotFound, registry.HashUnreachable,
+	registry.HashTooLarge, registry.HashAmbiguous, registry.HashUnsupported}
 
 // Failures is the number of claims that failed with s, in publishes that were
 // refused and in those that were tolerated.

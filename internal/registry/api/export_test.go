@@ -10,5 +10,5 @@ const (
 )
 
 var (
-	Verified = verified
+	Verified = isVerified
 )

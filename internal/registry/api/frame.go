@@ -19,7 +19,8 @@ func (s *Server) frame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
 		from := s.Limits.client(r)
-		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id}), addressKey{}, from)
+		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id}), addressKey{},
+			from)
 		routed := r.WithContext(ctx) // the mux notes in it which route it took
 		out := &response{ResponseWriter: w}
 		began := time.Now()
@@ -34,16 +35,18 @@ func (s *Server) frame(next http.Handler) http.Handler {
 				}
 				Logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
-					WriteProblem(out, registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
+					WriteProblem(out,
+						registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
-			s.metrics.answered(routed, out.status, time.Since(began))
+			s.metrics.countAnswer(routed, out.status, time.Since(began))
 			level := slog.LevelInfo
 			if out.status < 400 {
 				level = slog.LevelDebug // thousands a second; a publish has a line of its own
 			}
 			if s.Logger.Enabled(ctx, level) {
-				Logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
+				Logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status",
+					out.status,
 					"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
 			}
 		}()
@@ -91,11 +94,12 @@ func hasNUL(u *url.URL) bool {
 	return strings.Contains(u.Path, "\x00") || err == nil && strings.Contains(query, "\x00")
 }
 
-// unrouted answers what no route matches, by trying the other methods on the path.
-func unrouted(mux *http.ServeMux) http.HandlerFunc {
+// answerUnrouted answers what no route matches, by trying the other methods on the path.
+func answerUnrouted(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string
-		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete} {
 			other := r.Clone(r.Context())
 			other.Method = m
 			if _, pattern := mux.Handler(other); pattern != "/" {

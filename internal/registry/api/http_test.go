@@ -22,7 +22,8 @@ import (
 func TestRead(t *testing.T) {
 	f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, nil)
 	ctx := context.Background()
-	for _, s := range [][2]string{{"io.github.o/notes", "1.0.0"}, {"io.github.o/notes", "1.1.0"}, {"io.github.o/files", "0.1.0"}, {"com.example/notes", "2.0.0"}} {
+	for _, s := range [][2]string{{"io.github.o/notes", "1.0.0"}, {"io.github.o/notes", "1.1.0"},
+		{"io.github.o/files", "0.1.0"}, {"com.example/notes", "2.0.0"}} {
 		if _, err := f.Publish(ctx, registrytest.Document(s[0], s[1]), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -31,12 +32,15 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !env.Meta.Official.IsLatest || env.Meta.Official.Status != registry.Active || !env.Meta.Official.PublishedAt.Equal(registrytest.Epoch.Add(2*time.Second)) {
+	if !env.Meta.Official.IsLatest || env.Meta.Official.Status != registry.Active ||
+		!env.Meta.Official.PublishedAt.Equal(registrytest.Epoch.Add(2*time.Second)) {
 		t.Errorf("official %+v", env.Meta.Official)
 	}
 	want := registrytest.CanonicalDigest(t, string(registrytest.Document("io.github.o/notes", "1.1.0")))
-	if env.Meta.Integrity.Document.String() != want.String() || registrytest.CanonicalDigest(t, string(env.Server)).String() != want.String() {
-		t.Errorf("document %s, of the served one %s, want %s", env.Meta.Integrity.Document, registrytest.CanonicalDigest(t, string(env.Server)), want)
+	if env.Meta.Integrity.Document.String() != want.String() ||
+		registrytest.CanonicalDigest(t, string(env.Server)).String() != want.String() {
+		t.Errorf("document %s, of the served one %s, want %s", env.Meta.Integrity.Document,
+			registrytest.CanonicalDigest(t, string(env.Server)), want)
 	}
 	if env, err = f.Get(ctx, "io.github.o/notes", "1.0.0"); err != nil || env.Meta.Official.IsLatest {
 		t.Errorf("1.0.0: latest %t, error %v", env.Meta.Official.IsLatest, err)
@@ -50,7 +54,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registrytest.Equal(t, "versions", names(t, versions), []string{"io.github.o/notes@1.1.0", "io.github.o/notes@1.0.0"})
+	registrytest.Equal(t, "versions", names(t, versions),
+		[]string{"io.github.o/notes@1.1.0", "io.github.o/notes@1.0.0"})
 	_, err = f.Versions(ctx, "io.github.o/none")
 	registrytest.WantProblem(t, err, 404)
 
@@ -58,11 +63,17 @@ func TestRead(t *testing.T) {
 		q    registry.Query
 		want []string
 	}{
-		{registry.Query{}, []string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0", "io.github.o/notes@1.0.0", "io.github.o/notes@1.1.0"}},
-		{registry.Query{Limit: 1}, []string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0", "io.github.o/notes@1.0.0", "io.github.o/notes@1.1.0"}},
-		{registry.Query{Search: "NOTES", Version: registry.Latest}, []string{"com.example/notes@2.0.0", "io.github.o/notes@1.1.0"}},
+		{registry.Query{},
+			[]string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0", "io.github.o/notes@1.0.0",
+				"io.github.o/notes@1.1.0"}},
+		{registry.Query{Limit: 1},
+			[]string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0", "io.github.o/notes@1.0.0",
+				"io.github.o/notes@1.1.0"}},
+		{registry.Query{Search: "NOTES", Version: registry.Latest},
+			[]string{"com.example/notes@2.0.0", "io.github.o/notes@1.1.0"}},
 		{registry.Query{Version: "1.0.0"}, []string{"io.github.o/notes@1.0.0"}},
-		{registry.Query{UpdatedSince: registrytest.Epoch.Add(3 * time.Second)}, []string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0"}},
+		{registry.Query{UpdatedSince: registrytest.Epoch.Add(3 * time.Second)},
+			[]string{"com.example/notes@2.0.0", "io.github.o/files@0.1.0"}},
 		{registry.Query{Search: "nothing"}, nil},
 	} {
 		var got []string
@@ -146,7 +157,8 @@ func TestRoutes(t *testing.T) {
 				want = "application/problem+json"
 			}
 			h := res.Header
-			if h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Request-Id") == "" {
+			if h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" ||
+				h.Get("X-Request-Id") == "" {
 				t.Errorf("%s: headers %v", c.path, h)
 			}
 			if c.part != "NUL" && h.Get("Access-Control-Allow-Origin") != "*" {
@@ -173,11 +185,14 @@ func TestRoutes(t *testing.T) {
 		{"OPTIONS", "/v0/servers", "", "", 204},
 	} {
 		res, body := registrytest.Send(t, c.method, f.URL+c.path, "")
-		if res.StatusCode != c.status || res.Header.Get("Location") != c.location || res.Header.Get("Allow") != c.allow {
-			t.Errorf("%s %s: %d %s, location %q, allow %q", c.method, c.path, res.StatusCode, body, res.Header.Get("Location"), res.Header.Get("Allow"))
+		if res.StatusCode != c.status || res.Header.Get("Location") != c.location ||
+			res.Header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d %s, location %q, allow %q", c.method, c.path, res.StatusCode, body,
+				res.Header.Get("Location"), res.Header.Get("Allow"))
 		}
 	}
-	res, _ := registrytest.Send(t, "OPTIONS", f.URL+"/v0/publish", "", "Origin", "https://page.example.com", "Access-Control-Request-Method", "POST")
+	res, _ := registrytest.Send(t, "OPTIONS", f.URL+"/v0/publish", "", "Origin", "https://page.example.com",
+		"Access-Control-Request-Method", "POST")
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		if got := res.Header.Get("Access-Control-Allow-Methods"); !strings.Contains(got, method) {
 			t.Errorf("a page may use %s only", got)
@@ -200,8 +215,10 @@ func TestFaults(t *testing.T) {
 		},
 	} {
 		f := servertest.Serve(t, nil, func(c *api.Config) { c.Check = check })
-		res, body := registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type", "application/json")
-		if res.StatusCode != 500 || strings.Contains(body, "secret") || res.Header.Get("Content-Type") != registry.ProblemType {
+		res, body := registrytest.Send(t, "POST", f.URL+"/v0/publish",
+			string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type", "application/json")
+		if res.StatusCode != 500 || strings.Contains(body, "secret") ||
+			res.Header.Get("Content-Type") != registry.ProblemType {
 			t.Errorf("%s: %d %s", name, res.StatusCode, body)
 		}
 		if _, err := f.Get(context.Background(), "io.github.o/notes", "1.0.0"); err == nil {
@@ -220,7 +237,8 @@ func TestFaults(t *testing.T) {
 		c.Records = db
 	})
 	for path, status := range map[string]int{"/v0/health": 503, "/v0/servers": 500, "/v0/ping": 200} {
-		if res, body := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != status || strings.Contains(body, "closed") {
+		if res, body := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != status ||
+			strings.Contains(body, "closed") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}
@@ -230,7 +248,8 @@ func TestFaults(t *testing.T) {
 func TestLog(t *testing.T) {
 	f := servertest.Serve(t, nil, nil)
 	registrytest.Send(t, "GET", f.URL+"/v0/servers/a%0Ab%1B%5B31m/versions", "")
-	registrytest.Send(t, "POST", f.URL+"/v0/publish", "{}", "Content-Type", "application/json", "Authorization", "Bearer s3cr3t")
+	registrytest.Send(t, "POST", f.URL+"/v0/publish", "{}", "Content-Type", "application/json", "Authorization",
+		"Bearer s3cr3t")
 	log := f.Log()
 	if strings.Count(log, "\n") != 2 || strings.ContainsAny(log, "\x1b") || strings.Contains(log, "s3cr3t") {
 		t.Errorf("log %q", log)

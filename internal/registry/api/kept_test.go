@@ -31,14 +31,19 @@ func TestFindingsAreShown(t *testing.T) {
 	if i := plain.Meta.Integrity; i.Findings != nil || i.ImportedFrom != "" || i.ImportedAt != nil {
 		t.Errorf("%+v", i)
 	}
-	if err := db.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: registrytest.Epoch, Build: "b", Evidence: json.RawMessage(`[{"subject":"x"}]`)}); err != nil {
+	if err := db.AddFinding(ctx,
+		registry.Finding{Name: rec.Name, Version: rec.Version, At: registrytest.Epoch, Build: "b",
+			Evidence: json.RawMessage(`[{"subject":"x"}]`)}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `"hallmark/integrity":{"document":"%s","verifiedAt":"2026-01-31T12:00:00.123456Z","build":"test","evidence":[{"subject":"npm:a@1"}],` +
+	const want = `"hallmark/integrity":{"document":"%s","verifiedAt":"2026-01-31T12:00:00.123456Z","build":"test",` +
+		`"evidence":[{"subject":"npm:a@1"}],` +
 		`"findings":[{"at":"2026-01-31T12:00:00.123456Z","build":"b","evidence":[{"subject":"x"}]}],` +
 		`"importedFrom":"https://registry.example.com","importedAt":"2026-01-31T12:00:00.123456Z"}`
-	for _, path := range []string{"/v0/servers", "/v0/servers/io.github.o%2Fa/versions", "/v0.1/servers/io.github.o%2Fa/versions/1.0.0", "/v0.1/servers/io.github.o%2Fa/versions/latest"} {
-		if _, body := registrytest.Send(t, "GET", f.URL+path, ""); !strings.Contains(body, fmt.Sprintf(want, rec.Digest)) {
+	for _, path := range []string{"/v0/servers", "/v0/servers/io.github.o%2Fa/versions",
+		"/v0.1/servers/io.github.o%2Fa/versions/1.0.0", "/v0.1/servers/io.github.o%2Fa/versions/latest"} {
+		if _, body := registrytest.Send(t, "GET", f.URL+path, ""); !strings.Contains(body,
+			fmt.Sprintf(want, rec.Digest)) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -35,7 +36,8 @@ func TestRequestRate(t *testing.T) {
 		}
 	}
 	res := ask("192.0.2.1")
-	if res.StatusCode != 429 || res.Header.Get("Retry-After") != "100" || res.Header.Get("Content-Type") != registry.ProblemType {
+	if res.StatusCode != 429 || res.Header.Get("Retry-After") != "100" ||
+		res.Header.Get("Content-Type") != registry.ProblemType {
 		t.Errorf("%d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
 	}
 	if res := ask("192.0.2.2"); res.StatusCode != 200 {
@@ -74,7 +76,7 @@ func TestWriteRate(t *testing.T) {
 func loginWithNone(t *testing.T, c *api.Config) {
 	t.Helper()
 	var err error
-	if c.Issuer, err = auth.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
+	if c.Issuer, err = login.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
 		t.Fatal(err)
 	}
 	c.Logins = append(c.Logins, auth.None)
@@ -112,7 +114,8 @@ func TestChecksAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 2 {
 		wait.Go(func() {
-			if _, err := f.Publish(ctx, registrytest.Document("io.github.o/notes", fmt.Sprintf("1.0.%d", i)), ""); err != nil {
+			if _, err := f.Publish(ctx, registrytest.Document("io.github.o/notes", fmt.Sprintf("1.0.%d", i)),
+				""); err != nil {
 				t.Error(err)
 			}
 		})
@@ -148,7 +151,8 @@ func TestChecksOfOnePublisher(t *testing.T) {
 		c.Limits.Checks, c.Limits.EachChecks, c.Limits.CheckWait = 3, 2, 50*time.Millisecond
 	})
 	ctx := context.Background()
-	tokens := map[string]string{"slow": servertest.NewToken(t, f, "io.github.slow/*"), "other": servertest.NewToken(t, f, "io.github.other/*")}
+	tokens := map[string]string{"slow": servertest.NewToken(t, f, "io.github.slow/*"),
+		"other": servertest.NewToken(t, f, "io.github.other/*")}
 	publish := func(name, version string) error {
 		_, err := f.Publish(ctx, registrytest.Document("io.github."+name+"/notes", version), tokens[name])
 		return err
@@ -218,7 +222,9 @@ func TestAnnouncedBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		fmt.Fprintf(conn, "POST /v0/validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", body)
+		fmt.Fprintf(conn,
+			"POST /v0/validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n"+
+				"\r\n%s", body)
 		return conn
 	}
 	try := func(want int, before ...func()) {
@@ -227,7 +233,8 @@ func TestAnnouncedBodies(t *testing.T) {
 			for _, f := range before {
 				f()
 			}
-			res, _ := registrytest.Send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type", "application/json")
+			res, _ := registrytest.Send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type",
+				"application/json")
 			if res.StatusCode == want {
 				return
 			}
@@ -265,7 +272,9 @@ func TestBodiesOfOneAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		fmt.Fprintf(conn, "POST /v0/validate HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", from, doc[:len(doc)-1])
+		fmt.Fprintf(conn,
+			"POST /v0/validate HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: 1000000\r\n\r\n%s", from, doc[:len(doc)-1])
 		return conn
 	}
 	try := func(from string, want int, before ...func()) {
@@ -274,7 +283,8 @@ func TestBodiesOfOneAddress(t *testing.T) {
 			for _, f := range before {
 				f()
 			}
-			res, _ := registrytest.Send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type", "application/json", "X-Forwarded-For", from)
+			res, _ := registrytest.Send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type",
+				"application/json", "X-Forwarded-For", from)
 			if res.StatusCode == want {
 				if (want == 200) == (res.Header.Get("Retry-After") != "") {
 					t.Errorf("%d, Retry-After %q", want, res.Header.Get("Retry-After"))

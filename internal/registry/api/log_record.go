@@ -23,7 +23,8 @@ func (s *Server) entriesOf(
 ) (registry.RecordEntries, error) {
 	index, err := s.Log.Entries().LogIndex(ctx, kind, name, version)
 	if errors.Is(err, registry.ErrNotFound) {
-		return registry.RecordEntries{}, registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+		return registry.RecordEntries{},
+			registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
 	}
 	if err != nil {
 		return registry.RecordEntries{}, err

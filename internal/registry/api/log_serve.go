@@ -39,13 +39,13 @@ func (s *Server) proven(
 	ctx context.Context, rec registry.Record, index int64, leaf []byte,
 ) (*huma.StreamResponse, error) {
 	if s.Log == nil {
-		return answered(rec, nil)
+		return answerRecord(rec, nil)
 	}
 	proof, err := s.Log.Prove(ctx, index, leaf)
 	if err != nil {
 		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
 	}
-	return answered(rec, proof)
+	return answerRecord(rec, proof)
 }
 
 // unproven is the answer where the proof of an entry could not be had.
@@ -54,7 +54,9 @@ func (s *Server) unproven(ctx context.Context, name, version string, index int64
 		return err
 	}
 	Logger(ctx).Error("no proof", "name", name, "version", version, "entry", index, "error", err)
-	p := registry.NewProblem(http.StatusServiceUnavailable, "version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for the proof",
+	p := registry.NewProblem(http.StatusServiceUnavailable,
+		"version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for "+
+			"the proof",
 		version, name, log.Reason(err))
 	p.RetryAfter = databaseRetry
 	return p
@@ -78,7 +80,8 @@ func (s *Server) proof(ctx context.Context, in *provenInput) (*huma.StreamRespon
 	}
 	index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, in.Name, version)
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
+		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version,
+			in.Name)
 	}
 	if err != nil {
 		return nil, err

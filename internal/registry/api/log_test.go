@@ -39,7 +39,8 @@ func TestPublishAnswersWithAProof(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := l.Proven(t, []byte(env.Meta.Integrity.Proof), rec); got.Index != int64(i) || got.Leaf.Publisher != "anonymous" {
+			if got := l.Proven(t, []byte(env.Meta.Integrity.Proof), rec); got.Index != int64(i) ||
+				got.Leaf.Publisher != "anonymous" {
 				t.Errorf("%+v", got)
 			}
 			proof, err := f.Proof(ctx, rec.Name, rec.Version)
@@ -79,7 +80,8 @@ func TestLogIsServed(t *testing.T) {
 	if err != nil || signed.Size != 300 {
 		t.Fatalf("%+v, %v", signed, err)
 	}
-	reader := &ledger.Reader{At: signed.Checkpoint, Fetch: func(path string) ([]byte, error) { return f.Tile(ctx, path) }}
+	reader := &ledger.Reader{At: signed.Checkpoint,
+		Fetch: func(path string) ([]byte, error) { return f.Tile(ctx, path) }}
 	var replay ledger.Replay
 	for n := range int64(2) {
 		leaves, err := reader.Bundle(n)
@@ -97,12 +99,17 @@ func TestLogIsServed(t *testing.T) {
 		t.Error(err)
 	}
 	for path, want := range map[string]int{
-		"/tile/0/000": 200, "/tile/0/001.p/44": 200, "/tile/0/001.p/7": 200, "/tile/1/000.p/1": 200, "/tile/entries/001.p/44": 200,
-		"/tile/0/001": 404, "/tile/0/001.p/45": 404, "/tile/0/002.p/1": 404, "/tile/1/000.p/2": 404, "/tile/2/000.p/1": 404,
-		"/tile/entries/001.p/45": 404, "/tile/entries/002": 404, "/tile/0/0": 404, "/tile/data/000": 404, "/tile/8/0/000": 404,
-		"/tile/0/%30%30%30": 404, "/tile/0/x000/000": 404, "/tile/0/000.p/0": 404, "/tile/0/000.p/256": 404, "/tile/": 308, "/tile": 307,
+		"/tile/0/000": 200, "/tile/0/001.p/44": 200, "/tile/0/001.p/7": 200, "/tile/1/000.p/1": 200,
+		"/tile/entries/001.p/44": 200,
+		"/tile/0/001":            404, "/tile/0/001.p/45": 404, "/tile/0/002.p/1": 404, "/tile/1/000.p/2": 404,
+		"/tile/2/000.p/1":        404,
+		"/tile/entries/001.p/45": 404, "/tile/entries/002": 404, "/tile/0/0": 404, "/tile/data/000": 404,
+		"/tile/8/0/000":     404,
+		"/tile/0/%30%30%30": 404, "/tile/0/x000/000": 404, "/tile/0/000.p/0": 404, "/tile/0/000.p/256": 404,
+		"/tile/": 308, "/tile": 307,
 	} {
-		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		client := &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		res, err := client.Get(f.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +181,8 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p *registry.Problem
-	if _, err := f.Publish(ctx, registrytest.Document("io.github.acme/notes", "2.0.0"), ""); !errors.As(err, &p) || p.Status != 503 || !strings.Contains(p.Detail, "not the one that was signed") {
+	if _, err := f.Publish(ctx, registrytest.Document("io.github.acme/notes", "2.0.0"), ""); !errors.As(err, &p) ||
+		p.Status != 503 || !strings.Contains(p.Detail, "not the one that was signed") {
 		t.Errorf("publish: %v", err)
 	}
 	if _, err := db.Get(ctx, "io.github.acme/notes", "2.0.0"); !errors.Is(err, registry.ErrNotFound) {

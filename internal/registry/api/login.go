@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 type sessionOutput struct{ Body registry.Session }
@@ -41,26 +42,42 @@ func (s *Server) loginRoutes(api huma.API, post func(id, path, summary string) h
 		return o
 	}
 	out := &s.Outside
-	route(s, api, op(auth.DNS, "Log in with a key that a TXT record of a domain names"), func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.DNS, func() (auth.Grant, error) { return out.LoginDNS(ctx, in.Body, s.Now()) })
-	})
-	route(s, api, op(auth.HTTP, "Log in with a key that a web server of a domain names"), func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.HTTP, func() (auth.Grant, error) { return out.LoginHTTP(ctx, in.Body, s.Now()) })
-	})
-	route(s, api, op(auth.GitHubAT, "Log in with a GitHub access token"), func(ctx context.Context, in *githubInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.GitHubAT, func() (auth.Grant, error) { return out.LoginGitHub(ctx, in.Body.Token) })
-	})
+	route(s, api, op(auth.DNS, "Log in with a key that a TXT record of a domain names"),
+		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, auth.DNS, func() (auth.Grant, error) {
+				return out.LoginDNS(ctx, in.Body, s.Now())
+			})
+		})
+	route(s, api, op(auth.HTTP, "Log in with a key that a web server of a domain names"),
+		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, auth.HTTP, func() (auth.Grant, error) {
+				return out.LoginHTTP(ctx, in.Body, s.Now())
+			})
+		})
+	route(s, api, op(auth.GitHubAT, "Log in with a GitHub access token"),
+		func(ctx context.Context, in *githubInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, auth.GitHubAT, func() (auth.Grant, error) {
+				return out.LoginGitHub(ctx, in.Body.Token)
+			})
+		})
 	actions := out.GitHubActions()
-	route(s, api, op(auth.GitHubOIDC, "Log in with the token of a GitHub workflow"), func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.GitHubOIDC, func() (auth.Grant, error) { return out.LoginGitHubActions(ctx, actions, in.Body.Token) })
-	})
-	route(s, api, op(auth.OIDC, "Log in with an ID token of the operator's issuer"), func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.OIDC, func() (auth.Grant, error) { return out.OIDC.Login(ctx, in.Body.Token) })
-	})
+	route(s, api, op(auth.GitHubOIDC, "Log in with the token of a GitHub workflow"),
+		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, auth.GitHubOIDC, func() (auth.Grant, error) {
+				return out.LoginGitHubActions(ctx, actions, in.Body.Token)
+			})
+		})
+	route(s, api, op(auth.OIDC, "Log in with an ID token of the operator's issuer"),
+		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, auth.OIDC, func() (auth.Grant, error) {
+				return out.OIDC.Login(ctx, in.Body.Token)
+			})
+		})
 	route(s, api, op(auth.None, "Log in as nobody"), func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
-		return s.login(ctx, auth.None, func() (auth.Grant, error) {
+		return s.answerLogin(ctx, auth.None, func() (auth.Grant, error) {
 			if in.Origin != "" { // see authenticate
-				return auth.Grant{}, registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
+				return auth.Grant{},
+					registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
 			}
 			return auth.Anonymous(), nil
 		})
@@ -80,8 +97,9 @@ func (s *Server) offers(m auth.Method) bool {
 	return true
 }
 
-// login answers with a token for what proof grants.
-func (s *Server) login(ctx context.Context, m auth.Method, proof func() (auth.Grant, error)) (*sessionOutput, error) {
+// answerLogin answers with a token for what proof grants.
+func (s *Server) answerLogin(ctx context.Context, m auth.Method, proof func() (auth.Grant, error)) (*sessionOutput,
+	error) {
 	if !s.offers(m) {
 		return nil, registry.NewProblem(http.StatusNotFound, "this registry has no login by %s", m)
 	}
@@ -96,7 +114,7 @@ func (s *Server) login(ctx context.Context, m auth.Method, proof func() (auth.Gr
 	case errors.As(err, &p):
 		s.Counters.LoginsRefused.Add(1)
 		return nil, p
-	case errors.Is(err, auth.ErrRefused):
+	case errors.Is(err, login.ErrRefused):
 		s.Counters.LoginsRefused.Add(1)
 		Logger(ctx).Info("login refused", "method", m, "reason", err, "cause", errors.Unwrap(err))
 		return nil, registry.NewProblem(http.StatusUnauthorized, "%s login: %s", m, err)

@@ -68,19 +68,22 @@ func TestLoginAndPublish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Publish(ctx, registrytest.Document("io.modelcontextprotocol.anonymous/notes", "1.0.0"), none.Token); err != nil {
+	if _, err := f.Publish(ctx, registrytest.Document("io.modelcontextprotocol.anonymous/notes", "1.0.0"),
+		none.Token); err != nil {
 		t.Error(err)
 	}
 	_, err = f.Publish(ctx, registrytest.Document("io.modelcontextprotocol/notes", "1.0.0"), none.Token)
 	registrytest.WantProblem(t, err, 403)
 	// A page that somebody visits cannot log in where nothing is to be proved.
-	if res, text := registrytest.Send(t, "POST", f.URL+"/v0/auth/none", "", "Origin", "https://page.example.com"); res.StatusCode != 403 {
+	if res, text := registrytest.Send(t, "POST", f.URL+"/v0/auth/none", "", "Origin",
+		"https://page.example.com"); res.StatusCode != 403 {
 		t.Errorf("from a page: %d %s", res.StatusCode, text)
 	}
 	if f.Counters.Logins.Load() != 2 || f.Counters.LoginsRefused.Load() != 2 {
 		t.Errorf("%d logins, %d refused", f.Counters.Logins.Load(), f.Counters.LoginsRefused.Load())
 	}
-	if log := f.Log(); strings.Contains(log, s.Token) || strings.Contains(log, none.Token[len(none.Token)-40:]) || !strings.Contains(log, "subject=o.github.example.com") {
+	if log := f.Log(); strings.Contains(log, s.Token) || strings.Contains(log, none.Token[len(none.Token)-40:]) ||
+		!strings.Contains(log, "subject=o.github.example.com") {
 		t.Errorf("the log has a token, or not who logged in:\n%s", log)
 	}
 }
@@ -100,7 +103,8 @@ func TestLoginsThatAreNotOffered(t *testing.T) {
 			if name == "unconfigured" && m == auth.None {
 				continue
 			}
-			res, text := registrytest.Send(t, "POST", at.URL+"/v0.1/auth/"+string(m), body, "Content-Type", "application/json")
+			res, text := registrytest.Send(t, "POST", at.URL+"/v0.1/auth/"+string(m), body, "Content-Type",
+				"application/json")
 			if res.StatusCode != 404 || !strings.Contains(text, "no login by "+string(m)) {
 				t.Errorf("%s, %s: %d %s", m, name, res.StatusCode, text)
 			}
@@ -108,7 +112,8 @@ func TestLoginsThatAreNotOffered(t *testing.T) {
 	}
 	for body, status := range map[string]int{`{}`: 422, `{"domain":1}`: 422, `[`: 400, "": 400,
 		`{"domain":"` + strings.Repeat("x", api.MaxLoginBody) + `"}`: 413} {
-		if res, text := registrytest.Send(t, "POST", all.URL+"/v0/auth/dns", body, "Content-Type", "application/json"); res.StatusCode != status {
+		if res, text := registrytest.Send(t, "POST", all.URL+"/v0/auth/dns", body, "Content-Type",
+			"application/json"); res.StatusCode != status {
 			t.Errorf("%.40s: %d %s", body, res.StatusCode, text)
 		}
 	}

@@ -44,10 +44,13 @@ func newMetrics(config Config, turns *turns) *metrics {
 		"published": &c.Published, "repeated": &c.Repeated, "conflict": &c.Conflicts, "invalid": &c.Invalid,
 		"refused": &c.Refused, "tolerated": &c.Tolerated,
 	} {
-		count("publishes_total", "Publishes by what came of them; a tolerated one is published too.", prometheus.Labels{"result": result}, n.Load)
+		count("publishes_total", "Publishes by what came of them; a tolerated one is published too.",
+			prometheus.Labels{"result": result}, n.Load)
 	}
 	for _, status := range hashStatuses {
-		count("hash_failures_total", "Claims that failed.", prometheus.Labels{"status": string(status)}, func() int64 { return c.Failures(status) })
+		count("hash_failures_total", "Claims that failed.", prometheus.Labels{"status": string(status)}, func() int64 {
+			return c.Failures(status)
+		})
 	}
 	count("unauthorized_total", "Requests without a token that permits them.", nil, c.Unauthorized.Load)
 	count("status_changes_total", "Records whose status changed.", nil, c.StatusChanges.Load)
@@ -59,26 +62,31 @@ func newMetrics(config Config, turns *turns) *metrics {
 		func() float64 { return float64(len(turns.all)) }))
 	if config.Log != nil {
 		gauge := func(name, help string, n func() float64) {
-			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hallmark_registry_" + name, Help: help}, n))
+			r.MustRegister(
+				prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hallmark_registry_" + name, Help: help}, n))
 		}
-		gauge("log_size", "Entries of the newest checkpoint.", func() float64 { return float64(config.Log.Head().Size) })
-		gauge("log_broken", "1 if the log is never signed again, as the database does not have what was signed.", func() float64 {
-			if config.Log.Broken() != nil {
-				return 1
-			}
-			return 0
+		gauge("log_size", "Entries of the newest checkpoint.", func() float64 {
+			return float64(config.Log.Head().Size)
 		})
+		gauge("log_broken", "1 if the log is never signed again, as the database does not have what was signed.",
+			func() float64 {
+				if config.Log.Broken() != nil {
+					return 1
+				}
+				return 0
+			})
 		count("log_checkpoints_total", "Checkpoints signed.", nil, config.Log.Signed.Load)
 	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m
 }
 
-// answered counts one request. Its route is the pattern, not the path.
-func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
+// countAnswer counts one request. Its route is the pattern, not the path.
+func (m *metrics) countAnswer(r *http.Request, status int, took time.Duration) {
 	method, route := r.Method, r.Pattern
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 	default:
 		method = "other"
 	}
@@ -88,4 +96,4 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-func (m *metrics) checked(took time.Duration) { m.checks.Observe(took.Seconds()) }
+func (m *metrics) countCheck(took time.Duration) { m.checks.Observe(took.Seconds()) }

@@ -27,10 +27,12 @@ func describe(api *huma.OpenAPI) (*description, error) {
 	if s := schemas.SchemaFromRef(document.Ref); s != nil {
 		s.Description = "server.json, as it was published"
 		s.Properties["file_hashes"] = &huma.Schema{
-			Type:                 huma.TypeObject,
-			Description:          "The SHA-256 of each file that the packages give, by its identifier. It shows integrity, not authenticity",
+			Type: huma.TypeObject,
+			Description: "The SHA-256 of each file that the packages give, by its identifier. It shows " +
+				"integrity, not authenticity",
 			AdditionalProperties: &huma.Schema{Type: huma.TypeString, Pattern: "^sha256:[0-9a-f]{64}$"},
-			Examples:             []any{map[string]any{"npm:@example/server@1.0.0": "sha256:" + strings.Repeat("0", 64)}},
+			Examples: []any{
+				map[string]any{"npm:@example/server@1.0.0": "sha256:" + strings.Repeat("0", 64)}},
 		}
 		s.AdditionalProperties = true // the members x-* and those of later schemas
 	}
@@ -40,8 +42,9 @@ func describe(api *huma.OpenAPI) (*description, error) {
 		}
 	}
 	set(reflect.TypeFor[registry.Envelope](), "server", document)
-	set(reflect.TypeFor[registry.Integrity](), "document", &huma.Schema{Type: huma.TypeString, Pattern: "^sha256:[0-9a-f]{64}$",
-		Description: "SHA-256 of the canonical form (RFC 8785) of server"})
+	set(reflect.TypeFor[registry.Integrity](), "document",
+		&huma.Schema{Type: huma.TypeString, Pattern: "^sha256:[0-9a-f]{64}$",
+			Description: "SHA-256 of the canonical form (RFC 8785) of server"})
 	set(reflect.TypeFor[registry.Integrity](), "evidence", &huma.Schema{
 		Type:        huma.TypeArray,
 		Description: "What was claimed of each file, and what was computed",
@@ -58,12 +61,14 @@ func describe(api *huma.OpenAPI) (*description, error) {
 		}}})
 	problem := schemas.Schema(reflect.TypeFor[registry.Problem](), true, "Problem")
 
-	api.Info.Description = "An MCP registry that recomputes the hashes of what is published. They show integrity, not authenticity: that files are those that were hashed, not who made them."
+	api.Info.Description = "An MCP registry that recomputes the hashes of what is published. They show integrity, " +
+		"not authenticity: that files are those that were hashed, not who made them."
 	api.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {Type: "http", Scheme: "bearer", Description: "What a login answers, or an API token"},
 	}
 	for _, op := range operations(api) {
-		if op.RequestBody != nil && (strings.HasSuffix(op.Path, "/publish") || strings.HasSuffix(op.Path, "/validate")) {
+		if op.RequestBody != nil &&
+			(strings.HasSuffix(op.Path, "/publish") || strings.HasSuffix(op.Path, "/validate")) {
 			op.RequestBody.Required = true
 			op.RequestBody.Content = map[string]*huma.MediaType{"application/json": {Schema: document}}
 		}
@@ -96,8 +101,8 @@ func describe(api *huma.OpenAPI) (*description, error) {
 	}
 	return &description{
 		api:  api,
-		yaml: fixed("application/yaml", text, ""),
-		page: fixed("text/html; charset=utf-8", page, style.Security),
+		yaml: serveFixed("application/yaml", text, ""),
+		page: serveFixed("text/html; charset=utf-8", page, style.Security),
 	}, nil
 }
 
@@ -115,8 +120,8 @@ func operations(api *huma.OpenAPI) []*huma.Operation {
 	return out
 }
 
-// fixed answers the same bytes always.
-func fixed(media string, text []byte, security string) http.Handler {
+// serveFixed answers the same bytes always.
+func serveFixed(media string, text []byte, security string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", media)

@@ -49,7 +49,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		{"GET", "/servers/io.github.o%2Fnotes/versions", "/servers/{name}/versions", "", "200"},
 		{"GET", "/servers/io.github.o%2Fnotes/versions/latest", "/servers/{name}/versions/{version}", "", "200"},
 		{"GET", "/servers/io.github.o%2Fnotes/versions/9", "/servers/{name}/versions/{version}", "", "404"},
-		{"PATCH", "/servers/io.github.o%2Fnotes/versions/1.0.0/status", "/servers/{name}/versions/{version}/status", `{"status":"deprecated","statusMessage":"use 2"}`, "200"},
+		{"PATCH", "/servers/io.github.o%2Fnotes/versions/1.0.0/status", "/servers/{name}/versions/{version}/status",
+			`{"status":"deprecated","statusMessage":"use 2"}`, "200"},
 		{"PATCH", "/servers/io.github.o%2Fnotes/status", "/servers/{name}/status", `{"status":"active"}`, "200"},
 		{"PATCH", "/servers/io.github.o%2Fnotes/status", "/servers/{name}/status", `{"status":"active"}`, "400"},
 		{"POST", "/auth/none", "/auth/none", "", "404"},
@@ -66,7 +67,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			t.Errorf("%s %s: %s %s, want %s", c.method, c.path, got, text, c.status)
 			continue
 		}
-		op := reflect.ValueOf(api.Paths["/v0.1"+c.route]).Elem().FieldByName(c.method[:1] + strings.ToLower(c.method[1:])).Interface().(*huma.Operation)
+		op := reflect.ValueOf(api.Paths["/v0.1"+c.route]).Elem().FieldByName(
+			c.method[:1] + strings.ToLower(c.method[1:])).Interface().(*huma.Operation)
 		answer := op.Responses[c.status]
 		if answer == nil {
 			answer = op.Responses["default"]
@@ -81,7 +83,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var found huma.ValidateResult
-		huma.Validate(api.Components.Schemas, answer.Content[media].Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value, &found)
+		huma.Validate(api.Components.Schemas, answer.Content[media].Schema, huma.NewPathBuffer(nil, 0),
+			huma.ModeReadFromServer, value, &found)
 		for _, err := range found.Errors {
 			t.Errorf("%s %s: %v", c.method, c.path, err)
 		}
@@ -93,7 +96,8 @@ func TestOpenAPI(t *testing.T) {
 	api := described(t)
 	for _, path := range []string{"/v0/publish", "/v0.1/publish", "/v0.1/validate"} {
 		body := api.Paths[path].Post.RequestBody.Content
-		if len(body) != 1 || body["application/json"] == nil || body["application/json"].Schema.Ref != "#/components/schemas/ServerJSON" {
+		if len(body) != 1 || body["application/json"] == nil ||
+			body["application/json"].Schema.Ref != "#/components/schemas/ServerJSON" {
 			t.Errorf("%s: body %+v", path, body)
 		}
 	}
@@ -116,7 +120,8 @@ func TestOpenAPI(t *testing.T) {
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "application/yaml" {
 		t.Errorf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
 	}
-	for _, part := range []string{"openapi: 3.1.0", "file_hashes", "/v0.1/auth/dns:", "/v0/auth/github-oidc:", "application/problem+json"} {
+	for _, part := range []string{"openapi: 3.1.0", "file_hashes", "/v0.1/auth/dns:", "/v0/auth/github-oidc:",
+		"application/problem+json"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in the description", part)
 		}
@@ -135,7 +140,8 @@ func TestDocs(t *testing.T) {
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatalf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
 	}
-	for _, part := range []string{"POST /publish", "PATCH /servers/{name}/status", "POST /auth/dns", "include_deleted"} {
+	for _, part := range []string{"POST /publish", "PATCH /servers/{name}/status", "POST /auth/dns",
+		"include_deleted"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page does not have %q", part)
 		}
@@ -158,12 +164,14 @@ func TestMetrics(t *testing.T) {
 	registrytest.Send(t, "GET", f.URL+"/v0/servers/a%2Fb/versions/1", "")
 	registrytest.Send(t, "GET", f.URL+"/v0/whatever/"+strings.Repeat("x", 50), "")
 	registrytest.Send(t, "BREW", f.URL+"/v0/ping", "")
-	registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type", "application/json")
+	registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", "1.0.0")),
+		"Content-Type", "application/json")
 	_, text := registrytest.Send(t, "GET", f.URL+"/metrics", "")
 	for _, part := range []string{
 		`hallmark_registry_publishes_total{result="published"} 1`,
 		`hallmark_registry_hash_failures_total{status="mismatch"} 0`,
-		`hallmark_registry_request_seconds_count{method="GET",route="GET /v0/servers/{name}/versions/{version}",status="404"} 1`,
+		`hallmark_registry_request_seconds_count{method="GET",route="GET /v0/servers/{name}/versions/{version}",` +
+			`status="404"} 1`,
 		`hallmark_registry_request_seconds_count{method="GET",route="/",status="404"} 1`,
 		`hallmark_registry_request_seconds_count{method="other",route="/",status="405"} 1`,
 		"hallmark_registry_check_seconds_count 1",

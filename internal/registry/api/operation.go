@@ -16,9 +16,9 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const keptBuffer = 512 << 10
 
-// rendered answers JSON that render appends to an empty buffer, as it is: the library
+// answerRendered answers JSON that render appends to an empty buffer, as it is: the library
 // would encode a value, and thereby check and copy JSON that is in it.
-func rendered(render func([]byte) ([]byte, error)) (*huma.StreamResponse, error) {
+func answerRendered(render func([]byte) ([]byte, error)) (*huma.StreamResponse, error) {
 	buffer := buffers.Get().(*[]byte)
 	body, err := render((*buffer)[:0])
 	free := func() {

@@ -36,7 +36,9 @@ func (p *Parameters) Text(name string, most int) string {
 	p.known = append(p.known, name)
 	all := p.Values[name]
 	if len(all) > 1 || len(all) == 1 && len(all[0]) > most {
-		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is given more than once, or longer than %d bytes", name, most)))
+		p.Err = cmp.Or(p.Err,
+			error(registry.NewProblem(http.StatusUnprocessableEntity,
+				"%s is given more than once, or longer than %d bytes", name, most)))
 		return ""
 	}
 	return p.Values.Get(name)
@@ -50,7 +52,8 @@ func (p *Parameters) flag(name string) (value, given bool) {
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
-		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is neither true nor false", name)))
+		p.Err = cmp.Or(p.Err,
+			error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is neither true nor false", name)))
 	}
 	return value, true
 }

@@ -21,7 +21,8 @@ type Policy struct {
 	Validation     registry.Validation `toml:"validation"`      // "" is Enforce
 	RequireHashes  bool                `toml:"require_hashes"`  // a package without a claim is refused
 	AllowAnonymous bool                `toml:"allow_anonymous"` // publishes without a token are taken
-	Blocked        []string            `toml:"blocked"`         // names, as in a permission, under which nobody publishes
+	// names, as in a permission, under which nobody publishes
+	Blocked []string `toml:"blocked"`
 }
 
 // MaxPolicy is the size of a policy's file, in bytes.

@@ -24,11 +24,12 @@ func FuzzPolicy(f *testing.F) {
 func TestParsePolicy(t *testing.T) {
 	flags := Policy{Validation: registry.Observe, AllowAnonymous: true}
 	for text, want := range map[string]Policy{
-		"":                           flags,
-		"# nothing\n":                flags,
-		`validation = "enforce"`:     {Validation: registry.Enforce, AllowAnonymous: true},
-		"allow_anonymous = false":    {Validation: registry.Observe},
-		`blocked = ["com.spam/*"]`:   {Validation: registry.Observe, AllowAnonymous: true, Blocked: []string{"com.spam/*"}},
+		"":                        flags,
+		"# nothing\n":             flags,
+		`validation = "enforce"`:  {Validation: registry.Enforce, AllowAnonymous: true},
+		"allow_anonymous = false": {Validation: registry.Observe},
+		`blocked = ["com.spam/*"]`: {Validation: registry.Observe, AllowAnonymous: true,
+			Blocked: []string{"com.spam/*"}},
 		"require_hashes = true\n\n#": {Validation: registry.Observe, AllowAnonymous: true, RequireHashes: true},
 	} {
 		got, err := ParsePolicy([]byte(text), flags)

@@ -56,7 +56,8 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	rules := s.Policy()
 	if rules.blocks(doc.Name) {
 		s.Counters.Unauthorized.Add(1)
-		return nil, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q", doc.Name)
+		return nil, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q",
+			doc.Name)
 	}
 	canonical, err := serverjson.Canonical(raw)
 	if err != nil {
@@ -65,7 +66,8 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
 		return nil, p
 	}
-	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Build: s.Version}.WithDigest(digest.FromBytes(canonical))
+	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw,
+		Build: s.Version}.WithDigest(digest.FromBytes(canonical))
 
 	if rules.Validation != registry.Off { // else there is nothing to be spared, and Insert tells
 		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
@@ -81,7 +83,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	rec.PublishedAt, rec.Publisher = s.Now(), actor(grant)
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
-	if verified(doc, report) {
+	if isVerified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
 	}
 	if rec.Evidence, err = json.Marshal(report); err != nil {
@@ -104,13 +106,14 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if grant != nil {
 		by, subject = grant.Method, grant.Subject
 	}
-	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
+	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by,
+		"subject", subject)
 	return s.proven(ctx, inserted, inserted.Entry, inserted.EntryText)
 }
 
-// answered answers a record that was inserted or found, with a proof if there is one.
-func answered(rec registry.Record, proof []byte) (*huma.StreamResponse, error) {
-	return rendered(func(b []byte) ([]byte, error) {
+// answerRecord answers a record that was inserted or found, with a proof if there is one.
+func answerRecord(rec registry.Record, proof []byte) (*huma.StreamResponse, error) {
+	return answerRendered(func(b []byte) ([]byte, error) {
 		if rec.Answer != nil {
 			b = append(b, rec.Answer...)
 		} else {
@@ -128,7 +131,7 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 	if evidence.Same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
 		if s.Log == nil {
-			return answered(first, nil)
+			return answerRecord(first, nil)
 		}
 		index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, first.Name, first.Version)
 		if err != nil {
@@ -138,8 +141,10 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 	}
 	s.Counters.Conflicts.Add(1)
 	Logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)
-	p := registry.NewProblem(http.StatusConflict, "version %s of %s is published already, with another document", rec.Version, rec.Name)
-	p.Errors = []registry.ProblemError{{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
+	p := registry.NewProblem(http.StatusConflict, "version %s of %s is published already, with another document",
+		rec.Version, rec.Name)
+	p.Errors = []registry.ProblemError{
+		{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
 	return nil, p
 }
 
@@ -162,7 +167,7 @@ func (s *Server) judge(
 	checking, cancel := context.WithTimeout(ctx, s.Timeout)
 	began := time.Now()
 	report, err := s.Check(checking, doc)
-	s.metrics.checked(time.Since(began))
+	s.metrics.countCheck(time.Since(began))
 	expired := checking.Err() != nil
 	cancel()
 	done()
@@ -187,7 +192,8 @@ func (s *Server) judge(
 	for _, id := range registry.SortedKeys(failed) {
 		s.Counters.fail(failed[id].Status)
 		Logger(ctx).Warn("hash failed", "name", rec.Name, "version", rec.Version, "identifier", id,
-			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation", rules.Validation)
+			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation",
+			rules.Validation)
 	}
 	if rules.Validation == registry.Observe && len(failed) > 0 {
 		tolerated := evidence.Report{document}
@@ -208,10 +214,10 @@ func (s *Server) judge(
 	return verdict, report, nil
 }
 
-// verified reports whether for each package of doc a claim of its publisher was
+// isVerified reports whether for each package of doc a claim of its publisher was
 // recomputed and matched, and nothing failed. What the package's own registry says of it
 // makes nothing verified.
-func verified(doc *serverjson.Document, report evidence.Report) bool {
+func isVerified(doc *serverjson.Document, report evidence.Report) bool {
 	var matched []artifact.Ref
 	for _, e := range report {
 		if e.Scheme == evidence.Ownership {

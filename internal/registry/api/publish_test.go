@@ -22,7 +22,8 @@ import (
 )
 
 func TestPublish(t *testing.T) {
-	f := servertest.Serve(t, evidence.Report{registrytest.Owner("io.github.o/notes"), registrytest.Matching(registrytest.NpmID)}, nil)
+	f := servertest.Serve(t,
+		evidence.Report{registrytest.Owner("io.github.o/notes"), registrytest.Matching(registrytest.NpmID)}, nil)
 	ctx := context.Background()
 	raw := registrytest.Document("io.github.o/notes", "1.0.0")
 	env, err := f.Publish(ctx, raw, "")
@@ -52,8 +53,10 @@ func TestPublish(t *testing.T) {
 	if err := json.Unmarshal(i.Evidence, &found); err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 2 || found[1]["subject"] != registrytest.NpmID || found[1]["outcome"] != "match" || found[1]["size"] != 5.0 ||
-		found[1]["from"] != "https://npm.example.com/server-1.0.0.tgz?a=1&b=2" || found[1]["actual"] != registrytest.Sum("bytes").String() {
+	if len(found) != 2 || found[1]["subject"] != registrytest.NpmID || found[1]["outcome"] != "match" ||
+		found[1]["size"] != 5.0 ||
+		found[1]["from"] != "https://npm.example.com/server-1.0.0.tgz?a=1&b=2" ||
+		found[1]["actual"] != registrytest.Sum("bytes").String() {
 		t.Errorf("evidence %s", i.Evidence)
 	}
 	if f.Counters.Published.Load() != 1 {
@@ -63,9 +66,14 @@ func TestPublish(t *testing.T) {
 
 // Without file_hashes there is nothing to recompute; that is allowed, and said.
 func TestNoHashes(t *testing.T) {
-	absent := evidence.Compare(evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher}, evidence.Observed{})
+	absent := evidence.Compare(
+		evidence.Claim{Subject: registrytest.NpmID, Scheme: evidence.File, Authority: evidence.Publisher},
+		evidence.Observed{})
 	f := servertest.Serve(t, evidence.Report{registrytest.Owner("io.github.o/notes"), absent}, nil)
-	env, err := f.Publish(context.Background(), []byte(`{"$schema":"`+serverjson.CurrentSchema+`","name":"io.github.o/notes","version":"1.0.0","description":"d","packages":[{"registryType":"npm","identifier":"@example/server","version":"1.0.0","transport":{"type":"stdio"}}]}`), "")
+	env, err := f.Publish(context.Background(),
+		[]byte(`{"$schema":"`+serverjson.CurrentSchema+
+			`","name":"io.github.o/notes","version":"1.0.0","description":"d","packages":[{"registryType":"npm",`+
+			`"identifier":"@example/server","version":"1.0.0","transport":{"type":"stdio"}}]}`), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +85,9 @@ func TestNoHashes(t *testing.T) {
 func TestObserve(t *testing.T) {
 	ctx := context.Background()
 	observe := func(c *api.Config) { c.Validation = registry.Observe }
-	f := servertest.Serve(t, evidence.Report{registrytest.Owner("io.github.o/notes"), registrytest.Mismatching(registrytest.NpmID), registrytest.Unverifiable("npm:b@1.0.0", evidence.NotFound)}, observe)
+	f := servertest.Serve(t,
+		evidence.Report{registrytest.Owner("io.github.o/notes"), registrytest.Mismatching(registrytest.NpmID),
+			registrytest.Unverifiable("npm:b@1.0.0", evidence.NotFound)}, observe)
 	env, err := f.Publish(ctx, registrytest.Document("io.github.o/notes", "1.0.0"), "")
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +96,19 @@ func TestObserve(t *testing.T) {
 		t.Errorf("a failure is stored as %+v %s", env.Meta.Integrity, env.Meta.Integrity.Evidence)
 	}
 	c := f.Counters
-	if c.Failures(registry.HashMismatch) != 1 || c.Failures(registry.HashNotFound) != 1 || c.Failures(registry.HashTooLarge) != 0 || c.Tolerated.Load() != 1 || c.Refused.Load() != 0 || c.Published.Load() != 1 {
-		t.Errorf("counted %d mismatches, %d not found, %d tolerated, %d refused", c.Failures(registry.HashMismatch), c.Failures(registry.HashNotFound), c.Tolerated.Load(), c.Refused.Load())
+	if c.Failures(registry.HashMismatch) != 1 || c.Failures(registry.HashNotFound) != 1 ||
+		c.Failures(registry.HashTooLarge) != 0 || c.Tolerated.Load() != 1 || c.Refused.Load() != 0 ||
+		c.Published.Load() != 1 {
+		t.Errorf("counted %d mismatches, %d not found, %d tolerated, %d refused", c.Failures(registry.HashMismatch),
+			c.Failures(registry.HashNotFound), c.Tolerated.Load(), c.Refused.Load())
 	}
-	if log := f.Log(); !strings.Contains(log, "status=mismatch") || !strings.Contains(log, "identifier="+registrytest.NpmID) {
+	if log := f.Log(); !strings.Contains(log, "status=mismatch") ||
+		!strings.Contains(log, "identifier="+registrytest.NpmID) {
 		t.Errorf("log %s", log)
 	}
 
-	f = servertest.Serve(t, evidence.Report{registrytest.Owner("io.github.evil/x"), registrytest.Mismatching(registrytest.NpmID)}, observe)
+	f = servertest.Serve(t,
+		evidence.Report{registrytest.Owner("io.github.evil/x"), registrytest.Mismatching(registrytest.NpmID)}, observe)
 	_, err = f.Publish(ctx, registrytest.Document("io.github.o/notes", "1.0.0"), "")
 	if p := registrytest.WantProblem(t, err, 422, "ownership"); len(p.Details) != 0 || len(p.Errors) != 1 {
 		t.Errorf("problem %+v", p)
@@ -213,8 +228,11 @@ func TestAuthentication(t *testing.T) {
 		{true, []string{"Origin", "http://127.0.0.1:8080"}, 403},
 		{true, nil, 200},
 	} {
-		f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, func(cfg *api.Config) { cfg.AllowAnonymous = c.anonymous })
-		res, answer := registrytest.Send(t, "POST", f.URL+"/v0/publish", body, append(c.headers, "Content-Type", "application/json")...)
+		f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, func(cfg *api.Config) {
+			cfg.AllowAnonymous = c.anonymous
+		})
+		res, answer := registrytest.Send(t, "POST", f.URL+"/v0/publish", body,
+			append(c.headers, "Content-Type", "application/json")...)
 		if res.StatusCode != c.status {
 			t.Errorf("%+v: %d %s", c, res.StatusCode, answer)
 		}
@@ -242,8 +260,9 @@ func TestBody(t *testing.T) {
 		"much too large":    {pad(4 * serverjson.MaxSize), "application/json", 413},
 		"empty":             {"", "application/json", 400},
 		"not JSON":          {"{", "application/json", 422},
-		"a range":           {strings.Replace(doc, `"version": "1.0.0"`, `"version": "latest"`, 1), "application/json", 422},
-		"the largest":       {pad(serverjson.MaxSize), "application/json; charset=utf-8", 200},
+		"a range": {strings.Replace(doc, `"version": "1.0.0"`, `"version": "latest"`, 1), "application/json",
+			422},
+		"the largest": {pad(serverjson.MaxSize), "application/json; charset=utf-8", 200},
 	} {
 		res, body := registrytest.Send(t, "POST", f.URL+"/v0.1/publish", c.body, "Content-Type", c.media)
 		if res.StatusCode != c.status {
@@ -253,7 +272,8 @@ func TestBody(t *testing.T) {
 			t.Errorf("%s: %s has no errors", name, body)
 		}
 	}
-	_, err := f.Publish(context.Background(), []byte(strings.Replace(doc, `"version": "1.0.0"`, `"version": "latest"`, 1)), "")
+	_, err := f.Publish(context.Background(),
+		[]byte(strings.Replace(doc, `"version": "1.0.0"`, `"version": "latest"`, 1)), "")
 	p := registrytest.WantProblem(t, err, 422)
 	if len(p.Errors) == 0 || p.Errors[0].Location != "body.version" {
 		t.Errorf("errors %+v", p.Errors)
@@ -270,13 +290,17 @@ func TestValidate(t *testing.T) {
 	if err != nil || !v.Valid || len(v.Issues.Errors()) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	for name, raw := range map[string]string{"not JSON": "{", "a range": strings.Replace(string(registrytest.Document("io.github.o/notes", "1.0.0")), `"version": "1.0.0"`, `"version": "latest"`, 1)} {
+	for name, raw := range map[string]string{"not JSON": "{",
+		"a range": strings.Replace(string(registrytest.Document("io.github.o/notes", "1.0.0")), `"version": "1.0.0"`,
+			`"version": "latest"`, 1)} {
 		v, err = f.Validate(ctx, []byte(raw))
 		if err != nil || v.Valid || len(v.Issues.Errors()) == 0 {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 	}
-	if _, body := registrytest.Send(t, "POST", f.URL+"/v0/validate", string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type", "application/json"); strings.Contains(body, "null") {
+	if _, body := registrytest.Send(t, "POST", f.URL+"/v0/validate",
+		string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type",
+		"application/json"); strings.Contains(body, "null") {
 		t.Errorf("body %s", body)
 	}
 	if f.Checks.Load() != 0 {
@@ -314,7 +338,8 @@ func TestClientGone(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-began; cancel() }()
-	if _, err := f.Publish(ctx, registrytest.Document("io.github.o/notes", "1.0.0"), ""); !errors.Is(err, context.Canceled) {
+	if _, err := f.Publish(ctx, registrytest.Document("io.github.o/notes", "1.0.0"), ""); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	select {
@@ -331,7 +356,8 @@ func TestClientGone(t *testing.T) {
 func TestCheckRefusesDocument(t *testing.T) {
 	f := servertest.Serve(t, nil, func(c *api.Config) {
 		c.Check = func(context.Context, *serverjson.Document) (evidence.Report, error) {
-			return nil, fmt.Errorf("checking: %w", evidence.Errorf(evidence.Validation, "server.json", "", errors.New("65 files; the limit is 64")))
+			return nil, fmt.Errorf("checking: %w",
+				evidence.Errorf(evidence.Validation, "server.json", "", errors.New("65 files; the limit is 64")))
 		}
 	})
 	_, err := f.Publish(context.Background(), registrytest.Document("io.github.o/notes", "1.0.0"), "")
@@ -351,7 +377,8 @@ func TestTooManyFiles(t *testing.T) {
 	for i := range hashes {
 		hashes[i] = fmt.Sprintf(`"npm:p%d@1.0.0": "sha256:%s"`, i, strings.Repeat("ab", 32))
 	}
-	raw := strings.Replace(string(registrytest.Document("io.github.o/notes", "1.0.0")), `"file_hashes": {`, `"file_hashes": {`+strings.Join(hashes, ",")+",", 1)
+	raw := strings.Replace(string(registrytest.Document("io.github.o/notes", "1.0.0")), `"file_hashes": {`,
+		`"file_hashes": {`+strings.Join(hashes, ",")+",", 1)
 	_, err := f.Publish(context.Background(), []byte(raw), "")
 	p := registrytest.WantProblem(t, err, 422, "66 entries")
 	if len(p.Errors) != 1 || p.Errors[0].Location != "body.file_hashes" || f.Checks.Load() != 0 {

@@ -32,7 +32,7 @@ func failures(v policy.Verdict) map[string]registry.HashFailure {
 	}
 	out := make(map[string]registry.HashFailure, len(kept))
 	for id, e := range kept {
-		h := registry.HashFailure{Expected: e.Expected(), Status: hashStatus(e)}
+		h := registry.HashFailure{Expected: e.FormatExpected(), Status: hashStatus(e)}
 		if e.Outcome == evidence.Mismatch {
 			h.Actual = e.Actual()
 		} else {
@@ -82,8 +82,8 @@ func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 		}
 		class = evidence.Worse(class, f.Class)
 		message := e.Title()
-		if e.Expected() != "" && e.Outcome == evidence.Mismatch {
-			message += fmt.Sprintf(": expected %+q, found %+q", e.Expected(), e.Actual())
+		if e.FormatExpected() != "" && e.Outcome == evidence.Mismatch {
+			message += fmt.Sprintf(": expected %+q, found %+q", e.FormatExpected(), e.Actual())
 		}
 		if e.Reason != "" {
 			message += fmt.Sprintf(": %+q", e.Reason)
@@ -93,7 +93,7 @@ func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 	var details []string
 	if p.Details = failures(v); len(p.Details) > 0 {
 		p.Failure = registry.HashFailed
-		details = append(details, tally(p.Details, claimed(report)))
+		details = append(details, tally(p.Details, countClaimed(report)))
 	}
 	if n := len(p.Errors); n > 0 {
 		p.Class = class.String()
@@ -107,8 +107,8 @@ func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 	return p
 }
 
-// claimed is the number of identifiers with a claim about their bytes.
-func claimed(report evidence.Report) int {
+// countClaimed returns the number of identifiers with a claim about their bytes.
+func countClaimed(report evidence.Report) int {
 	ids := map[string]bool{}
 	for _, e := range report {
 		if e.Scheme != evidence.Ownership && e.Outcome != evidence.Absent {

@@ -111,7 +111,9 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 
 	route(s, api, answers[registry.Page](api, get("list-servers", "/servers", "List servers")), s.list)
 	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
-	route(s, api, answers[registry.Envelope](api, get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
+	route(s, api,
+		answers[registry.Envelope](api,
+			get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
 	route(s, api, answers[registry.Envelope](api, publish), s.publish)
 	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
 	route(s, api, get("ping", "/ping", "Answer"), s.ping)
@@ -119,19 +121,27 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 	route(s, api, get("health", "/health", "Whether records and blobs can be read"), s.health)
 
 	if s.Log != nil {
-		proof := get("get-proof", "/servers/{name}/versions/{version}/proof", "Get the proof that a version is in the log")
-		proof.Responses = map[string]*huma.Response{"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
-			Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		proof := get("get-proof", "/servers/{name}/versions/{version}/proof",
+			"Get the proof that a version is in the log")
+		proof.Responses = map[string]*huma.Response{
+			"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
+				Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 		route(s, api, proof, s.proof)
-		route(s, api, get("get-log-entries", "/servers/{name}/versions/{version}/log", "Name the entries of the log about a version"), s.recordEntries)
+		route(s, api,
+			get("get-log-entries", "/servers/{name}/versions/{version}/log",
+				"Name the entries of the log about a version"), s.recordEntries)
 	}
 	if s.Statuses != nil {
-		route(s, api, patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"), s.setStatus)
-		route(s, api, patch("set-all-statuses", "/servers/{name}/status", "Change the status of all versions"), s.setAllStatuses)
+		route(s, api,
+			patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"),
+			s.setStatus)
+		route(s, api, patch("set-all-statuses", "/servers/{name}/status", "Change the status of all versions"),
+			s.setAllStatuses)
 	}
 	s.loginRoutes(api, post)
 
-	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut, Path: "/servers/{name}/versions/{version}",
+	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut,
+		Path:    "/servers/{name}/versions/{version}",
 		Summary: "Refused: records do not change"}
 	route(s, api, edit, s.edit)
 	for _, k := range s.Archives {

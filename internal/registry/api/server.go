@@ -54,7 +54,8 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config:   c,
-		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins), writes: newLimiter(c.Limits.Writes),
+		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins),
+		writes: newLimiter(c.Limits.Writes),
 	}
 	s.bodies = newRoom(c.Limits)
 	s.turns = newTurns(c.Limits)
@@ -84,7 +85,7 @@ func (s *Server) Failure(ctx context.Context, err error) error {
 
 // Handler is what every request passes before the routes of mux, and after them.
 func (s *Server) Handler(mux *http.ServeMux) http.Handler {
-	mux.HandleFunc("/", unrouted(mux))
+	mux.HandleFunc("/", answerUnrouted(mux))
 	return s.frame(mux)
 }
 

@@ -50,18 +50,24 @@ type envelopeOutput struct{ Body registry.Envelope }
 func (in *listInput) query() (registry.Query, error) {
 	q := registry.Query{Search: strings.TrimSpace(in.Search), Version: in.Version, Limit: in.Limit, Cursor: in.Cursor}
 	if in.Search != "" && utf8.RuneCountInString(q.Search) < MinSearch {
-		return registry.Query{}, registry.NewProblem(http.StatusUnprocessableEntity, "search needs at least %d characters", MinSearch)
+		return registry.Query{},
+			registry.NewProblem(http.StatusUnprocessableEntity, "search needs at least %d characters", MinSearch)
 	}
 	if len(q.Search) > MaxText || len(q.Version) > MaxText {
-		return registry.Query{}, registry.NewProblem(http.StatusUnprocessableEntity, "search or version is longer than %d bytes", MaxText)
+		return registry.Query{},
+			registry.NewProblem(http.StatusUnprocessableEntity, "search or version is longer than %d bytes", MaxText)
 	}
 	if in.UpdatedSince != "" {
 		var err error
 		if q.UpdatedSince, err = time.Parse(time.RFC3339, in.UpdatedSince); err != nil {
-			return registry.Query{}, registry.NewProblem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+			return registry.Query{},
+				registry.NewProblem(http.StatusBadRequest,
+					"updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 		if in.Deleted.set && !in.Deleted.Value {
-			return registry.Query{}, registry.NewProblem(http.StatusBadRequest, "updated_since gives deleted records too: who keeps a copy has to learn of them")
+			return registry.Query{},
+				registry.NewProblem(http.StatusBadRequest,
+					"updated_since gives deleted records too: who keeps a copy has to learn of them")
 		}
 	}
 	q.Deleted = in.Deleted.Value || !q.UpdatedSince.IsZero()
@@ -73,7 +79,7 @@ func (s *Server) list(ctx context.Context, in *listInput) (*huma.StreamResponse,
 	if err != nil {
 		return nil, err
 	}
-	return rendered(func(b []byte) ([]byte, error) {
+	return answerRendered(func(b []byte) ([]byte, error) {
 		b, count, next, err := s.Records.AppendPage(ctx, append(b, `{"servers":[`...), q)
 		if err != nil {
 			return b, err
@@ -133,11 +139,12 @@ type versionInput struct {
 }
 
 func (s *Server) get(ctx context.Context, in *versionInput) (*huma.StreamResponse, error) {
-	out, err := rendered(func(b []byte) ([]byte, error) {
+	out, err := answerRendered(func(b []byte) ([]byte, error) {
 		return s.Records.AppendRecord(ctx, b, in.Name, in.Version, in.Deleted)
 	})
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
+		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version,
+			in.Name)
 	}
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ type updatedOutput struct{ Body registry.Updated }
 
 func (s *Server) setStatus(ctx context.Context, in *statusInput) (*envelopeOutput, error) {
 	if in.Version == registry.Latest {
-		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+		return nil, registry.NewProblem(http.StatusNotFound,
+			"name a version: which one is the latest may change meanwhile")
 	}
 	_, records, err := s.change(ctx, in.Authorization, in.Name, in.Version, in.Body)
 	if err != nil {
@@ -47,18 +48,21 @@ func (s *Server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 func (s *Server) change(
 	ctx context.Context, authorization, name, version string, body registry.StatusBody,
 ) (int, []registry.Record, error) {
-	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool { return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name) },
+	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool {
+		return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name)
+	},
 		func(g auth.Grant) *registry.Problem { return forbidden(g, name) }, body)
 	if err != nil {
 		return 0, nil, err
 	}
 	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
-	return n, records, s.changed(ctx, "server", name, version, c, grant, n, err)
+	return n, records, s.reportChange(ctx, statusChange{"server", name, version, c, grant}, n, err)
 }
 
 // judgeChange is the change that a request asks for, if its bearer is allowed to make it.
 func (s *Server) judgeChange(
-	ctx context.Context, authorization string, allowed func(auth.Grant) bool, refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
+	ctx context.Context, authorization string, allowed func(auth.Grant) bool,
+	refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
 ) (registry.Change, auth.Grant, error) {
 	if err := s.writable(); err != nil {
 		return registry.Change{}, auth.Grant{}, err
@@ -74,36 +78,45 @@ func (s *Server) judgeChange(
 	c := registry.Change{Status: body.Status, At: s.Now(), By: actor(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == registry.Active {
-			return registry.Change{}, auth.Grant{}, registry.NewProblem(http.StatusBadRequest, "a message does not go with the status active")
+			return registry.Change{}, auth.Grant{},
+				registry.NewProblem(http.StatusBadRequest, "a message does not go with the status active")
 		}
 		if strings.Contains(c.Message, "\x00") { // no database has to keep it
-			return registry.Change{}, auth.Grant{}, registry.NewProblem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
+			return registry.Change{}, auth.Grant{},
+				registry.NewProblem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
 		}
 	}
 	return c, grant, nil
 }
 
-// changed counts and logs n records that c changed, or says what the error was.
-func (s *Server) changed(
-	ctx context.Context, kind, name, version string, c registry.Change, grant auth.Grant, n int, err error,
-) error {
+// statusChange is a change of the status of one version, or with version "" of all.
+type statusChange struct {
+	kind, name, version string
+	registry.Change
+	grant auth.Grant // of who asked for it
+}
+
+// reportChange counts and logs the n records that c changed, or says what the error was.
+func (s *Server) reportChange(ctx context.Context, c statusChange, n int, err error) error {
 	switch {
-	case errors.Is(err, registry.ErrNotFound) && version == "":
-		return registry.NewProblem(http.StatusNotFound, "%s %+.200q not found", kind, name)
+	case errors.Is(err, registry.ErrNotFound) && c.version == "":
+		return registry.NewProblem(http.StatusNotFound, "%s %+.200q not found", c.kind, c.name)
 	case errors.Is(err, registry.ErrNotFound):
-		return registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+		return registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found",
+			c.version, c.kind, c.name)
 	case errors.Is(err, registry.ErrUnchanged):
 		return registry.NewProblem(http.StatusBadRequest, "nothing to change: %s", err)
 	case err != nil:
 		return err
 	}
 	s.Counters.StatusChanges.Add(int64(n))
-	Logger(ctx).Info("status", "kind", kind, "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
+	Logger(ctx).Info("status", "kind", c.kind, "name", c.name, "version", c.version, "status", c.Status,
+		"records", n, "by", c.grant.Method, "subject", c.grant.Subject)
 	// Whoever asks after this answer finds the change in the log: a record and a log that
 	// differ are refused by those who verify both.
 	if s.Log != nil {
 		if err := s.Log.CatchUp(ctx); err != nil { // the status stands all the same
-			Logger(ctx).Error("not signed yet", "kind", kind, "name", name, "version", version, "error", err)
+			Logger(ctx).Error("not signed yet", "kind", c.kind, "name", c.name, "version", c.version, "error", err)
 		}
 	}
 	return nil

@@ -44,8 +44,10 @@ func TestStatusRequests(t *testing.T) {
 		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"a\u0000b"}`, 422, "NUL"},
 		{"/versions/9.0.0/status", mine, `{"status":"deleted"}`, 404, "not found"},
 		{"/versions/latest/status", mine, `{"status":"deleted"}`, 404, "name a version"},
-		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 200, `"status":"deprecated"`},
-		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 400, "nothing to change"},
+		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 200,
+			`"status":"deprecated"`},
+		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 400,
+			"nothing to change"},
 		{"/versions/1.0.0/status", mine, `{"status":"deleted"}`, 200, `"status":"deleted"`},
 		{"/versions/1.0.0/status", mine, `{"status":"deleted","statusMessage":""}`, 400, "nothing to change"},
 		{"/status", mine, `{"status":"deprecated","statusMessage":"x"}`, 200, `"updatedCount":2`},
@@ -83,11 +85,13 @@ func TestStatusRequests(t *testing.T) {
 		{"/v0/servers?updated_since=2026-01-01T00:00:00Z&include_deleted=false", 400, "learn of them"},
 	} {
 		res, text := registrytest.Send(t, "GET", f.URL+c.path, "")
-		if res.StatusCode != c.status || !strings.Contains(strings.ReplaceAll(text, `"version":"`, `"version": "`), c.want) {
+		if res.StatusCode != c.status ||
+			!strings.Contains(strings.ReplaceAll(text, `"version":"`, `"version": "`), c.want) {
 			t.Errorf("%s: %d %s, want %d with %s", c.path, res.StatusCode, text, c.status, c.want)
 		}
 	}
-	registrytest.Send(t, "PATCH", f.URL+path+"/versions/2.0.0/status", `{"status":"deleted"}`, "Content-Type", "application/json", "Authorization", "Bearer "+mine)
+	registrytest.Send(t, "PATCH", f.URL+path+"/versions/2.0.0/status", `{"status":"deleted"}`, "Content-Type",
+		"application/json", "Authorization", "Bearer "+mine)
 	if res, _ := registrytest.Send(t, "GET", f.URL+path+"/versions", ""); res.StatusCode != 404 {
 		t.Errorf("all deleted: %d", res.StatusCode)
 	}
@@ -95,7 +99,8 @@ func TestStatusRequests(t *testing.T) {
 		t.Errorf("all deleted: latest is %d", res.StatusCode)
 	}
 	// What was published stays published: the version cannot be taken by another document.
-	_, err := f.Publish(ctx, []byte(strings.Replace(string(registrytest.Document(name, "2.0.0")), "reads", "writes", 1)), mine)
+	_, err := f.Publish(ctx,
+		[]byte(strings.Replace(string(registrytest.Document(name, "2.0.0")), "reads", "writes", 1)), mine)
 	registrytest.WantProblem(t, err, 409)
 	if got := f.Counters.StatusChanges.Load(); got != 8 {
 		t.Errorf("%d changes counted", got)
@@ -132,7 +137,8 @@ func (d *deletedPages) Versions(_ context.Context, name, after string) ([]regist
 // One request does not read everything that was ever deleted, and who follows the
 // cursors finds what was not.
 func TestManyDeleted(t *testing.T) {
-	for pages, reads := range map[int]int{0: 1, 2: 3, api.MaxSkipped: api.MaxSkipped + 1, 3*api.MaxSkipped + 5: api.MaxSkipped + 1} {
+	for pages, reads := range map[int]int{0: 1, 2: 3, api.MaxSkipped: api.MaxSkipped + 1,
+		3*api.MaxSkipped + 5: api.MaxSkipped + 1} {
 		d := &deletedPages{pages: pages}
 		f := servertest.Serve(t, nil, func(c *api.Config) { d.Records, c.Records = c.Records, d })
 		res, err := http.Get(f.URL + "/v0/servers/com.example%2Fnotes/versions")
@@ -170,7 +176,8 @@ func TestStatusIsInTheLogWhenAnswered(t *testing.T) {
 		{"/status", `{"status":"active"}`, 2},
 	} {
 		path := f.URL + "/v0/servers/" + strings.Replace(name, "/", "%2F", 1) + c.path
-		if res, text := registrytest.Send(t, "PATCH", path, c.body, "Content-Type", "application/json", "Authorization", "Bearer "+token); res.StatusCode != 200 {
+		if res, text := registrytest.Send(t, "PATCH", path, c.body, "Content-Type", "application/json", "Authorization",
+			"Bearer "+token); res.StatusCode != 200 {
 			t.Fatalf("change %d: %d %s", i, res.StatusCode, text)
 		}
 		if size += c.entries; l.Head().Size != size {

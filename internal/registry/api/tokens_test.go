@@ -16,7 +16,9 @@ import (
 
 // What a token permits, and from when to when, decides about a publish.
 func TestTokenPublishes(t *testing.T) {
-	f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, func(c *api.Config) { c.AllowAnonymous = false })
+	f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, func(c *api.Config) {
+		c.AllowAnonymous = false
+	})
 	ctx := context.Background()
 	mine := registrytest.Document("io.github.o/notes", "1.0.0")
 
@@ -27,7 +29,8 @@ func TestTokenPublishes(t *testing.T) {
 	if f.Checks.Load() != 0 {
 		t.Error("packages were fetched for a stranger")
 	}
-	edit, text, hash, err := registry.NewToken("", []auth.Permission{{Action: auth.Edit, Resource: "*"}}, registrytest.Epoch, time.Time{})
+	edit, text, hash, err := registry.NewToken("", []auth.Permission{{Action: auth.Edit, Resource: "*"}},
+		registrytest.Epoch, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +44,8 @@ func TestTokenPublishes(t *testing.T) {
 	if _, err := f.Publish(ctx, mine, good); err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range []string{good + "A", good[:len(good)-1], good[:len(good)-1] + "-", "hlmk_", strings.ToUpper(good)} {
+	for _, wrong := range []string{good + "A", good[:len(good)-1], good[:len(good)-1] + "-", "hlmk_",
+		strings.ToUpper(good)} {
 		_, err := f.Publish(ctx, mine, wrong)
 		registrytest.WantProblem(t, err, 401)
 	}

@@ -4,7 +4,11 @@ import "testing"
 
 // What a publisher sends is read, or refused with issues.
 func FuzzPublished(f *testing.F) {
-	f.Add([]byte(`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.example/a","version":"1.0.0","description":"x","packages":[{"registryType":"npm","identifier":"a","version":"1.0.0","transport":{"type":"stdio"}}],"file_hashes":{"npm:a@1.0.0":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`))
+	f.Add([]byte(
+		`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",` +
+			`"name":"io.example/a","version":"1.0.0","description":"x","packages":[{"registryType":"npm",` +
+			`"identifier":"a","version":"1.0.0","transport":{"type":"stdio"}}],` +
+			`"file_hashes":{"npm:a@1.0.0":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		doc, issues, err := read(data)
 		if err == nil && len(issues) == 0 && (doc == nil || doc.Name == "" || doc.Version == "") {

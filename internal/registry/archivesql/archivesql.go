@@ -22,7 +22,8 @@ import (
 // transaction, so that nothing is gained here by what [registry.Records] do for speed.
 type Archives struct {
 	// Query calls each with the rows that the statement gives, until it wants no more.
-	Query func(ctx context.Context, statement string, args []any, each func(scan func(...any) error) (more bool, err error)) error
+	Query func(ctx context.Context, statement string, args []any,
+		each func(scan func(...any) error) (more bool, err error)) error
 
 	// Holds adds a condition on the name of a list: that it holds text.
 	Holds func(text string, arg func(any) string) (condition string)
@@ -34,8 +35,8 @@ type Archives struct {
 }
 
 // ArchiveColumns are those of a record when it is inserted.
-const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest, document_digest, assets, api_surface,
-	publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
+const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest,
+	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
 
 // archiveRow is a whole record: its columns, and what was found later.
 const archiveRow = ArchiveColumns + ", findings"
@@ -49,7 +50,8 @@ func scanArchive(scan func(...any) error) (registry.ArchiveRecord, error) {
 		changed, published, updated            int64
 	)
 	err := scan(&r.Kind, &r.Name, &r.Version, &integrity, &hash, &r.Size, &manifest, &document, &assets, &api,
-		&r.Publisher, &r.Build, &status, &r.StatusMessage, &r.StatusEntry, &changed, &published, &updated, &r.IsLatest, &found)
+		&r.Publisher, &r.Build, &status, &r.StatusMessage, &r.StatusEntry, &changed, &published, &updated, &r.IsLatest,
+		&found)
 	if err != nil {
 		return r, err
 	}
@@ -77,11 +79,12 @@ func scanArchive(scan func(...any) error) (registry.ArchiveRecord, error) {
 // one is the record that a condition selects, or ErrNotFound.
 func (s Archives) one(ctx context.Context, where string, args ...any) (rec registry.ArchiveRecord, err error) {
 	found := false
-	err = s.Query(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+where, args, func(scan func(...any) error) (bool, error) {
-		found = true
-		rec, err = scanArchive(scan)
-		return false, err
-	})
+	err = s.Query(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+where, args,
+		func(scan func(...any) error) (bool, error) {
+			found = true
+			rec, err = scanArchive(scan)
+			return false, err
+		})
 	if err == nil && !found {
 		err = registry.ErrNotFound
 	}
@@ -116,7 +119,7 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		return registry.ArchiveRecord{}, registry.ErrTooMany
 	}
 	was, _ := registry.LatestOf(all)
-	rec.IsLatest = was < 0 || registry.Supersedes(rec.Versioned(), all[was])
+	rec.IsLatest = was < 0 || registry.Supersedes(rec.AsRecord(), all[was])
 	if len(all) == 0 {
 		if err := s.Noted(ctx, rec.Kind, rec.Name); err != nil {
 			return registry.ArchiveRecord{}, err
@@ -141,7 +144,8 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		rec.StatusEntry = new(rec.Entry + 1)
 	}
 	if rec.IsLatest && was >= 0 {
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false, rec.Kind, rec.Name); err != nil {
+		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false,
+			rec.Kind, rec.Name); err != nil {
 			return registry.ArchiveRecord{}, err
 		}
 	}
@@ -156,8 +160,10 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 	rec.DocumentDigest = document
 	return rec, s.Exec(ctx, "INSERT INTO archives ("+ArchiveColumns+`) VALUES
 		($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-		rec.Kind, rec.Name, rec.Version, rec.ContentIntegrity.String(), rec.ContentHash.String(), rec.Size, string(rec.Manifest), document.String(),
-		string(assets), rec.APISurface.String(), rec.Publisher, rec.Build, string(rec.Status), rec.StatusMessage, rec.StatusEntry,
+		rec.Kind, rec.Name, rec.Version, rec.ContentIntegrity.String(), rec.ContentHash.String(), rec.Size,
+		string(rec.Manifest), document.String(),
+		string(assets), rec.APISurface.String(), rec.Publisher, rec.Build, string(rec.Status), rec.StatusMessage,
+		rec.StatusEntry,
 		rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest)
 }
 
@@ -192,7 +198,8 @@ func (s Archives) SetStatus(
 	}
 	leaves := make([]ledger.Leaf, len(altered))
 	for n, i := range altered {
-		rec := registry.ArchiveRecord{Kind: string(kind), Name: name, Version: all[i].Version, Status: c.Status, StatusMessage: c.Message}
+		rec := registry.ArchiveRecord{Kind: string(kind), Name: name, Version: all[i].Version, Status: c.Status,
+			StatusMessage: c.Message}
 		if leaves[n], err = rec.StatusLeaf(c.By, c.At); err != nil {
 			return 0, nil, err
 		}
@@ -206,16 +213,19 @@ func (s Archives) SetStatus(
 			status_changed_at = CASE WHEN status = $1 THEN status_changed_at ELSE $2 END,
 			updated_at = $3, status = $4, status_message = $5, status_entry = $6
 			WHERE kind = $7 AND name = $8 AND version = $9`,
-			string(c.Status), c.At.UnixMicro(), c.At.UnixMicro(), string(c.Status), c.Message, first+int64(n), string(kind), name, all[i].Version)
+			string(c.Status), c.At.UnixMicro(), c.At.UnixMicro(), string(c.Status), c.Message, first+int64(n),
+			string(kind), name, all[i].Version)
 		if err != nil {
 			return 0, nil, err
 		}
 	}
 	if was, is := registry.LatestOf(all); is != was {
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false, string(kind), name); err != nil {
+		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false,
+			string(kind), name); err != nil {
 			return 0, nil, err
 		}
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND version = $4", true, string(kind), name, all[is].Version); err != nil {
+		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND version = $4", true,
+			string(kind), name, all[is].Version); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -240,19 +250,20 @@ func (s Archives) page(
 	ctx context.Context, statement string, args []any, limit int,
 ) (page []registry.ArchiveRecord, next string, err error) {
 	size := 0
-	err = s.Query(ctx, fmt.Sprintf("%s LIMIT %d", statement, limit+1), args, func(scan func(...any) error) (bool, error) {
-		rec, err := scanArchive(scan)
-		if err != nil {
-			return false, err
-		}
-		size += rec.PageSize()
-		if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
-			next = registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String()
-			return false, nil
-		}
-		page = append(page, rec)
-		return true, nil
-	})
+	err = s.Query(ctx, fmt.Sprintf("%s LIMIT %d", statement, limit+1), args,
+		func(scan func(...any) error) (bool, error) {
+			rec, err := scanArchive(scan)
+			if err != nil {
+				return false, err
+			}
+			size += rec.PageSize()
+			if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
+				next = registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String()
+				return false, nil
+			}
+			page = append(page, rec)
+			return true, nil
+		})
 	return page, next, err
 }
 
@@ -329,7 +340,9 @@ func (s Archives) List(
 	if !q.UpdatedSince.IsZero() {
 		where = append(where, "updated_at >= "+arg(q.UpdatedSince.UnixMicro()))
 	}
-	return s.page(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+strings.Join(where, " AND ")+" ORDER BY name, version", args, q.PageLimit())
+	return s.page(ctx,
+		"SELECT "+archiveRow+" FROM archives WHERE "+strings.Join(where, " AND ")+" ORDER BY name, version", args,
+		q.PageLimit())
 }
 
 // InsertArchive is the part of InsertArchive before its transaction.
@@ -337,7 +350,8 @@ func InsertArchive(a policy.Admitted, rec registry.ArchiveRecord) (registry.Arch
 	if err := rec.Admit(a); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	if rec = rec.Normal(); !registry.Storable(rec.Name, rec.Version, string(rec.Manifest), rec.StatusMessage, rec.Build) {
+	if rec = rec.Normal(); !registry.Storable(rec.Name, rec.Version, string(rec.Manifest), rec.StatusMessage,
+		rec.Build) {
 		return registry.ArchiveRecord{}, errors.New(rec.Kind + " " + rec.Subject() + ": not UTF-8 without NUL")
 	}
 	return rec, nil

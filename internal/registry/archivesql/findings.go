@@ -26,7 +26,8 @@ func (s Archives) AddFinding(ctx context.Context, f registry.Finding) error {
 		string(shown), string(f.Kind), f.Name, f.Version); err != nil {
 		return err
 	}
-	if err := s.Exec(ctx, "INSERT INTO archive_findings (kind, name, version, found_at, build, evidence) VALUES ($1, $2, $3, $4, $5, $6)",
+	if err := s.Exec(ctx,
+		"INSERT INTO archive_findings (kind, name, version, found_at, build, evidence) VALUES ($1, $2, $3, $4, $5, $6)",
 		string(f.Kind), f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
 		return err
 	}
@@ -58,7 +59,9 @@ func (s Archives) Findings(
 	if !registry.Storable(name, version) {
 		return nil, nil
 	}
-	err = s.Query(ctx, "SELECT found_at, build, evidence FROM archive_findings WHERE kind = $1 AND name = $2 AND version = $3 ORDER BY id DESC",
+	err = s.Query(ctx,
+		"SELECT found_at, build, evidence FROM archive_findings WHERE kind = $1 AND name = $2 AND version = $3 ORDER "+
+			"BY id DESC",
 		[]any{string(kind), name, version}, func(scan func(...any) error) (bool, error) {
 			f := registry.Finding{Kind: kind, Name: name, Version: version}
 			var at int64

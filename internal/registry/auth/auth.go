@@ -1,5 +1,6 @@
-// Package auth says who may publish under which names: it issues and reads the
-// registry's tokens, and checks the proofs that a login exchanges for one.
+// Package auth defines who may publish under which names: permissions and the grants that
+// hold them, the forms of tokens and proofs, and the key with which an author signs a proof.
+// It asks nobody; package login exchanges proofs for grants.
 //
 // # Tokens
 //
@@ -14,7 +15,7 @@
 //	}
 //
 // Every replica that has the same key takes it; nothing is stored. An API token lives
-// longer and is an entry of [Tokens]: "hlmk_" and 43 characters of base64url, which are
+// longer and is an entry of the registry's tokens: "hlmk_" and 43 characters of base64url, which are
 // 32 random bytes. Only the SHA-256 of its text is kept.
 //
 // A resource is a name, or the beginning of names when it ends in "*"; "*" alone is
@@ -49,6 +50,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Method is how a token was obtained.
@@ -62,7 +64,7 @@ const (
 	DNS        Method = "dns"
 	HTTP       Method = "http"
 	None       Method = "none"
-	APIToken   Method = "token" // of Tokens; no login
+	APIToken   Method = "token" // an API token, without a login
 )
 
 // Action is what a permission is about.
@@ -109,6 +111,9 @@ func CheckResource(resource string) error {
 	return nil
 }
 
+// Lifetime is how long a login's token is valid.
+const Lifetime = 5 * time.Minute
+
 const (
 	maxResource    = 256
 	nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
@@ -140,23 +145,6 @@ func (g Grant) Resources(action Action) []string {
 // ErrToken is wrapped by the error of a token that is not valid: forged, expired,
 // revoked or unknown.
 var ErrToken = errors.New("invalid token")
-
-// ErrRefused is wrapped by the error of a login that gives no token, for a reason that
-// its sender may know. Other errors are faults of this machine or of the services that
-// it asks.
-var ErrRefused = errors.New("refused")
-
-// refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil,
-// is for the log of the registry: it can tell of hosts that only this machine reaches.
-type refusal struct {
-	error
-	cause error
-}
-
-func (refusal) Is(target error) bool { return target == ErrRefused }
-func (r refusal) Unwrap() error      { return r.cause }
-
-func refuse(format string, args ...any) error { return refusal{error: fmt.Errorf(format, args...)} }
 
 // Anonymous is what a login without proof gives.
 func Anonymous() Grant {

@@ -36,7 +36,8 @@ func ReadKey(path string) ([]byte, error) {
 	}
 	seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("token key %s: neither %d hexadecimal digits nor %d bytes", path, 2*ed25519.SeedSize, ed25519.SeedSize)
+		return nil, fmt.Errorf("token key %s: neither %d hexadecimal digits nor %d bytes", path, 2*ed25519.SeedSize,
+			ed25519.SeedSize)
 	}
 	return seed, nil
 }

@@ -115,8 +115,10 @@ func testBlobs(t *testing.T, open func(*testing.T) registry.Blobs) {
 	t.Run("only what has the digest", func(t *testing.T) {
 		b := open(t)
 		want := digest.FromBytes([]byte("wanted bytes"))
-		for name, bytesOf := range map[string]string{"other bytes": "wanted bytez", "too few": "wanted byte", "none": ""} {
-			if stored, err := b.Put(ctx, want, 12, bytes.NewReader([]byte(bytesOf))); !errors.Is(err, registry.ErrBlobDiffers) || stored {
+		for name, bytesOf := range map[string]string{"other bytes": "wanted bytez", "too few": "wanted byte",
+			"none": ""} {
+			if stored, err := b.Put(ctx, want, 12, bytes.NewReader([]byte(bytesOf))); !errors.Is(err,
+				registry.ErrBlobDiffers) || stored {
 				t.Errorf("%s: stored %t, error %v", name, stored, err)
 			}
 		}
@@ -220,7 +222,7 @@ func TestFileBlobsLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := time.Now().Add(-abandoned - time.Hour)
+	before := time.Now().Add(-abandonedAge - time.Hour)
 	if err := os.Chtimes(old, before, before); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +238,8 @@ func TestFileBlobsLeftovers(t *testing.T) {
 }
 
 func TestS3URLs(t *testing.T) {
-	for _, bad := range []string{"", "s3:", "s3:///prefix", "https://bucket/x", "s3://user@bucket/", "s3://b/p?endpoint=x", "s3://b/p?endpoint=ftp://h",
+	for _, bad := range []string{"", "s3:", "s3:///prefix", "https://bucket/x", "s3://user@bucket/",
+		"s3://b/p?endpoint=x", "s3://b/p?endpoint=ftp://h",
 		"s3://b/p?path-style=maybe", "s3://b/p?Region=x", "s3://b/p#f"} {
 		if _, err := OpenS3(context.Background(), bad); err == nil {
 			t.Errorf("%q was taken", bad)

@@ -34,7 +34,8 @@ func TestHostileS3(t *testing.T) {
 	proxy := httptest.NewServer(h)
 	t.Cleanup(proxy.Close)
 	const wait = 300 * time.Millisecond
-	faulty, err := blobs.OpenS3Waiting(t.Context(), strings.Replace(server.URL("a"), url.QueryEscape(server.Endpoint), url.QueryEscape(proxy.URL), 1), wait, wait)
+	faulty, err := blobs.OpenS3Waiting(t.Context(),
+		strings.Replace(server.URL("a"), url.QueryEscape(server.Endpoint), url.QueryEscape(proxy.URL), 1), wait, wait)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,9 @@ func TestHostileS3(t *testing.T) {
 		}
 		defer answer.Body.Close()
 		got, err := io.ReadAll(answer.Body)
-		if answer.StatusCode == http.StatusServiceUnavailable && (answer.Header.Get("Retry-After") == "" || answer.Header.Get("ETag") != "" || answer.Header.Get("Cache-Control") != "") {
+		if answer.StatusCode == http.StatusServiceUnavailable &&
+			(answer.Header.Get("Retry-After") == "" || answer.Header.Get("ETag") != "" ||
+				answer.Header.Get("Cache-Control") != "") {
 			t.Errorf("%s: %v", id, answer.Header)
 		}
 		if answer.StatusCode >= 300 || err != nil {
@@ -151,7 +154,8 @@ func TestHostileS3(t *testing.T) {
 				if _, whole := read(id, ""); !whole {
 					t.Errorf("%s is not there afterwards", id)
 				}
-				if size, err := direct.Stat(t.Context(), digest.FromBytes(text)); err != nil || size != int64(len(text)) {
+				if size, err := direct.Stat(t.Context(), digest.FromBytes(text)); err != nil ||
+					size != int64(len(text)) {
 					t.Errorf("%s: in the bucket are %d bytes, %v", id, size, err)
 				}
 			}

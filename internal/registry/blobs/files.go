@@ -27,8 +27,8 @@ import (
 // with all of its bytes.
 type Files struct{ dir string }
 
-// abandoned is how old a file under incoming is that nobody writes to any more.
-const abandoned = 24 * time.Hour
+// abandonedAge is how old a file under incoming is that nobody writes to any more.
+const abandonedAge = 24 * time.Hour
 
 // OpenFiles keeps blobs in dir, which it makes if it is missing, and removes what
 // killed processes left behind.
@@ -43,7 +43,7 @@ func OpenFiles(dir string) (*Files, error) {
 	}
 	for _, f := range left {
 		info, err := f.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) < abandoned {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) < abandonedAge {
 			continue
 		}
 		if err == nil {

@@ -269,7 +269,8 @@ func (b *S3) Presign(ctx context.Context, sum digest.Digest, d time.Duration) (s
 	if err != nil {
 		return "", err
 	}
-	request, err := b.presign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: key}, s3.WithPresignExpires(d))
+	request, err := b.presign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: key},
+		s3.WithPresignExpires(d))
 	if err != nil {
 		return "", b.fault(ctx, sum, err)
 	}

@@ -26,7 +26,8 @@ func TestS3Waits(t *testing.T) {
 	h.Mode.Store("silent")
 	proxy := httptest.NewServer(h)
 	defer proxy.Close()
-	b, err := openS3(t.Context(), fmt.Sprintf("s3://b/?endpoint=%s&path-style=true", url.QueryEscape(proxy.URL)), 50*time.Millisecond, time.Hour)
+	b, err := openS3(t.Context(), fmt.Sprintf("s3://b/?endpoint=%s&path-style=true", url.QueryEscape(proxy.URL)),
+		50*time.Millisecond, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func TestS3Waits(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	b.wait, b.client = time.Hour, func() *S3 {
-		patient, err := openS3(t.Context(), fmt.Sprintf("s3://b/?endpoint=%s&path-style=true", url.QueryEscape(proxy.URL)), time.Hour, time.Hour)
+		patient, err := openS3(t.Context(),
+			fmt.Sprintf("s3://b/?endpoint=%s&path-style=true", url.QueryEscape(proxy.URL)), time.Hour, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +48,8 @@ func TestS3Waits(t *testing.T) {
 	}().client
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := b.Stat(ctx, sum); errors.Is(err, registry.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.Stat(ctx, sum); errors.Is(err, registry.ErrUnavailable) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the caller's end: %v", err)
 	}
 }
@@ -54,8 +57,9 @@ func TestS3Waits(t *testing.T) {
 // A bucket that is not there for now, as where a server has not mounted its disks, has lost
 // nothing: neither a blob nor what was signed last.
 func TestS3WithoutItsBucket(t *testing.T) {
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+		"AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE":           "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
 		t.Setenv(name, value)
 	}
 	var code atomic.Value
@@ -77,11 +81,13 @@ func TestS3WithoutItsBucket(t *testing.T) {
 		t.Errorf("load: %v", err)
 	}
 	for _, tag := range []string{"", "tag"} {
-		if _, err := heads.Swap(ctx, tag, []byte("note")); !errors.Is(err, registry.ErrUnavailable) || errors.Is(err, registry.ErrMoved) {
+		if _, err := heads.Swap(ctx, tag, []byte("note")); !errors.Is(err, registry.ErrUnavailable) ||
+			errors.Is(err, registry.ErrMoved) {
 			t.Errorf("swap of %q: %v", tag, err)
 		}
 	}
-	if _, err := b.Open(ctx, sum, 0, -1); !errors.Is(err, registry.ErrUnavailable) || errors.Is(err, registry.ErrNotFound) {
+	if _, err := b.Open(ctx, sum, 0, -1); !errors.Is(err, registry.ErrUnavailable) ||
+		errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("open: %v", err)
 	}
 

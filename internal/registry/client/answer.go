@@ -107,7 +107,8 @@ func listFailures(p *registry.Problem) string {
 	var lines strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(p.Details)) {
 		f := p.Details[id]
-		fmt.Fprintf(&lines, "  %s: %s\n    expected %s\n    actual   %s\n", surface.Escape(id), surface.Escape(string(f.Status)),
+		fmt.Fprintf(&lines, "  %s: %s\n    expected %s\n    actual   %s\n", surface.Escape(id),
+			surface.Escape(string(f.Status)),
 			surface.Escape(f.Expected), surface.Escape(cmp.Or(f.Actual, f.Reason, "not computed")))
 	}
 	for _, e := range p.Errors {

@@ -24,7 +24,7 @@ func archivePath(kind, name string, below ...string) (string, error) {
 	if !ledger.Kind(kind).Publishes() || ledger.Kind(kind) == ledger.Server {
 		return "", fmt.Errorf("%q is no kind of archive", kind)
 	}
-	return escaped(append([]string{registry.Plural(ledger.Kind(kind)), name}, below...)...)
+	return escapePath(append([]string{registry.Plural(ledger.Kind(kind)), name}, below...)...)
 }
 
 // ListArchives returns one page of the records of a kind, without proofs.
@@ -34,7 +34,8 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 		return nil, err
 	}
 	var p registry.ArchivePage
-	if err := c.do(ctx, http.MethodGet, strings.TrimSuffix(path, "/x"), queryValues(q), nil, "", &p); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)},
+		&p); err != nil {
 		return nil, err
 	}
 	for _, rec := range p.Archives {
@@ -68,13 +69,14 @@ func (c *Client) archiveVersions(
 	wait, room := c.wait(path), MaxVersionBytes
 	for {
 		began := time.Now()
-		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
+		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
 		if err != nil {
 			return nil, err
 		}
 		wait -= time.Since(began)
 		if room -= len(text); room < 0 {
-			return nil, fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name, MaxVersionBytes)
+			return nil, fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name,
+				MaxVersionBytes)
 		}
 		var p registry.ArchivePage
 		if err := c.decode(path, text, &p); err != nil {
@@ -106,7 +108,7 @@ func (c *Client) ArchiveRecord(ctx context.Context, kind, name, version string) 
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	text, err := c.ask(ctx, c.wait(path), http.MethodGet, path, withDeleted(), nil, "")
+	text, err := c.ask(ctx, c.wait(path), request{method: http.MethodGet, path: path, query: withDeleted()})
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
@@ -134,11 +136,14 @@ func (c *Client) archiveRecord(path string, text []byte, kind, name, version str
 // expectArchive is an error unless rec is whole, and is the one that was asked for.
 func (c *Client) expectArchive(rec registry.ArchiveRecord, kind, name, version string) error {
 	if rec.Kind != kind || rec.Name != name || version != "" && rec.Version != version {
-		return fmt.Errorf("registry %s: asked for %s %+q, got the record of %+.20q %+.200q version %+.200q", c.Base, kind, name, rec.Kind, rec.Name, rec.Version)
+		return fmt.Errorf("registry %s: asked for %s %+q, got the record of %+.20q %+.200q version %+.200q", c.Base,
+			kind, name, rec.Kind, rec.Name, rec.Version)
 	}
-	for what, d := range map[string]digest.Digest{"content_integrity": rec.ContentIntegrity, "content_hash": rec.ContentHash} {
+	for what, d := range map[string]digest.Digest{"content_integrity": rec.ContentIntegrity,
+		"content_hash": rec.ContentHash} {
 		if d.Algorithm() != digest.SHA256 {
-			return fmt.Errorf("registry %s: the record of %s %+q has no sha256 as its %s", c.Base, kind, rec.Subject(), what)
+			return fmt.Errorf("registry %s: the record of %s %+q has no sha256 as its %s", c.Base, kind, rec.Subject(),
+				what)
 		}
 	}
 	if rec.Version == "" || rec.Size <= 0 || rec.Status == "" || !json.Valid(rec.Manifest) {
@@ -175,7 +180,8 @@ func (c *Client) OpenArchive(ctx context.Context, kind, name, version string) (i
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	res, err := c.fetchArchive(ctx, u)
-	if err == nil && res.StatusCode == http.StatusOK && res.ContentLength >= 0 && res.Header.Get("Content-Encoding") == "" {
+	if err == nil && res.StatusCode == http.StatusOK && res.ContentLength >= 0 &&
+		res.Header.Get("Content-Encoding") == "" {
 		return &archiveBody{res.Body, cancel}, res.ContentLength, nil
 	}
 	defer cancel()
@@ -201,7 +207,8 @@ func (c *Client) fetchArchive(ctx context.Context, u *url.URL) (*http.Response, 
 		if len(via) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
-		if req.URL.User != nil || req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && artifact.IsLoopback(req.URL.Hostname())) {
+		if req.URL.User != nil ||
+			req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && artifact.IsLoopback(req.URL.Hostname())) {
 			return fmt.Errorf("redirected to %+.200q, which is not https", req.URL.Redacted())
 		}
 		return nil
@@ -210,7 +217,8 @@ func (c *Client) fetchArchive(ctx context.Context, u *url.URL) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{"User-Agent": {"hallmark"}, "Accept-Encoding": {"identity"}, "Accept": {"application/octet-stream, " + registry.ProblemType}}
+	req.Header = http.Header{"User-Agent": {"hallmark"}, "Accept-Encoding": {"identity"},
+		"Accept": {"application/octet-stream, " + registry.ProblemType}}
 	return client.Do(req)
 }
 
@@ -264,7 +272,8 @@ func (c *Client) publishArchive(
 		return registry.ArchiveRecord{}, err
 	}
 	req.ContentLength = size
-	req.Header = http.Header{"User-Agent": {"hallmark"}, "Content-Type": {"application/octet-stream"}, "Accept": {"application/json, " + registry.ProblemType}}
+	req.Header = http.Header{"User-Agent": {"hallmark"}, "Content-Type": {"application/octet-stream"},
+		"Accept": {"application/json, " + registry.ProblemType}}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -278,7 +287,8 @@ func (c *Client) publishArchive(
 	case err != nil:
 		return registry.ArchiveRecord{}, fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
 	case len(text) > MaxAnswer:
-		return registry.ArchiveRecord{}, fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
+		return registry.ArchiveRecord{},
+			fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
 	case res.StatusCode/100 != 2:
 		return registry.ArchiveRecord{}, asProblem(res, text)
 	case !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json"):
@@ -312,7 +322,8 @@ func (c *Client) SetArchiveStatus(
 	}
 	if version != "" {
 		if answer.Version != version {
-			return 0, fmt.Errorf("registry %s: asked for version %+.200q of %+q, got %+.200q", c.Base, version, name, answer.Version)
+			return 0, fmt.Errorf("registry %s: asked for version %+.200q of %+q, got %+.200q", c.Base, version, name,
+				answer.Version)
 		}
 		return 1, nil
 	}

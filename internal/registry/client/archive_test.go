@@ -30,19 +30,21 @@ func TestClientArchivesHostile(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	c := &Client{Base: srv.URL}
-	good := registrytest.Archived(ledger.Facet, "notes", "1.0.0", 0)
+	good := registrytest.NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 	good.Status = registry.Active
 	for what, change := range map[string]func(*registry.ArchiveRecord){
-		"another kind":          func(r *registry.ArchiveRecord) { r.Kind = "artifact" },
-		"another name":          func(r *registry.ArchiveRecord) { r.Name = "other" },
-		"another version":       func(r *registry.ArchiveRecord) { r.Version = "1.0.1" },
-		"no status":             func(r *registry.ArchiveRecord) { r.Status = "" },
-		"no version":            func(r *registry.ArchiveRecord) { r.Version = "" },
-		"no fingerprint":        func(r *registry.ArchiveRecord) { r.ContentIntegrity = digest.Digest{} },
-		"no transport hash":     func(r *registry.ArchiveRecord) { r.ContentHash = digest.Digest{} },
-		"a weak transport hash": func(r *registry.ArchiveRecord) { r.ContentHash, _ = digest.Parse("sha1:" + strings.Repeat("0", 40)) },
-		"no size":               func(r *registry.ArchiveRecord) { r.Size = 0 },
-		"no manifest":           func(r *registry.ArchiveRecord) { r.Manifest = nil },
+		"another kind":      func(r *registry.ArchiveRecord) { r.Kind = "artifact" },
+		"another name":      func(r *registry.ArchiveRecord) { r.Name = "other" },
+		"another version":   func(r *registry.ArchiveRecord) { r.Version = "1.0.1" },
+		"no status":         func(r *registry.ArchiveRecord) { r.Status = "" },
+		"no version":        func(r *registry.ArchiveRecord) { r.Version = "" },
+		"no fingerprint":    func(r *registry.ArchiveRecord) { r.ContentIntegrity = digest.Digest{} },
+		"no transport hash": func(r *registry.ArchiveRecord) { r.ContentHash = digest.Digest{} },
+		"a weak transport hash": func(r *registry.ArchiveRecord) {
+			r.ContentHash, _ = digest.Parse("sha1:" + strings.Repeat("0", 40))
+		},
+		"no size":     func(r *registry.ArchiveRecord) { r.Size = 0 },
+		"no manifest": func(r *registry.ArchiveRecord) { r.Manifest = nil },
 	} {
 		rec := good
 		change(&rec)
@@ -53,7 +55,8 @@ func TestClientArchivesHostile(t *testing.T) {
 				text = []byte(strings.Replace(string(text), `"manifest":null,`, "", 1))
 			}
 			w.Header().Set("Content-Type", "application/json")
-			if strings.HasSuffix(r.URL.Path, "/versions") && r.Method == "GET" || strings.HasSuffix(r.URL.Path, "/facets") {
+			if strings.HasSuffix(r.URL.Path, "/versions") && r.Method == "GET" ||
+				strings.HasSuffix(r.URL.Path, "/facets") {
 				fmt.Fprintf(w, `{"archives": [%s], "metadata": {"count": 1}}`, text)
 				return
 			}
@@ -65,19 +68,22 @@ func TestClientArchivesHostile(t *testing.T) {
 		if got, err := c.ArchiveVersions(ctx, "facet", "notes"); err == nil && what != "another version" {
 			t.Errorf("%s: versions %+v", what, got)
 		}
-		if got, err := c.PublishArchive(ctx, "facet", "notes", strings.NewReader("x"), 1, ""); err == nil && what != "another version" {
+		if got, err := c.PublishArchive(ctx, "facet", "notes", strings.NewReader("x"), 1, ""); err == nil &&
+			what != "another version" {
 			t.Errorf("%s: published %+v", what, got)
 		}
 	}
 	text, _ := json.Marshal(good)
 	for what, page := range map[string]string{
-		"does not end": `{"archives": [%s], "metadata": {"nextCursor": "again"}}`, "empty": `{"archives": [], "metadata": {"nextCursor": "x"}}`,
+		"does not end": `{"archives": [%s], "metadata": {"nextCursor": "again"}}`,
+		"empty":        `{"archives": [], "metadata": {"nextCursor": "x"}}`,
 	} {
 		answer = func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, strings.ReplaceAll(page, "%s", string(text)))
 		}
-		if _, err := c.ArchiveVersions(ctx, "facet", "notes"); err == nil || !strings.Contains(err.Error(), "do not end") {
+		if _, err := c.ArchiveVersions(ctx, "facet", "notes"); err == nil ||
+			!strings.Contains(err.Error(), "do not end") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -86,7 +92,10 @@ func TestClientArchivesHostile(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			io.WriteString(w, "x")
 		},
-		"unknown length": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x"); w.(http.Flusher).Flush() },
+		"unknown length": func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+		},
 		"http elsewhere": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://mirror.example.com/x", http.StatusFound)
 		},
@@ -113,7 +122,8 @@ func TestClientArchivesHostile(t *testing.T) {
 		t.Error("published elsewhere")
 	}
 	for _, kind := range []string{"server", "status", "", "../x"} {
-		if _, err := c.ArchiveRecord(ctx, kind, "notes", "1.0.0"); err == nil || !strings.Contains(err.Error(), "no kind of archive") {
+		if _, err := c.ArchiveRecord(ctx, kind, "notes", "1.0.0"); err == nil ||
+			!strings.Contains(err.Error(), "no kind of archive") {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}

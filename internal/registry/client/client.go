@@ -60,17 +60,18 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
 	}
 	var env registry.Envelope
-	if err := c.do(ctx, http.MethodPost, publishPath, nil, raw, token, &env); err != nil {
+	if err := c.do(ctx, request{method: http.MethodPost, path: publishPath, body: raw, token: token}, &env); err !=
+		nil {
 		return nil, err
 	}
-	name, version, err := registry.Named(raw)
+	name, version, err := registry.ReadName(raw)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.expect(env, name, version); err != nil {
 		return nil, err
 	}
-	if err := c.stored(ctx, raw, want, env); err != nil {
+	if err := c.checkStored(ctx, raw, want, env); err != nil {
 		return nil, err
 	}
 	return &env, nil
@@ -79,7 +80,7 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 // Validate asks whether the registry would take raw for a valid document.
 func (c *Client) Validate(ctx context.Context, raw []byte) (*registry.Validity, error) {
 	var v registry.Validity
-	if err := c.do(ctx, http.MethodPost, "/validate", nil, raw, "", &v); err != nil {
+	if err := c.do(ctx, request{method: http.MethodPost, path: "/validate", body: raw}, &v); err != nil {
 		return nil, err
 	}
 	return &v, nil
@@ -99,12 +100,12 @@ func (c *Client) GetDeleted(ctx context.Context, name, version string) (*registr
 func withDeleted() url.Values { return url.Values{"include_deleted": {"true"}} }
 
 func (c *Client) get(ctx context.Context, name, version string, query url.Values) (*registry.Envelope, error) {
-	path, err := escaped("servers", name, "versions", version)
+	path, err := escapePath("servers", name, "versions", version)
 	if err != nil {
 		return nil, err
 	}
 	var env registry.Envelope
-	if err := c.do(ctx, http.MethodGet, path, query, nil, "", &env); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &env); err != nil {
 		return nil, err
 	}
 	if version == registry.Latest {
@@ -151,14 +152,14 @@ func (c *Client) EachVersion(
 func (c *Client) eachVersion(
 	ctx context.Context, name string, query url.Values, use func(registry.Envelope) (more bool, err error),
 ) error {
-	path, err := escaped("servers", name, "versions")
+	path, err := escapePath("servers", name, "versions")
 	if err != nil {
 		return err
 	}
 	wait, room, count := c.wait(path), MaxVersionBytes, 0
 	for {
 		began := time.Now()
-		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
+		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
 		if err != nil {
 			return err
 		}
@@ -197,7 +198,7 @@ func (c *Client) eachVersion(
 // List returns one page of records.
 func (c *Client) List(ctx context.Context, q registry.Query) (*registry.Page, error) {
 	var p registry.Page
-	if err := c.do(ctx, http.MethodGet, "/servers", queryValues(q), nil, "", &p); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: "/servers", query: queryValues(q)}, &p); err != nil {
 		return nil, err
 	}
 	return &p, nil
@@ -229,7 +230,7 @@ func queryValues(q registry.Query) url.Values {
 // About asks the registry what it is, and whether it knows file_hashes.
 func (c *Client) About(ctx context.Context) (*registry.About, error) {
 	var a registry.About
-	if err := c.do(ctx, http.MethodGet, "/version", nil, nil, "", &a); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: "/version"}, &a); err != nil {
 		return nil, err
 	}
 	return &a, nil
@@ -237,7 +238,7 @@ func (c *Client) About(ctx context.Context) (*registry.About, error) {
 
 // expect is an error unless env's document has name and, if that is not empty, version.
 func (c *Client) expect(env registry.Envelope, name, version string) error {
-	is, of, err := registry.Named(env.Server)
+	is, of, err := registry.ReadName(env.Server)
 	if err != nil {
 		return fmt.Errorf("registry %s: the record of %+q has no server", c.Base, name)
 	}
@@ -247,8 +248,8 @@ func (c *Client) expect(env registry.Envelope, name, version string) error {
 	return nil
 }
 
-// escaped joins segments to a path. A dot segment would name another path.
-func escaped(segments ...string) (string, error) {
+// escapePath joins segments to a path. A dot segment would name another path.
+func escapePath(segments ...string) (string, error) {
 	var b strings.Builder
 	for _, s := range segments {
 		if s == "" || s == "." || s == ".." {
@@ -283,67 +284,76 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	return u, nil
 }
 
+// request is one request to the API of a registry.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte // JSON, nil for none
+	token        string // of the bearer, "" for none
+}
+
 // do sends one request and decodes a successful answer into out.
-func (c *Client) do(
-	ctx context.Context, method, path string, query url.Values, body []byte, token string, out any,
-) error {
-	text, err := c.ask(ctx, c.wait(path), method, path, query, body, token)
+func (c *Client) do(ctx context.Context, r request, out any) error {
+	text, err := c.ask(ctx, c.wait(r.path), r)
 	if err != nil {
 		return err
 	}
-	return c.decode(path, text, out)
+	return c.decode(r.path, text, out)
 }
 
 // ask sends one request and returns the JSON of a successful answer, which has come in
 // whole after wait.
-func (c *Client) ask(
-	ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string,
-) ([]byte, error) {
+func (c *Client) ask(ctx context.Context, wait time.Duration, r request) ([]byte, error) {
 	header := http.Header{"Accept": {"application/json, " + registry.ProblemType}}
-	if body != nil {
+	if r.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if token != "" {
-		header.Set("Authorization", "Bearer "+token)
+	if r.token != "" {
+		header.Set("Authorization", "Bearer "+r.token)
 	}
-	text, media, err := c.send(ctx, wait, method, path, stable, query, header, body, MaxAnswer)
+	text, media, err := c.send(ctx, r, sending{wait, stable, header, MaxAnswer})
 	if err != nil {
 		return nil, err
 	}
 	if media != "application/json" {
-		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
+		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, r.path, media)
 	}
 	return text, nil
 }
 
-// send sends one request to a path below prefix and returns a successful answer of at
-// most limit bytes, and its media type.
-func (c *Client) send(
-	ctx context.Context, wait time.Duration, method, path, prefix string, query url.Values, header http.Header, body []byte, limit int,
-) (text []byte, media string, err error) {
-	u, err := c.endpoint(prefix+path, query)
+// sending is how a request is sent, and how much of an answer is taken.
+type sending struct {
+	wait   time.Duration // for the whole answer
+	prefix string        // of the path
+	header http.Header
+	limit  int // bytes of the answer
+}
+
+// send sends one request and returns a successful answer and its media type.
+func (c *Client) send(ctx context.Context, r request, how sending) (text []byte, media string, err error) {
+	u, err := c.endpoint(how.prefix+r.path, r.query)
 	if err != nil {
 		return nil, "", evidence.Errorf(evidence.Validation, "", "", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, how.wait)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(r.body))
 	if err != nil {
 		return nil, "", err
 	}
-	req.Header = header
+	req.Header = how.header
 	req.Header.Set("User-Agent", "hallmark")
-	res, err := c.client(path).Do(req)
+	res, err := c.client(r.path).Do(req)
 	if err != nil {
 		return nil, "", fmt.Errorf("registry %s: %w", c.Base, err)
 	}
 	defer res.Body.Close()
-	text, err = io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
+	text, err = io.ReadAll(io.LimitReader(res.Body, int64(how.limit)+1))
 	if err != nil {
-		return nil, "", fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+		return nil, "", fmt.Errorf("registry %s: %s: %w", c.Base, r.path, err)
 	}
-	if len(text) > limit {
-		return nil, "", fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, limit)
+	if len(text) > how.limit {
+		return nil, "", fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, r.path, how.limit)
 	}
 	if res.StatusCode/100 != 2 {
 		return nil, "", asProblem(res, text)

@@ -77,16 +77,19 @@ func TestClientRequests(t *testing.T) {
 	if _, err := c.Get(ctx, "io.github.o/a", "1.0.0 b/?#"); err != nil {
 		t.Fatal(err)
 	}
-	if want := "/v0.1/servers/io.github.o%2Fa/versions/1.0.0%20b%2F%3F%23"; got.URL.EscapedPath() != want || got.URL.RawQuery != "" || got.Header.Get("Authorization") != "" {
+	if want := "/v0.1/servers/io.github.o%2Fa/versions/1.0.0%20b%2F%3F%23"; got.URL.EscapedPath() != want ||
+		got.URL.RawQuery != "" || got.Header.Get("Authorization") != "" {
 		t.Errorf("asked for %s", got.URL)
 	}
 	if _, err := c.Publish(ctx, []byte(`{"name":"io.github.o/a","version":"1.0.0 b/?#"}`), "t0k"); err != nil {
 		t.Fatal(err)
 	}
-	if got.Header.Get("Authorization") != "Bearer t0k" || got.Header.Get("Content-Type") != "application/json" || got.URL.Path != "/v0.1/publish" {
+	if got.Header.Get("Authorization") != "Bearer t0k" || got.Header.Get("Content-Type") != "application/json" ||
+		got.URL.Path != "/v0.1/publish" {
 		t.Errorf("published with %v", got.Header)
 	}
-	q := registry.Query{Search: "a&b", Version: registry.Latest, Limit: 7, Cursor: "x=", UpdatedSince: registrytest.Epoch}
+	q := registry.Query{Search: "a&b", Version: registry.Latest, Limit: 7, Cursor: "x=",
+		UpdatedSince: registrytest.Epoch}
 	if _, err := c.List(ctx, q); err != nil {
 		t.Fatal(err)
 	}
@@ -108,24 +111,40 @@ func TestClientRefusesAnswers(t *testing.T) {
 		handle http.HandlerFunc
 		want   string
 	}{
-		"another version":      {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.1"}}`), "1.0.1"},
-		"another name":         {say(200, "application/json", `{"server":{"name":"io.github.o/b","version":"1.0.0"}}`), "io.github.o/b"},
-		"a name that counts":   {say(200, "application/json", `{"server":{"name":"io.github.o/b","Name":"io.github.o/a","version":"1.0.0"}}`), "io.github.o/b"},
-		"a server twice":       {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"Server":{"name":"io.github.o/a","version":"1.0.0"}}`), "case counts"},
-		"a digest in capitals": {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"_meta":{"hallmark/integrity":{"Document":null}}}`), "case counts"},
-		"no server":            {say(200, "application/json", `{}`), "no server"},
-		"not an object":        {say(200, "application/json", `{"server":[]}`), "no server"},
-		"something after":      {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"}} {}`), "after"},
-		"cut off":              {say(200, "application/json", `{"server":{"name":"io.github.o/a"`), "unexpected end"},
-		"a page of a proxy":    {say(200, "text/html", `<html>`), "not JSON"},
-		"endless":              {say(200, "application/json", `{"x":"`+strings.Repeat("x", MaxAnswer)+`"}`), "longer than"},
-		"a bad digest":         {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"_meta":{"hallmark/integrity":{"document":"md5:00"}}}`), "md5"},
+		"another version": {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.1"}}`),
+			"1.0.1"},
+		"another name": {say(200, "application/json", `{"server":{"name":"io.github.o/b","version":"1.0.0"}}`),
+			"io.github.o/b"},
+		"a name that counts": {
+			say(200, "application/json",
+				`{"server":{"name":"io.github.o/b","Name":"io.github.o/a","version":"1.0.0"}}`), "io.github.o/b"},
+		"a server twice": {
+			say(200, "application/json",
+				`{"server":{"name":"io.github.o/a","version":"1.0.0"},"Server":{"name":"io.github.o/a",`+
+					`"version":"1.0.0"}}`), "case counts"},
+		"a digest in capitals": {
+			say(200, "application/json",
+				`{"server":{"name":"io.github.o/a","version":"1.0.0"},`+
+					`"_meta":{"hallmark/integrity":{"Document":null}}}`), "case counts"},
+		"no server":     {say(200, "application/json", `{}`), "no server"},
+		"not an object": {say(200, "application/json", `{"server":[]}`), "no server"},
+		"something after": {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"}} {}`),
+			"after"},
+		"cut off":           {say(200, "application/json", `{"server":{"name":"io.github.o/a"`), "unexpected end"},
+		"a page of a proxy": {say(200, "text/html", `<html>`), "not JSON"},
+		"endless": {say(200, "application/json", `{"x":"`+strings.Repeat("x", MaxAnswer)+`"}`),
+			"longer than"},
+		"a bad digest": {
+			say(200, "application/json",
+				`{"server":{"name":"io.github.o/a","version":"1.0.0"},`+
+					`"_meta":{"hallmark/integrity":{"document":"md5:00"}}}`), "md5"},
 	} {
 		if err := get(answer(t, c.handle)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	again := answer(t, say(200, "application/json", `{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"x"}}`))
+	again := answer(t,
+		say(200, "application/json", `{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"x"}}`))
 	if _, err := again.Versions(ctx, "io.github.o/a"); err == nil || !strings.Contains(err.Error(), "do not end") {
 		t.Errorf("the same cursor again: %v", err)
 	}
@@ -142,8 +161,13 @@ func TestClientProblems(t *testing.T) {
 		media, body string
 		want        string
 	}{
-		"a problem":          {422, registry.ProblemType, `{"title":"Unprocessable Entity","status":200,"detail":"validation failed","errors":[{"message":"m","location":"body.name","value":{"a":1}}]}`, "422 Unprocessable Entity: validation failed\n  body.name: m"},
-		"source 000's body":  {422, "application/json", `{"error":"Hash validation failed","details":{"npm:a@1":{"expected":"sha256:a","actual":"sha256:b","status":"mismatch"}}}`, "422 Unprocessable Entity: Hash validation failed\n  npm:a@1: mismatch"},
+		"a problem": {422, registry.ProblemType,
+			`{"title":"Unprocessable Entity","status":200,"detail":"validation failed","errors":[{"message":"m",` +
+				`"location":"body.name","value":{"a":1}}]}`,
+			"422 Unprocessable Entity: validation failed\n  body.name: m"},
+		"source 000's body": {422, "application/json",
+			`{"error":"Hash validation failed","details":{"npm:a@1":{"expected":"sha256:a","actual":"sha256:b",` +
+				`"status":"mismatch"}}}`, "422 Unprocessable Entity: Hash validation failed\n  npm:a@1: mismatch"},
 		"a page":             {502, "text/html", `<html>`, "502 Bad Gateway"},
 		"text":               {404, "text/plain", "nothing\x1b here", `404 Not Found: nothing\x1b here`},
 		"another JSON":       {500, "application/json", `{"error":{"code":7}}`, "500 Internal Server Error"},
@@ -164,8 +188,9 @@ func TestClientProblems(t *testing.T) {
 func TestClientStays(t *testing.T) {
 	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "example.com", Path: "/v0/publish"}}
 	for to, ok := range map[string]bool{
-		"https://example.com/elsewhere": true, "http://example.com/v0/publish": false, "https://example.com:8443/": false,
-		"https://u@example.com/": false, "https://www.example.com/": false,
+		"https://example.com/elsewhere": true, "http://example.com/v0/publish": false,
+		"https://example.com:8443/": false,
+		"https://u@example.com/":    false, "https://www.example.com/": false,
 	} {
 		u, err := url.Parse(to)
 		if err != nil {
@@ -184,7 +209,8 @@ func TestClientRedirects(t *testing.T) {
 	c := answer(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere.Base+r.URL.Path, http.StatusPermanentRedirect)
 	})
-	if _, err := c.Publish(ctx, []byte(`{"name":"io.github.o/a"}`), "t0k"); err == nil || reached || !strings.Contains(err.Error(), "another host") {
+	if _, err := c.Publish(ctx, []byte(`{"name":"io.github.o/a"}`), "t0k"); err == nil || reached ||
+		!strings.Contains(err.Error(), "another host") {
 		t.Errorf("followed to another host: %v", err)
 	}
 	c = answer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -192,12 +218,15 @@ func TestClientRedirects(t *testing.T) {
 			http.Redirect(w, r, "/moved"+r.URL.Path, http.StatusPermanentRedirect)
 			return
 		}
-		say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"`+r.Header.Get("Authorization")+`"}}`)(w, r)
+		say(200, "application/json",
+			`{"server":{"name":"io.github.o/a","version":"`+r.Header.Get("Authorization")+`"}}`)(w, r)
 	})
 	if _, err := c.Publish(ctx, []byte(`{"name":"io.github.o/a","version":"Bearer t0k"}`), "t0k"); err != nil {
 		t.Errorf("not followed on the host: %v", err)
 	}
-	c = answer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x"+r.URL.Path, http.StatusFound) })
+	c = answer(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/x"+r.URL.Path, http.StatusFound)
+	})
 	if _, err := c.About(ctx); err == nil || !strings.Contains(err.Error(), "redirects") {
 		t.Errorf("followed without end: %v", err)
 	}
@@ -205,7 +234,10 @@ func TestClientRedirects(t *testing.T) {
 
 // What another registry answers, a client reads.
 func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(`{"server":{"name":"io.example/a","version":"1.0.0"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active","isLatest":true},"hallmark/integrity":{"evidence":[],"findings":[]}}}`))
+	f.Add([]byte(
+		`{"server":{"name":"io.example/a","version":"1.0.0"},` +
+			`"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active","isLatest":true},` +
+			`"hallmark/integrity":{"evidence":[],"findings":[]}}}`))
 	f.Add([]byte(`{"servers":[],"metadata":{"nextCursor":"x"}}`))
 	f.Add([]byte(`{"kind":"facet","name":"a","version":"1.0.0","content_hash":"sha256:00","manifest":{}}`))
 	c := &Client{Base: "https://registry.example.com"}
@@ -221,7 +253,8 @@ func FuzzAnswer(f *testing.F) {
 				}
 			}
 		}
-		if rec, err := c.archiveRecord("/x", data, "facets", "a", "1.0.0"); err == nil && (rec.Name != "a" || rec.Version != "1.0.0") {
+		if rec, err := c.archiveRecord("/x", data, "facets", "a", "1.0.0"); err == nil &&
+			(rec.Name != "a" || rec.Version != "1.0.0") {
 			t.Errorf("%+v", rec)
 		}
 	})
@@ -242,7 +275,8 @@ func TestChangesAsks(t *testing.T) {
 		want   string
 	}{
 		{"", time.Time{}, "/v0.1/servers?include_deleted=true&limit=100"},
-		{"a:b", registrytest.Epoch, "/v0.1/servers?cursor=a%3Ab&include_deleted=true&limit=100&updated_since=2026-01-31T12%3A00%3A00Z"},
+		{"a:b", registrytest.Epoch,
+			"/v0.1/servers?cursor=a%3Ab&include_deleted=true&limit=100&updated_since=2026-01-31T12%3A00%3A00Z"},
 	} {
 		if _, err := c.Changes(context.Background(), tt.cursor, tt.since); err != nil || asked != tt.want {
 			t.Errorf("asked %s (%v), want %s", asked, err, tt.want)

@@ -21,7 +21,7 @@ func (c *Client) Changes(ctx context.Context, cursor string, since time.Time) (*
 		query.Set("updated_since", since.UTC().Format(time.RFC3339))
 	}
 	var p registry.Page
-	if err := c.do(ctx, http.MethodGet, "/servers", query, nil, "", &p); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: "/servers", query: query}, &p); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -34,7 +34,7 @@ func (c *Client) Tile(ctx context.Context, path string) ([]byte, error) {
 // Proof returns the proof that a version was published, unverified: see
 // [ledger.ParseProof]. Version may be [registry.Latest].
 func (c *Client) Proof(ctx context.Context, name, version string) ([]byte, error) {
-	path, err := escaped("servers", name, "versions", version, "proof")
+	path, err := escapePath("servers", name, "versions", version, "proof")
 	if err != nil {
 		return nil, err
 	}
@@ -42,19 +42,20 @@ func (c *Client) Proof(ctx context.Context, name, version string) ([]byte, error
 }
 
 func (c *Client) log(ctx context.Context, path, prefix string, limit int) ([]byte, error) {
-	text, _, err := c.send(ctx, c.wait(path), http.MethodGet, path, prefix, nil, http.Header{}, nil, limit)
+	text, _, err := c.send(ctx, request{method: http.MethodGet, path: path},
+		sending{c.wait(path), prefix, http.Header{}, limit})
 	return text, err
 }
 
 // LogOf returns the places in the log of the entries about a record, of a server or of an
 // archive. That they are about it is for the caller to check, by reading them.
 func (c *Client) LogOf(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error) {
-	path, err := escaped(registry.Plural(kind), name, "versions", version, "log")
+	path, err := escapePath(registry.Plural(kind), name, "versions", version, "log")
 	if err != nil {
 		return nil, err
 	}
 	var e registry.RecordEntries
-	if err := c.do(ctx, http.MethodGet, path, nil, nil, "", &e); err != nil {
+	if err := c.do(ctx, request{method: http.MethodGet, path: path}, &e); err != nil {
 		return nil, err
 	}
 	if len(e.Later) > registry.MaxLater {

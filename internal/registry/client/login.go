@@ -22,7 +22,7 @@ func (c *Client) Login(ctx context.Context, m auth.Method, proof any) (*registry
 		}
 	}
 	var s registry.Session
-	if err := c.do(ctx, http.MethodPost, "/auth/"+string(m), nil, body, "", &s); err != nil {
+	if err := c.do(ctx, request{method: http.MethodPost, path: "/auth/" + string(m), body: body}, &s); err != nil {
 		return nil, err
 	}
 	if s.Token == "" {
@@ -37,7 +37,7 @@ func (c *Client) GitHubClient(ctx context.Context) (string, error) {
 	var h struct {
 		ID string `json:"github_client_id"`
 	}
-	err := c.do(ctx, http.MethodGet, "/health", nil, nil, "", &h)
+	err := c.do(ctx, request{method: http.MethodGet, path: "/health"}, &h)
 	return h.ID, err
 }
 
@@ -48,7 +48,7 @@ func (c *Client) SetStatus(
 	if version == "" {
 		return nil, errors.New("no version")
 	}
-	path, err := escaped("servers", name, "versions", version, "status")
+	path, err := escapePath("servers", name, "versions", version, "status")
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *Client) SetStatus(
 func (c *Client) SetAllStatuses(
 	ctx context.Context, name string, status registry.Status, message, token string,
 ) (int, error) {
-	path, err := escaped("servers", name, "status")
+	path, err := escapePath("servers", name, "status")
 	if err != nil {
 		return 0, err
 	}
@@ -83,5 +83,5 @@ func (c *Client) patch(ctx context.Context, path string, status registry.Status,
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, http.MethodPatch, path, nil, body, token, out)
+	return c.do(ctx, request{method: http.MethodPatch, path: path, body: body, token: token}, out)
 }

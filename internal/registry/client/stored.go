@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// stored is an error unless the record that env shows is that of raw, whose digest is
+// checkStored is an error unless the record that env shows is that of raw, whose digest is
 // want, and what the registry says of the record's digest is true.
 //
 // The official registry keeps documents as values of its own types: members that are
@@ -20,7 +20,7 @@ import (
 // publisher's are not in its records. Where a registry has no integrity of its own and
 // says that it does not know file_hashes, the documents may differ in these, and in
 // _meta, file_hashes excepted, as long as package serverjson reads the same in both.
-func (c *Client) stored(ctx context.Context, raw []byte, want digest.Digest, env registry.Envelope) error {
+func (c *Client) checkStored(ctx context.Context, raw []byte, want digest.Digest, env registry.Envelope) error {
 	got, err := registry.DigestOf(env.Server)
 	if err != nil {
 		return c.differs("", fmt.Errorf("the document that the registry stored has no canonical form: %w", err))
@@ -28,7 +28,7 @@ func (c *Client) stored(ctx context.Context, raw []byte, want digest.Digest, env
 	sent := c.compare("the document that was sent", evidence.Publisher, want, got)
 	if sent.Outcome != evidence.Match && env.Meta.Integrity == nil {
 		if about, err := c.About(ctx); err == nil && about.FileHashes == "" {
-			if reduced, err := c.reduced(raw, env.Server); err == nil {
+			if reduced, err := c.compareRead(raw, env.Server); err == nil {
 				sent = reduced
 			}
 		}
@@ -37,7 +37,8 @@ func (c *Client) stored(ctx context.Context, raw []byte, want digest.Digest, env
 		return c.differs(sent.Detail(), errors.New("it stored another document than was sent"))
 	}
 	if i := env.Meta.Integrity; i != nil && !i.Document.IsZero() {
-		if said := c.compare("the registry's record, hallmark/integrity", evidence.Record, i.Document, got); said.Outcome != evidence.Match {
+		if said := c.compare("the registry's record, hallmark/integrity", evidence.Record, i.Document,
+			got); said.Outcome != evidence.Match {
 			return c.differs(said.Detail(), errors.New("the record's digest is not that of its document"))
 		}
 	}
@@ -56,8 +57,8 @@ func (c *Client) differs(detail string, err error) error {
 		Hint: "the version is published; do not announce it, and ask the registry's operator"}
 }
 
-// reduced compares what package serverjson reads in two documents.
-func (c *Client) reduced(sent, stored []byte) (evidence.Evidence, error) {
+// compareRead compares what package serverjson reads in two documents.
+func (c *Client) compareRead(sent, stored []byte) (evidence.Evidence, error) {
 	var digests [2]digest.Digest
 	for i, raw := range [][]byte{sent, stored} {
 		d, err := serverjson.Parse(raw)
@@ -77,7 +78,8 @@ func (c *Client) reduced(sent, stored []byte) (evidence.Evidence, error) {
 		}
 		digests[i] = digest.FromBytes(text)
 	}
-	return c.compare("the document that was sent, as far as it is read", evidence.Publisher, digests[0], digests[1]), nil
+	return c.compare("the document that was sent, as far as it is read", evidence.Publisher, digests[0], digests[1]),
+		nil
 }
 
 // orNil makes an empty list the same as none.

@@ -34,7 +34,9 @@ func TestPublishedAsSent(t *testing.T) {
 	const (
 		ours     = `{"version":"1.2.3","file_hashes":"enforce"}`
 		official = `{"version":"1.2.3","git_commit":"abc"}`
-		publish  = `"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"tool":"x","file_hashes":{"npm:@example/server@1.0.0":"sha256:` // 64 digits follow
+		// 64 digits follow
+		publish = `"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"tool":"x",` +
+			`"file_hashes":{"npm:@example/server@1.0.0":"sha256:`
 	)
 	plain := string(registrytest.Document("io.github.o/notes", "1.0.0"))
 	digestOfPlain, err := registry.DigestOf([]byte(plain))
@@ -43,11 +45,14 @@ func TestPublishedAsSent(t *testing.T) {
 	}
 	integrity := func(d string) string { return `{"hallmark/integrity":{"document":"` + d + `","evidence":[]}}` }
 	bare := func(more string) string {
-		return `{"$schema":"` + serverjson.CurrentSchema + `","name":"io.github.o/notes","version":"1.0.0","description":"d",` + more +
-			`"packages":[{"registryType":"npm","identifier":"@example/server","version":"1.0.0","transport":{"type":"stdio"},` +
+		return `{"$schema":"` + serverjson.CurrentSchema +
+			`","name":"io.github.o/notes","version":"1.0.0","description":"d",` + more +
+			`"packages":[{"registryType":"npm","identifier":"@example/server","version":"1.0.0",` +
+			`"transport":{"type":"stdio"},` +
 			`"environmentVariables":[{"name":"A"}]}]}`
 	}
-	empties := strings.Replace(bare(`"remotes":[],"icons":[],"x-note":{"a":1},"title":"T","_meta":{"com.example/a":1},`), `{"name":"A"}]`,
+	empties := strings.Replace(
+		bare(`"remotes":[],"icons":[],"x-note":{"a":1},"title":"T","_meta":{"com.example/a":1},`), `{"name":"A"}]`,
 		`{"name":"A","isRequired":false,"choices":[]}],"runtimeArguments":[]`, 1)
 	hashed := bare(publish + strings.Repeat("ab", 32) + `"}}},`)
 
@@ -55,25 +60,37 @@ func TestPublishedAsSent(t *testing.T) {
 		sent, stored, meta, about string
 		want                      string // in the error; "" is none
 	}{
-		"the same":                    {plain, plain, integrity(digestOfPlain.String()), ours, ""},
-		"reformatted":                 {plain, strings.ReplaceAll(plain, "\n", ""), integrity(digestOfPlain.String()), ours, ""},
-		"nothing said of it":          {plain, plain, `{}`, official, ""},
-		"another package":             {plain, strings.Replace(plain, "@example/server\"", "@evil/server\"", 1), `{}`, official, "another document"},
-		"another hash":                {plain, strings.Replace(plain, "abab", "cdcd", 1), `{}`, official, "another document"},
-		"no hash":                     {plain, strings.Replace(plain, `"file_hashes"`, `"x-hashes"`, 1), `{}`, official, "another document"},
-		"another, and vouched for":    {plain, strings.Replace(plain, "abab", "cdcd", 1), integrity(digestOfPlain.String()), ours, "another document"},
-		"a false digest":              {plain, plain, integrity(registrytest.Sum("x").String()), ours, "digest is not that"},
-		"a member twice":              {plain, `{"name":"x",` + plain[1:], `{}`, official, "no canonical form"},
-		"without what is empty":       {empties, bare(`"title":"T",`), `{}`, official, ""},
-		"the same, where hashes are":  {empties, bare(`"title":"T",`), `{}`, ours, "another document"},
-		"the same, with integrity":    {empties, bare(`"title":"T",`), integrity(digestOfPlain.String()), official, "another document"},
-		"the same, unknown registry":  {empties, bare(`"title":"T",`), `{}`, `[]`, "another document"},
-		"another variable":            {empties, strings.Replace(bare(`"title":"T",`), `{"name":"A"}`, `{"name":"A","isRequired":true}`, 1), `{}`, official, "another document"},
-		"another title":               {empties, bare(`"title":"U",`), `{}`, official, "another document"},
-		"another case of a member":    {bare(""), bare(`"Packages":[],`), `{}`, official, "another document"},
-		"_meta but the hashes lost":   {hashed, strings.Replace(hashed, `"tool":"x",`, "", 1), `{}`, official, ""},
-		"hashes of _meta lost":        {hashed, bare(`"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"tool":"x"}},`), `{}`, official, "another document"},
-		"hashes of _meta are others'": {hashed, strings.Replace(hashed, "abab", "cdcd", 1), `{}`, official, "another document"},
+		"the same": {plain, plain, integrity(digestOfPlain.String()), ours, ""},
+		"reformatted": {plain, strings.ReplaceAll(plain, "\n", ""), integrity(digestOfPlain.String()),
+			ours, ""},
+		"nothing said of it": {plain, plain, `{}`, official, ""},
+		"another package": {plain, strings.Replace(plain, "@example/server\"", "@evil/server\"", 1), `{}`,
+			official, "another document"},
+		"another hash": {plain, strings.Replace(plain, "abab", "cdcd", 1), `{}`, official,
+			"another document"},
+		"no hash": {plain, strings.Replace(plain, `"file_hashes"`, `"x-hashes"`, 1), `{}`, official,
+			"another document"},
+		"another, and vouched for": {plain, strings.Replace(plain, "abab", "cdcd", 1),
+			integrity(digestOfPlain.String()), ours, "another document"},
+		"a false digest": {plain, plain, integrity(registrytest.Sum("x").String()), ours,
+			"digest is not that"},
+		"a member twice":             {plain, `{"name":"x",` + plain[1:], `{}`, official, "no canonical form"},
+		"without what is empty":      {empties, bare(`"title":"T",`), `{}`, official, ""},
+		"the same, where hashes are": {empties, bare(`"title":"T",`), `{}`, ours, "another document"},
+		"the same, with integrity": {empties, bare(`"title":"T",`), integrity(digestOfPlain.String()), official,
+			"another document"},
+		"the same, unknown registry": {empties, bare(`"title":"T",`), `{}`, `[]`, "another document"},
+		"another variable": {empties,
+			strings.Replace(bare(`"title":"T",`), `{"name":"A"}`, `{"name":"A","isRequired":true}`, 1), `{}`, official,
+			"another document"},
+		"another title":             {empties, bare(`"title":"U",`), `{}`, official, "another document"},
+		"another case of a member":  {bare(""), bare(`"Packages":[],`), `{}`, official, "another document"},
+		"_meta but the hashes lost": {hashed, strings.Replace(hashed, `"tool":"x",`, "", 1), `{}`, official, ""},
+		"hashes of _meta lost": {hashed,
+			bare(`"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"tool":"x"}},`), `{}`, official,
+			"another document"},
+		"hashes of _meta are others'": {hashed, strings.Replace(hashed, "abab", "cdcd", 1), `{}`, official,
+			"another document"},
 	} {
 		client := storing(t, c.stored, c.meta, c.about)
 		env, err := client.Publish(context.Background(), []byte(c.sent), "")
@@ -83,7 +100,8 @@ func TestPublishedAsSent(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || evidence.ClassOf(err) != evidence.Integrity || env != nil {
+		if err == nil || !strings.Contains(err.Error(), c.want) || evidence.ClassOf(err) != evidence.Integrity ||
+			env != nil {
 			t.Errorf("%s: class %s, %v", name, evidence.ClassOf(err), err)
 		}
 	}
@@ -97,18 +115,21 @@ func TestPublishedAsSent(t *testing.T) {
 	client := storing(t, other, `{}`, ours)
 	_, err = client.Publish(context.Background(), []byte(plain), "")
 	want := fmt.Sprintf("registry %s: it stored another document than was sent\n"+
-		"  expected %s  (claimed by the document that was sent)\n  actual   %s  (the document that the registry stored)\n  hint: ", client.Base, digestOfPlain, digestOfOther)
+		"  expected %s  (claimed by the document that was sent)\n"+
+		"  actual   %s  (the document that the registry stored)\n  hint: ", client.Base, digestOfPlain, digestOfOther)
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
 
 	// A registry that cannot be named is bad usage, not a fault of the network.
-	if _, err := (&Client{Base: "http://example.com"}).Publish(context.Background(), []byte(plain), ""); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := (&Client{Base: "http://example.com"}).Publish(context.Background(), []byte(plain),
+		""); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("plain http: class %s, %v", evidence.ClassOf(err), err)
 	}
 
 	// What has no canonical form is not sent.
-	if _, err := (&Client{Base: "https://example.com"}).Publish(context.Background(), []byte(`{"a":1,"a":2}`), ""); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := (&Client{Base: "https://example.com"}).Publish(context.Background(), []byte(`{"a":1,"a":2}`),
+		""); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("a member twice: %v", err)
 	}
 }
@@ -132,7 +153,8 @@ func TestClientPatience(t *testing.T) {
 	paging := func(w http.ResponseWriter, r *http.Request) {
 		n := pages.Add(1)
 		time.Sleep(20 * time.Millisecond)
-		say(200, "application/json", fmt.Sprintf(`{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"%d"}}`, n))(w, r)
+		say(200, "application/json",
+			fmt.Sprintf(`{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"%d"}}`, n))(w, r)
 	}
 	for name, c := range map[string]struct {
 		handle http.HandlerFunc
@@ -156,16 +178,19 @@ func TestClientPatience(t *testing.T) {
 		t.Errorf("asked for %d pages", n)
 	}
 	var c Client
-	if c.wait("/version") != callTimeout || c.wait(publishPath) != publishTimeout || publishTimeout <= registry.DefaultTimeout {
+	if c.wait("/version") != callTimeout || c.wait(publishPath) != publishTimeout ||
+		publishTimeout <= registry.DefaultTimeout {
 		t.Errorf("waits %v, and %v for a publish", c.wait("/version"), c.wait(publishPath))
 	}
 	for path, want := range map[string]*http.Transport{"/version": calls, publishPath: publishes} {
-		if got := c.client(path).Transport; got != want || want.ResponseHeaderTimeout <= 0 || want.ResponseHeaderTimeout > c.wait(path) {
+		if got := c.client(path).Transport; got != want || want.ResponseHeaderTimeout <= 0 ||
+			want.ResponseHeaderTimeout > c.wait(path) {
 			t.Errorf("%s goes through %v", path, got)
 		}
 	}
 	own := &http.Transport{}
-	if got := (&Client{HTTP: &http.Client{Transport: own}}).client("/version"); got.Transport != own || got.CheckRedirect == nil {
+	if got := (&Client{HTTP: &http.Client{Transport: own}}).client("/version"); got.Transport != own ||
+		got.CheckRedirect == nil {
 		t.Error("the caller's transport is not used")
 	}
 }
@@ -178,7 +203,8 @@ func TestEachVersion(t *testing.T) {
 		servers := strings.TrimSuffix(strings.Repeat(server+",", records), ",")
 		return func(w http.ResponseWriter, r *http.Request) {
 			asked++
-			say(200, "application/json", fmt.Sprintf(`{"servers":[%s],"metadata":{"nextCursor":"%d"}}`, servers, asked))(w, r)
+			say(200, "application/json",
+				fmt.Sprintf(`{"servers":[%s],"metadata":{"nextCursor":"%d"}}`, servers, asked))(w, r)
 		}
 	}
 	// It asks for no page that is not wanted.
@@ -191,17 +217,21 @@ func TestEachVersion(t *testing.T) {
 		t.Errorf("%d records of %d pages, %v", seen, asked, err)
 	}
 	stop := errors.New("stop")
-	if err := answer(t, page(3, 0)).EachVersion(ctx, "io.github.o/a", func(registry.Envelope) (bool, error) { return true, stop }); err != stop {
+	if err := answer(t, page(3, 0)).EachVersion(ctx, "io.github.o/a", func(registry.Envelope) (bool, error) {
+		return true, stop
+	}); err != stop {
 		t.Errorf("error %v", err)
 	}
 	// Pages without end are too many records or too many bytes.
 	asked, seen = 0, 0
 	count := func(registry.Envelope) (bool, error) { seen++; return true, nil }
-	if err := answer(t, page(1000, 0)).EachVersion(ctx, "io.github.o/a", count); err == nil || !strings.Contains(err.Error(), "more than 10000 versions") || seen != registry.MaxVersions {
+	if err := answer(t, page(1000, 0)).EachVersion(ctx, "io.github.o/a", count); err == nil ||
+		!strings.Contains(err.Error(), "more than 10000 versions") || seen != registry.MaxVersions {
 		t.Errorf("after %d records: %v", seen, err)
 	}
 	asked = 0
-	if err := answer(t, page(1, 6<<20)).EachVersion(ctx, "io.github.o/a", count); err == nil || !strings.Contains(err.Error(), "more than 67108864 bytes") || asked != 11 {
+	if err := answer(t, page(1, 6<<20)).EachVersion(ctx, "io.github.o/a", count); err == nil ||
+		!strings.Contains(err.Error(), "more than 67108864 bytes") || asked != 11 {
 		t.Errorf("after %d pages: %v", asked, err)
 	}
 }

@@ -23,7 +23,7 @@ func OpenSQLite(t testing.TB, path string) *sqlite.DB {
 	filesMu.Lock()
 	defer filesMu.Unlock()
 	files[db] = path
-	return registrytest.Opened(t, db, err)
+	return registrytest.RequireOpen(t, db, err)
 }
 
 // Alter runs a statement on a database behind its back.

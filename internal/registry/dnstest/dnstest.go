@@ -99,8 +99,8 @@ func (s *Server) Host(name string, addrs ...string) {
 	}
 }
 
-// Asked is how often a name was asked for.
-func (s *Server) Asked(name string) int {
+// CountAsked returns how often a name was asked for.
+func (s *Server) CountAsked(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[key(name)]

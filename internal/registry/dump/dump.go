@@ -160,7 +160,8 @@ func ReadArchive(
 	}
 	got := rec
 	got.Name, got.Version, got.Size, got.DocumentDigest = content.Name, content.Version, r.Size(), digest.Digest{}
-	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash, content.Assets, content.APISurface
+	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash,
+		content.Assets, content.APISurface
 	got.Manifest = content.Manifest
 	document, err := got.Document()
 	if err != nil {
@@ -213,16 +214,16 @@ func readDump(r io.Reader, most int, use func(registry.Envelope) error, archives
 				}
 				return fmt.Errorf("dump: more follows the array")
 			}
-			return fmt.Errorf("dump: %w", unexpected(err))
+			return fmt.Errorf("dump: %w", unexpectedError(err))
 		}
 		var value json.RawMessage
 		switch err := dec.Decode(&value); {
 		case err == io.EOF && !array:
 			return nil
 		case err != nil:
-			return fmt.Errorf("dump: value %d: %w", n, unexpected(err))
+			return fmt.Errorf("dump: value %d: %w", n, unexpectedError(err))
 		}
-		envelopes, part, err := dumped(value)
+		envelopes, part, err := parseDumped(value)
 		if err != nil {
 			return fmt.Errorf("dump: value %d: %w", n, err)
 		}
@@ -239,7 +240,7 @@ func readDump(r io.Reader, most int, use func(registry.Envelope) error, archives
 	}
 }
 
-func unexpected(err error) error {
+func unexpectedError(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -262,8 +263,8 @@ func startsArray(in *bufio.Reader) (bool, error) {
 	}
 }
 
-// dumped reads one value of a dump.
-func dumped(value json.RawMessage) ([]registry.Envelope, *Archive, error) {
+// parseDumped reads one value of a dump.
+func parseDumped(value json.RawMessage) ([]registry.Envelope, *Archive, error) {
 	var members map[string]json.RawMessage // the names exactly, not in any case
 	if err := json.Unmarshal(value, &members); err != nil || members == nil {
 		return nil, nil, fmt.Errorf("is not an object")

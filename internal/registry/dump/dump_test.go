@@ -23,7 +23,8 @@ func TestExportAndRead(t *testing.T) {
 	for i := range n {
 		registrytest.Insert(t, db, registrytest.Record(t, fmt.Sprintf("io.github.o/a%03d", i), "1.0.0", i))
 	}
-	if err := db.AddFinding(ctx, registry.Finding{Name: "io.github.o/a007", Version: "1.0.0", At: registrytest.Epoch, Build: "b"}); err != nil {
+	if err := db.AddFinding(ctx,
+		registry.Finding{Name: "io.github.o/a007", Version: "1.0.0", At: registrytest.Epoch, Build: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -44,7 +45,8 @@ func TestExportAndRead(t *testing.T) {
 		}
 		want := registry.NewEnvelope(rec)
 		if i == 7 {
-			want.Meta.Integrity.Findings = []registry.Finding{{At: registrytest.Epoch, Build: "b", Evidence: json.RawMessage("[]")}}
+			want.Meta.Integrity.Findings = []registry.Finding{
+				{At: registrytest.Epoch, Build: "b", Evidence: json.RawMessage("[]")}}
 		}
 		registrytest.Equal(t, rec.Name, env, want)
 		i++
@@ -67,7 +69,8 @@ func TestReadDump(t *testing.T) {
 		{"documents", a + b + "\n" + c, "a-,b-,c-"},
 		{"envelopes", `{"server":` + a + meta + "}\n" + `{"server":` + b + `}`, "a+,b-"},
 		{"array of envelopes", `[{"server":` + a + meta + `},{"server":` + b + meta + `}]`, "a+,b+"},
-		{"pages", `{"servers":[{"server":` + a + meta + `},{"server":` + b + meta + `}],"metadata":{"count":2}}{"servers":[{"server":` + c + meta + `}]}`, "a+,b+,c+"},
+		{"pages", `{"servers":[{"server":` + a + meta + `},{"server":` + b + meta +
+			`}],"metadata":{"count":2}}{"servers":[{"server":` + c + meta + `}]}`, "a+,b+,c+"},
 		{"mixed", `[` + a + `,{"server":` + b + meta + `},{"servers":[{"server":` + c + `}]}]`, "a-,b+,c-"},
 		{"case matters", `{"Server":1,"name":"a/a"}`, "a-"},
 
@@ -95,18 +98,25 @@ func TestReadDump(t *testing.T) {
 			return nil
 		}, noArchives)
 		want, failure, fails := strings.Cut(tt.want, "!")
-		if strings.Join(got, ",") != strings.TrimSpace(want) || (err != nil) != fails || fails && !strings.Contains(err.Error(), strings.TrimSpace(failure)) {
+		if strings.Join(got, ",") != strings.TrimSpace(want) || (err != nil) != fails ||
+			fails && !strings.Contains(err.Error(), strings.TrimSpace(failure)) {
 			t.Errorf("%s: %v, %v; want %s", tt.name, got, err, tt.want)
 		}
 	}
 	// Many values that are large together.
 	big := `{"name":"` + strings.Repeat("a", 1<<15) + `"}`
 	n := 0
-	if err := dump.ReadDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16, func(registry.Envelope) error { n++; return nil }, noArchives); err != nil || n != 21 {
+	if err := dump.ReadDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16,
+		func(registry.Envelope) error {
+			n++
+			return nil
+		}, noArchives); err != nil || n != 21 {
 		t.Errorf("%d values, %v", n, err)
 	}
 	stop := errors.New("stop")
-	if err := dump.Read(strings.NewReader(a+b), func(registry.Envelope) error { return stop }, noArchives); err != stop {
+	if err := dump.Read(strings.NewReader(a+b), func(registry.Envelope) error {
+		return stop
+	}, noArchives); err != stop {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,7 +23,8 @@ func readFacet(ctx context.Context, r *io.SectionReader, limits archive.Limits) 
 	case err != nil:
 		return nil, err
 	case a.Manifest == nil:
-		return nil, invalidArchive("archive", "", "holds a server, which is published under %s", registry.Plural(ledger.Artifact))
+		return nil, invalidArchive("archive", "", "holds a server, which is published under %s",
+			registry.Plural(ledger.Artifact))
 	case a.Manifest.Private:
 		return nil, invalidArchive(facet.ManifestFile, "/private", "a private facet is not published")
 	}
@@ -38,7 +39,8 @@ func readServer(ctx context.Context, r *io.SectionReader, limits archive.Limits)
 	case err != nil:
 		return nil, err
 	case a.Source == nil:
-		return nil, invalidArchive("archive", "", "holds a facet, which is published under %s", registry.Plural(ledger.Facet))
+		return nil, invalidArchive("archive", "", "holds a facet, which is published under %s",
+			registry.Plural(ledger.Facet))
 	}
 	c.Manifest, c.APISurface = a.Source.Raw, a.Source.APISurface
 	return c, nil
@@ -51,7 +53,8 @@ func readArchive(ctx context.Context, r *io.SectionReader, limits archive.Limits
 		return nil, nil, err
 	}
 	c := &Content{
-		Name: a.Name(), Version: a.Version(), ContentIntegrity: a.Integrity, TarSize: a.TarSize, ContentHash: a.ContentHash, Assets: a.Digests,
+		Name: a.Name(), Version: a.Version(), ContentIntegrity: a.Integrity, TarSize: a.TarSize,
+		ContentHash: a.ContentHash, Assets: a.Digests,
 	}
 	c.Evidence = a.Evidence(c.Name+"@"+c.Version, "the archive")
 	return a, c, nil

@@ -69,7 +69,8 @@ func Report(rec registry.ArchiveRecord, content *Content, document digest.Digest
 // SameBytes reports whether two records are of the same bytes.
 func SameBytes(first, rec registry.ArchiveRecord) bool {
 	e := evidence.Compare(
-		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{first.ContentHash}},
+		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
+			Want: []digest.Digest{first.ContentHash}},
 		evidence.Observed{Digests: []digest.Digest{rec.ContentHash}})
 	return e.Outcome == evidence.Match
 }

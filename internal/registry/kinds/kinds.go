@@ -25,11 +25,14 @@ var table = []Kind{
 	},
 	{
 		Kind: ledger.Facet, Title: "Facets", Fingerprint: evidence.FacetTar, FileName: facet.FileName, read: readFacet,
-		Install: func(name, version, _ string) []string { return []string{"hallmark add " + name + "@" + version + "\n"} },
+		Install: func(name, version, _ string) []string {
+			return []string{"hallmark add " + name + "@" + version + "\n"}
+		},
 	},
 	{
 		// A server whose files the registry has.
-		Kind: ledger.Artifact, Title: "Packed servers", Fingerprint: evidence.FacetTar, FileName: facet.FileName, read: readServer,
+		Kind: ledger.Artifact, Title: "Packed servers", Fingerprint: evidence.FacetTar, FileName: facet.FileName,
+		read:  readServer,
 		Shows: true,
 		Install: func(name, version, local string) []string {
 			return provider(local, "source", name, version)

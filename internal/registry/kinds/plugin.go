@@ -39,7 +39,8 @@ func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits)
 	if err != nil {
 		return nil, err
 	}
-	c := &Content{Name: m.Name, Version: m.Version, ContentIntegrity: result.Tree, TarSize: b.Bytes(), ContentHash: packed, Manifest: m.Raw, Evidence: report}
+	c := &Content{Name: m.Name, Version: m.Version, ContentIntegrity: result.Tree, TarSize: b.Bytes(),
+		ContentHash: packed, Manifest: m.Raw, Evidence: report}
 	c.Assets, err = tree.Digests(ctx, files, open, 1)
 	return c, err
 }

@@ -123,7 +123,8 @@ func TestKeySignsOneHistory(t *testing.T) {
 	opens := func(hashes []tlog.Hash, wasSigned bool, decides, beside int64, first bool) bool {
 		known := max(decides, beside)
 		switch {
-		case decides == damaged || beside == damaged || decides == foreigner || beside == foreigner && decides == missing:
+		case decides == damaged || beside == damaged || decides == foreigner ||
+			beside == foreigner && decides == missing:
 			return false
 		case known == missing:
 			return first && !wasSigned
@@ -139,9 +140,11 @@ func TestKeySignsOneHistory(t *testing.T) {
 		for _, decides := range places {
 			for _, beside := range append(places[:len(places):len(places)], place{"no such place", nil, missing}) {
 				for _, first := range []bool{false, true} {
-					name := fmt.Sprintf("database %s, head %s, beside the key %s, first log %t", db.name, decides.name, beside.name, first)
+					name := fmt.Sprintf("database %s, head %s, beside the key %s, first log %t", db.name, decides.name,
+						beside.name, first)
 					dir := t.TempDir()
-					bucket, copied := log.FileHeads{Path: filepath.Join(dir, "bucket")}, log.HeadsOf(filepath.Join(dir, "log.key"))
+					bucket, copied := log.FileHeads{Path: filepath.Join(dir, "bucket")},
+						log.HeadsOf(filepath.Join(dir, "log.key"))
 					for place, note := range map[string][]byte{bucket.Path: decides.note, copied.Path: beside.note} {
 						if note != nil {
 							if err := os.WriteFile(place, note, 0o644); err != nil {
@@ -194,7 +197,8 @@ func TestKeySignsOneHistory(t *testing.T) {
 						if openErr != nil || bytes.Equal(now, was.what.note) {
 							continue
 						}
-						if is.Size < max(decides.size, beside.size) || is.Size > int64(len(db.hashes)) || is.Root != rootOf(db.hashes[:is.Size]) {
+						if is.Size < max(decides.size, beside.size) || is.Size > int64(len(db.hashes)) ||
+							is.Root != rootOf(db.hashes[:is.Size]) {
 							t.Errorf("%s: %s has %d entries", name, was.at, is.Size)
 						}
 					}
@@ -241,7 +245,9 @@ func TestKeyKeepsToWhatWitnessesSaw(t *testing.T) {
 		if err := os.WriteFile(at.Path, head(5), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		l, err := log.Open(ctx, &entriesInMemory{hashes: c.hashes, state: registry.LogState{Signed: true, Cosigned: head(c.cosigned)}}, at, key, nil)
+		l, err := log.Open(ctx,
+			&entriesInMemory{hashes: c.hashes, state: registry.LogState{Signed: true, Cosigned: head(c.cosigned)}}, at,
+			key, nil)
 		if l != nil {
 			if err == nil {
 				_, err = l.Covering(ctx, int64(len(c.hashes))-1)
@@ -348,7 +354,8 @@ func TestHeadGoesWithTheKey(t *testing.T) {
 	ctx := context.Background()
 	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	dir := t.TempDir()
-	heads := log.BesideHeads{Heads: log.FileHeads{Path: filepath.Join(dir, "bucket")}, Beside: log.HeadsOf(filepath.Join(dir, "log.key"))}
+	heads := log.BesideHeads{Heads: log.FileHeads{Path: filepath.Join(dir, "bucket")},
+		Beside: log.HeadsOf(filepath.Join(dir, "log.key"))}
 	key := logtest.NewKey(t)
 	l, err := logtest.OpenFirst(db, heads, key)
 	if err != nil {

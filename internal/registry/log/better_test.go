@@ -12,7 +12,8 @@ func TestBetter(t *testing.T) {
 	at := func(size int64, times ...int) ledger.Signed {
 		s := ledger.Signed{Checkpoint: ledger.Checkpoint{Size: size}}
 		for _, minute := range times {
-			s.Cosignatures = append(s.Cosignatures, ledger.Cosignature{At: registrytest.Epoch.Add(time.Duration(minute) * time.Minute)})
+			s.Cosignatures = append(s.Cosignatures,
+				ledger.Cosignature{At: registrytest.Epoch.Add(time.Duration(minute) * time.Minute)})
 		}
 		return s
 	}

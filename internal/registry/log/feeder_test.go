@@ -17,7 +17,9 @@ func NewFeeder(l *Log, trust ledger.Trust, witnesses ...Witness) *Feeder {
 	for _, w := range witnesses {
 		trust.Witnesses = append(trust.Witnesses, w.Key)
 	}
-	return &Feeder{feeder{log: l, witnesses: witnesses, trust: trust, client: http.DefaultClient, known: make([]int64, len(witnesses))}}
+	return &Feeder{
+		feeder{log: l, witnesses: witnesses, trust: trust, client: http.DefaultClient,
+			known: make([]int64, len(witnesses))}}
 }
 
 // Round asks every witness once.

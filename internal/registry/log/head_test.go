@@ -34,11 +34,13 @@ func TestLogHeadFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, err := ledger.Checkpoint{Origin: "log.example.com", Size: 3}.Sign(logtest.NewKey(t)) // another key of that name
+	// another key of that name
+	older, err := ledger.Checkpoint{Origin: "log.example.com", Size: 3}.Sign(logtest.NewKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"torn": kept[:len(kept)/2], "empty": {}, "of another key": older, "missing": nil} {
+	for name, content := range map[string][]byte{"torn": kept[:len(kept)/2], "empty": {}, "of another key": older,
+		"missing": nil} {
 		if err := os.Remove(l.Heads.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -69,7 +71,7 @@ func TestLogHeadFile(t *testing.T) {
 }
 
 // testReplicas lets two logs follow one database.
-func testReplicas(t *testing.T, db registrytest.Logged, heads registry.Heads) {
+func testReplicas(t *testing.T, db registrytest.LogStore, heads registry.Heads) {
 	ctx := context.Background()
 	key := logtest.NewKey(t)
 	var logs []*logtest.Log
@@ -134,7 +136,8 @@ func testReplicas(t *testing.T, db registrytest.Logged, heads registry.Heads) {
 }
 
 func TestReplicasSQLiteFile(t *testing.T) {
-	testReplicas(t, dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")), log.FileHeads{Path: filepath.Join(t.TempDir(), "head")})
+	testReplicas(t, dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")),
+		log.FileHeads{Path: filepath.Join(t.TempDir(), "head")})
 }
 
 func TestReplicasPostgresS3(t *testing.T) {
@@ -143,7 +146,7 @@ func TestReplicasPostgresS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, err := postgres.Open(t.Context(), database)
-	db := registrytest.Opened(t, opened, err)
+	db := registrytest.RequireOpen(t, opened, err)
 	bucket := openS3Test(t)
 	testReplicas(t, db, bucket.Heads())
 }
@@ -200,7 +203,8 @@ func TestLogOnAFullDisk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), log.LogWait/2)
 	defer cancel()
 	for range 2 {
-		if _, err := l.Covering(ctx, 2); ctx.Err() != nil || !errors.Is(err, registry.ErrUnavailable) || !registry.NoRoom(err) {
+		if _, err := l.Covering(ctx, 2); ctx.Err() != nil || !errors.Is(err, registry.ErrUnavailable) ||
+			!registry.NoRoom(err) {
 			t.Fatalf("after a while: %v", err)
 		}
 	}

@@ -27,7 +27,8 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 				err = signedBy(note, key)
 			}
 			if err != nil {
-				return ledger.Key{}, fmt.Errorf("%w: %s is what it signed last, and %s is not there", errOther(note), heads.Path, path)
+				return ledger.Key{},
+					fmt.Errorf("%w: %s is what it signed last, and %s is not there", errOther(note), heads.Path, path)
 			}
 			return key, durable.Place(unnamed, path)
 		}

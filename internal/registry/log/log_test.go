@@ -75,8 +75,10 @@ func TestLogRefusesToGoBack(t *testing.T) {
 		{"backup", 0, "", "8 entries were signed, and it has 5"},
 		{"backup that went on", 4, "", "the root of its first 8 entries"},
 		{"last entry gone", -1, "DELETE FROM log_entries WHERE idx = 7", "8 entries were signed, and it has 7"},
-		{"an entry in between gone", -1, "DELETE FROM log_entries WHERE idx = 3", "8 entries were signed, and it has 3"},
-		{"another hash", -1, "UPDATE log_entries SET hash = zeroblob(32) WHERE idx = 2", "the root of its first 8 entries"},
+		{"an entry in between gone", -1, "DELETE FROM log_entries WHERE idx = 3",
+			"8 entries were signed, and it has 3"},
+		{"another hash", -1, "UPDATE log_entries SET hash = zeroblob(32) WHERE idx = 2",
+			"the root of its first 8 entries"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -153,7 +155,8 @@ func TestLogNoticesAGap(t *testing.T) {
 	if err := l.Again(t, db); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Covering(context.Background(), 7); !errors.Is(err, log.ErrBroken) || !strings.Contains(err.Error(), "8 entries, and entry 5 is gone") {
+	if _, err := l.Covering(context.Background(), 7); !errors.Is(err, log.ErrBroken) ||
+		!strings.Contains(err.Error(), "8 entries, and entry 5 is gone") {
 		t.Errorf("%v", err)
 	}
 	if l.Head().Size != 5 {

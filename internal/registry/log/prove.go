@@ -25,7 +25,7 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 		case index < head.Size:
 			return head, nil
 		case !first && registry.NoRoom(passed):
-			return ledger.Signed{}, unsigned(index, passed)
+			return ledger.Signed{}, unsignedError(index, passed)
 		}
 		if first {
 			select {
@@ -36,7 +36,7 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 		select {
 		case <-newer:
 		case <-ctx.Done():
-			return ledger.Signed{}, unsigned(index, passed)
+			return ledger.Signed{}, unsignedError(index, passed)
 		}
 	}
 }
@@ -51,8 +51,8 @@ func (l *Log) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// unsigned is the error of an entry of which there is no checkpoint, and why.
-func unsigned(index int64, why error) error {
+// unsignedError returns the error of an entry of which there is no checkpoint, and why.
+func unsignedError(index int64, why error) error {
 	return errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", registry.ErrUnavailable, index), why)
 }
 

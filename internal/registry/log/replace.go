@@ -29,7 +29,9 @@ func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old stri
 	last, err := ledger.ParseCheckpoint(append(bytes.Clone(text), '\n'))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: what %+q signed last is missing or unreadable; put the newest checkpoint that anybody has in its place", ErrHead, old)
+		return fmt.Errorf(
+			"%w: what %+q signed last is missing or unreadable; put the newest checkpoint that anybody has in its "+
+				"place", ErrHead, old)
 	case last.Origin == key.Name():
 		return nil
 	case last.Origin != old:

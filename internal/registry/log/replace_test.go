@@ -53,9 +53,10 @@ func TestReplaceLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"the name of the old log":      log.Replace(ctx, l.Heads, thief, old.Name()),
-		"a log that was not here":      log.Replace(ctx, l.Heads, l.Key, "other.example.com"),
-		"no head":                      log.Replace(ctx, log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}, l.Key, old.Name()),
+		"the name of the old log": log.Replace(ctx, l.Heads, thief, old.Name()),
+		"a log that was not here": log.Replace(ctx, l.Heads, l.Key, "other.example.com"),
+		"no head": log.Replace(ctx, log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}, l.Key,
+			old.Name()),
 		"nobody says what is replaced": l.Again(t, db),
 	} {
 		if err == nil {

@@ -109,7 +109,8 @@ func (l *Log) more(ctx context.Context) (bool, error) {
 	}
 	next, _, err := l.grow(ctx, ledger.MaxSize)
 	if err == nil && next.Size == l.edge.Size {
-		return false, fmt.Errorf("%w: it says that it has %d entries, and entry %d is gone", ErrBroken, state.Size, next.Size)
+		return false,
+			fmt.Errorf("%w: it says that it has %d entries, and entry %d is gone", ErrBroken, state.Size, next.Size)
 	}
 	return err == nil, err
 }

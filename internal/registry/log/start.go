@@ -23,7 +23,7 @@ func (l *Log) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		kept, tag, decided, err := l.kept(ctx, state)
+		kept, tag, decided, err := l.readKept(ctx, state)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,9 @@ func (l *Log) begin(ctx context.Context) error {
 		}
 		if decided < newest.Size {
 			if decided >= 0 {
-				l.logger.Warn("the log's head went back, and is brought forward to what the key is known to have signed", "from", decided, "to", newest.Size)
+				l.logger.Warn(
+					"the log's head went back, and is brought forward to what the key is known to have signed", "from",
+					decided, "to", newest.Size)
 			}
 			tag, err = l.heads.Swap(ctx, tag, newest.Note)
 			if errors.Is(err, registry.ErrMoved) {
@@ -61,10 +63,10 @@ func (l *Log) begin(ctx context.Context) error {
 	}
 }
 
-// kept are the checkpoints that this key signed last, as its places have them, from the
+// readKept returns the checkpoints that this key signed last, as its places have them, from the
 // smallest to the largest: one at least. Tag and decided, its size, are of the one that
 // heads have; without one there decided is -1.
-func (l *Log) kept(
+func (l *Log) readKept(
 	ctx context.Context, state registry.LogState,
 ) (kept []ledger.Signed, tag string, decided int64, err error) {
 	note, tag, err := l.heads.Load(ctx)
@@ -75,7 +77,9 @@ func (l *Log) kept(
 	add := func(note []byte, where registry.Heads) error {
 		signed, err := l.trust.Open(note)
 		if err != nil {
-			return fmt.Errorf("%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for byte, as it was signed: an editor may have added a line",
+			return fmt.Errorf(
+				"%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for "+
+					"byte, as it was signed: an editor may have added a line",
 				ErrHead, ErrBroken, placeOf(where), err)
 		}
 		kept = append(kept, signed)
@@ -107,13 +111,17 @@ func (l *Log) kept(
 			// More may have been signed than the copy knows, and only the place that decides
 			// would tell: the copy alone is gone on from if nothing came after it.
 			if size := kept[0].Size; note == nil && size != state.Size && (size > 0 || state.Signed) {
-				return nil, "", 0, fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: start once with the place that had the head, or put the newest checkpoint there",
-					ErrHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
+				return nil, "", 0,
+					fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: "+
+						"start once with the place that had the head, or put the newest checkpoint there",
+						ErrHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
 			}
 		}
 	}
 	if len(kept) == 0 && state.Signed {
-		return nil, "", 0, fmt.Errorf("%w: %w: it was signed before, but what was signed last is missing: there is nothing in %s", ErrHead, ErrBroken, placeOf(l.heads))
+		return nil, "", 0,
+			fmt.Errorf("%w: %w: it was signed before, but what was signed last is missing: there is nothing in %s",
+				ErrHead, ErrBroken, placeOf(l.heads))
 	}
 	if len(kept) == 0 {
 		return nil, "", 0, fmt.Errorf("%w: there is nothing in %s", ErrHead, placeOf(l.heads))
@@ -139,7 +147,10 @@ func foreign(signed []byte, key ledger.Key) string {
 		return ""
 	}
 	sigs := unverified.Note.UnverifiedSigs
-	if len(sigs) == 0 || slices.ContainsFunc(sigs, func(s note.Signature) bool { return s.Name == own.Name() && s.Hash == own.KeyHash() }) {
+	if len(sigs) == 0 ||
+		slices.ContainsFunc(sigs, func(s note.Signature) bool {
+			return s.Name == own.Name() && s.Hash == own.KeyHash()
+		}) {
 		return ""
 	}
 	return sigs[0].Name
@@ -152,7 +163,8 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 		return fmt.Errorf("%w: what is kept as signed last is no checkpoint of this log: %w", ErrBroken, err)
 	}
 	if signed.Size < l.edge.Size {
-		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrBroken, signed.Size, l.edge.Size)
+		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrBroken, signed.Size,
+			l.edge.Size)
 	}
 	if err := l.reach(ctx, signed); err != nil {
 		return err
@@ -182,7 +194,8 @@ func (l *Log) reach(ctx context.Context, signed ledger.Signed) error {
 		return fmt.Errorf("%w: %d entries were signed, and it has %d", ErrBroken, signed.Size, edge.Size)
 	}
 	if root := edge.Root(); root != signed.Root {
-		return fmt.Errorf("%w: the root of its first %d entries is %s, %s was signed", ErrBroken, signed.Size, root, signed.Root)
+		return fmt.Errorf("%w: the root of its first %d entries is %s, %s was signed", ErrBroken, signed.Size, root,
+			signed.Root)
 	}
 	l.edge, l.last = edge, last
 	return nil

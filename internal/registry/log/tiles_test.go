@@ -30,7 +30,8 @@ func TestTileCacheFollows(t *testing.T) {
 		t.Errorf("%v stays", got)
 	}
 	c.add(0, 0, append(hashes[:3:3], other))
-	if got := c.get(tilePlace{0, 0}, 2, 0, 1); len(got) != 1 || got[0] != tlog.NodeHash(tlog.NodeHash(hashes[0], hashes[1]), tlog.NodeHash(hashes[2], other)) {
+	if got := c.get(tilePlace{0, 0}, 2, 0, 1); len(got) != 1 ||
+		got[0] != tlog.NodeHash(tlog.NodeHash(hashes[0], hashes[1]), tlog.NodeHash(hashes[2], other)) {
 		t.Errorf("%v", got)
 	}
 }

@@ -49,7 +49,8 @@ func ParseWitness(s string) (Witness, error) {
 			return Witness{}, err
 		}
 		u, err := url.Parse(s[i+1:])
-		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme == "http" && !artifact.IsLoopback(u.Hostname()) {
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+			u.Scheme == "http" && !artifact.IsLoopback(u.Hostname()) {
 			return Witness{}, fmt.Errorf("witness %+q: its URL is not https://host[:port][/path]", key.Name())
 		}
 		return Witness{key, strings.TrimRight(u.String(), "/")}, nil
@@ -73,8 +74,10 @@ func (l *Log) Feed(ctx context.Context, witnesses []Witness) {
 	if len(witnesses) == 0 {
 		return
 	}
-	f := &feeder{log: l, witnesses: witnesses, trust: ledger.Trust{Log: l.trust.Log}, known: make([]int64, len(witnesses)),
-		client: &http.Client{Timeout: witnessTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	f := &feeder{log: l, witnesses: witnesses, trust: ledger.Trust{Log: l.trust.Log},
+		known: make([]int64, len(witnesses)),
+		client: &http.Client{Timeout: witnessTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	for _, w := range witnesses {
 		f.trust.Witnesses = append(f.trust.Witnesses, w.Key)
 	}
@@ -124,7 +127,8 @@ func (f *feeder) round(ctx context.Context, head ledger.Signed) error {
 		}
 		// One witness with a wrong clock must not decide what is the newest.
 		if s, err := f.trust.Open(signed); err == nil && s.CosignedAt(1).After(time.Now().Add(witnessAhead)) {
-			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(), s.CosignedAt(1).Format(time.RFC3339))
+			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(),
+				s.CosignedAt(1).Format(time.RFC3339))
 			continue
 		}
 		cosigned.Note = signed
@@ -147,7 +151,8 @@ func (f *feeder) serve(ctx context.Context, cosigned ledger.Signed) error {
 	if state.Cosigned != nil {
 		kept, err := f.trust.Open(state.Cosigned)
 		// One of before a change of the key or the witnesses has no worth.
-		if err == nil && len(kept.Cosignatures) > 0 && !kept.CosignedAt(1).After(time.Now().Add(witnessAhead)) && better(kept, cosigned) {
+		if err == nil && len(kept.Cosignatures) > 0 && !kept.CosignedAt(1).After(time.Now().Add(witnessAhead)) &&
+			better(kept, cosigned) {
 			best = kept
 		}
 	}
@@ -176,7 +181,8 @@ func better(a, b ledger.Signed) bool {
 		if len(a.Cosignatures) < len(b.Cosignatures) {
 			more, fewer = b, a
 		}
-		return (fewer.CosignedAt(1).Sub(more.CosignedAt(1)) < witnessKeep) == (len(a.Cosignatures) > len(b.Cosignatures))
+		return (fewer.CosignedAt(1).Sub(more.CosignedAt(1)) < witnessKeep) ==
+			(len(a.Cosignatures) > len(b.Cosignatures))
 	case a.Size != b.Size:
 		return a.Size > b.Size
 	}
@@ -207,7 +213,8 @@ func (f *feeder) ask(ctx context.Context, i int, head ledger.Signed) ([]byte, er
 		case http.StatusConflict:
 			size, err := strconv.ParseInt(strings.TrimSuffix(string(answer), "\n"), 10, 64)
 			if err != nil || size < 0 || size == request.Old {
-				return nil, fmt.Errorf("witness %+q: it knows another log of this name, or answers wrongly: %+.80q", w.Key.Name(), answer)
+				return nil, fmt.Errorf("witness %+q: it knows another log of this name, or answers wrongly: %+.80q",
+					w.Key.Name(), answer)
 			}
 			if f.known[i] = size; size > head.Size {
 				return nil, nil // cosigned by way of another replica; the next one is newer

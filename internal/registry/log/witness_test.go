@@ -136,10 +136,12 @@ func TestWitnessAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := log.NewFeeder(l.Log, l.Trust, a.Witness, b.Witness)
-	if err := f.Round(t.Context(), l.Head()); err == nil || !strings.Contains(err.Error(), `"b.example.com": it cosigned in the future`) {
+	if err := f.Round(t.Context(), l.Head()); err == nil ||
+		!strings.Contains(err.Error(), `"b.example.com": it cosigned in the future`) {
 		t.Errorf("round: %v", err)
 	}
-	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Cosignatures[0].Witness != "a.example.com" {
+	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 ||
+		signed.Cosignatures[0].Witness != "a.example.com" {
 		t.Errorf("%+v, %v", signed, err)
 	}
 	// nor from the database
@@ -237,7 +239,8 @@ func TestWitnessesCosign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.CosignedAt(2)) > time.Minute {
+	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 ||
+		time.Since(got.CosignedAt(2)) > time.Minute {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, w := range servers {
@@ -262,7 +265,8 @@ func TestWitnessAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := log.NewFeeder(l.Log, l.Trust, a.Witness, b.Witness)
-	if err := f.Round(ctx, l.Head()); err == nil || !strings.Contains(err.Error(), "b.example.com") || strings.Contains(err.Error(), "a.example.com") {
+	if err := f.Round(ctx, l.Head()); err == nil || !strings.Contains(err.Error(), "b.example.com") ||
+		strings.Contains(err.Error(), "a.example.com") {
 		t.Errorf("round: %v", err)
 	}
 	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Size != 3 {

@@ -42,7 +42,8 @@ func Read(path, origin string) (ledger.Key, error) {
 	if !strings.HasPrefix(string(text), "PRIVATE+KEY+") {
 		seed, err := auth.ReadKey(path)
 		if err != nil {
-			return ledger.Key{}, fmt.Errorf("log key %s: neither a signer key of C2SP signed-note nor a seed of 32 bytes", path)
+			return ledger.Key{},
+				fmt.Errorf("log key %s: neither a signer key of C2SP signed-note nor a seed of 32 bytes", path)
 		}
 		if origin == "" {
 			return ledger.Key{}, fmt.Errorf("log key %s: a seed has no name; say which log it is for", path)
@@ -57,7 +58,8 @@ func Read(path, origin string) (ledger.Key, error) {
 		return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)
 	}
 	if origin != "" && origin != key.Name() {
-		return ledger.Key{}, fmt.Errorf("log key %s: it is the key of %+q, not of %+q; a log keeps its origin", path, key.Name(), origin)
+		return ledger.Key{},
+			fmt.Errorf("log key %s: it is the key of %+q, not of %+q; a log keeps its origin", path, key.Name(), origin)
 	}
 	return key, nil
 }

@@ -45,7 +45,8 @@ func TestLogKey(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := logkey.Open(ctx, path, ""); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "chmod 600 "+path)) {
+	if _, _, err := logkey.Open(ctx, path, ""); runtime.GOOS != "windows" &&
+		(err == nil || !strings.Contains(err.Error(), "chmod 600 "+path)) {
 		t.Errorf("a key that others may read: %v", err)
 	}
 	seed := filepath.Join(t.TempDir(), "seed")

@@ -61,7 +61,8 @@ func Extend(
 					return nil, err
 				}
 				if len(old) != missing {
-					return nil, fmt.Errorf("log: %d hashes of level %d before %d, not %d", len(old), level, size, missing)
+					return nil, fmt.Errorf("log: %d hashes of level %d before %d, not %d", len(old), level, size,
+						missing)
 				}
 				tile = append(old, tile...)
 			}
@@ -114,7 +115,8 @@ func ReadHashes(rows interface {
 const FillAtOnce = 1000
 
 // UnloggedColumns are the columns of a record of before the log that its entries need.
-const UnloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, s.imported_at`
+const UnloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, ` +
+	`s.imported_at`
 
 // UnloggedLeaves are the entries of a row of UnloggedColumns, to which at is moved.
 func UnloggedLeaves(row interface{ Scan(...any) error }, at *registry.Cursor) ([]ledger.Leaf, error) {

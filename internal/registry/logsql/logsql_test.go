@@ -17,7 +17,8 @@ func TestExtend(t *testing.T) {
 	const size = 66_000
 	leaves := make([]ledger.Leaf, size)
 	for i := range leaves {
-		leaves[i] = ledger.Leaf{Kind: ledger.Server, Name: fmt.Sprint("n", i), Version: "1", Document: registrytest.Sum("x"), Publisher: "p", At: registrytest.Epoch.Truncate(time.Second)}
+		leaves[i] = ledger.Leaf{Kind: ledger.Server, Name: fmt.Sprint("n", i), Version: "1",
+			Document: registrytest.Sum("x"), Publisher: "p", At: registrytest.Epoch.Truncate(time.Second)}
 	}
 	kept := map[int][]tlog.Hash{}
 	edge := ledger.Edge{}
@@ -44,7 +45,8 @@ func TestExtend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whole.Edge.Root() != edge.Root() || len(kept[1]) != size/256 || len(kept[2]) != 1 || len(whole.Nodes) != size/256+1 {
+	if whole.Edge.Root() != edge.Root() || len(kept[1]) != size/256 || len(kept[2]) != 1 ||
+		len(whole.Nodes) != size/256+1 {
 		t.Fatalf("%d and %d subtrees", len(kept[1]), len(kept[2]))
 	}
 	for _, n := range whole.Nodes {
@@ -54,12 +56,13 @@ func TestExtend(t *testing.T) {
 	}
 	var stored []tlog.Hash
 	for i, h := range kept[0][:65536] {
-		more, err := tlog.StoredHashesForRecordHash(int64(i), h, tlog.HashReaderFunc(func(indexes []int64) (out []tlog.Hash, _ error) {
-			for _, i := range indexes {
-				out = append(out, stored[i])
-			}
-			return out, nil
-		}))
+		more, err := tlog.StoredHashesForRecordHash(int64(i), h,
+			tlog.HashReaderFunc(func(indexes []int64) (out []tlog.Hash, _ error) {
+				for _, i := range indexes {
+					out = append(out, stored[i])
+				}
+				return out, nil
+			}))
 		if err != nil {
 			t.Fatal(err)
 		}

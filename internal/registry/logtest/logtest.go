@@ -97,6 +97,7 @@ type FaultyHeads struct {
 	Silent bool // the swap is done and then fails
 }
 
+// Swap fails with the fault, if there is one: before the swap, or once after it if h is silent.
 func (h *FaultyHeads) Swap(ctx context.Context, tag string, note []byte) (string, error) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()

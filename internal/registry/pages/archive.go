@@ -48,7 +48,8 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 	var m manifestText
 	loosely(rec.Manifest, &m)
 	data := &recordData{
-		listed: listedArchives([]registry.ArchiveRecord{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
+		listRow:  listedArchives([]registry.ArchiveRecord{rec})[0],
+		Now:      statusText{rec.StatusMessage, rec.StatusChangedAt},
 		Findings: findingsText(rec.Findings), Contents: m.contents(),
 		Download: apiPath(kind, rec.Name, rec.Version, "archive"),
 	}
@@ -77,7 +78,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 	if err != nil {
 		return nil, err
 	}
-	if err := p.logged(ctx, data, document, rec.ContentIntegrity, rec.APISurface); err != nil {
+	if err := p.addLogged(ctx, data, document, rec.ContentIntegrity, rec.APISurface); err != nil {
 		return nil, err
 	}
 	data.cut()
@@ -94,14 +95,17 @@ func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec regist
 	if err != nil {
 		return err
 	}
-	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Publisher, Where: "api_surface"}
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Publisher,
+		Where: "api_surface"}
 	if !rec.APISurface.IsZero() {
 		claim.Want = []digest.Digest{rec.APISurface}
 	}
 	if shown == nil {
 		data.NoSurface = reason
 		if !rec.APISurface.IsZero() {
-			data.Claims = append(data.Claims, claimOf(evidence.CannotVerify(claim, evidence.Computed, "the registry runs no code of others; it is the publisher's word")))
+			data.Claims = append(data.Claims,
+				claimOf(evidence.CannotVerify(claim, evidence.Computed,
+					"the registry runs no code of others; it is the publisher's word")))
 		}
 		return nil
 	}
@@ -116,21 +120,21 @@ func (m manifestText) contents() (out []contents) {
 	described := func(title string, all map[string]struct{ Description string }) {
 		c := contents{Title: title}
 		for _, name := range registry.SortedKeys(all) {
-			c.Items = append(c.Items, labelled{name, all[name].Description})
+			c.Items = append(c.Items, labelledText{name, all[name].Description})
 		}
 		out = append(out, c)
 	}
 	named := func(title string, names []string) {
 		c := contents{Title: title}
 		for _, name := range names {
-			c.Items = append(c.Items, labelled{Label: name})
+			c.Items = append(c.Items, labelledText{Label: name})
 		}
 		out = append(out, c)
 	}
 	texts := func(title string, values []json.RawMessage) {
 		c := contents{Title: title}
 		for _, v := range values {
-			c.Items = append(c.Items, labelled{Label: jsonText(v)})
+			c.Items = append(c.Items, labelledText{Label: jsonText(v)})
 		}
 		out = append(out, c)
 	}
@@ -139,7 +143,7 @@ func (m manifestText) contents() (out []contents) {
 	described("Commands", m.Commands)
 	servers := contents{Title: "Servers"}
 	for _, name := range registry.SortedKeys(m.Servers) {
-		servers.Items = append(servers.Items, labelled{name, jsonText(m.Servers[name])})
+		servers.Items = append(servers.Items, labelledText{name, jsonText(m.Servers[name])})
 	}
 	out = append(out, servers)
 	texts("Facets that it brings along", m.Facets)
@@ -153,7 +157,7 @@ func (m manifestText) contents() (out []contents) {
 	}
 	signatures := contents{Title: "Signatures over dist.hash"}
 	for _, s := range m.Signatures {
-		signatures.Items = append(signatures.Items, labelled{s.KeyID, s.Alg})
+		signatures.Items = append(signatures.Items, labelledText{s.KeyID, s.Alg})
 	}
 	out = append(out, signatures)
 	return slices.DeleteFunc(out, func(c contents) bool { return len(c.Items) == 0 })

@@ -93,7 +93,8 @@ func (p *pages) diff(r *http.Request, kind ledger.Kind, name, version string) (*
 	for i, v := range []string{against, version} {
 		s, err := p.side(r.Context(), kind, name, v)
 		if errors.Is(err, registry.ErrNotFound) {
-			return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry", v, kind, name)
+			return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry",
+				v, kind, name)
 		}
 		if err != nil {
 			return nil, err
@@ -101,7 +102,8 @@ func (p *pages) diff(r *http.Request, kind ledger.Kind, name, version string) (*
 		sides[i] = *s
 	}
 	data := compareSides(kind, sides[0], sides[1])
-	return &view{Template: "diff", Title: name + " " + data.Old.Version + " to " + data.New.Version, Section: kinds.Of(kind).Title, Data: data}, nil
+	return &view{Template: "diff", Title: name + " " + data.Old.Version + " to " + data.New.Version,
+		Section: kinds.Of(kind).Title, Data: data}, nil
 }
 
 // side reads one version.
@@ -114,8 +116,10 @@ func (p *pages) side(ctx context.Context, kind ledger.Kind, name, version string
 		if rec.Status == registry.Deleted {
 			return nil, deletedPage(string(kind), rec.Name, rec.Version, rec.StatusMessage)
 		}
-		return &side{Name: rec.Name, Version: rec.Version, Page: versionPath(kind, rec.Name, rec.Version), document: rec.Document,
-			digests: []labelledDigest{{"document", rec.Digest}}, reason: "The registry knows no surface of a server that it has only the document of."}, nil
+		return &side{Name: rec.Name, Version: rec.Version, Page: versionPath(kind, rec.Name, rec.Version),
+			document: rec.Document,
+			digests:  []labelledDigest{{"document", rec.Digest}},
+			reason:   "The registry knows no surface of a server that it has only the document of."}, nil
 	}
 	rec, err := p.ArchiveRecords.Archive(ctx, kind, name, version)
 	if err != nil {
@@ -128,8 +132,10 @@ func (p *pages) side(ctx context.Context, kind ledger.Kind, name, version string
 	if err != nil {
 		return nil, err
 	}
-	s := &side{Name: rec.Name, Version: rec.Version, Page: versionPath(kind, rec.Name, rec.Version), document: rec.Manifest, files: rec.Assets,
-		digests: []labelledDigest{{"manifest", document}, {"content_integrity", rec.ContentIntegrity}, {"api_surface", rec.APISurface}}}
+	s := &side{Name: rec.Name, Version: rec.Version, Page: versionPath(kind, rec.Name, rec.Version),
+		document: rec.Manifest, files: rec.Assets,
+		digests: []labelledDigest{{"manifest", document}, {"content_integrity", rec.ContentIntegrity},
+			{"api_surface", rec.APISurface}}}
 	if !kinds.Of(kind).Shows {
 		s.reason = "What is captured is the surface of a server, not of a " + string(kind) + "."
 		return s, nil
@@ -205,13 +211,14 @@ func (d *diffData) surfaces(old, new *surface.Surface) {
 		_, text, _ = strings.Cut(text, "\n")
 		text = clip(strings.TrimSpace(strings.ReplaceAll(text, "\n    ", "\n")), room)
 		room -= len(text)
-		d.Changes = append(d.Changes, changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, marked(text)})
+		d.Changes = append(d.Changes,
+			changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, splitMarked(text)})
 	}
 }
 
-// marked splits a text of package surface at [-what went-] and {+what came+}. Marks that
+// splitMarked splits a text of package surface at [-what went-] and {+what came+}. Marks that
 // a server sent have a backslash before them there; one that is not closed is text.
-func marked(text string) (out []diffPiece) {
+func splitMarked(text string) (out []diffPiece) {
 	for text != "" {
 		at, end, sign := -1, "", ""
 		for i := 0; i+1 < len(text); i++ {

@@ -53,18 +53,23 @@ func TestPagesRefuse(t *testing.T) {
 	} {
 		wholesome(t, path, at(t, f, path, status))
 	}
-	for _, path := range []string{"/servers/io.github.acme%2Fnotes/versions/latest", "/facets/@acme%2Freview", "/servers/io.github.acme/notes/versions/1.2.0/diff?against=1.2.0", "/log?before=3", "/log?before=999999999999999999"} {
+	for _, path := range []string{"/servers/io.github.acme%2Fnotes/versions/latest", "/facets/@acme%2Freview",
+		"/servers/io.github.acme/notes/versions/1.2.0/diff?against=1.2.0", "/log?before=3",
+		"/log?before=999999999999999999"} {
 		wholesome(t, path, at(t, f, path, 200))
 	}
 	// What programs are answered does not change with what they accept.
-	for _, path := range []string{"/v0/servers", "/v0.1/servers/io.github.acme%2Fnotes/versions", "/v0/facets", "/v0/nothing", "/nothing", "/robots.txt"} {
+	for _, path := range []string{"/v0/servers", "/v0.1/servers/io.github.acme%2Fnotes/versions", "/v0/facets",
+		"/v0/nothing", "/nothing", "/robots.txt"} {
 		res, text := registrytest.Send(t, "GET", f.URL+path, "", "Accept", "text/html")
-		if media := res.Header.Get("Content-Type"); media != "application/json" && media != registry.ProblemType || strings.Contains(text, "<html") {
+		if media := res.Header.Get("Content-Type"); media != "application/json" && media != registry.ProblemType ||
+			strings.Contains(text, "<html") {
 			t.Errorf("%s: %s %.100s", path, media, text)
 		}
 	}
 	for _, path := range []string{"/", "/servers", "/log", "/facets/@acme/review"} {
-		if res, _ := registrytest.Send(t, "POST", f.URL+path, ""); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Content-Type") != registry.ProblemType {
+		if res, _ := registrytest.Send(t, "POST", f.URL+path, ""); res.StatusCode != http.StatusMethodNotAllowed ||
+			res.Header.Get("Content-Type") != registry.ProblemType {
 			t.Errorf("POST %s: %d", path, res.StatusCode)
 		}
 		head, err := http.Head(f.URL + path)
@@ -78,7 +83,8 @@ func TestPagesRefuse(t *testing.T) {
 func TestPagesBounded(t *testing.T) {
 	f, db := pagesServer(t)
 	rec := registrytest.Record(t, "com.example/large", "1.0.0", 0)
-	doc := `{"name":"com.example/large","version":"1.0.0","remotes":[{"type":"sse","url":"https://example.com","headers":[{}` +
+	doc := `{"name":"com.example/large","version":"1.0.0","remotes":[{"type":"sse","url":"https://example.com",` +
+		`"headers":[{}` +
 		strings.Repeat(`,{"name":"`+strings.Repeat("a\u200b", 70)+`"}`, 1500) + `]}]}`
 	rec.Document, rec.Digest = []byte(doc), registrytest.CanonicalDigest(t, doc)
 	registrytest.Insert(t, db, rec)
@@ -99,14 +105,18 @@ func TestPagesCached(t *testing.T) {
 	if len(tag) < 20 || res.Header.Get("Cache-Control") != pages.CachePage {
 		t.Fatalf("%v", res.Header)
 	}
-	if res, text := registrytest.Send(t, "GET", f.URL+path, "", "If-None-Match", tag); res.StatusCode != http.StatusNotModified || text != "" {
+	if res, text := registrytest.Send(t, "GET", f.URL+path, "", "If-None-Match", tag); res.StatusCode !=
+		http.StatusNotModified || text != "" {
 		t.Errorf("%d %q", res.StatusCode, text)
 	}
-	if err := db.AddFinding(context.Background(), registry.Finding{Name: "io.github.acme/notes", Version: "1.2.0", At: registrytest.Epoch, Build: "9", Evidence: []byte(`[{"subject":"npm:x@1","outcome":"mismatch"}]`)}); err != nil {
+	if err := db.AddFinding(context.Background(),
+		registry.Finding{Name: "io.github.acme/notes", Version: "1.2.0", At: registrytest.Epoch, Build: "9",
+			Evidence: []byte(`[{"subject":"npm:x@1","outcome":"mismatch"}]`)}); err != nil {
 		t.Fatal(err)
 	}
 	res, text := registrytest.Send(t, "GET", f.URL+path, "", "If-None-Match", tag)
-	if res.StatusCode != 200 || !strings.Contains(text, "Found later") || !strings.Contains(text, `<span class="tag mismatch">finding</span>`) {
+	if res.StatusCode != 200 || !strings.Contains(text, "Found later") ||
+		!strings.Contains(text, `<span class="tag mismatch">finding</span>`) {
 		t.Errorf("%d: the finding is not shown", res.StatusCode)
 	}
 	if res, _ := registrytest.Send(t, "GET", f.URL+"/nothing/of/this", ""); res.Header.Get("ETag") != "" {
@@ -117,13 +127,16 @@ func TestPagesCached(t *testing.T) {
 // A registry without a log and archives has pages for what it has.
 func TestPagesAlone(t *testing.T) {
 	f := servertest.Serve(t, nil, nil)
-	registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", "1.0.0")), "Content-Type", "application/json")
+	registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", "1.0.0")),
+		"Content-Type", "application/json")
 	pages := crawl(t, f)
-	if page := pages["/servers/io.github.o/notes/versions/1.0.0"]; !strings.Contains(page, "no entry about it") || strings.Contains(pages["/"], "/log") {
+	if page := pages["/servers/io.github.o/notes/versions/1.0.0"]; !strings.Contains(page, "no entry about it") ||
+		strings.Contains(pages["/"], "/log") {
 		t.Errorf("%s", page)
 	}
 	for _, path := range []string{"/log", "/facets", "/log/0"} {
-		if res, _ := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != 404 || res.Header.Get("Content-Type") != registry.ProblemType {
+		if res, _ := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != 404 ||
+			res.Header.Get("Content-Type") != registry.ProblemType {
 			t.Errorf("%s: %d", path, res.StatusCode)
 		}
 	}
@@ -139,11 +152,13 @@ func TestPagesOfAnAlteredRecord(t *testing.T) {
 		t.Error("the page does not show that the record is another one")
 	}
 	dbtest.Alter(t, db, `UPDATE archives SET content_integrity = content_hash WHERE name = '@acme/review'`)
-	if page := at(t, f, "/facets/@acme/review/versions/1.1.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
+	if page := at(t, f, "/facets/@acme/review/versions/1.1.0", 200); !strings.Contains(page,
+		`<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the facet is another one")
 	}
 	dbtest.Alter(t, db, `UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`)
-	if page := at(t, f, "/plugins/redact/versions/1.0.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
+	if page := at(t, f, "/plugins/redact/versions/1.0.0", 200); !strings.Contains(page,
+		`<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the manifest is another one")
 	}
 }
@@ -158,9 +173,11 @@ func TestPagesSurface(t *testing.T) {
 	}
 	publish := func(version, api, file string) registry.ArchiveRecord {
 		t.Helper()
-		data, _ := servertest.Packed(t, map[string]string{
-			"server.json": fmt.Sprintf(`{"name": "@acme/srv", "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, version, api),
-			"main.js":     "0", pages.SurfaceFile: file,
+		data, _ := servertest.PackFacet(t, map[string]string{
+			"server.json": fmt.Sprintf(
+				`{"name": "@acme/srv", "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`,
+				version, api),
+			"main.js": "0", pages.SurfaceFile: file,
 		})
 		rec, err := servertest.Put(f, ledger.Artifact, "@acme/srv", data, "")
 		if err != nil {
@@ -168,22 +185,24 @@ func TestPagesSurface(t *testing.T) {
 		}
 		return rec
 	}
-	publish("1.0.0", registrytest.Sum("other").String(), string(s.Indented()))
+	publish("1.0.0", registrytest.Sum("other").String(), string(s.FormatIndented()))
 	publish("1.0.1", s.APISurface().String(), `{"evil":1}`)
 	publish("1.0.2", s.APISurface().String(), strings.Repeat(" ", pages.MaxSurface+1))
 	awaitSigned(t, f)
-	for version, want := range map[string]string{"1.0.0": `<span class="tag mismatch">mismatch</span>`, "1.0.1": "is no hallmark.surface/v1", "1.0.2": "too large"} {
+	for version, want := range map[string]string{"1.0.0": `<span class="tag mismatch">mismatch</span>`,
+		"1.0.1": "is no hallmark.surface/v1", "1.0.2": "too large"} {
 		for range 2 { // the second time from what is kept
 			if page := at(t, f, "/artifacts/@acme/srv/versions/"+version, 200); !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q", version, want)
 			}
 		}
 	}
-	if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.1/diff?against=1.0.0", 200); !strings.Contains(page, "1.0.1: ") {
+	if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.1/diff?against=1.0.0", 200); !strings.Contains(page,
+		"1.0.1: ") {
 		t.Error("a surface was compared with none")
 	}
 	// What is missing or damaged now may be there later, what was read once is kept.
-	rec := publish("1.0.3", s.APISurface().String(), string(s.Indented()))
+	rec := publish("1.0.3", s.APISurface().String(), string(s.FormatIndented()))
 	blob, err := f.Config.Blobs.(*blobs.Files).Path(rec.ContentHash)
 	if err != nil {
 		t.Fatal(err)

@@ -24,8 +24,8 @@ const (
 	newestSeen = 200 // entries of the log, among which the newest are looked for
 )
 
-// listed is a line of a list.
-type listed struct {
+// listRow is a line of a list.
+type listRow struct {
 	Kind          ledger.Kind
 	Name, Version string
 	Title         string
@@ -40,11 +40,11 @@ type listed struct {
 	Versions      string // page of the name
 }
 
-// found is a part of a list.
-type found struct {
+// listPart is a part of a list.
+type listPart struct {
 	Kind  ledger.Kind
 	Title string
-	Items []listed
+	Items []listRow
 	More  string // path of the rest; "" if there is none
 }
 
@@ -52,7 +52,7 @@ type found struct {
 type homeData struct {
 	Validation registry.Validation
 	Logged     bool
-	Newest     []listed
+	Newest     []listRow
 }
 
 // home is the search, and without one what was published last.
@@ -68,18 +68,18 @@ func (p *pages) home(r *http.Request) (*view, error) {
 		data.Newest, err = p.newest(r.Context())
 		return &view{Template: "home", Title: "MCP registry", Data: data}, err
 	}
-	q, err := searched(search)
+	q, err := searchQuery(search)
 	if err != nil {
 		return nil, err
 	}
-	var all []found
+	var all []listPart
 	for _, kind := range p.kinds() {
 		q.Limit = maxFound
 		items, next, err := p.page(r.Context(), kind, q)
 		if err != nil {
 			return nil, err
 		}
-		part := found{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
+		part := listPart{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
 		if next != "" {
 			part.More = listPath(kind, search, "")
 		}
@@ -88,8 +88,8 @@ func (p *pages) home(r *http.Request) (*view, error) {
 	return &view{Template: "found", Title: "Search", Search: search, Data: all}, nil
 }
 
-// searched is the query for a search by a person: of each name the latest version.
-func searched(text string) (registry.Query, error) {
+// searchQuery returns the query for a search by a person: of each name the latest version.
+func searchQuery(text string) (registry.Query, error) {
 	q := registry.Query{Search: strings.TrimSpace(text), Version: registry.Latest}
 	if n := utf8.RuneCountInString(q.Search); n > 0 && n < api.MinSearch {
 		return q, registry.NewProblem(http.StatusBadRequest, "a search needs at least %d characters", api.MinSearch)
@@ -104,7 +104,7 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 	if params.Err != nil {
 		return nil, params.Err
 	}
-	q, err := searched(search)
+	q, err := searchQuery(search)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := found{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
+	part := listPart{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
 	if next != "" {
 		part.More = listPath(kind, search, next)
 	}
@@ -121,7 +121,8 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 }
 
 // page is a page of a list.
-func (p *pages) page(ctx context.Context, kind ledger.Kind, q registry.Query) (items []listed, next string, err error) {
+func (p *pages) page(ctx context.Context, kind ledger.Kind, q registry.Query) (items []listRow, next string,
+	err error) {
 	if kind == ledger.Server {
 		records, next, err := p.Records.List(ctx, q)
 		return listedServers(records), next, err
@@ -130,26 +131,29 @@ func (p *pages) page(ctx context.Context, kind ledger.Kind, q registry.Query) (i
 	return listedArchives(records), next, err
 }
 
-func listedServers(records []registry.Record) (items []listed) {
+func listedServers(records []registry.Record) (items []listRow) {
 	for _, rec := range records {
 		var doc serverText
 		loosely(rec.Document, &doc)
-		items = append(items, listed{
-			Kind: ledger.Server, Name: rec.Name, Version: rec.Version, Title: doc.Title, Description: doc.Description, At: rec.PublishedAt,
-			Status: rec.Status, Latest: rec.IsLatest, Verified: !rec.VerifiedAt.IsZero(), Failing: failing(rec.Findings),
-			Page: versionPath(ledger.Server, rec.Name, rec.Version), Versions: pagePath(ledger.Server, rec.Name),
+		items = append(items, listRow{
+			Kind: ledger.Server, Name: rec.Name, Version: rec.Version, Title: doc.Title, Description: doc.Description,
+			At:     rec.PublishedAt,
+			Status: rec.Status, Latest: rec.IsLatest, Verified: !rec.VerifiedAt.IsZero(),
+			Failing: failing(rec.Findings),
+			Page:    versionPath(ledger.Server, rec.Name, rec.Version), Versions: pagePath(ledger.Server, rec.Name),
 		})
 	}
 	return items
 }
 
-func listedArchives(records []registry.ArchiveRecord) (items []listed) {
+func listedArchives(records []registry.ArchiveRecord) (items []listRow) {
 	for _, rec := range records {
 		kind := ledger.Kind(rec.Kind)
 		var m manifestText
 		loosely(rec.Manifest, &m)
-		items = append(items, listed{
-			Kind: kind, Name: rec.Name, Version: rec.Version, Description: m.Description, Publisher: rec.Publisher, At: rec.PublishedAt,
+		items = append(items, listRow{
+			Kind: kind, Name: rec.Name, Version: rec.Version, Description: m.Description, Publisher: rec.Publisher,
+			At:     rec.PublishedAt,
 			Status: rec.Status, Latest: rec.IsLatest, Failing: failing(rec.Findings),
 			Page: versionPath(kind, rec.Name, rec.Version), Versions: pagePath(kind, rec.Name),
 		})
@@ -170,7 +174,7 @@ func loosely(document json.RawMessage, v any) { _ = json.Unmarshal(document, v) 
 type versionsData struct {
 	Kind ledger.Kind
 	Name string
-	found
+	listPart
 }
 
 // versionList is the page of a name.
@@ -190,7 +194,7 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 	if err != nil {
 		return nil, err
 	}
-	data := versionsData{kind, name, found{Kind: kind, Items: items}}
+	data := versionsData{kind, name, listPart{Kind: kind, Items: items}}
 	if next != "" {
 		data.More = pagePath(kind, name) + "?" + url.Values{"cursor": {next}}.Encode()
 	}
@@ -201,7 +205,7 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 // excepted: a page, or the first of one.
 func (p *pages) versionsOf(
 	ctx context.Context, kind ledger.Kind, name, cursor string, first int,
-) ([]listed, string, error) {
+) ([]listRow, string, error) {
 	if kind == ledger.Server {
 		records, next, err := p.ShownVersions(ctx, &api.VersionsInput{Name: name, Cursor: cursor})
 		return listedServers(records[:min(len(records), first)]), next, err
@@ -211,7 +215,7 @@ func (p *pages) versionsOf(
 }
 
 // newest is what was published last and is not deleted, as the log has it.
-func (p *pages) newest(ctx context.Context) (items []listed, err error) {
+func (p *pages) newest(ctx context.Context) (items []listRow, err error) {
 	if p.Log == nil {
 		items, _, err = p.page(ctx, ledger.Server, registry.Query{Version: registry.Latest})
 		return items, err
@@ -239,8 +243,10 @@ func (p *pages) newest(ctx context.Context) (items []listed, err error) {
 			if now == registry.Deleted {
 				continue
 			}
-			items = append(items, listed{Kind: leaf.Kind, Name: leaf.Name, Version: leaf.Version, Publisher: leaf.Publisher, At: leaf.At, Status: now,
-				Page: versionPath(leaf.Kind, leaf.Name, leaf.Version), Versions: pagePath(leaf.Kind, leaf.Name)})
+			items = append(items,
+				listRow{Kind: leaf.Kind, Name: leaf.Name, Version: leaf.Version, Publisher: leaf.Publisher, At: leaf.At,
+					Status: now,
+					Page:   versionPath(leaf.Kind, leaf.Name, leaf.Version), Versions: pagePath(leaf.Kind, leaf.Name)})
 		}
 	}
 	return items, nil

@@ -63,7 +63,8 @@ func (p *pages) log(r *http.Request) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := logData{Size: head.Size, Root: head.Root.String(), Key: p.Log.Key(), Checkpoint: string(p.Log.Checkpoint()), Entries: entries, Newest: before == head.Size}
+	data := logData{Size: head.Size, Root: head.Root.String(), Key: p.Log.Key(), Checkpoint: string(p.Log.Checkpoint()),
+		Entries: entries, Newest: before == head.Size}
 	if err := p.Log.Broken(); err != nil {
 		data.Broken = log.Reason(err)
 	}

@@ -22,7 +22,7 @@ func Mount(mux *http.ServeMux, s *api.Server) error {
 		at := "/" + registry.Plural(kind)
 		mux.HandleFunc("GET "+at, p.serve(func(r *http.Request) (*view, error) { return p.list(r, kind) }))
 		mux.HandleFunc("GET "+at+"/{path...}", p.serve(func(r *http.Request) (*view, error) {
-			return p.named(r, kind, strings.TrimPrefix(r.URL.EscapedPath(), at+"/"))
+			return p.viewNamed(r, kind, strings.TrimPrefix(r.URL.EscapedPath(), at+"/"))
 		}))
 	}
 	if s.Log != nil {
@@ -32,8 +32,8 @@ func Mount(mux *http.ServeMux, s *api.Server) error {
 	return nil
 }
 
-// named answers the pages about one name.
-func (p *pages) named(r *http.Request, kind ledger.Kind, path string) (*view, error) {
+// viewNamed answers the pages about one name.
+func (p *pages) viewNamed(r *http.Request, kind ledger.Kind, path string) (*view, error) {
 	name, rest, ok := api.SplitName(path)
 	if ok && kind == ledger.Server && !strings.Contains(name, "/") && len(rest) > 0 {
 		name, rest = name+"/"+rest[0], rest[1:] // a server's name has two parts

@@ -77,23 +77,24 @@ func (p *pages) render(v *view) ([]byte, error) {
 		v.Sections = append(v.Sections, section{"Log", "/log"})
 	}
 	v.Sections = append(v.Sections, section{"API", "/docs"})
-	b := bounded{room: maxPage}
+	b := boundedBuffer{room: maxPage}
 	err := p.templates.ExecuteTemplate(&b, v.Template, v)
 	if errors.Is(err, errPageFull) {
-		err = registry.NewProblem(http.StatusInternalServerError, "the page would have more than %d MiB; programs get all of it from the API", maxPage>>20)
+		err = registry.NewProblem(http.StatusInternalServerError,
+			"the page would have more than %d MiB; programs get all of it from the API", maxPage>>20)
 	}
 	return b.Bytes(), err
 }
 
 var errPageFull = errors.New("the page is full")
 
-// bounded is a buffer with an end.
-type bounded struct {
+// boundedBuffer is a buffer with an end.
+type boundedBuffer struct {
 	bytes.Buffer
 	room int
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.room {
 		return 0, errPageFull
 	}

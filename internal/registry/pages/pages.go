@@ -72,7 +72,7 @@ var pagesTemplate string
 
 // pageFuncs are what the templates call.
 var pageFuncs = template.FuncMap{
-	"shown":  shown,
+	"shown":  splitShown,
 	"link":   outLink,
 	"teaser": func(s string) string { return clip(s, maxTeaser) },
 	"field":  func(s string) string { return clip(s, maxField) },

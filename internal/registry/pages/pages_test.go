@@ -30,8 +30,10 @@ import (
 
 // evil is what a publisher may put into any text: markup, ends of attributes and elements,
 // what reorders or hides, a template's own marks.
-const evil = `<script>evil()</script><evil-tag evil-attr=1>"'> onclick=evil() x="</textarea></title></pre></style><style>*{}</style>` +
-	"<img src=x onerror=evil()><a href=\"javascript:evil()\">{{.}}<!-- ]]> \u202e\u2066\u200b\u200d\u00ad\ufeff\U000e0041\u009b\u2028 &lt;b&gt; \\\"\\u003cevil>"
+const evil = `<script>evil()</script><evil-tag ` +
+	`evil-attr=1>"'> onclick=evil() x="</textarea></title></pre></style><style>*{}</style>` +
+	"<img src=x onerror=evil()><a href=\"javascript:evil()\">{{.}}<!-- ]]> " +
+	"\u202e\u2066\u200b\u200d\u00ad\ufeff\U000e0041\u009b\u2028 &lt;b&gt; \\\"\\u003cevil>"
 
 // pagesServer is a registry of everything that has pages.
 func pagesServer(t *testing.T) (*servertest.Fixture, *sqlite.DB) {
@@ -55,14 +57,16 @@ func at(t *testing.T, f *servertest.Fixture, path string, status int) string {
 	switch {
 	case res.StatusCode != status:
 		t.Fatalf("%s: %d, want %d\n%.500s", path, res.StatusCode, status, body)
-	case h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer":
+	case h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("Referrer-Policy") != "no-referrer":
 		t.Fatalf("%s: %v", path, h)
 	case len(body) > pages.MaxPage:
 		t.Fatalf("%s: more than %d bytes", path, pages.MaxPage)
 	}
 	_, sheet, _ := strings.Cut(string(body), "<style>")
 	sheet, _, _ = strings.Cut(sheet, "</style>")
-	if want := "default-src 'none'; style-src '" + style.Hash(sheet) + "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"; h.Get("Content-Security-Policy") != want {
+	if want := "default-src 'none'; style-src '" + style.Hash(sheet) +
+		"'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"; h.Get("Content-Security-Policy") != want {
 		t.Fatalf("%s: policy %q, want %q", path, h.Get("Content-Security-Policy"), want)
 	}
 	return string(body)
@@ -71,10 +75,14 @@ func at(t *testing.T, f *servertest.Fixture, path string, status int) string {
 // pageElements are what the templates have, with the attributes that they may have.
 var pageElements = map[string][]string{
 	"html": {"lang"}, "head": nil, "meta": {"charset", "name", "content"}, "title": nil, "style": nil, "body": nil,
-	"header": nil, "nav": nil, "main": nil, "footer": nil, "section": nil, "h1": nil, "h2": {"id"}, "h3": nil, "p": {"class"},
-	"a": {"class", "href", "rel", "referrerpolicy", "aria-current"}, "ul": {"class"}, "li": {"class"}, "dl": nil, "dt": nil, "dd": nil,
-	"span": {"class"}, "strong": nil, "code": nil, "pre": {"class"}, "bdi": nil, "mark": {"title"}, "time": {"datetime"},
-	"details": nil, "summary": nil, "del": {"class"}, "ins": nil, "form": {"class", "role", "action", "method"}, "label": {"for"}, "button": nil,
+	"header": nil, "nav": nil, "main": nil, "footer": nil, "section": nil, "h1": nil, "h2": {"id"}, "h3": nil,
+	"p": {"class"},
+	"a": {"class", "href", "rel", "referrerpolicy", "aria-current"}, "ul": {"class"}, "li": {"class"}, "dl": nil,
+	"dt": nil, "dd": nil,
+	"span": {"class"}, "strong": nil, "code": nil, "pre": {"class"}, "bdi": nil, "mark": {"title"},
+	"time":    {"datetime"},
+	"details": nil, "summary": nil, "del": {"class"}, "ins": nil, "form": {"class", "role", "action", "method"},
+	"label": {"for"}, "button": nil,
 	"input": {"id", "name", "type", "minlength", "maxlength", "value", "required"},
 }
 
@@ -90,7 +98,7 @@ func wholesome(t *testing.T, path, page string) (links []string) {
 	for n := range doc.Descendants() {
 		switch n.Type {
 		case html.TextNode:
-			if hidden := surface.Hidden(n.Data); len(hidden) > 0 {
+			if hidden := surface.FindHidden(n.Data); len(hidden) > 0 {
 				t.Errorf("%s: text with hidden characters: %+.100q", path, n.Data)
 			}
 		case html.CommentNode:
@@ -157,7 +165,9 @@ func crawl(t *testing.T, f *servertest.Fixture, gone ...string) map[string]strin
 		}
 		if strings.HasPrefix(path, "/v0/") || path == "/docs" || path == "/openapi.yaml" { // not ours
 			seen[path] = ""
-			if res, _ := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != 200 && !strings.HasSuffix(path, "/archive") { // of what was shelved there are no bytes
+			// of what was shelved there are no bytes
+			if res, _ := registrytest.Send(t, "GET", f.URL+path, ""); res.StatusCode != 200 &&
+				!strings.HasSuffix(path, "/archive") {
 				t.Errorf("%s: %d", path, res.StatusCode)
 			}
 			continue
@@ -192,12 +202,14 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 		}
 		return string(text)
 	}
-	claims := fmt.Sprintf(`[{"subject":%[1]s,"scheme":%[1]s,"authority":%[1]s,"where":%[1]s,"outcome":%[1]s,"expected":%[1]s,"actual":%[1]s,
+	claims := fmt.Sprintf(
+		`[{"subject":%[1]s,"scheme":%[1]s,"authority":%[1]s,"where":%[1]s,"outcome":%[1]s,"expected":%[1]s,"actual":%[1]s,
 		"from":"javascript:evil()","size":7,"weak":true,"cause":%[1]s,"reason":%[1]s},
 		{"subject":%[2]s,"outcome":"mismatch","from":"https://evil.example.com/a?b=<c>"},{"subject":{"evil":1},"outcome":["evil"]}]`, quoted(evil), quoted(long))
 	name := "io.evil" + evil[:60] + "/\u202en" // names have few bytes in the log
 	for i, version := range []string{"1.0.0", "evil\"><\u202e/../ver sion&x=1#", "3.0.0"} {
-		doc := fmt.Sprintf(`{"name":%[1]s,"version":%[2]s,"title":%[3]s,"description":%[4]s,"websiteUrl":"javascript:evil()//%[5]d","file_hashes":{%[3]s:%[3]s},
+		doc := fmt.Sprintf(
+			`{"name":%[1]s,"version":%[2]s,"title":%[3]s,"description":%[4]s,"websiteUrl":"javascript:evil()//%[5]d","file_hashes":{%[3]s:%[3]s},
 			"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"file_hashes":{%[3]s:%[3]s}}},
 			"repository":{"url":"https://evil.example.com/\"onclick=evil()","subfolder":%[3]s},
 			"packages":[{"registryType":%[3]s,"registryBaseUrl":"data:text/html,evil","identifier":%[3]s,"version":%[3]s,"fileSha256":%[3]s,"runtimeHint":%[3]s,
@@ -209,24 +221,28 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 		rec.Document, rec.Digest = json.RawMessage(doc), registrytest.CanonicalDigest(t, doc)
 		rec.Evidence, rec.Build, rec.Publisher = json.RawMessage(claims), evil, evil
 		if i == 1 {
-			rec.Origin, rec.ImportedAt, rec.Status, rec.StatusMessage = "https://evil.example.com/<b>", registrytest.Epoch, registry.Deprecated, evil
+			rec.Origin, rec.ImportedAt, rec.Status, rec.StatusMessage = "https://evil.example.com/<b>",
+				registrytest.Epoch, registry.Deprecated, evil
 		}
 		registrytest.Insert(t, db, rec)
-		if err := db.AddFinding(ctx, registry.Finding{Name: name, Version: version, At: registrytest.Epoch.Add(time.Hour), Build: evil, Evidence: json.RawMessage(claims)}); err != nil {
+		if err := db.AddFinding(ctx,
+			registry.Finding{Name: name, Version: version, At: registrytest.Epoch.Add(time.Hour), Build: evil,
+				Evidence: json.RawMessage(claims)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	names = append(names, name)
 	manifest := func(name, version string) json.RawMessage {
 		object := fmt.Sprintf(`{%s:{"description":%s}}`, quoted(evil), quoted(prose))
-		return json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"version":%[2]s,"description":%[4]s,"author":%[3]s,"skills":%[5]s,"agents":%[5]s,"commands":%[5]s,
+		return json.RawMessage(
+			fmt.Sprintf(`{"name":%[1]s,"version":%[2]s,"description":%[4]s,"author":%[3]s,"skills":%[5]s,"agents":%[5]s,"commands":%[5]s,
 			"servers":{%[3]s:{"command":%[3]s}},"facets":%[6]s,"runtime":%[3]s,"entry":%[3]s,"capabilities":{"tools":%[6]s,"resources":%[6]s,"prompts":%[6]s},
 			"dependencies":%[6]s,"externalDependencies":[{"name":%[3]s}],"permissions":{%[3]s:%[3]s},"signatures":[{"alg":%[3]s,"keyId":%[3]s}]}`,
-			quoted(name), quoted(version), quoted(evil), quoted(prose), object, list(20)))
+				quoted(name), quoted(version), quoted(evil), quoted(prose), object, list(20)))
 	}
 	for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact, ledger.Plugin} {
 		for i, version := range []string{"1.0.0", "2\"><script>evil()</script>\u202e"} {
-			rec := registrytest.Archived(kind, name, version, 10+i)
+			rec := registrytest.NewArchiveRecord(kind, name, version, 10+i)
 			rec.Manifest, rec.Publisher, rec.Build, rec.StatusMessage = manifest(name, version), evil, evil, evil
 			rec.APISurface = registrytest.Sum("evil")
 			if i == 0 {
@@ -240,20 +256,28 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 				rec.Assets[fmt.Sprint(evil, n, i)] = registrytest.Sum(fmt.Sprint(n))
 			}
 			registrytest.Shelve(t, db, rec)
-			if err := db.AddArchiveFinding(ctx, registry.Finding{Kind: kind, Name: name, Version: version, At: registrytest.Epoch, Build: evil, Evidence: json.RawMessage(claims)}); err != nil {
+			if err := db.AddArchiveFinding(ctx,
+				registry.Finding{Kind: kind, Name: name, Version: version, At: registrytest.Epoch, Build: evil,
+					Evidence: json.RawMessage(claims)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	prose = strings.Repeat(evil, 3)
 	tool := func(text string) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"title":%[1]s,"description":%[2]s,"inputSchema":{"type":"object","properties":{%[1]s:{"type":"string","description":%[1]s,"enum":[%[1]s]}}}}`,
-			quoted(text), quoted(prose+text)))
+		return json.RawMessage(
+			fmt.Sprintf(`{"name":%[1]s,"title":%[1]s,"description":%[2]s,"inputSchema":{"type":"object",`+
+				`"properties":{%[1]s:{"type":"string","description":%[1]s,"enum":[%[1]s]}}}}`,
+				quoted(text), quoted(prose+text)))
 	}
-	other := json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"uri":%[1]s,"uriTemplate":%[1]s,"description":%[1]s}`, quoted(evil)))
+	other := json.RawMessage(
+		fmt.Sprintf(`{"name":%[1]s,"uri":%[1]s,"uriTemplate":%[1]s,"description":%[1]s}`, quoted(evil)))
 	for i, text := range []string{evil, evil + " [-evil-]{+evil+} "} {
-		s, err := surface.New(surface.Listing{Instructions: evil + fmt.Sprint(i), Tools: []json.RawMessage{tool(text), tool("same" + evil)},
-			Prompts: []json.RawMessage{other}, Resources: []json.RawMessage{other}, ResourceTemplates: []json.RawMessage{other}})
+		s, err := surface.New(
+			surface.Listing{Instructions: evil + fmt.Sprint(i),
+				Tools:   []json.RawMessage{tool(text), tool("same" + evil)},
+				Prompts: []json.RawMessage{other}, Resources: []json.RawMessage{other},
+				ResourceTemplates: []json.RawMessage{other}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,9 +289,11 @@ func publishEvil(t *testing.T, f *servertest.Fixture, db *sqlite.DB) (names []st
 // shows publishes a packed server that says what it shows.
 func shows(t *testing.T, f *servertest.Fixture, name, version string, s *surface.Surface) {
 	t.Helper()
-	data, _ := servertest.Packed(t, map[string]string{
-		"server.json": fmt.Sprintf(`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, name, version, s.APISurface().String()),
-		"main.js":     "0", pages.SurfaceFile: string(s.Indented()),
+	data, _ := servertest.PackFacet(t, map[string]string{
+		"server.json": fmt.Sprintf(
+			`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, name, version,
+			s.APISurface().String()),
+		"main.js": "0", pages.SurfaceFile: string(s.FormatIndented()),
 	})
 	if _, err := servertest.Put(f, ledger.Artifact, name, data, ""); err != nil {
 		t.Fatal(err)
@@ -300,7 +326,8 @@ func TestPagesHostile(t *testing.T) {
 		}
 		return n
 	}
-	for part, want := range map[string]int{"/servers/": 5, "/facets/": 3, "/artifacts/": 6, "/plugins/": 3, "/diff?against=": 7, "/log/": 15} {
+	for part, want := range map[string]int{"/servers/": 5, "/facets/": 3, "/artifacts/": 6, "/plugins/": 3,
+		"/diff?against=": 7, "/log/": 15} {
 		if got := has(part); got < want {
 			t.Errorf("%d pages with %s were found, want %d", got, part, want)
 		}
@@ -310,17 +337,20 @@ func TestPagesHostile(t *testing.T) {
 		all.WriteString(page)
 	}
 	for _, want := range []string{
-		`<mark title="bidi control">\u{202e}\u{2066}</mark>`, `<mark title="tag character">\u{e0041}</mark>`, `<mark title="control">\u{9b}</mark>`,
+		`<mark title="bidi control">\u{202e}\u{2066}</mark>`, `<mark title="tag character">\u{e0041}</mark>`,
+		`<mark title="control">\u{9b}</mark>`,
 		`<a href="https://good.example.com/sse" rel="noopener nofollow ugc"`, "&lt;script&gt;evil()",
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no page has %s", want)
 		}
 	}
-	for _, path := range []string{"/?search=script", "/servers?search=script", "/facets?search=script", "/plugins?search=script"} {
+	for _, path := range []string{"/?search=script", "/servers?search=script", "/facets?search=script",
+		"/plugins?search=script"} {
 		wholesome(t, path, at(t, f, path, 200))
 	}
-	for _, path := range []string{"/servers/" + url.PathEscape("a"+evil[:50]), "/facets/%22%3E%3Cevil%3E", "/servers/a/b/versions/%3Cevil%3E%E2%80%AE", "/servers/a/b/versions/1/diff?against=%3Cevil%3E"} {
+	for _, path := range []string{"/servers/" + url.PathEscape("a"+evil[:50]), "/facets/%22%3E%3Cevil%3E",
+		"/servers/a/b/versions/%3Cevil%3E%E2%80%AE", "/servers/a/b/versions/1/diff?against=%3Cevil%3E"} {
 		wholesome(t, path, at(t, f, path, 404))
 	}
 }
@@ -330,21 +360,29 @@ func publishPlain(t *testing.T, f *servertest.Fixture, db *sqlite.DB, more int) 
 	t.Helper()
 	ctx := context.Background()
 	doc := func(name, version, description string) []byte {
-		return []byte(strings.Replace(string(registrytest.Document(name, version)), "reads <notes> & more", description, 1))
+		return []byte(
+			strings.Replace(string(registrytest.Document(name, version)), "reads <notes> & more", description, 1))
 	}
 	for i, version := range []string{"1.0.0", "1.1.0", "1.2.0", "2.0.0-beta.1"} {
-		if _, err := f.Publish(ctx, doc("io.github.acme/notes", version, fmt.Sprint("Reads notes, writes none, and keeps ", i, " copies")), ""); err != nil {
+		if _, err := f.Publish(ctx,
+			doc("io.github.acme/notes", version, fmt.Sprint("Reads notes, writes none, and keeps ", i, " copies")),
+			""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := db.SetStatus(ctx, "io.github.acme/notes", "1.0.0", registry.Change{Status: registry.Deleted, Message: "leaked <a> key", At: registrytest.Epoch.Add(time.Hour)}); err != nil {
+	if _, _, err := db.SetStatus(ctx, "io.github.acme/notes", "1.0.0",
+		registry.Change{Status: registry.Deleted, Message: "leaked <a> key",
+			At: registrytest.Epoch.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.SetStatus(ctx, "io.github.acme/notes", "1.1.0", registry.Change{Status: registry.Deprecated, Message: "use 1.2.0", At: registrytest.Epoch.Add(time.Hour)}); err != nil {
+	if _, _, err := db.SetStatus(ctx, "io.github.acme/notes", "1.1.0",
+		registry.Change{Status: registry.Deprecated, Message: "use 1.2.0",
+			At: registrytest.Epoch.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range more {
-		if _, err := f.Publish(ctx, doc(fmt.Sprintf("com.example/tool-%02d", i), "1.0.0", "One of many"), ""); err != nil {
+		if _, err := f.Publish(ctx, doc(fmt.Sprintf("com.example/tool-%02d", i), "1.0.0", "One of many"), ""); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -356,16 +394,18 @@ func publishPlain(t *testing.T, f *servertest.Fixture, db *sqlite.DB, more int) 
 	}
 	for i, description := range []string{"Reads a file from disk", "Reads a file from disk and mails\u200b it"} {
 		s, err := surface.New(surface.Listing{Instructions: "Be brief.", Tools: []json.RawMessage{json.RawMessage(
-			`{"name":"read_file","description":"` + description + `","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}`)}})
+			`{"name":"read_file","description":"` + description +
+				`","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}`)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		shows(t, f, "@acme/files", fmt.Sprintf("1.0.%d", i), s)
 	}
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Plugin, "redact", "1.0.0", 100))
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Facet, "redact", "1.1.0", 99))
-	registrytest.Shelve(t, db, registrytest.Archived(ledger.Plugin, "redact", "1.1.0", 101))
-	if _, _, err := db.SetArchiveStatus(ctx, ledger.Plugin, "redact", "1.1.0", registry.Change{Status: registry.Deleted, At: registrytest.Epoch.Add(2 * time.Hour)}); err != nil {
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Plugin, "redact", "1.0.0", 100))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Facet, "redact", "1.1.0", 99))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Plugin, "redact", "1.1.0", 101))
+	if _, _, err := db.SetArchiveStatus(ctx, ledger.Plugin, "redact", "1.1.0",
+		registry.Change{Status: registry.Deleted, At: registrytest.Epoch.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	awaitSigned(t, f)
@@ -382,18 +422,24 @@ func TestPages(t *testing.T) {
 		"/":                             {"@acme/files", "redact", "com.example/tool-64"},
 		"/servers":                      {"com.example/tool-00", "One of many"},
 		"/servers/io.github.acme/notes": {"1.2.0", "deprecated", "latest", "2.0.0-beta.1"},
-		"/servers/io.github.acme/notes/versions/1.2.0": {"Reads notes, writes none, and keeps 2 copies", "[providers.mcp.notes]", "io.github.acme/notes@1.2.0", "hallmark pin notes",
-			"@example/server", "c2sp.org/tlog-proof@v1", `<span class="tag match">match</span>`, "/diff?against=1.1.0", "entry 2",
-			`<span class="tag unverifiable">unverifiable</span> <strong><bdi>npm:@example/server@1.0.0</bdi></strong>`, "this registry did not recompute it"},
+		"/servers/io.github.acme/notes/versions/1.2.0": {"Reads notes, writes none, and keeps 2 copies",
+			"[providers.mcp.notes]", "io.github.acme/notes@1.2.0", "hallmark pin notes",
+			"@example/server", "c2sp.org/tlog-proof@v1", `<span class="tag match">match</span>`, "/diff?against=1.1.0",
+			"entry 2",
+			`<span class="tag unverifiable">unverifiable</span> <strong><bdi>npm:@example/server@1.0.0</bdi></strong>`,
+			"this registry did not recompute it"},
 		"/servers/io.github.acme/notes/versions/1.1.0":                    {"use 1.2.0"},
 		"/servers/io.github.acme/notes/versions/1.2.0/diff?against=1.1.0": {"keeps 1 copies", "keeps 2 copies"},
-		gone:                                  {"was deleted: leaked &lt;a&gt; key"},
-		"/facets/@acme/review/versions/1.1.0": {"critic", "Criticises", "hallmark add @acme/review@1.1.0", "agents/critic.md"},
-		"/facets/@acme/review/versions/1.1.0/diff?against=1.0.0":   {"agents/critic.md", "changed"},
-		"/artifacts/@acme/files/versions/1.0.1":                    {"read_file", "Be brief.", "&#34;required&#34;", `<mark title="zero width">\u{200b}</mark>`, pages.SurfaceFile + " in the archive"},
-		"/artifacts/@acme/files/versions/1.0.1/diff?against=1.0.0": {"description-changed", "<ins>", "mails", "\\u{200b}", "high"},
-		"/plugins/redact/versions/1.0.0":                           {"hallmark plugin install redact@1.0.0"},
-		"/log":                                                     {"artifact", "Older entries"},
+		gone: {"was deleted: leaked &lt;a&gt; key"},
+		"/facets/@acme/review/versions/1.1.0": {"critic", "Criticises", "hallmark add @acme/review@1.1.0",
+			"agents/critic.md"},
+		"/facets/@acme/review/versions/1.1.0/diff?against=1.0.0": {"agents/critic.md", "changed"},
+		"/artifacts/@acme/files/versions/1.0.1": {"read_file", "Be brief.", "&#34;required&#34;",
+			`<mark title="zero width">\u{200b}</mark>`, pages.SurfaceFile + " in the archive"},
+		"/artifacts/@acme/files/versions/1.0.1/diff?against=1.0.0": {"description-changed", "<ins>", "mails",
+			"\\u{200b}", "high"},
+		"/plugins/redact/versions/1.0.0": {"hallmark plugin install redact@1.0.0"},
+		"/log":                           {"artifact", "Older entries"},
 	} {
 		page, ok := found[path]
 		if !ok {
@@ -406,7 +452,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(found["/"]+found["/plugins"]+found["/plugins/redact"], goneToo) || !strings.Contains(found["/"], "redact") || strings.Contains(found["/servers/io.github.acme/notes"], gone) {
+	if strings.Contains(found["/"]+found["/plugins"]+found["/plugins/redact"], goneToo) ||
+		!strings.Contains(found["/"], "redact") || strings.Contains(found["/servers/io.github.acme/notes"], gone) {
 		t.Error("a deleted version is listed")
 	}
 	if strings.Contains(found[gone], "Reads notes") {
@@ -415,7 +462,8 @@ func TestPages(t *testing.T) {
 	if page := found["/facets/redact/versions/1.1.0"]; page == "" || strings.Contains(page, "status: deleted") {
 		t.Error("a facet has the status of a plugin of its name")
 	}
-	if page := found["/facets/@acme/review/versions/1.1.0/diff?against=1.0.0"]; strings.Count(page, ">differs<") != 2 || strings.Contains(page, ">same<") {
+	if page := found["/facets/@acme/review/versions/1.1.0/diff?against=1.0.0"]; strings.Count(page, ">differs<") != 2 ||
+		strings.Contains(page, ">same<") {
 		t.Error("the fingerprints of two versions are not told apart")
 	}
 	// The log is the whole history, the message of a deletion excepted.

@@ -12,7 +12,8 @@ import (
 // read back, URL-encoded as one segment elsewhere.
 func pagePath(kind ledger.Kind, name string, rest ...string) string {
 	path := "/" + registry.Plural(kind) + "/"
-	if a, b, ok := strings.Cut(name, "/"); ok && plainSegment(a) && plainSegment(b) && (kind == ledger.Server || strings.HasPrefix(a, "@")) {
+	if a, b, ok := strings.Cut(name, "/"); ok && plainSegment(a) && plainSegment(b) &&
+		(kind == ledger.Server || strings.HasPrefix(a, "@")) {
 		path += name
 	} else {
 		path += url.PathEscape(name)

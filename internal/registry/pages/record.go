@@ -18,12 +18,12 @@ import (
 
 // recordData is what the page of a version shows, of whatever kind.
 type recordData struct {
-	listed
+	listRow
 	Now       statusText
-	Links     []labelled // of the publisher
-	API       string     // path of the same for programs
-	Download  string     // path of the archive; "" if it is none
-	Install   []string   // to be copied, a text each
+	Links     []labelledText // of the publisher
+	API       string         // path of the same for programs
+	Download  string         // path of the archive; "" if it is none
+	Install   []string       // to be copied, a text each
 	Facts     []fact
 	Claims    []claimText
 	MoreRows  int // claims that are not shown
@@ -36,7 +36,7 @@ type recordData struct {
 	AllFiles  int
 	Surface   *surfaceText
 	NoSurface string // why there is none
-	Earlier   []listed
+	Earlier   []listRow
 	Proof     proofText
 	Later     []logEntry // entries about the version, newest first
 	Logged    bool       // there is a log
@@ -48,8 +48,8 @@ type statusText struct {
 	At      time.Time
 }
 
-// labelled is a text with what it is.
-type labelled struct{ Label, Text string }
+// labelledText is a text with what it is.
+type labelledText struct{ Label, Text string }
 
 // fact is a text of the registry's own words or of a publisher, or a digest.
 type fact struct {
@@ -60,7 +60,7 @@ type fact struct {
 // contents is a part of an archive's manifest.
 type contents struct {
 	Title string
-	Items []labelled
+	Items []labelledText
 	More  int
 }
 
@@ -102,7 +102,8 @@ func claimsOf(kept json.RawMessage) (claims []claimText) {
 func claimOf(e evidence.Evidence) (c claimText) {
 	text, err := e.MarshalJSON()
 	if err != nil {
-		return claimText{Subject: e.Subject, Scheme: string(e.Scheme), Outcome: string(evidence.Unverifiable), Reason: err.Error()}
+		return claimText{Subject: e.Subject, Scheme: string(e.Scheme), Outcome: string(evidence.Unverifiable),
+			Reason: err.Error()}
 	}
 	loosely(text, &c)
 	return c
@@ -119,7 +120,8 @@ func (p *pages) oneVersion(r *http.Request, kind ledger.Kind, name, version stri
 		data, err = p.archiveVersion(ctx, kind, name, version)
 	}
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry", version, kind, name)
+		return nil, registry.NewProblem(http.StatusNotFound, "version %.200s of %s %.200s is not in this registry",
+			version, kind, name)
 	}
 	if err != nil {
 		return nil, err
@@ -145,7 +147,7 @@ func deletedPage(kind, name, version, message string) error {
 const maxEarlier = 10
 
 // earlier are the versions before one.
-func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listed, error) {
+func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listRow, error) {
 	items, _, err := p.versionsOf(ctx, kind, name, registry.Cursor{Name: name, Version: version}.String(), maxEarlier)
 	if errors.Is(err, registry.ErrNotFound) || errors.Is(err, registry.ErrCursor) {
 		return nil, nil // a name as no cursor has it
@@ -153,8 +155,8 @@ func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version str
 	return items, err
 }
 
-// logged fills in what the log says of a version, and sets that beside the record.
-func (p *pages) logged(ctx context.Context, data *recordData, document, integrity, api digest.Digest) error {
+// addLogged fills in what the log says of a version, and sets that beside the record.
+func (p *pages) addLogged(ctx context.Context, data *recordData, document, integrity, api digest.Digest) error {
 	if p.Log == nil {
 		return nil
 	}
@@ -187,11 +189,13 @@ func (p *pages) logged(ctx context.Context, data *recordData, document, integrit
 		if c.want.IsZero() && c.got.IsZero() {
 			continue
 		}
-		claim := evidence.Claim{Subject: data.Name + "@" + data.Version, Scheme: c.scheme, Authority: evidence.Log, Where: "entry " + evidence.Group(index)}
+		claim := evidence.Claim{Subject: data.Name + "@" + data.Version, Scheme: c.scheme, Authority: evidence.Log,
+			Where: "entry " + evidence.Group(index)}
 		if !c.want.IsZero() {
 			claim.Want = []digest.Digest{c.want}
 		}
-		data.Claims = append(data.Claims, claimOf(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.got}, From: c.from})))
+		data.Claims = append(data.Claims,
+			claimOf(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.got}, From: c.from})))
 	}
 	return p.later(ctx, data)
 }
@@ -265,7 +269,8 @@ func installTexts(kind ledger.Kind, name, version string) []string {
 // fits where that does not.
 func localName(name string) string {
 	short := name[strings.LastIndex(name, "/")+1:]
-	if short == "" || strings.Trim(short, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || short[0] == '-' {
+	if short == "" || strings.Trim(short, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" ||
+		short[0] == '-' {
 		return "server"
 	}
 	return short

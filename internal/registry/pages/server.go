@@ -27,14 +27,19 @@ type serverText struct {
 	} `json:"_meta"`
 }
 
-// unchecked are the claims of file_hashes that no evidence is about: those of a record
+// listUnchecked returns the claims of file_hashes that no evidence is about: those of a record
 // that was imported, or published while nothing was recomputed.
-func (d serverText) unchecked(checked []claimText) (out []claimText) {
+func (d serverText) listUnchecked(checked []claimText) (out []claimText) {
 	for _, hashes := range []map[string]string{d.FileHashes, d.Meta.Publisher.FileHashes} {
 		for _, key := range registry.SortedKeys(hashes) {
-			if !slices.ContainsFunc(checked, func(c claimText) bool { return c.Subject == key && c.Scheme == string(evidence.File) }) {
-				out = append(out, claimText{Subject: key, Scheme: string(evidence.File), Authority: string(evidence.Publisher), Where: "server.json, file_hashes",
-					Expected: hashes[key], Outcome: string(evidence.Unverifiable), Reason: "this registry did not recompute it"})
+			if !slices.ContainsFunc(checked, func(c claimText) bool {
+				return c.Subject == key && c.Scheme == string(evidence.File)
+			}) {
+				out = append(out,
+					claimText{Subject: key, Scheme: string(evidence.File), Authority: string(evidence.Publisher),
+						Where:    "server.json, file_hashes",
+						Expected: hashes[key], Outcome: string(evidence.Unverifiable),
+						Reason: "this registry did not recompute it"})
 			}
 		}
 	}
@@ -83,16 +88,17 @@ func (p *pages) serverVersion(ctx context.Context, name, version string) (*recor
 	var doc serverText
 	loosely(rec.Document, &doc)
 	data := &recordData{
-		listed: listedServers([]registry.Record{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
+		listRow: listedServers([]registry.Record{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
 		Claims: claimsOf(rec.Evidence), Findings: findingsText(rec.Findings),
 		Packages: doc.Packages[:min(len(doc.Packages), maxRows)], Remotes: doc.Remotes[:min(len(doc.Remotes), maxRows)],
-		NoSurface: "A document says nothing of a server's tools, and the registry runs no code of others. What the server shows is captured, and locked, when it is pinned.",
+		NoSurface: "A document says nothing of a server's tools, and the registry runs no code of others. " +
+			"What the server shows is captured, and locked, when it is pinned.",
 	}
 	if doc.WebsiteURL != "" {
-		data.Links = append(data.Links, labelled{"Website", doc.WebsiteURL})
+		data.Links = append(data.Links, labelledText{"Website", doc.WebsiteURL})
 	}
 	if doc.Repository.URL != "" {
-		data.Links = append(data.Links, labelled{"Repository", doc.Repository.URL})
+		data.Links = append(data.Links, labelledText{"Repository", doc.Repository.URL})
 	}
 	for _, f := range []fact{
 		{"Verified", timeText(rec.VerifiedAt), false},
@@ -106,12 +112,12 @@ func (p *pages) serverVersion(ctx context.Context, name, version string) (*recor
 		}
 	}
 	data.Install = installTexts(ledger.Server, rec.Name, rec.Version)
-	data.Claims = append(data.Claims, doc.unchecked(data.Claims)...)
+	data.Claims = append(data.Claims, doc.listUnchecked(data.Claims)...)
 	recomputed, err := registry.DigestOf(rec.Document)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.logged(ctx, data, recomputed, digest.Digest{}, digest.Digest{}); err != nil {
+	if err := p.addLogged(ctx, data, recomputed, digest.Digest{}, digest.Digest{}); err != nil {
 		return nil, err
 	}
 	data.cut()

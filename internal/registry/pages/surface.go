@@ -52,7 +52,8 @@ type keptSurface struct {
 func (p *pages) packedSurface(ctx context.Context, rec registry.ArchiveRecord) (*surface.Surface, string, error) {
 	want, ok := rec.Assets[SurfaceFile]
 	if !kinds.Of(ledger.Kind(rec.Kind)).Shows || !ok {
-		return nil, "The archive holds no " + SurfaceFile + ", in which its publisher would say what the server shows, and the registry runs no code of others.", nil
+		return nil, "The archive holds no " + SurfaceFile +
+			", in which its publisher would say what the server shows, and the registry runs no code of others.", nil
 	}
 	key := rec.ContentHash.String()
 	p.surfaces.mu.Lock()
@@ -96,29 +97,32 @@ func (p *pages) readSurface(ctx context.Context, rec registry.ArchiveRecord, wan
 	defer packed.Close()
 	var data []byte
 	enough := errors.New("enough")
-	_, err = archive.Walk(registry.ContextReader(ctx, packed), archive.Facet, archive.Limits{Packed: registry.MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
-		if e.Outer || e.Path != SurfaceFile {
-			return nil
-		}
-		if e.Size <= maxSurface {
-			var err error
-			if data, err = io.ReadAll(r); err != nil {
-				return err
+	_, err = archive.Walk(registry.ContextReader(ctx, packed), archive.Facet,
+		archive.Limits{Packed: registry.MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
+			if e.Outer || e.Path != SurfaceFile {
+				return nil
 			}
-		}
-		return enough
-	})
+			if e.Size <= maxSurface {
+				var err error
+				if data, err = io.ReadAll(r); err != nil {
+					return err
+				}
+			}
+			return enough
+		})
 	switch {
 	case ctx.Err() != nil:
 		return keptSurface{}, ctx.Err()
 	case data == nil && (errors.Is(err, enough) || evidence.ClassOf(err) == evidence.Validation):
-		return keptSurface{reason: SurfaceFile + " in the archive is too large to be shown, or lies too far in it."}, nil
+		return keptSurface{reason: SurfaceFile + " in the archive is too large to be shown, or lies too far in it."},
+			nil
 	case data == nil:
 		api.Logger(ctx).Error("surface not read", "name", rec.Name, "version", rec.Version, "error", err)
 		return keptSurface{reason: "The archive cannot be read now.", passing: true}, nil
 	}
 	e := evidence.Compare(
-		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{want}},
+		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
+			Want: []digest.Digest{want}},
 		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}})
 	if e.Outcome != evidence.Match {
 		return keptSurface{reason: SurfaceFile + " in the archive is not the file that was published."}, nil
@@ -164,9 +168,9 @@ func surfaceTextOf(s *surface.Surface) *surfaceText {
 		loosely(item.JSON, &m)
 		text := itemText{Kind: string(item.Kind), Name: item.Name, Title: m.Title, Description: m.Description}
 		if item.Kind == surface.KindTool {
-			text.Schema = indented(m.InputSchema)
+			text.Schema = indentJSON(m.InputSchema)
 		} else {
-			text.Members = indented(item.JSON)
+			text.Members = indentJSON(item.JSON)
 		}
 		out.Items = append(out.Items, text)
 	}
@@ -178,8 +182,8 @@ func surfaceTextOf(s *surface.Surface) *surfaceText {
 	return out
 }
 
-// indented is JSON for a reader, cut where it is long.
-func indented(v json.RawMessage) string {
+// indentJSON returns JSON for a reader, cut where it is long.
+func indentJSON(v json.RawMessage) string {
 	if len(v) > maxSchema {
 		return clip(string(v), maxSchema)
 	}

@@ -12,10 +12,10 @@ import (
 // characters, which Text then names by number.
 type piece struct{ Text, Hidden string }
 
-// shown is text from outside in pieces, so that a page can mark what a reader would not
+// splitShown splits text from outside into pieces, so that a page can mark what a reader would not
 // see. Line feeds and tabs stay; they are white space to a page. The pieces are no HTML.
-func shown(s string) []piece {
-	hidden := surface.Hidden(s)
+func splitShown(s string) []piece {
+	hidden := surface.FindHidden(s)
 	if len(hidden) == 0 {
 		return []piece{{Text: s}}
 	}
@@ -30,7 +30,7 @@ func shown(s string) []piece {
 	// More than are listed are found piece by piece.
 	for at, begin := 0, 0; begin < len(s); {
 		if len(hidden) == 0 {
-			if hidden = surface.Hidden(s[begin:]); len(hidden) == 0 {
+			if hidden = surface.FindHidden(s[begin:]); len(hidden) == 0 {
 				add(s[begin:], "")
 				break
 			}
@@ -72,7 +72,8 @@ func outLink(text string) string {
 		return ""
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
+		u.Opaque != "" {
 		return ""
 	}
 	return u.String()

@@ -15,7 +15,8 @@ import (
 // postgresArchives are the statements as the pool or a transaction runs them.
 func postgresArchives(q rowser) archivesql.Archives {
 	return archivesql.Archives{
-		Query: func(ctx context.Context, statement string, args []any, each func(func(...any) error) (bool, error)) error {
+		Query: func(ctx context.Context, statement string, args []any,
+			each func(func(...any) error) (bool, error)) error {
 			rows, err := q.Query(ctx, statement, args...)
 			if err != nil {
 				return err
@@ -46,7 +47,8 @@ func (p *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) erro
 			return appendPostgres(ctx, tx, leaves...)
 		}
 		db.Noted = func(ctx context.Context, kind, name string) error {
-			return db.Exec(ctx, "INSERT INTO archive_names (kind, name, grams) VALUES ($1, $2, $3)", kind, name, grams(name))
+			return db.Exec(ctx, "INSERT INTO archive_names (kind, name, grams) VALUES ($1, $2, $3)", kind, name,
+				grams(name))
 		}
 		return f(db)
 	})

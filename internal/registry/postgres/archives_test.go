@@ -27,8 +27,10 @@ func TestPostgresFindingsMigration(t *testing.T) {
 	}
 	defer old.Close(ctx)
 	exec := func(statement string) error { _, err := old.Exec(ctx, statement); return err }
-	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.Logged {
-		if err := exec(fmt.Sprintf("CREATE TABLE hallmark_schema (version integer NOT NULL); INSERT INTO hallmark_schema VALUES (%d)", registrytest.OldSchema)); err != nil {
+	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.LogStore {
+		if err := exec(
+			fmt.Sprintf("CREATE TABLE hallmark_schema (version integer NOT NULL); INSERT INTO hallmark_schema VALUES "+
+				"(%d)", registrytest.OldSchema)); err != nil {
 			t.Fatal(err)
 		}
 		return reopenPostgres(t, url)

@@ -88,7 +88,8 @@ func (g *gramCounts) load(ctx context.Context, pool *pgxpool.Pool) error {
 	var grams []int32
 	var parts []float32
 	err := pool.QueryRow(ctx, `SELECT most_common_elems::text::integer[], most_common_elem_freqs FROM pg_stats
-		WHERE schemaname = current_schema() AND tablename = 'names' AND attname = 'grams' AND most_common_elems IS NOT NULL`).Scan(&grams, &parts)
+		WHERE schemaname = current_schema() AND tablename = 'names' AND attname = 'grams'
+			AND most_common_elems IS NOT NULL`).Scan(&grams, &parts)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,9 @@ func TestRarestGrams(t *testing.T) {
 	ctx := context.Background()
 	db := openPostgresTest(t)
 	for i := range 24 {
-		registrytest.Insert(t, db, registrytest.Record(t, fmt.Sprintf("io.github.o/common-server-%c%c%c", 'a'+i%26, 'b'+i%26, 'a'+i%26), "1.0.0", i))
+		registrytest.Insert(t, db,
+			registrytest.Record(t, fmt.Sprintf("io.github.o/common-server-%c%c%c", 'a'+i%26, 'b'+i%26, 'a'+i%26),
+				"1.0.0", i))
 	}
 	text := "common-server-cdc"
 	if got := db.gramCounts.rarest(grams(text)); len(got) != len(grams(text)) {
@@ -39,7 +41,8 @@ func TestRarestGrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	registrytest.Equal(t, "rarest", db.gramCounts.rarest(grams(text)), grams("r-cdc"))
-	registrytest.Equal(t, "search", registrytest.All(t, db, registry.Query{Search: text}), []string{"io.github.o/common-server-cdc@1.0.0"})
+	registrytest.Equal(t, "search", registrytest.All(t, db, registry.Query{Search: text}),
+		[]string{"io.github.o/common-server-cdc@1.0.0"})
 }
 
 // Statistics that are not there yet are asked for again soon, those that are there are kept.

@@ -31,10 +31,10 @@ const postgresLock = migrations.ApplicationID
 // insertion is one Insert that waits for its transaction.
 type insertion struct {
 	rec  registry.Record
-	done chan inserted // has room for one
+	done chan insertResult // has room for one
 }
 
-type inserted struct {
+type insertResult struct {
 	rec registry.Record
 	err error
 }
@@ -50,7 +50,7 @@ func (p *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	if err := ctx.Err(); err != nil {
 		return registry.Record{}, err
 	}
-	i := &insertion{rec: rec.Normal(), done: make(chan inserted, 1)}
+	i := &insertion{rec: rec.Normal(), done: make(chan insertResult, 1)}
 	select {
 	case p.inserts <- i:
 	case <-ctx.Done():
@@ -109,7 +109,7 @@ func (p *DB) insert(batch []*insertion) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.writeTime)
 	defer cancel()
 	var (
-		results []inserted
+		results []insertResult
 		err     error
 	)
 	for range 3 {
@@ -133,7 +133,7 @@ func (p *DB) insert(batch []*insertion) {
 	}
 	for n, i := range batch {
 		if err != nil {
-			i.done <- inserted{err: unavailable(err)}
+			i.done <- insertResult{err: unavailable(err)}
 			continue
 		}
 		i.done <- results[n]
@@ -142,7 +142,7 @@ func (p *DB) insert(batch []*insertion) {
 
 // transact inserts a batch in one transaction. Sent says that the commit was on its
 // way when the error came, so that nobody knows what became of it.
-func (p *DB) transact(ctx context.Context, batch []*insertion) (results []inserted, sent bool, err error) {
+func (p *DB) transact(ctx context.Context, batch []*insertion) (results []insertResult, sent bool, err error) {
 	tx, err := p.pool.Begin(ctx)
 	if err != nil {
 		return nil, false, err
@@ -182,7 +182,8 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 	for _, i := range batch {
 		names, versions = append(names, i.rec.Name), append(versions, i.rec.Version)
 	}
-	was := &state{records: map[registry.Cursor]registry.Record{}, latest: map[string]registry.Record{}, versions: map[string]int{}}
+	was := &state{records: map[registry.Cursor]registry.Record{}, latest: map[string]registry.Record{},
+		versions: map[string]int{}}
 	var b pgx.Batch
 	b.Queue("SELECT pg_advisory_xact_lock($1)", int64(postgresLock))
 	// Each statement sees what was committed when it began: after the lock was given.
@@ -198,7 +199,8 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 		}
 		return rows.Err()
 	})
-	b.Queue("SELECT "+original+fromBoth+"WHERE s.name = ANY ($1) AND s.is_latest", names).Query(func(rows pgx.Rows) error {
+	b.Queue("SELECT "+original+fromBoth+"WHERE s.name = ANY ($1) AND s.is_latest",
+		names).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			rec, err := scanOriginal(rows)
 			if err != nil {
@@ -208,7 +210,9 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 		}
 		return rows.Err()
 	})
-	b.Queue("SELECT "+original+fromBoth+"JOIN unnest($1::text[], $2::text[]) AS want (name, version) ON s.name = want.name AND s.version = want.version",
+	b.Queue("SELECT "+original+fromBoth+
+		"JOIN unnest($1::text[], $2::text[]) AS want (name, version) ON s.name = want.name AND s.version = "+
+		"want.version",
 		names, versions).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			rec, err := scanOriginal(rows)
@@ -233,10 +237,11 @@ type change struct {
 func (c *change) empty() bool { return len(c.added) == 0 }
 
 // decide settles the batch in its order, as if each were alone.
-func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
-	now := &change{added: map[int]*registry.Record{}, changed: map[registry.Cursor]registry.Record{}, versions: map[string]int{}, fresh: map[string]bool{}}
+func decide(batch []*insertion, was *state) ([]insertResult, *change, error) {
+	now := &change{added: map[int]*registry.Record{}, changed: map[registry.Cursor]registry.Record{},
+		versions: map[string]int{}, fresh: map[string]bool{}}
 	ours := map[registry.Cursor]*registry.Record{}
-	results := make([]inserted, len(batch))
+	results := make([]insertResult, len(batch))
 	for n, i := range batch {
 		rec := i.rec
 		key := registry.Cursor{Name: rec.Name, Version: rec.Version}
@@ -244,15 +249,15 @@ func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
 			if latest := was.latest[rec.Name]; first.IsLatest && latest.Version != first.Version {
 				first.IsLatest = false // since this batch
 			}
-			results[n] = inserted{first, registry.ErrExists}
+			results[n] = insertResult{first, registry.ErrExists}
 			continue
 		}
 		if first, ok := ours[key]; ok {
-			results[n] = inserted{*first, registry.ErrExists}
+			results[n] = insertResult{*first, registry.ErrExists}
 			continue
 		}
 		if was.versions[rec.Name] >= registry.MaxVersions {
-			results[n] = inserted{err: registry.ErrTooMany}
+			results[n] = insertResult{err: registry.ErrTooMany}
 			continue
 		}
 		latest, known := was.latest[rec.Name]
@@ -295,7 +300,8 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 			names, versions = append(names, name), append(versions, int32(n))
 		}
 		if len(names) > 0 {
-			b.Queue("UPDATE names n SET versions = u.versions FROM unnest($1::text[], $2::int[]) AS u (name, versions) WHERE n.name = u.name", names, versions)
+			b.Queue("UPDATE names n SET versions = u.versions FROM unnest($1::text[], $2::int[]) AS u (name, "+
+				"versions) WHERE n.name = u.name", names, versions)
 		}
 	}
 	// Before what is added, as of one name one version is the latest.
@@ -327,9 +333,10 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 		}
 		rec.Entry = edge.Size + int64(len(leaves))
 		leaves = append(leaves, entries...)
-		size, whole := embedded(answer, rec.Document)
+		size, whole := measureEmbedded(answer, rec.Document)
 		if !whole {
-			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version, []byte(rec.Document))
+			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version,
+				[]byte(rec.Document))
 		}
 		names, versions, sizes = append(names, rec.Name), append(versions, rec.Version), append(sizes, int32(size))
 		statuses, messages = append(statuses, string(rec.Status)), append(messages, rec.StatusMessage)
@@ -344,7 +351,8 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
 			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer, origin, imported_at)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
-			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[], $15::text[], $16::bigint[])`,
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[],
+			$15::text[], $16::bigint[])`,
 		names, versions, sizes, sums, found, verified, builds,
 		statuses, messages, changed, published, updated, latest, answers, origins, imported)
 	a, err := queueLog(ctx, tx, &b, edge, leaves)
@@ -365,11 +373,12 @@ func nullMicros(t time.Time) *int64 {
 	return new(t.UnixMicro())
 }
 
-// embedded returns the size of the document in an answer, and whether it is there byte
+// measureEmbedded returns the size of the document in an answer, and whether it is there byte
 // by byte as it was published.
-func embedded(answer []byte, document []byte) (size int, whole bool) {
+func measureEmbedded(answer []byte, document []byte) (size int, whole bool) {
 	const head = `{"server":`
-	if bytes.HasPrefix(answer[len(head):], document) && bytes.HasPrefix(answer[len(head)+len(document):], []byte(`,"_meta":`)) {
+	if bytes.HasPrefix(answer[len(head):], document) &&
+		bytes.HasPrefix(answer[len(head)+len(document):], []byte(`,"_meta":`)) {
 		return len(document), true
 	}
 	return 0, false
@@ -388,8 +397,10 @@ func rewrite(b *pgx.Batch, rec registry.Record) error {
 			return err
 		}
 	}
-	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7, answer = $8, findings = $9
+	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7,
+			answer = $8, findings = $9
 		WHERE name = $1 AND version = $2`,
-		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer, findings)
+		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(),
+		rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer, findings)
 	return nil
 }

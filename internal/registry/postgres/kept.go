@@ -24,7 +24,8 @@ func (p *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 		return err
 	}
 	return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rec, err := scanOriginal(tx.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", f.Name, f.Version))
+		rec, err := scanOriginal(
+			tx.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", f.Name, f.Version))
 		if err != nil {
 			return err
 		}
@@ -51,7 +52,8 @@ func (p *DB) Findings(ctx context.Context, name, version string) (found []regist
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx,
-			"SELECT found_at, build, evidence FROM findings WHERE name = $1 AND version = $2 ORDER BY id DESC", name, version)
+			"SELECT found_at, build, evidence FROM findings WHERE name = $1 AND version = $2 ORDER BY id DESC", name,
+			version)
 		if err != nil {
 			return err
 		}
@@ -75,7 +77,8 @@ func (p *DB) Progress(ctx context.Context, source string) (at registry.Progress,
 	err = p.read(ctx, func(ctx context.Context) error {
 		at = registry.Progress{}
 		var since, began *int64
-		err := p.pool.QueryRow(ctx, "SELECT cursor, since, began FROM imports WHERE source = $1", source).Scan(&at.Cursor, &since, &began)
+		err := p.pool.QueryRow(ctx, "SELECT cursor, since, began FROM imports WHERE source = $1",
+			source).Scan(&at.Cursor, &since, &began)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -94,7 +97,8 @@ func (p *DB) Progress(ctx context.Context, source string) (at registry.Progress,
 func (p *DB) SetProgress(ctx context.Context, source string, at registry.Progress) error {
 	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
 		_, err := p.pool.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since, began = excluded.began`,
+			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since,
+				began = excluded.began`,
 			source, at.Cursor, nullMicros(at.Since), nullMicros(at.Began))
 		return err
 	})
@@ -108,9 +112,11 @@ func (p *DB) Follow(ctx context.Context, rec registry.Record) (followed bool, er
 	rec = rec.Normal()
 	err = p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var changes bool
-		err := tx.QueryRow(ctx, `SELECT origin = $3 AND status_changed_at < $4 AND (status <> $5 OR status_message <> $6)
+		err := tx.QueryRow(ctx,
+			`SELECT origin = $3 AND status_changed_at < $4 AND (status <> $5 OR status_message <> $6)
 			FROM servers WHERE name = $1 AND version = $2`,
-			rec.Name, rec.Version, rec.Origin, rec.StatusChangedAt.UnixMicro(), string(rec.Status), rec.StatusMessage).Scan(&changes)
+			rec.Name, rec.Version, rec.Origin, rec.StatusChangedAt.UnixMicro(), string(rec.Status),
+			rec.StatusMessage).Scan(&changes)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !changes {
 			return nil
 		}

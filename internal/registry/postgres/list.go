@@ -24,7 +24,8 @@ func (p *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, str
 	if err != nil || !ok {
 		return nil, "", err
 	}
-	query := "SELECT " + original + " FROM (" + keys + ") k JOIN servers s ON s.name = k.name AND s.version = k.version" + withOriginals + "ORDER BY s.name, s.version"
+	query := "SELECT " + original + " FROM (" + keys +
+		") k JOIN servers s ON s.name = k.name AND s.version = k.version" + withOriginals + "ORDER BY s.name, s.version"
 	return p.page(ctx, query, args, q.PageLimit())
 }
 
@@ -107,7 +108,8 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 		// is remembered of the last time.
 		p.gramCounts.refresh(p.pool)
 		if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
-			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " + arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
+			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " +
+				arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
 			columns += fmt.Sprintf(", (SELECT (count(*) >= %d)::text FROM n)", p.fewNames)
 			from = "n JOIN servers USING (name)"
 		} else {
@@ -123,7 +125,8 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 		}
 		if few {
 			// OFFSET 0 keeps the order outside, whose index would be tried first.
-			from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + arg(since) + " OFFSET 0) u USING (name, version)"
+			from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + arg(since) +
+				" OFFSET 0) u USING (name, version)"
 		} else {
 			where = append(where, "updated_at >= "+arg(since))
 		}
@@ -139,7 +142,8 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 func (p *DB) few(ctx context.Context, most int, query string, args ...any) (few bool, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {
 		var n int
-		err := p.pool.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d) few", query, most), args...).Scan(&n)
+		err := p.pool.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d) few", query, most),
+			args...).Scan(&n)
 		few = n < most
 		return err
 	})

@@ -50,7 +50,8 @@ func queueLog(
 	}
 	b.Queue(`INSERT INTO log_entries (idx, kind, name, version, leaf, hash)
 		SELECT $1 + n - 1, kind, name, version, leaf, hash
-		FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::bytea[]) WITH ORDINALITY AS u (kind, name, version, leaf, hash, n)`,
+		FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::bytea[])
+			WITH ORDINALITY AS u (kind, name, version, leaf, hash, n)`,
 		a.First, kinds, names, versions, a.Texts, hashes)
 	for _, n := range a.Nodes {
 		b.Queue("INSERT INTO log_nodes (level, idx, hash) VALUES ($1, $2, $3)", n.Level, n.Index, n.Hash[:])
@@ -81,9 +82,11 @@ type rowser interface {
 }
 
 func postgresHashes(ctx context.Context, q rowser, level int, first int64, n int) ([]tlog.Hash, error) {
-	query, args := "SELECT idx, hash FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", []any{first, first + int64(n)}
+	query, args := "SELECT idx, hash FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx",
+		[]any{first, first + int64(n)}
 	if level > 0 {
-		query, args = "SELECT idx, hash FROM log_nodes WHERE idx >= $1 AND idx < $2 AND level = $3 ORDER BY idx", append(args, level)
+		query, args = "SELECT idx, hash FROM log_nodes WHERE idx >= $1 AND idx < $2 AND level = $3 ORDER BY idx",
+			append(args, level)
 	}
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -110,7 +113,8 @@ func (p *DB) LogHashes(ctx context.Context, level int, first int64, n int) (hash
 // LogEntries implements [registry.Entries].
 func (p *DB) LogEntries(ctx context.Context, first int64, n int) (out [][]byte, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {
-		rows, err := p.pool.Query(ctx, "SELECT leaf FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", first, first+int64(n))
+		rows, err := p.pool.Query(ctx, "SELECT leaf FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", first,
+			first+int64(n))
 		if err != nil {
 			return err
 		}
@@ -127,7 +131,8 @@ func (p *DB) LogIndex(ctx context.Context, kind ledger.Kind, name, version strin
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
 		err := p.pool.QueryRow(ctx, `SELECT idx FROM log_entries
-			WHERE name = $1 AND version = $2 AND kind = $3 AND kind NOT IN ('status', 'finding')`, name, version, string(kind)).Scan(&index)
+			WHERE name = $1 AND version = $2 AND kind = $3 AND kind NOT IN ('status', 'finding')`,
+			name, version, string(kind)).Scan(&index)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return registry.ErrNotFound
 		}
@@ -143,9 +148,11 @@ func (p *DB) LogLater(ctx context.Context, of ledger.Kind, name, version string,
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx, `(SELECT idx FROM log_entries
-				WHERE name = $1 AND version = $2 AND kind = 'status' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+				WHERE name = $1 AND version = $2 AND kind = 'status'
+					AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
 			UNION ALL (SELECT idx FROM log_entries
-				WHERE name = $1 AND version = $2 AND kind = 'finding' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+				WHERE name = $1 AND version = $2 AND kind = 'finding'
+					AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
 			ORDER BY idx`, name, version, string(of), n)
 		if err != nil {
 			return err
@@ -166,15 +173,17 @@ func (p *DB) LogSettled(ctx context.Context) error {
 		}
 		defer conn.Release()
 		var replicated bool
-		if err := conn.QueryRow(ctx, "SELECT coalesce(current_setting('synchronous_standby_names', true), '') <> ''").Scan(&replicated); err != nil || !replicated {
+		if err := conn.QueryRow(ctx,
+			"SELECT coalesce(current_setting('synchronous_standby_names', true), '') <> ''").Scan(&replicated); err !=
+			nil || !replicated {
 			return err
 		}
 		custom := conn.Conn().PgConn().CustomData()
-		delete(custom, warned)
+		delete(custom, warnedKey)
 		if _, err := conn.Exec(ctx, "SELECT pg_logical_emit_message(true, 'hallmark', '')"); err != nil {
 			return err
 		}
-		if custom[warned] != nil { // a wait that somebody else ends is a warning, and no error
+		if custom[warnedKey] != nil { // a wait that somebody else ends is a warning, and no error
 			return fmt.Errorf("%w: the database did not wait for its standby", registry.ErrUnavailable)
 		}
 		return nil
@@ -185,7 +194,8 @@ func (p *DB) LogSettled(ctx context.Context) error {
 func (p *DB) LogState(ctx context.Context) (state registry.LogState, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {
 		var raw []byte
-		if err := p.pool.QueryRow(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed, &state.Cosigned); err != nil {
+		if err := p.pool.QueryRow(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed,
+			&state.Cosigned); err != nil {
 			return err
 		}
 		edge, err := ledger.ParseEdge(raw)
@@ -216,12 +226,15 @@ func (p *DB) fillLog(ctx context.Context) error {
 			}
 			rows, err := tx.Query(ctx, "SELECT "+logsql.UnloggedColumns+` FROM servers s
 				WHERE (s.name, s.version) > ($1, $2)
-					AND NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+					AND NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version
+						AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
 				ORDER BY s.name, s.version LIMIT $3`, at.Name, at.Version, logsql.FillAtOnce)
 			if err != nil {
 				return err
 			}
-			of, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]ledger.Leaf, error) { return logsql.UnloggedLeaves(row, &at) })
+			of, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]ledger.Leaf, error) {
+				return logsql.UnloggedLeaves(row, &at)
+			})
 			if err != nil {
 				return err
 			}

@@ -47,14 +47,16 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 func postgresVersion(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	var ours, any bool
 	err = tx.QueryRow(ctx, `SELECT to_regclass('hallmark_schema') IS NOT NULL,
-		EXISTS (SELECT FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace)`).Scan(&ours, &any)
+		EXISTS (SELECT FROM pg_class WHERE relkind = 'r'
+			AND relnamespace = current_schema()::regnamespace)`).Scan(&ours, &any)
 	switch {
 	case err != nil:
 		return 0, err
 	case !ours && any:
 		return 0, errors.New("the database is that of another program")
 	case !ours:
-		_, err := tx.Exec(ctx, "CREATE TABLE hallmark_schema (version integer NOT NULL); INSERT INTO hallmark_schema VALUES (0)")
+		_, err := tx.Exec(ctx,
+			"CREATE TABLE hallmark_schema (version integer NOT NULL); INSERT INTO hallmark_schema VALUES (0)")
 		return 0, err
 	}
 	err = tx.QueryRow(ctx, "SELECT version FROM hallmark_schema").Scan(&version)

@@ -56,13 +56,13 @@ const postgresConns = 8
 func Open(ctx context.Context, rawURL string) (*DB, error) {
 	p, err := open(ctx, rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", redacted(rawURL), err)
+		return nil, fmt.Errorf("database %s: %w", redactURL(rawURL), err)
 	}
 	return p, nil
 }
 
-// redacted is rawURL as it may be shown.
-func redacted(rawURL string) string {
+// redactURL returns rawURL without what is secret in it.
+func redactURL(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return "(malformed URL)"
@@ -100,7 +100,7 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
-			conn.CustomData()[warned] = true
+			conn.CustomData()[warnedKey] = true
 		}
 	}
 	config.AfterConnect = durableCommits
@@ -112,8 +112,9 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
-		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
+	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames,
+		fewUpdates: postgresFewUpdates,
+		inserts:    make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
 	if err := p.fillLog(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -125,13 +126,14 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 // durableCommits makes a commit wait for the disk where the server's default is not
 // to. Stronger defaults, as of a replicated server, stay.
 func durableCommits(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	_, err := conn.Exec(ctx,
+		"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	return err
 }
 
-// warned is what a connection has among its custom data since the server warned of
+// warnedKey is what a connection has among its custom data since the server warned of
 // something.
-const warned = "warned"
+const warnedKey = "warned"
 
 // Close lets queued inserts finish and ends the connections.
 func (p *DB) Close() error {
@@ -203,7 +205,8 @@ func (p *DB) read(ctx context.Context, f func(context.Context) error) error {
 
 // original are the columns of a whole record, of servers s and originals o. The
 // document is in the answer after {"server": if it was published without white space.
-const original = `s.name, s.version, coalesce(o.document, substring(s.answer FROM 11 FOR s.document_size)), s.document_digest,
+const original = `s.name, s.version,
+	coalesce(o.document, substring(s.answer FROM 11 FOR s.document_size)), s.document_digest,
 	s.evidence, s.verified_at, s.build,
 	s.status, s.status_message, s.status_changed_at, s.published_at, s.updated_at, s.is_latest,
 	s.origin, s.imported_at, s.findings`
@@ -221,7 +224,8 @@ func scanOriginal(row pgx.Row) (registry.Record, error) {
 		later                       []byte
 		changed, published, updated int64
 	)
-	err := row.Scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified, &rec.Build,
+	err := row.Scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified,
+		&rec.Build,
 		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
 		&rec.Origin, &imported, &later)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -255,9 +259,11 @@ func (p *DB) Get(ctx context.Context, name, version string) (rec registry.Record
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
 		if version == registry.Latest {
-			rec, err = scanOriginal(p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.is_latest", name))
+			rec, err = scanOriginal(
+				p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.is_latest", name))
 		} else {
-			rec, err = scanOriginal(p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", name, version))
+			rec, err = scanOriginal(
+				p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", name, version))
 		}
 		return err
 	})

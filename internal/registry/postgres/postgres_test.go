@@ -60,7 +60,7 @@ func openPostgresTest(t testing.TB) *DB {
 func reopenPostgres(t testing.TB, url string) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), url)
-	return registrytest.Opened(t, db, err)
+	return registrytest.RequireOpen(t, db, err)
 }
 
 func TestPostgresRecords(t *testing.T) {
@@ -122,7 +122,8 @@ func TestPostgresMigratesOnce(t *testing.T) {
 func TestPostgresForeignDatabases(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct{ statements, want string }{
-		"newer":           {"CREATE TABLE hallmark_schema (version integer); INSERT INTO hallmark_schema VALUES (99)", "schema version 99 is newer"},
+		"newer": {"CREATE TABLE hallmark_schema (version integer); INSERT INTO hallmark_schema VALUES (99)",
+			"schema version 99 is newer"},
 		"another program": {"CREATE TABLE bookmarks (url text)", "another program"},
 		"the same table":  {"CREATE TABLE servers (name text)", "another program"},
 	} {
@@ -141,12 +142,15 @@ func TestPostgresForeignDatabases(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 		var tables int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()").Scan(&tables); err != nil || tables != 1 {
+		if err := conn.QueryRow(ctx,
+			"SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()").Scan(&tables); err != nil ||
+			tables != 1 {
 			t.Errorf("%s: %d tables afterwards (%v)", name, tables, err)
 		}
 		conn.Close(ctx)
 	}
-	for _, bad := range []string{"postgres://u:secret@127.0.0.1:1/db?connect_timeout=2", "postgres://u:secret@127.0.0.1:port/db",
+	for _, bad := range []string{"postgres://u:secret@127.0.0.1:1/db?connect_timeout=2",
+		"postgres://u:secret@127.0.0.1:port/db",
 		"postgres://u:secret@127.0.0.1:1/db?default_query_exec_mode=simple_protocol"} {
 		if _, err := Open(ctx, bad); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", bad, err)
@@ -165,13 +169,16 @@ func TestPostgresTwoProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 60 {
 		wg.Go(func() {
-			registrytest.Insert(t, []*DB{a, b}[i%2], registrytest.Record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i))
+			registrytest.Insert(t, []*DB{a, b}[i%2],
+				registrytest.Record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i))
 		})
 	}
 	wg.Wait()
-	registrytest.Equal(t, "latest", registrytest.All(t, a, registry.Query{Version: registry.Latest}), []string{"io.github.o/a@1.0.59"})
+	registrytest.Equal(t, "latest", registrytest.All(t, a, registry.Query{Version: registry.Latest}),
+		[]string{"io.github.o/a@1.0.59"})
 	var versions int
-	if err := b.pool.QueryRow(context.Background(), "SELECT versions FROM names").Scan(&versions); err != nil || versions != 60 {
+	if err := b.pool.QueryRow(context.Background(), "SELECT versions FROM names").Scan(&versions); err != nil ||
+		versions != 60 {
 		t.Errorf("%d versions (%v)", versions, err)
 	}
 }
@@ -184,7 +191,7 @@ func TestPostgresOneOfABatch(t *testing.T) {
 	good := registrytest.Record(t, "io.github.o/good", "1.0.0", 0)
 	var batch []*insertion
 	for _, rec := range []registry.Record{bad, good} {
-		batch = append(batch, &insertion{rec: rec.Normal(), done: make(chan inserted, 1)})
+		batch = append(batch, &insertion{rec: rec.Normal(), done: make(chan insertResult, 1)})
 	}
 	db.insert(batch)
 	if got := <-batch[0].done; got.err == nil || errors.Is(got.err, registry.ErrUnavailable) {
@@ -205,7 +212,9 @@ func TestPostgresVersionsHaveALimit(t *testing.T) {
 	}
 	var batch []*insertion
 	for _, version := range []string{"1.0.1", "1.0.2", "1.0.1"} { // in one transaction
-		batch = append(batch, &insertion{rec: registrytest.Record(t, "io.github.o/a", version, 0).Normal(), done: make(chan inserted, 1)})
+		batch = append(batch,
+			&insertion{rec: registrytest.Record(t, "io.github.o/a", version, 0).Normal(),
+				done: make(chan insertResult, 1)})
 	}
 	db.insert(batch)
 	for i, want := range []error{nil, registry.ErrTooMany, registry.ErrExists} {
@@ -253,7 +262,8 @@ func TestPostgresAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	registrytest.Insert(t, db, other)
-	registrytest.Equal(t, "list", registrytest.All(t, db, registry.Query{}), []string{"io.github.o/a@1.0.0", "io.github.o/b@1.0.0"})
+	registrytest.Equal(t, "list", registrytest.All(t, db, registry.Query{}),
+		[]string{"io.github.o/a@1.0.0", "io.github.o/b@1.0.0"})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +314,8 @@ func TestPostgresSilent(t *testing.T) {
 			}()
 		}
 	}()
-	db := reopenPostgres(t, "postgres://postgres@"+listener.Addr().String()+"/postgres?sslmode=disable&connect_timeout=1")
+	db := reopenPostgres(t,
+		"postgres://postgres@"+listener.Addr().String()+"/postgres?sslmode=disable&connect_timeout=1")
 	db.readTime, db.writeTime = 200*time.Millisecond, 200*time.Millisecond
 	ctx := context.Background()
 	if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
@@ -315,7 +326,8 @@ func TestPostgresSilent(t *testing.T) {
 	_, getting := db.Get(ctx, rec.Name, rec.Version)
 	_, _, _, paging := db.AppendPage(ctx, nil, registry.Query{})
 	_, _, searching := db.List(ctx, registry.Query{Search: "abc", UpdatedSince: registrytest.Epoch})
-	_, _, changing := db.SetStatus(ctx, rec.Name, rec.Version, registry.Change{Status: registry.Deprecated, At: registrytest.Epoch})
+	_, _, changing := db.SetStatus(ctx, rec.Name, rec.Version,
+		registry.Change{Status: registry.Deprecated, At: registrytest.Epoch})
 	imported := rec
 	imported.Origin = "https://registry.example.com"
 	_, following := db.Follow(ctx, imported)
@@ -330,7 +342,8 @@ func TestPostgresSilent(t *testing.T) {
 	committing := db.alone(ctx, func(context.Context, pgx.Tx) error { silent.Store(true); return nil })
 	silent.Store(false)
 	rolling := db.alone(ctx, func(context.Context, pgx.Tx) error { silent.Store(true); return registry.ErrUnavailable })
-	for what, err := range map[string]error{"get": getting, "page": paging, "search": searching, "change": changing, "follow": following,
+	for what, err := range map[string]error{"get": getting, "page": paging, "search": searching, "change": changing,
+		"follow": following,
 		"midway": midway, "commit": committing, "rollback": rolling} {
 		if !errors.Is(err, registry.ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable", what, err)
@@ -341,7 +354,8 @@ func TestPostgresSilent(t *testing.T) {
 	}
 	caller, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if _, err := db.Get(caller, rec.Name, rec.Version); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, registry.ErrUnavailable) {
+	if _, err := db.Get(caller, rec.Name, rec.Version); !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, registry.ErrUnavailable) {
 		t.Errorf("the caller's end: %v", err)
 	}
 	silent.Store(false)
@@ -360,7 +374,7 @@ func TestPostgresTokens(t *testing.T) {
 }
 
 func TestPostgresKept(t *testing.T) {
-	registrytest.TestKept(t, func(t *testing.T) registrytest.Kept { return openPostgresTest(t) })
+	registrytest.TestKept(t, func(t *testing.T) registrytest.KeptStore { return openPostgresTest(t) })
 }
 
 // A list passes over a run of deleted records without reading their rows.
@@ -369,7 +383,8 @@ func TestPostgresListPlans(t *testing.T) {
 	db := reopenPostgres(t, server.URL("postgres"))
 	ctx := t.Context()
 	registrytest.Insert(t, db, registrytest.Record(t, "io.github.z/a", "1.0.0", 0))
-	for _, s := range []string{`INSERT INTO servers SELECT 'io.github.o/' || i, '1.0.0', document_size, document_digest, evidence, verified_at, build, 'deleted',
+	for _, s := range []string{
+		`INSERT INTO servers SELECT 'io.github.o/' || i, '1.0.0', document_size, document_digest, evidence, verified_at, build, 'deleted',
 			status_message, status_changed_at, published_at, updated_at, true, answer FROM servers, generate_series(1, 5000) i`,
 		`INSERT INTO servers SELECT name, '0.0.' || i, document_size, document_digest, evidence, verified_at, build, status,
 			status_message, status_changed_at, published_at, updated_at, false, answer FROM servers, generate_series(1, 5000) i WHERE status = 'active'`,
@@ -378,7 +393,8 @@ func TestPostgresListPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for want, q := range map[string]registry.Query{"servers_listed ": {}, "servers_listed_latest ": {Version: registry.Latest}} {
+	for want, q := range map[string]registry.Query{"servers_listed ": {},
+		"servers_listed_latest ": {Version: registry.Latest}} {
 		query, args, _, err := db.list(ctx, q)
 		if err != nil {
 			t.Fatal(err)

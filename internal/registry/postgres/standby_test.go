@@ -63,7 +63,8 @@ func TestPostgresSignsWhatTheStandbyHas(t *testing.T) {
 		rec := registrytest.Record(t, "com.example/a", "1.0."+string(rune('1'+n)), n+1)
 		within(t, func() bool { // it comes as far as to wait for the standby
 			_, err := db.Insert(ctx, registrytest.Admission(rec), rec)
-			if !errors.Is(err, registry.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, registry.ErrExists) {
+			if !errors.Is(err, registry.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) &&
+				!errors.Is(err, registry.ErrExists) {
 				t.Fatalf("without its standby the database took %s: %v", rec.Version, err)
 			}
 			_, err = db.Get(ctx, rec.Name, rec.Version)

@@ -106,13 +106,15 @@ func (p *DB) SetStatus(
 // its new status. Each record that was altered is handed to use, in the order of altered,
 // as it is then.
 func restate(
-	ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record), use func(registry.Record),
+	ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record),
+	use func(registry.Record),
 ) error {
 	was, is := registry.LatestOf(all)
 	touched := append([]int(nil), altered...)
 	if is != was {
 		// Now, as a name never has two.
-		if _, err := tx.Exec(ctx, "UPDATE servers SET is_latest = false WHERE name = $1 AND is_latest", name); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE servers SET is_latest = false WHERE name = $1 AND is_latest", name); err !=
+			nil {
 			return err
 		}
 		touched = append(touched, is)
@@ -127,11 +129,14 @@ func restate(
 		for _, i := range chunk {
 			versions = append(versions, all[i].Version)
 		}
-		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name, versions)
+		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name,
+			versions)
 		if err != nil {
 			return err
 		}
-		read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) { return scanOriginal(row) })
+		read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
+			return scanOriginal(row)
+		})
 		if err != nil {
 			return err
 		}

@@ -24,75 +24,13 @@ type Shelves interface {
 	registry.Entries
 }
 
-// Archived makes a record that is published at minutes after epoch.
-func Archived(kind ledger.Kind, name, version string, minutes int) registry.ArchiveRecord {
-	at := Epoch.Add(time.Duration(minutes) * time.Minute)
-	sum := func(what string) digest.Digest { return digest.FromBytes([]byte(what + name + version)) }
-	return registry.ArchiveRecord{
-		Kind: string(kind), Name: name, Version: version, ContentIntegrity: sum("tar"), ContentHash: sum("file"), Size: 4096,
-		Manifest:  json.RawMessage(fmt.Sprintf(`{"version": %q, "name": %q, "x": "a <b> & c"}`, version, name)),
-		Assets:    map[string]digest.Digest{"facet.json": sum("manifest"), "skills/ü/SKILL.md": sum("skill")},
-		Publisher: "github-at:acme", Build: "test", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at,
-	}
-}
-
-// archiveAdmission allows to publish rec with the digests.
-func archiveAdmission(t testing.TB, rec registry.ArchiveRecord, omit evidence.Scheme) policy.Admitted {
-	t.Helper()
-	document, err := rec.Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var report evidence.Report
-	for _, e := range []struct {
-		scheme evidence.Scheme
-		who    evidence.Authority
-		got    digest.Digest
-	}{{evidence.Document, evidence.Publisher, document}, {evidence.File, evidence.Publisher, rec.ContentHash}, {evidence.FacetTar, evidence.Manifest, rec.ContentIntegrity}} {
-		if e.scheme != omit {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: e.scheme, Authority: e.who, Want: []digest.Digest{e.got}},
-				evidence.Observed{Digests: []digest.Digest{e.got}}))
-		}
-	}
-	return policy.Judge(policy.Accept, policy.Settings{}, report).Admitted()
-}
-
-// Shelve inserts the record of an archive.
-func Shelve(t testing.TB, db registry.ArchiveRecords, rec registry.ArchiveRecord) registry.ArchiveRecord {
-	t.Helper()
-	got, err := db.InsertArchive(context.Background(), archiveAdmission(t, rec, ""), rec)
-	if err != nil {
-		t.Fatalf("insert %s: %v", rec.Subject(), err)
-	}
-	return got
-}
-
-// Said is a record as it is answered, for comparison.
-func Said(t testing.TB, rec registry.ArchiveRecord) string {
-	t.Helper()
-	text, err := json.Marshal(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// ArchiveSubjects names records.
-func ArchiveSubjects(records []registry.ArchiveRecord) []string {
-	var out []string
-	for _, r := range records {
-		out = append(out, r.Subject())
-	}
-	return out
-}
-
 // TestArchiveRecords is the conformance suite of [registry.ArchiveRecords].
 func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	ctx := context.Background()
 
 	t.Run("insert and get", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Artifact, "@acme/notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Artifact, "@acme/notes", "1.0.0", 0)
 		rec.APISurface = digest.FromBytes([]byte("surface"))
 		first := Shelve(t, db, rec)
 		if !first.IsLatest || first.Status != registry.Active || first.Entry != 0 {
@@ -100,12 +38,14 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		}
 		for _, version := range []string{"1.0.0", registry.Latest} {
 			got, err := db.Archive(ctx, ledger.Artifact, "@acme/notes", version)
-			if err != nil || Said(t, got) != Said(t, first) || string(got.Manifest) != string(rec.Manifest) {
-				t.Errorf("%s: got %s, %v; want %s", version, Said(t, got), err, Said(t, first))
+			if err != nil || FormatArchive(t, got) != FormatArchive(t, first) ||
+				string(got.Manifest) != string(rec.Manifest) {
+				t.Errorf("%s: got %s, %v; want %s", version, FormatArchive(t, got), err, FormatArchive(t, first))
 			}
 		}
 		// The same name and version of another kind is another record.
-		for _, absent := range [][2]string{{"@acme/notes", "2.0.0"}, {"@acme/other", "1.0.0"}, {"@acme/\xff", "1.0.0"}} {
+		for _, absent := range [][2]string{{"@acme/notes", "2.0.0"}, {"@acme/other", "1.0.0"},
+			{"@acme/\xff", "1.0.0"}} {
 			if _, err := db.Archive(ctx, ledger.Artifact, absent[0], absent[1]); !errors.Is(err, registry.ErrNotFound) {
 				t.Errorf("%q: %v", absent, err)
 			}
@@ -113,12 +53,13 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		if _, err := db.Archive(ctx, ledger.Facet, "@acme/notes", "1.0.0"); !errors.Is(err, registry.ErrNotFound) {
 			t.Errorf("of another kind: %v", err)
 		}
-		Shelve(t, db, Archived(ledger.Facet, "@acme/notes", "1.0.0", 1))
+		Shelve(t, db, NewArchiveRecord(ledger.Facet, "@acme/notes", "1.0.0", 1))
 
-		other := Archived(ledger.Artifact, "@acme/notes", "1.0.0", 5)
+		other := NewArchiveRecord(ledger.Artifact, "@acme/notes", "1.0.0", 5)
 		other.ContentHash = digest.FromBytes([]byte("other"))
-		if got, err := db.InsertArchive(ctx, archiveAdmission(t, other, ""), other); !errors.Is(err, registry.ErrExists) || Said(t, got) != Said(t, first) {
-			t.Errorf("again: %s, %v", Said(t, got), err)
+		if got, err := db.InsertArchive(ctx, archiveAdmission(t, other, ""), other); !errors.Is(err,
+			registry.ErrExists) || FormatArchive(t, got) != FormatArchive(t, first) {
+			t.Errorf("again: %s, %v", FormatArchive(t, got), err)
 		}
 		texts, err := db.LogEntries(ctx, 0, 10)
 		if err != nil || len(texts) != 2 {
@@ -126,8 +67,10 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		}
 		leaf, err := ledger.ParseLeaf(texts[0])
 		document, _ := rec.Document()
-		if err != nil || leaf.Kind != ledger.Artifact || leaf.Name != rec.Name || leaf.Version != rec.Version || leaf.ContentIntegrity.String() != rec.ContentIntegrity.String() ||
-			leaf.APISurface.String() != rec.APISurface.String() || leaf.Document.String() != document.String() || leaf.Publisher != "github-at:acme" || !leaf.At.Equal(Epoch.Truncate(time.Second)) {
+		if err != nil || leaf.Kind != ledger.Artifact || leaf.Name != rec.Name || leaf.Version != rec.Version ||
+			leaf.ContentIntegrity.String() != rec.ContentIntegrity.String() ||
+			leaf.APISurface.String() != rec.APISurface.String() || leaf.Document.String() != document.String() ||
+			leaf.Publisher != "github-at:acme" || !leaf.At.Equal(Epoch.Truncate(time.Second)) {
 			t.Errorf("the entry is %s, %v", texts[0], err)
 		}
 		if strings.Contains(string(texts[0]), rec.ContentHash.Hex()) {
@@ -137,15 +80,17 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("only what was admitted", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Facet, "notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 		for _, omit := range []evidence.Scheme{evidence.Document, evidence.File, evidence.FacetTar} {
-			if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, omit), rec); !errors.Is(err, policy.ErrNotAdmitted) {
+			if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, omit), rec); !errors.Is(err,
+				policy.ErrNotAdmitted) {
 				t.Errorf("without %s: %v", omit, err)
 			}
 		}
 		other := rec
 		other.Version = "1.0.1"
-		if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, ""), other); !errors.Is(err, policy.ErrNotAdmitted) {
+		if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, ""), other); !errors.Is(err,
+			policy.ErrNotAdmitted) {
 			t.Errorf("another version: %v", err)
 		}
 		if _, err := db.Archive(ctx, ledger.Facet, "notes", registry.Latest); !errors.Is(err, registry.ErrNotFound) {
@@ -162,7 +107,7 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		var mu sync.Mutex
 		won := 0
 		for i := range 64 {
-			rec := Archived(ledger.Facet, "notes", "1.0.0", i)
+			rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", i)
 			rec.ContentHash = digest.FromBytes(fmt.Append(nil, i))
 			a := archiveAdmission(t, rec, "")
 			wg.Go(func() {
@@ -186,28 +131,33 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("versions and latest", func(t *testing.T) {
 		db := open(t)
 		for i, version := range []string{"1.0.0", "1.10.0", "1.9.0", "0.1.0"} {
-			got := Shelve(t, db, Archived(ledger.Facet, "@acme/notes", version, i))
+			got := Shelve(t, db, NewArchiveRecord(ledger.Facet, "@acme/notes", version, i))
 			if want := version == "1.0.0" || version == "1.10.0"; got.IsLatest != want {
 				t.Errorf("%s: latest %t", version, got.IsLatest)
 			}
 		}
-		if got, err := db.Archive(ctx, ledger.Facet, "@acme/notes", registry.Latest); err != nil || got.Version != "1.10.0" {
+		if got, err := db.Archive(ctx, ledger.Facet, "@acme/notes", registry.Latest); err != nil ||
+			got.Version != "1.10.0" {
 			t.Errorf("latest is %s, %v", got.Version, err)
 		}
 		page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/notes", "", false)
-		if got := strings.Join(ArchiveSubjects(page), " "); err != nil || next != "" || got != "@acme/notes@0.1.0 @acme/notes@1.9.0 @acme/notes@1.10.0 @acme/notes@1.0.0" {
+		if got := strings.Join(ArchiveSubjects(page), " "); err != nil || next != "" ||
+			got != "@acme/notes@0.1.0 @acme/notes@1.9.0 @acme/notes@1.10.0 @acme/notes@1.0.0" {
 			t.Errorf("%s, %q, %v", got, next, err)
 		}
-		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/none", "", true); !errors.Is(err, registry.ErrNotFound) {
+		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/none", "", true); !errors.Is(err,
+			registry.ErrNotFound) {
 			t.Errorf("no such name: %v", err)
 		}
-		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/notes", registry.Cursor{Name: "@acme/notes", Version: "7.0.0"}.String(), false); !errors.Is(err, registry.ErrCursor) {
+		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/notes",
+			registry.Cursor{Name: "@acme/notes", Version: "7.0.0"}.String(), false); !errors.Is(err,
+			registry.ErrCursor) {
 			t.Errorf("a made up cursor: %v", err)
 		}
 
 		// Pages of many.
 		for i := range registry.MaxLimit + 5 {
-			Shelve(t, db, Archived(ledger.Facet, "many", fmt.Sprintf("0.0.%d", i), i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, "many", fmt.Sprintf("0.0.%d", i), i))
 		}
 		var got []string
 		for cursor := ""; ; {
@@ -220,7 +170,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 				break
 			}
 		}
-		if len(got) != registry.MaxLimit+5 || got[0] != fmt.Sprintf("many@0.0.%d", registry.MaxLimit+4) || got[len(got)-1] != "many@0.0.0" || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		if len(got) != registry.MaxLimit+5 || got[0] != fmt.Sprintf("many@0.0.%d", registry.MaxLimit+4) ||
+			got[len(got)-1] != "many@0.0.0" || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
 			t.Errorf("%d: %v", len(got), got)
 		}
 	})
@@ -228,21 +179,25 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("list and search", func(t *testing.T) {
 		db := open(t)
 		for i, name := range []string{"@acme/notes", "@acme/review", "notes", "sticky-notes", "a_b", "axb"} {
-			Shelve(t, db, Archived(ledger.Facet, name, "1.0.0", 10*i))
-			Shelve(t, db, Archived(ledger.Facet, name, "1.1.0", 10*i+1))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, name, "1.0.0", 10*i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, name, "1.1.0", 10*i+1))
 		}
-		Shelve(t, db, Archived(ledger.Plugin, "plugin-notes", "1.0.0", 0))
-		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "1.0.0", registry.Change{Status: registry.Deleted, At: Epoch.Add(time.Hour)}); err != nil {
+		Shelve(t, db, NewArchiveRecord(ledger.Plugin, "plugin-notes", "1.0.0", 0))
+		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "1.0.0",
+			registry.Change{Status: registry.Deleted, At: Epoch.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
 			q    registry.Query
 			want string
 		}{
-			{registry.Query{Version: registry.Latest}, "@acme/notes@1.1.0 @acme/review@1.1.0 a_b@1.1.0 axb@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
-			{registry.Query{Version: registry.Latest, Search: "NOTES"}, "@acme/notes@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
+			{registry.Query{Version: registry.Latest},
+				"@acme/notes@1.1.0 @acme/review@1.1.0 a_b@1.1.0 axb@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
+			{registry.Query{Version: registry.Latest, Search: "NOTES"},
+				"@acme/notes@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
 			{registry.Query{Search: "tes", Version: "1.0.0"}, "@acme/notes@1.0.0 sticky-notes@1.0.0"},
-			{registry.Query{Search: "tes", Version: "1.0.0", Deleted: true}, "@acme/notes@1.0.0 notes@1.0.0 sticky-notes@1.0.0"},
+			{registry.Query{Search: "tes", Version: "1.0.0", Deleted: true},
+				"@acme/notes@1.0.0 notes@1.0.0 sticky-notes@1.0.0"},
 			{registry.Query{Search: "a_b", Version: registry.Latest}, "a_b@1.1.0"},
 			{registry.Query{Search: `"or"`}, ""},
 			{registry.Query{Search: "nothing has this"}, ""},
@@ -267,7 +222,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 				}
 			}
 		}
-		if _, _, err := db.ListArchives(ctx, ledger.Facet, registry.Query{Cursor: "?"}); !errors.Is(err, registry.ErrCursor) {
+		if _, _, err := db.ListArchives(ctx, ledger.Facet, registry.Query{Cursor: "?"}); !errors.Is(err,
+			registry.ErrCursor) {
 			t.Errorf("a broken cursor: %v", err)
 		}
 	})
@@ -275,19 +231,24 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 	t.Run("status", func(t *testing.T) {
 		db := open(t)
 		for i, version := range []string{"1.0.0", "2.0.0"} {
-			Shelve(t, db, Archived(ledger.Facet, "notes", version, i))
+			Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", version, i))
 		}
-		Shelve(t, db, Archived(ledger.Artifact, "notes", "2.0.0", 3)) // which nothing happens to
+		Shelve(t, db, NewArchiveRecord(ledger.Artifact, "notes", "2.0.0", 3)) // which nothing happens to
 		at := Epoch.Add(time.Hour)
-		n, records, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "2.0.0", registry.Change{Status: registry.Deleted, Message: "leaked a key", At: at, By: "dns:acme"})
-		if err != nil || n != 1 || len(records) != 1 || records[0].Status != registry.Deleted || records[0].StatusMessage != "leaked a key" ||
-			!records[0].StatusChangedAt.Equal(at) || !records[0].UpdatedAt.Equal(at) || records[0].IsLatest || *records[0].StatusEntry != 3 {
+		n, records, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "2.0.0",
+			registry.Change{Status: registry.Deleted, Message: "leaked a key", At: at, By: "dns:acme"})
+		if err != nil || n != 1 || len(records) != 1 || records[0].Status != registry.Deleted ||
+			records[0].StatusMessage != "leaked a key" ||
+			!records[0].StatusChangedAt.Equal(at) || !records[0].UpdatedAt.Equal(at) || records[0].IsLatest ||
+			*records[0].StatusEntry != 3 {
 			t.Fatalf("%d %+v %v", n, records, err)
 		}
-		if got, err := db.Archive(ctx, ledger.Facet, "notes", registry.Latest); err != nil || got.Version != "1.0.0" || !got.IsLatest {
+		if got, err := db.Archive(ctx, ledger.Facet, "notes", registry.Latest); err != nil || got.Version != "1.0.0" ||
+			!got.IsLatest {
 			t.Errorf("latest is %s, %v", got.Version, err)
 		}
-		if got, err := db.Archive(ctx, ledger.Artifact, "notes", registry.Latest); err != nil || got.Status != registry.Active {
+		if got, err := db.Archive(ctx, ledger.Artifact, "notes", registry.Latest); err != nil ||
+			got.Status != registry.Active {
 			t.Errorf("the other kind: %s, %v", got.Status, err)
 		}
 		if page, _, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", false); err != nil || len(page) != 1 {
@@ -296,22 +257,27 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		if page, _, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", true); err != nil || len(page) != 2 {
 			t.Errorf("%v, %v", ArchiveSubjects(page), err)
 		}
-		later := registry.Change{Status: registry.Deleted, Message: "leaked two keys", At: at.Add(time.Hour), By: "dns:acme"}
+		later := registry.Change{Status: registry.Deleted, Message: "leaked two keys", At: at.Add(time.Hour),
+			By: "dns:acme"}
 		n, records, err = db.SetArchiveStatus(ctx, ledger.Facet, "notes", "", later)
-		if err != nil || n != 2 || len(records) != 2 || !records[0].StatusChangedAt.Equal(at) || !records[1].StatusChangedAt.Equal(later.At) || *records[1].StatusEntry != 5 {
+		if err != nil || n != 2 || len(records) != 2 || !records[0].StatusChangedAt.Equal(at) ||
+			!records[1].StatusChangedAt.Equal(later.At) || *records[1].StatusEntry != 5 {
 			t.Fatalf("%d %+v %v", n, records, err)
 		}
 		if got, err := db.Archive(ctx, ledger.Facet, "notes", registry.Latest); err != nil || got.Version != "2.0.0" {
 			t.Errorf("of deleted ones the latest is %s, %v", got.Version, err)
 		}
-		if page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", false); err != nil || len(page) != 0 || next != "" {
+		if page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", false); err != nil || len(page) != 0 ||
+			next != "" {
 			t.Errorf("all deleted: %v, %q, %v", ArchiveSubjects(page), next, err)
 		}
-		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "", later); !errors.Is(err, registry.ErrUnchanged) {
+		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "", later); !errors.Is(err,
+			registry.ErrUnchanged) {
 			t.Errorf("again: %v", err)
 		}
 		for _, absent := range [][2]string{{"notes", "3.0.0"}, {"none", ""}} {
-			if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, absent[0], absent[1], later); !errors.Is(err, registry.ErrNotFound) {
+			if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, absent[0], absent[1], later); !errors.Is(err,
+				registry.ErrNotFound) {
 				t.Errorf("%q: %v", absent, err)
 			}
 		}
@@ -320,13 +286,16 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 			t.Fatalf("%d entries, %v", len(texts), err)
 		}
 		leaf, err := ledger.ParseLeaf(texts[0])
-		if err != nil || leaf.Kind != ledger.Status || leaf.Of != ledger.Facet || leaf.Status != "deleted" || leaf.Publisher != "dns:acme" || leaf.Subject() == "" {
+		if err != nil || leaf.Kind != ledger.Status || leaf.Of != ledger.Facet || leaf.Status != "deleted" ||
+			leaf.Publisher != "dns:acme" || leaf.Subject() == "" {
 			t.Errorf("the entry is %s, %v", texts[0], err)
 		}
-		if err := db.AddArchiveFinding(ctx, registry.Finding{Kind: ledger.Artifact, Name: "notes", Version: "2.0.0", At: at}); err != nil {
+		if err := db.AddArchiveFinding(ctx,
+			registry.Finding{Kind: ledger.Artifact, Name: "notes", Version: "2.0.0", At: at}); err != nil {
 			t.Fatal(err)
 		}
-		for kind, want := range map[ledger.Kind][]int64{ledger.Facet: {3, 4}, ledger.Artifact: {6}, ledger.Plugin: nil} {
+		for kind, want := range map[ledger.Kind][]int64{ledger.Facet: {3, 4}, ledger.Artifact: {6},
+			ledger.Plugin: nil} {
 			if got, err := db.LogLater(ctx, kind, "notes", "2.0.0", 2); err != nil || !slices.Equal(got, want) {
 				t.Errorf("later entries of the %s: %v, %v", kind, got, err)
 			}
@@ -335,18 +304,22 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("findings", func(t *testing.T) {
 		db := open(t)
-		Shelve(t, db, Archived(ledger.Plugin, "notes", "1.0.0", 0)) // another kind of the same name
-		before := Shelve(t, db, Archived(ledger.Facet, "notes", "1.0.0", 0))
+		Shelve(t, db, NewArchiveRecord(ledger.Plugin, "notes", "1.0.0", 0)) // another kind of the same name
+		before := Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0))
 		finding := func(n int) registry.Finding {
-			return registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),
+			return registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0",
+				At: Epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),
 				Evidence: json.RawMessage(fmt.Sprintf(`[{"n":%d}]`, n))}
 		}
-		for _, wrong := range []registry.Finding{{Kind: ledger.Facet, Name: "notes", Version: "2.0.0"}, {Kind: ledger.Facet, Name: "notes", Version: registry.Latest}, {Kind: ledger.Artifact, Name: "notes", Version: "1.0.0"}} {
+		for _, wrong := range []registry.Finding{{Kind: ledger.Facet, Name: "notes", Version: "2.0.0"},
+			{Kind: ledger.Facet, Name: "notes", Version: registry.Latest},
+			{Kind: ledger.Artifact, Name: "notes", Version: "1.0.0"}} {
 			if err := db.AddArchiveFinding(ctx, wrong); !errors.Is(err, registry.ErrNotFound) {
 				t.Errorf("finding of nothing, %+v: %v", wrong, err)
 			}
 		}
-		for _, wrong := range []registry.Finding{{Kind: ledger.Server, Name: "notes", Version: "1.0.0"}, {Name: "notes", Version: "1.0.0"}} {
+		for _, wrong := range []registry.Finding{{Kind: ledger.Server, Name: "notes", Version: "1.0.0"},
+			{Name: "notes", Version: "1.0.0"}} {
 			if err := db.AddArchiveFinding(ctx, wrong); err == nil || errors.Is(err, registry.ErrNotFound) {
 				t.Errorf("finding of no archive, %+v: %v", wrong, err)
 			}
@@ -376,12 +349,13 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 		if f := after.Findings[0]; f.Kind != ledger.Facet || f.Name != "notes" || f.Version != "1.0.0" {
 			t.Errorf("a finding of %s %s@%s", f.Kind, f.Name, f.Version)
 		}
-		if page, _, err := db.ListArchives(ctx, ledger.Facet, registry.Query{}); err != nil || len(page) != 1 || len(page[0].Findings) != registry.MaxFindings {
+		if page, _, err := db.ListArchives(ctx, ledger.Facet, registry.Query{}); err != nil || len(page) != 1 ||
+			len(page[0].Findings) != registry.MaxFindings {
 			t.Errorf("%+v, %v", page, err)
 		}
 		after.Findings = nil
-		if got := Said(t, after); got != Said(t, before) {
-			t.Errorf("the record changed:\n%s\n%s", got, Said(t, before))
+		if got := FormatArchive(t, after); got != FormatArchive(t, before) {
+			t.Errorf("the record changed:\n%s\n%s", got, FormatArchive(t, before))
 		}
 		other, err := db.Archive(ctx, ledger.Plugin, "notes", "1.0.0")
 		if err != nil || len(other.Findings) != 0 {
@@ -391,7 +365,8 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 			t.Errorf("of the plugin of that name: %+v, %v", found, err)
 		}
 		logged := Entries(t, db)
-		if last := logged[len(logged)-1]; len(logged) != 2+registry.MaxFindings+2 || last.Kind != ledger.Finding || last.Of != ledger.Facet || last.Name != "notes" ||
+		if last := logged[len(logged)-1]; len(logged) != 2+registry.MaxFindings+2 || last.Kind != ledger.Finding ||
+			last.Of != ledger.Facet || last.Name != "notes" ||
 			!evidence.Same(last.Document, CanonicalDigest(t, "[]")) {
 			t.Errorf("%d entries, the last is %+v", len(logged), last)
 		}
@@ -399,12 +374,12 @@ func TestArchiveRecords(t *testing.T, open func(*testing.T) Shelves) {
 
 	t.Run("restored with its status", func(t *testing.T) {
 		db := open(t)
-		rec := Archived(ledger.Facet, "notes", "1.0.0", 0)
+		rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 		rec.Status, rec.StatusMessage = registry.Deleted, "gone"
 		if got := Shelve(t, db, rec); *got.StatusEntry != 1 || !got.IsLatest {
 			t.Errorf("%+v", got)
 		}
-		if got := Shelve(t, db, Archived(ledger.Facet, "notes", "0.9.0", 0)); !got.IsLatest {
+		if got := Shelve(t, db, NewArchiveRecord(ledger.Facet, "notes", "0.9.0", 0)); !got.IsLatest {
 			t.Error("a deleted version is the latest though there is another")
 		}
 	})

@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Logged is a database with all that appends to its log.
-type Logged interface {
+// LogStore is a database with all that appends to its log.
+type LogStore interface {
 	registry.Records
 	registry.Statuses
 	registry.Findings
@@ -64,13 +64,16 @@ func Entries(t testing.TB, db registry.Entries) []ledger.Leaf {
 func lines(leaves []ledger.Leaf) []string {
 	var out []string
 	for _, l := range leaves {
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s by %s at %s", l.Kind, l.Subject(), l.Status, l.Publisher, l.At.Format(time.RFC3339))))
+		out = append(out,
+			strings.TrimSpace(
+				fmt.Sprintf("%s %s %s by %s at %s", l.Kind, l.Subject(), l.Status, l.Publisher,
+					l.At.Format(time.RFC3339))))
 	}
 	return out
 }
 
 // TestEntries is the conformance suite of [registry.Entries].
-func TestEntries(t *testing.T, open func(*testing.T) Logged) {
+func TestEntries(t *testing.T, open func(*testing.T) LogStore) {
 	ctx := context.Background()
 
 	t.Run("what appends", func(t *testing.T) {
@@ -84,23 +87,31 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 			t.Fatal(err)
 		}
 		b := Record(t, "io.github.acme/b", "1.0.0", 1)
-		b.Origin, b.ImportedAt, b.Status, b.StatusMessage = "https://registry.example.com", Epoch.Add(time.Hour), registry.Deprecated, "old"
+		b.Origin, b.ImportedAt, b.Status, b.StatusMessage = "https://registry.example.com", Epoch.Add(time.Hour),
+			registry.Deprecated, "old"
 		b.StatusChangedAt = Epoch
 		if got := Insert(t, db, b); got.Entry != 1 {
 			t.Errorf("entry %d", got.Entry)
 		}
 		Insert(t, db, Record(t, "io.github.acme/a", "2.0.0", 2))
-		if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "", registry.Change{Status: registry.Deleted, Message: "bad", At: Epoch.Add(2 * time.Hour), By: "dns:acme"}); err != nil {
+		if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "",
+			registry.Change{Status: registry.Deleted, Message: "bad", At: Epoch.Add(2 * time.Hour),
+				By: "dns:acme"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "1.0.0", registry.Change{Status: registry.Deleted, Message: "bad", At: Epoch.Add(3 * time.Hour)}); !errors.Is(err, registry.ErrUnchanged) {
+		if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "1.0.0",
+			registry.Change{Status: registry.Deleted, Message: "bad", At: Epoch.Add(3 * time.Hour)}); !errors.Is(err,
+			registry.ErrUnchanged) {
 			t.Fatal(err)
 		}
-		finding := registry.Finding{Name: "io.github.acme/a", Version: "1.0.0", At: Epoch.Add(4 * time.Hour), Build: "x", Evidence: json.RawMessage(`[ {"b": 1, "a": 2} ]`)}
+		finding := registry.Finding{Name: "io.github.acme/a", Version: "1.0.0", At: Epoch.Add(4 * time.Hour),
+			Build: "x", Evidence: json.RawMessage(`[ {"b": 1, "a": 2} ]`)}
 		if err := db.AddFinding(ctx, finding); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.AddFinding(ctx, registry.Finding{Name: "io.github.acme/none", Version: "1", At: Epoch}); !errors.Is(err, registry.ErrNotFound) {
+		if err := db.AddFinding(ctx,
+			registry.Finding{Name: "io.github.acme/none", Version: "1", At: Epoch}); !errors.Is(err,
+			registry.ErrNotFound) {
 			t.Fatal(err)
 		}
 		upstream := b
@@ -120,7 +131,8 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 			"server server io.github.acme/a@1.0.0  by github-at:acme at " + at(0),
 			"server server io.github.acme/b@1.0.0  by import:https://registry.example.com at " + at(1),
 			"status server io.github.acme/b@1.0.0 deprecated by import:https://registry.example.com at " + at(1),
-			"server server io.github.acme/a@2.0.0  by anonymous at " + Epoch.Truncate(time.Second).Add(2*time.Minute).Format(time.RFC3339),
+			"server server io.github.acme/a@2.0.0  by anonymous at " +
+				Epoch.Truncate(time.Second).Add(2*time.Minute).Format(time.RFC3339),
 			"status server io.github.acme/a@2.0.0 deleted by dns:acme at " + at(2),
 			"status server io.github.acme/a@1.0.0 deleted by dns:acme at " + at(2),
 			"finding server io.github.acme/a@1.0.0  by operator at " + at(4),
@@ -132,7 +144,8 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 		if !evidence.Same(a.Digest, got[0].Document) || !evidence.Same(b.Digest, got[1].Document) {
 			t.Error("a record's entry has another document")
 		}
-		for i, message := range map[int]string{2: `{"message":"old","status":"deprecated"}`, 4: `{"message":"bad","status":"deleted"}`,
+		for i, message := range map[int]string{2: `{"message":"old","status":"deprecated"}`,
+			4: `{"message":"bad","status":"deleted"}`,
 			6: `[{"a":2,"b":1}]`, 7: `{"message":"","status":"active"}`} {
 			if !evidence.Same(digest.FromBytes([]byte(message)), got[i].Document) {
 				t.Errorf("entry %d is not of %s", i, message)
@@ -153,21 +166,25 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 			name, version string
 			later         []int64
 		}{
-			{ledger.Server, "io.github.acme/a", "1.0.0", []int64{5, 6}}, {ledger.Server, "io.github.acme/b", "1.0.0", []int64{2, 7}},
+			{ledger.Server, "io.github.acme/a", "1.0.0", []int64{5, 6}},
+			{ledger.Server, "io.github.acme/b", "1.0.0", []int64{2, 7}},
 			{ledger.Facet, "io.github.acme/a", "1.0.0", nil}, {ledger.Server, "io.github.acme/none", "1.0.0", nil},
 		} {
-			if later, err := db.LogLater(ctx, of.kind, of.name, of.version, 2); err != nil || !slices.Equal(later, of.later) {
+			if later, err := db.LogLater(ctx, of.kind, of.name, of.version, 2); err != nil ||
+				!slices.Equal(later, of.later) {
 				t.Errorf("%s %s@%s: %v, %v", of.kind, of.name, of.version, later, err)
 			}
 		}
 		// Many changes of a status leave the finding where it is seen.
 		for i := range 4 {
-			c := registry.Change{Status: []registry.Status{registry.Active, registry.Deprecated}[i%2], At: Epoch.Add(time.Duration(7+i) * time.Hour)}
+			c := registry.Change{Status: []registry.Status{registry.Active, registry.Deprecated}[i%2],
+				At: Epoch.Add(time.Duration(7+i) * time.Hour)}
 			if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "1.0.0", c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if later, err := db.LogLater(ctx, ledger.Server, "io.github.acme/a", "1.0.0", 2); err != nil || !slices.Equal(later, []int64{6, 10, 11}) {
+		if later, err := db.LogLater(ctx, ledger.Server, "io.github.acme/a", "1.0.0", 2); err != nil ||
+			!slices.Equal(later, []int64{6, 10, 11}) {
 			t.Errorf("%v, %v", later, err)
 		}
 		if hashes, err := db.LogHashes(ctx, 0, 6, 1); err != nil || len(hashes) != 1 {
@@ -226,7 +243,8 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 		}
 		// One transaction that completes a tile, and one that completes another.
 		for n, status := range []registry.Status{registry.Deprecated, registry.Active, registry.Deprecated} {
-			if _, _, err := db.SetStatus(ctx, "io.github.acme/s0", "", registry.Change{Status: status, At: Epoch.Add(time.Duration(n) * time.Hour)}); err != nil {
+			if _, _, err := db.SetStatus(ctx, "io.github.acme/s0", "",
+				registry.Change{Status: status, At: Epoch.Add(time.Duration(n) * time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -262,7 +280,8 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 		if err := db.SetLogState(ctx, registry.LogState{Signed: true, Cosigned: []byte("a\nb\n")}); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := db.LogState(ctx); err != nil || state.Size != 1 || !state.Signed || string(state.Cosigned) != "a\nb\n" {
+		if state, err := db.LogState(ctx); err != nil || state.Size != 1 || !state.Signed ||
+			string(state.Cosigned) != "a\nb\n" {
 			t.Fatalf("%+v, %v", state, err)
 		}
 	})
@@ -270,13 +289,14 @@ func TestEntries(t *testing.T, open func(*testing.T) Logged) {
 
 // Records of before the log get their entries once, however many there are, and those
 // that have one no other.
-func TestFill(t *testing.T, db Logged, exec func(string) error, fill func() error) {
+func TestFill(t *testing.T, db LogStore, exec func(string) error, fill func() error) {
 	ctx := context.Background()
 	for n := range 5 {
 		for v := range 5 {
 			rec := Record(t, fmt.Sprintf("io.github.acme/s%d", n), fmt.Sprintf("1.0.%d", v), v)
 			if v == 4 {
-				rec.Origin, rec.ImportedAt, rec.Status, rec.StatusChangedAt = "https://registry.example.com", Epoch, registry.Deleted, Epoch
+				rec.Origin, rec.ImportedAt, rec.Status, rec.StatusChangedAt = "https://registry.example.com", Epoch,
+					registry.Deleted, Epoch
 			}
 			Insert(t, db, rec)
 		}
@@ -285,7 +305,8 @@ func TestFill(t *testing.T, db Logged, exec func(string) error, fill func() erro
 	if len(before) != 30 {
 		t.Fatalf("%d entries", len(before))
 	}
-	for _, statement := range []string{"DELETE FROM log_entries", "DELETE FROM log_nodes", "UPDATE log_head SET complete = COMPLETE, edge = EDGE"} {
+	for _, statement := range []string{"DELETE FROM log_entries", "DELETE FROM log_nodes",
+		"UPDATE log_head SET complete = COMPLETE, edge = EDGE"} {
 		if err := exec(statement); err != nil {
 			t.Fatal(err)
 		}
@@ -299,10 +320,12 @@ func TestFill(t *testing.T, db Logged, exec func(string) error, fill func() erro
 			t.Fatalf("%d entries", len(got))
 		}
 		for _, l := range got {
-			if want := map[bool]string{true: "import:https://registry.example.com", false: registry.BeforeTheLog}[l.Version == "1.0.4"]; l.Publisher != want {
+			if want := map[bool]string{true: "import:https://registry.example.com",
+				false: registry.BeforeTheLog}[l.Version == "1.0.4"]; l.Publisher != want {
 				t.Errorf("%s is by %q", l.Subject(), l.Publisher)
 			}
-			if i, err := db.LogIndex(ctx, ledger.Server, l.Name, l.Version); err != nil || got[i].Document.String() != l.Document.String() && l.Kind == ledger.Server {
+			if i, err := db.LogIndex(ctx, ledger.Server, l.Name, l.Version); err != nil ||
+				got[i].Document.String() != l.Document.String() && l.Kind == ledger.Server {
 				t.Errorf("%s: %d, %v", l.Subject(), i, err)
 			}
 		}

@@ -25,6 +25,7 @@ func Document(name, version string) []byte {
 }
 
 const (
+	// NpmID is the identifier of the package that the evidence is about.
 	NpmID = "npm:@example/server@1.0.0"
 	where = "server.json, file_hashes"
 )
@@ -34,22 +35,24 @@ func Sum(text string) digest.Digest { return digest.FromBytes([]byte(text)) }
 
 // claim says that subject has the digest of text.
 func claim(subject, text string) evidence.Claim {
-	return evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Publisher, Where: where, Want: []digest.Digest{Sum(text)}}
+	return evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Publisher, Where: where,
+		Want: []digest.Digest{Sum(text)}}
 }
 
-// Observed is what text was found to be.
-func Observed(text string) evidence.Observed {
-	return evidence.Observed{Digests: []digest.Digest{Sum(text)}, Size: int64(len(text)), From: "https://npm.example.com/server-1.0.0.tgz?a=1&b=2"}
+// Observe returns what text was found to be.
+func Observe(text string) evidence.Observed {
+	return evidence.Observed{Digests: []digest.Digest{Sum(text)}, Size: int64(len(text)),
+		From: "https://npm.example.com/server-1.0.0.tgz?a=1&b=2"}
 }
 
 // Matching is evidence of a claim that holds.
 func Matching(subject string) evidence.Evidence {
-	return evidence.Compare(claim(subject, "bytes"), Observed("bytes"))
+	return evidence.Compare(claim(subject, "bytes"), Observe("bytes"))
 }
 
 // Mismatching is evidence of a claim that does not hold.
 func Mismatching(subject string) evidence.Evidence {
-	return evidence.Compare(claim(subject, "claimed"), Observed("actual"))
+	return evidence.Compare(claim(subject, "claimed"), Observe("actual"))
 }
 
 // Unverifiable is evidence of a claim that could not be looked at.

@@ -13,18 +13,19 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// Kept is what a database keeps beside the records.
-type Kept interface {
+// KeptStore is what a database keeps beside the records.
+type KeptStore interface {
 	registry.Records
 	registry.Findings
 	registry.Imports
 }
 
 // TestKept is the conformance suite of [registry.Findings] and [registry.Imports].
-func TestKept(t *testing.T, open func(*testing.T) Kept) {
+func TestKept(t *testing.T, open func(*testing.T) KeptStore) {
 	ctx := context.Background()
 	finding := func(n int) registry.Finding {
-		return registry.Finding{Name: "io.github.o/a", Version: "1.0.0", At: Epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),
+		return registry.Finding{Name: "io.github.o/a", Version: "1.0.0", At: Epoch.Add(time.Duration(n) * time.Hour),
+			Build:    fmt.Sprint("build", n),
 			Evidence: json.RawMessage(fmt.Sprintf(`[{"n":%d}]`, n))}
 	}
 
@@ -97,10 +98,12 @@ func TestKept(t *testing.T, open func(*testing.T) Kept) {
 	t.Run("origin", func(t *testing.T) {
 		db := open(t)
 		rec := Record(t, "io.github.o/a", "1.0.0", 0)
-		rec.Origin, rec.ImportedAt, rec.Findings = "https://registry.example.com", Epoch.Add(time.Hour+time.Nanosecond), []registry.Finding{finding(1)}
+		rec.Origin, rec.ImportedAt, rec.Findings = "https://registry.example.com", Epoch.Add(time.Hour+time.Nanosecond),
+			[]registry.Finding{finding(1)}
 		rec.Status, rec.StatusMessage = registry.Deprecated, "old"
 		got := Insert(t, db, rec)
-		if got.Origin != rec.Origin || !got.ImportedAt.Equal(Epoch.Add(time.Hour)) || got.Findings != nil || got.Status != registry.Deprecated {
+		if got.Origin != rec.Origin || !got.ImportedAt.Equal(Epoch.Add(time.Hour)) || got.Findings != nil ||
+			got.Status != registry.Deprecated {
 			t.Errorf("%+v", got)
 		}
 		read, err := db.Get(ctx, rec.Name, rec.Version)
@@ -139,7 +142,9 @@ func TestKept(t *testing.T, open func(*testing.T) Kept) {
 			{"same status", func(r *registry.Record) { r.Status, r.StatusMessage = registry.Active, "" }, false},
 			{"new status", func(*registry.Record) {}, true},
 			{"again", func(*registry.Record) {}, false},
-			{"new message", func(r *registry.Record) { r.StatusMessage, r.StatusChangedAt = "worse", Epoch.Add(3*time.Hour) }, true},
+			{"new message",
+				func(r *registry.Record) { r.StatusMessage, r.StatusChangedAt = "worse", Epoch.Add(3*time.Hour) },
+				true},
 		} {
 			rec := deleted
 			c.change(&rec)
@@ -195,7 +200,8 @@ func TestKept(t *testing.T, open func(*testing.T) Kept) {
 			t.Fatal(err)
 		}
 		answered()
-		if answer, err := db.AppendRecord(ctx, nil, "io.github.o/a", "1.0.0", false); err != nil || !strings.Contains(string(answer), `"findings":[{`) {
+		if answer, err := db.AppendRecord(ctx, nil, "io.github.o/a", "1.0.0", false); err != nil ||
+			!strings.Contains(string(answer), `"findings":[{`) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
@@ -205,7 +211,8 @@ func TestKept(t *testing.T, open func(*testing.T) Kept) {
 		if p, err := db.Progress(ctx, "a"); err != nil || p != (registry.Progress{}) {
 			t.Errorf("%+v, %v", p, err)
 		}
-		for _, want := range []registry.Progress{{Cursor: "x", Began: Epoch}, {Cursor: "y", Began: Epoch, Since: Epoch.Add(time.Hour)}, {Since: Epoch}, {}} {
+		for _, want := range []registry.Progress{{Cursor: "x", Began: Epoch},
+			{Cursor: "y", Began: Epoch, Since: Epoch.Add(time.Hour)}, {Since: Epoch}, {}} {
 			if err := db.SetProgress(ctx, "a", want); err != nil {
 				t.Fatal(err)
 			}

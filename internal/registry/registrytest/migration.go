@@ -17,14 +17,14 @@ const OldSchema = 7
 
 // TestFindingsMigration fills a database as it was before archives had findings, and opens
 // it: all that was there stays, and archives get findings.
-func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(string) error, open func() Logged) {
+func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(string) error, open func() LogStore) {
 	ctx := context.Background()
 	for _, step := range steps[:OldSchema] {
 		if err := exec(step.Text); err != nil {
 			t.Fatalf("%s: %v", step.Name, err)
 		}
 	}
-	rec := Archived(ledger.Facet, "notes", "1.0.0", 0)
+	rec := NewArchiveRecord(ledger.Facet, "notes", "1.0.0", 0)
 	document, err := rec.Document()
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,8 @@ func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(stri
 	if err != nil || kept.Size != 4096 || kept.Publisher != "me" || kept.Findings != nil {
 		t.Fatalf("%+v, %v", kept, err)
 	}
-	f := registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch, Build: "v9", Evidence: json.RawMessage(`[{"n":1}]`)}
+	f := registry.Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: Epoch, Build: "v9",
+		Evidence: json.RawMessage(`[{"n":1}]`)}
 	if err := archives.AddArchiveFinding(ctx, f); err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Opened ends the test unless a database was opened, and closes it after the test.
-func Opened[DB io.Closer](t testing.TB, db DB, err error) DB {
+// RequireOpen ends the test unless a database was opened, and closes it after the test.
+func RequireOpen[DB io.Closer](t testing.TB, db DB, err error) DB {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

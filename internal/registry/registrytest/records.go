@@ -45,11 +45,13 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 				t.Errorf("document %s, want %s", read.Document, rec.Document)
 			}
 		}
-		for _, absent := range [][2]string{{"io.github.o/a", "1.0.1"}, {"io.github.o/b", "1.0.0"}, {"io.github.o/b", registry.Latest}, {"IO.github.o/a", "1.0.0"}, {"", ""}} {
+		for _, absent := range [][2]string{{"io.github.o/a", "1.0.1"}, {"io.github.o/b", "1.0.0"},
+			{"io.github.o/b", registry.Latest}, {"IO.github.o/a", "1.0.0"}, {"", ""}} {
 			if _, err := r.Get(ctx, absent[0], absent[1]); !errors.Is(err, registry.ErrNotFound) {
 				t.Errorf("get %q: %v, want ErrNotFound", absent, err)
 			}
-			if got, err := r.AppendRecord(ctx, []byte("x"), absent[0], absent[1], true); !errors.Is(err, registry.ErrNotFound) || string(got) != "x" {
+			if got, err := r.AppendRecord(ctx, []byte("x"), absent[0], absent[1], true); !errors.Is(err,
+				registry.ErrNotFound) || string(got) != "x" {
 				t.Errorf("answer of %q: %s, %v, want ErrNotFound", absent, got, err)
 			}
 		}
@@ -57,7 +59,8 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 
 	t.Run("a document stays as it was published", func(t *testing.T) {
 		r := open(t)
-		for i, doc := range []string{"{}", "{ }", "\n{\"a\" :\t[ 1,2 ]\r\n}\n", `{"a":"<b>&\u003c\u2028é"}`, `{"_meta":{"x":1},"server":{}}`, `{"a":1.0,"b":1e2}`} {
+		for i, doc := range []string{"{}", "{ }", "\n{\"a\" :\t[ 1,2 ]\r\n}\n", `{"a":"<b>&\u003c\u2028é"}`,
+			`{"_meta":{"x":1},"server":{}}`, `{"a":1.0,"b":1e2}`} {
 			rec := Record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i)
 			rec.Document, rec.Digest = json.RawMessage(doc), CanonicalDigest(t, doc)
 			got := Insert(t, r, rec)
@@ -94,18 +97,22 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 		forged := rec
 		forged.Document = other.Document
 		wrongFlow := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{evidence.Compare(
-			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Lock, Want: []digest.Digest{rec.Digest}},
+			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Lock,
+				Want: []digest.Digest{rec.Digest}},
 			evidence.Observed{Digests: []digest.Digest{rec.Digest}})}).Admitted()
 		for name, try := range map[string]struct {
 			a   policy.Admitted
 			rec registry.Record
 		}{
-			"zero":                   {policy.Admitted{}, rec},
-			"another version":        {Admission(other), rec},
-			"another flow":           {wrongFlow, rec},
-			"another document":       {Admission(rec), forged},
-			"another digest":         {Admission(rec), registry.Record{Name: rec.Name, Version: rec.Version, Document: other.Document, Digest: other.Digest}},
-			"a document not of JSON": {Admission(rec), registry.Record{Name: rec.Name, Version: rec.Version, Document: json.RawMessage(`{`), Digest: rec.Digest}},
+			"zero":             {policy.Admitted{}, rec},
+			"another version":  {Admission(other), rec},
+			"another flow":     {wrongFlow, rec},
+			"another document": {Admission(rec), forged},
+			"another digest": {Admission(rec),
+				registry.Record{Name: rec.Name, Version: rec.Version, Document: other.Document, Digest: other.Digest}},
+			"a document not of JSON": {Admission(rec),
+				registry.Record{Name: rec.Name, Version: rec.Version, Document: json.RawMessage(`{`),
+					Digest: rec.Digest}},
 		} {
 			if _, err := r.Insert(ctx, try.a, try.rec); err == nil || errors.Is(err, registry.ErrExists) {
 				t.Errorf("%s: %v", name, err)
@@ -119,7 +126,8 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 	t.Run("a version exists once", func(t *testing.T) {
 		r := open(t)
 		first := Insert(t, r, Record(t, "io.github.o/a", "1.0.0", 0))
-		for _, doc := range []string{string(first.Document), `{"name":"io.github.o/a","version":"1.0.0","title":"other"}`} {
+		for _, doc := range []string{string(first.Document),
+			`{"name":"io.github.o/a","version":"1.0.0","title":"other"}`} {
 			again := Record(t, "io.github.o/a", "1.0.0", 5)
 			again.Document, again.Digest = json.RawMessage(doc), CanonicalDigest(t, doc)
 			got, err := r.Insert(ctx, Admission(again), again)
@@ -162,10 +170,12 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 				}
 				latest, err := r.Get(ctx, "io.github.o/a", registry.Latest)
 				if err != nil || latest.Version != s.latest || !latest.IsLatest {
-					t.Errorf("%s: after %s the latest is %s (%v), want %s", name, s.version, latest.Version, err, s.latest)
+					t.Errorf("%s: after %s the latest is %s (%v), want %s", name, s.version, latest.Version, err,
+						s.latest)
 				}
 			}
-			Equal(t, name+": list of the latest", All(t, r, registry.Query{Version: registry.Latest}), []string{"io.github.o/a@" + steps[len(steps)-1].latest})
+			Equal(t, name+": list of the latest", All(t, r, registry.Query{Version: registry.Latest}),
+				[]string{"io.github.o/a@" + steps[len(steps)-1].latest})
 		}
 	})
 
@@ -185,7 +195,8 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 	t.Run("order and pages", func(t *testing.T) {
 		r := open(t)
 		var want []string
-		for _, name := range []string{"B.example/x", "a.example/x", "a.example/x-", "a.example/x.y", "a.example/x0", "io.github.o/a", "é.example/x"} {
+		for _, name := range []string{"B.example/x", "a.example/x", "a.example/x-", "a.example/x.y", "a.example/x0",
+			"io.github.o/a", "é.example/x"} {
 			for _, version := range []string{"1.0.0", "1.10.0", "1.9.0", "É"} {
 				want = append(want, name+"@"+version)
 			}
@@ -244,19 +255,21 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 
 	t.Run("search", func(t *testing.T) {
 		r := open(t)
-		for _, name := range []string{"a.example/file_server", "a.example/fileXserver", "a.example/100%25", "a.example/100x25", `a.example/b\c`, "a.example/Weather", `a.example/say"hi"*`} {
+		for _, name := range []string{"a.example/file_server", "a.example/fileXserver", "a.example/100%25",
+			"a.example/100x25", `a.example/b\c`, "a.example/Weather", `a.example/say"hi"*`} {
 			Insert(t, r, Record(t, name, "1.0.0", 0))
 			Insert(t, r, Record(t, name, "2.0.0", 1))
 		}
 		for search, want := range map[string][]string{
-			"file_s":    {"a.example/file_server@1.0.0", "a.example/file_server@2.0.0"},
-			"0%2":       {"a.example/100%25@1.0.0", "a.example/100%25@2.0.0"},
-			`b\c`:       {`a.example/b\c@1.0.0`, `a.example/b\c@2.0.0`},
-			"%%%":       nil,
-			"___":       nil,
-			"weath":     {"a.example/Weather@1.0.0", "a.example/Weather@2.0.0"},
-			"WEATH":     {"a.example/Weather@1.0.0", "a.example/Weather@2.0.0"},
-			"ple/100":   {"a.example/100%25@1.0.0", "a.example/100%25@2.0.0", "a.example/100x25@1.0.0", "a.example/100x25@2.0.0"},
+			"file_s": {"a.example/file_server@1.0.0", "a.example/file_server@2.0.0"},
+			"0%2":    {"a.example/100%25@1.0.0", "a.example/100%25@2.0.0"},
+			`b\c`:    {`a.example/b\c@1.0.0`, `a.example/b\c@2.0.0`},
+			"%%%":    nil,
+			"___":    nil,
+			"weath":  {"a.example/Weather@1.0.0", "a.example/Weather@2.0.0"},
+			"WEATH":  {"a.example/Weather@1.0.0", "a.example/Weather@2.0.0"},
+			"ple/100": {"a.example/100%25@1.0.0", "a.example/100%25@2.0.0", "a.example/100x25@1.0.0",
+				"a.example/100x25@2.0.0"},
 			"' OR 1=1;": nil,
 			"1.0.0":     nil,
 			`y"hi"*`:    {`a.example/say"hi"*@1.0.0`, `a.example/say"hi"*@2.0.0`},
@@ -280,7 +293,8 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 			[]string{"io.github.o/1@1.0.0", "io.github.o/2@1.0.0", "io.github.o/3@1.0.0"})
 		Equal(t, "just after it", All(t, r, registry.Query{UpdatedSince: Epoch.Add(2*time.Minute + time.Microsecond)}),
 			[]string{"io.github.o/1@1.0.0", "io.github.o/2@1.0.0"})
-		Equal(t, "in another zone", All(t, r, registry.Query{UpdatedSince: Epoch.Add(4 * time.Minute).In(time.FixedZone("x", -7200))}),
+		Equal(t, "in another zone",
+			All(t, r, registry.Query{UpdatedSince: Epoch.Add(4 * time.Minute).In(time.FixedZone("x", -7200))}),
 			[]string{"io.github.o/1@1.0.0"})
 	})
 
@@ -295,8 +309,10 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 		if err != nil || next != "" {
 			t.Fatalf("cursor %q, error %v", next, err)
 		}
-		Equal(t, "versions", subjects(got), []string{"io.github.o/a@2.0.1", "io.github.o/a@2.0.0", "io.github.o/a@3.0.0", "io.github.o/a@1.0.0"})
-		got, _, err = r.Versions(ctx, "io.github.o/a", registry.Cursor{Name: "io.github.o/a", Version: "2.0.0"}.String())
+		Equal(t, "versions", subjects(got),
+			[]string{"io.github.o/a@2.0.1", "io.github.o/a@2.0.0", "io.github.o/a@3.0.0", "io.github.o/a@1.0.0"})
+		got, _, err = r.Versions(ctx, "io.github.o/a",
+			registry.Cursor{Name: "io.github.o/a", Version: "2.0.0"}.String())
 		Equal(t, "after 2.0.0", subjects(got), []string{"io.github.o/a@3.0.0", "io.github.o/a@1.0.0"})
 		if err != nil {
 			t.Fatal(err)
@@ -304,7 +320,8 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 		if _, _, err := r.Versions(ctx, "io.github.o/none", ""); !errors.Is(err, registry.ErrNotFound) {
 			t.Errorf("no versions: %v", err)
 		}
-		for _, bad := range []registry.Cursor{{Name: "io.github.o/b", Version: "2.0.0"}, {Name: "io.github.o/a", Version: "9"}, {Name: "io.github.o/a", Version: registry.Latest}} {
+		for _, bad := range []registry.Cursor{{Name: "io.github.o/b", Version: "2.0.0"},
+			{Name: "io.github.o/a", Version: "9"}, {Name: "io.github.o/a", Version: registry.Latest}} {
 			if _, _, err := r.Versions(ctx, "io.github.o/a", bad.String()); !errors.Is(err, registry.ErrCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
@@ -344,8 +361,12 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 	t.Run("cursors", func(t *testing.T) {
 		r := open(t)
 		Insert(t, r, Record(t, "io.github.o/a", "1.0.0", 0))
-		for _, bad := range []string{"x", "!", "aW8uZ2l0aHViLm8vYQ", registry.Cursor{Name: "a", Version: ""}.String(), registry.Cursor{Name: "", Version: "b"}.String(),
-			registry.Cursor{Name: "a", Version: "b\x00c"}.String(), registry.Cursor{Name: "a", Version: "\xff"}.String(), registry.Cursor{Name: "a", Version: "b"}.String() + "=", "YQBiYx", // bits after the last byte
+		for _, bad := range []string{"x", "!", "aW8uZ2l0aHViLm8vYQ", registry.Cursor{Name: "a", Version: ""}.String(),
+			registry.Cursor{Name: "", Version: "b"}.String(),
+			// bits after the last byte
+			registry.Cursor{Name: "a", Version: "b\x00c"}.String(),
+			registry.Cursor{Name: "a", Version: "\xff"}.String(),
+			registry.Cursor{Name: "a", Version: "b"}.String() + "=", "YQBiYx",
 			strings.Repeat("YQ", 2000)} {
 			if _, _, err := r.List(ctx, registry.Query{Cursor: bad}); !errors.Is(err, registry.ErrCursor) {
 				t.Errorf("list after %.40q: %v, want ErrCursor", bad, err)
@@ -354,7 +375,10 @@ func TestRecords(t *testing.T, open func(*testing.T) registry.Records) {
 				t.Errorf("versions after %.40q: %v, want ErrCursor", bad, err)
 			}
 		}
-		Equal(t, "after a made-up cursor", All(t, r, registry.Query{Cursor: registry.Cursor{Name: "io.github.n", Version: "'; DROP TABLE servers"}.String()}), []string{"io.github.o/a@1.0.0"})
+		Equal(t, "after a made-up cursor",
+			All(t, r, registry.Query{
+				Cursor: registry.Cursor{Name: "io.github.n", Version: "'; DROP TABLE servers"}.String()}),
+			[]string{"io.github.o/a@1.0.0"})
 	})
 
 	t.Run("one of many publishers wins", func(t *testing.T) {

@@ -64,7 +64,8 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 		}
 		got := set(t, r, "1.0.0", registry.Change{Status: registry.Deprecated, Message: "use 3 <now> é", At: later})
 		want := before
-		want.Status, want.StatusMessage, want.StatusChangedAt, want.UpdatedAt = registry.Deprecated, "use 3 <now> é", later, later
+		want.Status, want.StatusMessage, want.StatusChangedAt, want.UpdatedAt = registry.Deprecated, "use 3 <now> é",
+			later, later
 		Equal(t, "answer", got, []registry.Record{want})
 		kept, err := r.Get(ctx, name, "1.0.0")
 		if err != nil {
@@ -74,18 +75,25 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 		latest(t, r, "3.0.0")
 
 		// Another message is a change, but not of the status.
-		got = set(t, r, "1.0.0", registry.Change{Status: registry.Deprecated, Message: "use 4", At: later.Add(time.Minute)})
+		got = set(t, r, "1.0.0",
+			registry.Change{Status: registry.Deprecated, Message: "use 4", At: later.Add(time.Minute)})
 		if !got[0].StatusChangedAt.Equal(later) || !got[0].UpdatedAt.Equal(later.Add(time.Minute)) {
 			t.Errorf("times %v and %v", got[0].StatusChangedAt, got[0].UpdatedAt)
 		}
-		if _, _, err := r.SetStatus(ctx, name, "1.0.0", registry.Change{Status: registry.Deprecated, Message: "use 4", At: later}); !errors.Is(err, registry.ErrUnchanged) {
+		if _, _, err := r.SetStatus(ctx, name, "1.0.0",
+			registry.Change{Status: registry.Deprecated, Message: "use 4", At: later}); !errors.Is(err,
+			registry.ErrUnchanged) {
 			t.Errorf("again: %v", err)
 		}
-		if got := set(t, r, "1.0.0", registry.Change{Status: registry.Active, Message: "", At: later}); got[0].StatusMessage != "" || got[0].Status != registry.Active {
+		if got := set(t, r, "1.0.0",
+			registry.Change{Status: registry.Active, Message: "", At: later}); got[0].StatusMessage != "" ||
+			got[0].Status != registry.Active {
 			t.Errorf("active again: %+v", got[0])
 		}
 		for _, c := range [][2]string{{name, "9"}, {"io.github.o/none", "1.0.0"}, {"io.github.o/none", ""}} {
-			if _, _, err := r.SetStatus(ctx, c[0], c[1], registry.Change{Status: registry.Deleted, Message: "", At: later}); !errors.Is(err, registry.ErrNotFound) {
+			if _, _, err := r.SetStatus(ctx, c[0], c[1],
+				registry.Change{Status: registry.Deleted, Message: "", At: later}); !errors.Is(err,
+				registry.ErrNotFound) {
 				t.Errorf("%v: %v", c, err)
 			}
 		}
@@ -94,7 +102,8 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 	t.Run("latest", func(t *testing.T) {
 		r := setUp(t)
 		latest(t, r, "3.0.0")
-		if got := set(t, r, "3.0.0", registry.Change{Status: registry.Deleted, Message: "bad", At: later}); got[0].IsLatest {
+		if got := set(t, r, "3.0.0",
+			registry.Change{Status: registry.Deleted, Message: "bad", At: later}); got[0].IsLatest {
 			t.Error("a deleted version is the latest")
 		}
 		latest(t, r, "2.0.0")
@@ -124,7 +133,9 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 		if rec, _ := r.Get(ctx, "io.github.o/b", "1.0.0"); rec.Status != registry.Active {
 			t.Error("another name changed too")
 		}
-		if _, _, err := r.SetStatus(ctx, name, "", registry.Change{Status: registry.Deprecated, Message: "old", At: later}); !errors.Is(err, registry.ErrUnchanged) {
+		if _, _, err := r.SetStatus(ctx, name, "",
+			registry.Change{Status: registry.Deprecated, Message: "old", At: later}); !errors.Is(err,
+			registry.ErrUnchanged) {
 			t.Errorf("again: %v", err)
 		}
 	})
@@ -138,7 +149,8 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 			want []string
 		}{
 			{registry.Query{}, []string{name + "@1.0.0", name + "@2.0.0", "io.github.o/b@1.0.0"}},
-			{registry.Query{Deleted: true}, []string{name + "@1.0.0", name + "@2.0.0", name + "@3.0.0", "io.github.o/b@1.0.0"}},
+			{registry.Query{Deleted: true},
+				[]string{name + "@1.0.0", name + "@2.0.0", name + "@3.0.0", "io.github.o/b@1.0.0"}},
 			{registry.Query{Limit: 1}, []string{name + "@1.0.0", name + "@2.0.0", "io.github.o/b@1.0.0"}},
 			{registry.Query{Version: registry.Latest}, []string{name + "@2.0.0", "io.github.o/b@1.0.0"}},
 			{registry.Query{Version: "3.0.0"}, nil},
@@ -156,11 +168,13 @@ func TestStatuses(t *testing.T, open func(*testing.T) RecordsWithStatus) {
 		r := open(t)
 		for i := range 6 {
 			rec := Record(t, name, fmt.Sprintf("1.0.%d", i), i)
-			doc := fmt.Sprintf(`{"name":%q,"version":%q,"description":%q}`, name, rec.Version, strings.Repeat("x", 1<<20-200))
+			doc := fmt.Sprintf(`{"name":%q,"version":%q,"description":%q}`, name, rec.Version,
+				strings.Repeat("x", 1<<20-200))
 			rec.Document, rec.Digest = []byte(doc), CanonicalDigest(t, doc)
 			Insert(t, r, rec)
 		}
-		n, records, err := r.SetStatus(ctx, name, "", registry.Change{Status: registry.Deprecated, Message: "", At: later})
+		n, records, err := r.SetStatus(ctx, name, "",
+			registry.Change{Status: registry.Deprecated, Message: "", At: later})
 		if err != nil || n != 6 || len(records) == 0 || len(records) >= 6 {
 			t.Errorf("%d changed, %d answered, %v", n, len(records), err)
 		}

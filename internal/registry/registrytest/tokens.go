@@ -14,7 +14,8 @@ import (
 func TestTokens(t *testing.T, open func(*testing.T) registry.Tokens) {
 	ctx := context.Background()
 	s := open(t)
-	permissions := []auth.Permission{{Action: auth.Publish, Resource: "com.example/*"}, {Action: auth.Edit, Resource: "com.example/a"}}
+	permissions := []auth.Permission{{Action: auth.Publish, Resource: "com.example/*"},
+		{Action: auth.Edit, Resource: "com.example/a"}}
 	forever, _, hash1, err := registry.NewToken("release é", permissions, Epoch, time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +61,8 @@ func TestTokens(t *testing.T, open func(*testing.T) registry.Tokens) {
 	if err != nil || got.Valid(Epoch) {
 		t.Errorf("valid after it was revoked: %v", err)
 	}
-	if got, err := s.Find(ctx, hash2); err != nil || !got.Valid(Epoch.Add(59*time.Minute)) || got.Valid(Epoch.Add(time.Hour)) {
+	if got, err := s.Find(ctx, hash2); err != nil || !got.Valid(Epoch.Add(59*time.Minute)) ||
+		got.Valid(Epoch.Add(time.Hour)) {
 		t.Errorf("%+v: %v", got, err)
 	}
 }

@@ -101,7 +101,8 @@ func sameAnswers(t testing.TB, r registry.Records, q registry.Query, want []regi
 		count = len(want)
 	}
 	if err != nil || count != len(want) || cursor != next {
-		t.Fatalf("answer of %d records, cursor %q, error %v; the list has %d and %q", count, cursor, err, len(want), next)
+		t.Fatalf("answer of %d records, cursor %q, error %v; the list has %d and %q", count, cursor, err, len(want),
+			next)
 	}
 	var got []registry.Envelope
 	if err := json.Unmarshal(append(answer, ']'), &got); err != nil {
@@ -114,8 +115,10 @@ func sameAnswers(t testing.TB, r registry.Records, q registry.Query, want []regi
 	}
 	last := want[len(want)-1]
 	one, err := r.AppendRecord(context.Background(), []byte("x"), last.Name, last.Version, true)
-	if err != nil || !strings.HasPrefix(string(one), `x{"server":{`) || !strings.Contains(string(answer), string(one[1:])) {
-		t.Errorf("one record is answered as %.300s, error %v; the page ends in %.300s", one, err, answer[max(0, len(answer)-len(one)):])
+	if err != nil || !strings.HasPrefix(string(one), `x{"server":{`) ||
+		!strings.Contains(string(answer), string(one[1:])) {
+		t.Errorf("one record is answered as %.300s, error %v; the page ends in %.300s", one, err,
+			answer[max(0, len(answer)-len(one)):])
 	}
 }
 

@@ -54,13 +54,15 @@ func TestSlowPublish(t *testing.T) {
 	}
 	srv := httptest.NewUnstartedServer(h)
 	srv.Config = registry.NewHTTP("", h)
-	if srv.Config.ReadHeaderTimeout <= 0 || srv.Config.IdleTimeout <= 0 || srv.Config.WriteTimeout <= 0 || srv.Config.MaxHeaderBytes <= 0 {
+	if srv.Config.ReadHeaderTimeout <= 0 || srv.Config.IdleTimeout <= 0 || srv.Config.WriteTimeout <= 0 ||
+		srv.Config.MaxHeaderBytes <= 0 {
 		t.Error("a server without limits")
 	}
 	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
 	srv.Start()
 	defer srv.Close()
-	if _, err := (&client.Client{Base: srv.URL}).Publish(context.Background(), registrytest.Document("io.github.o/notes", "1.0.0"), ""); err != nil {
+	if _, err := (&client.Client{Base: srv.URL}).Publish(context.Background(),
+		registrytest.Document("io.github.o/notes", "1.0.0"), ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Packed is the archive of files.
-func Packed(t testing.TB, files map[string]string) ([]byte, *facet.Packed) {
+// PackFacet returns the archive of files.
+func PackFacet(t testing.TB, files map[string]string) ([]byte, *facet.Packed) {
 	t.Helper()
 	var list []tree.File
 	for path, content := range files {
@@ -42,17 +42,20 @@ func Packed(t testing.TB, files map[string]string) ([]byte, *facet.Packed) {
 
 // NewFacet packs a facet with one agent.
 func NewFacet(t testing.TB, name, version, text string) ([]byte, *facet.Packed) {
-	return Packed(t, map[string]string{
-		"facet.json":       fmt.Sprintf(`{"name": %q, "version": %q, "agents": {"critic": {"description": "Criticises"}}}`, name, version),
+	return PackFacet(t, map[string]string{
+		"facet.json": fmt.Sprintf(
+			`{"name": %q, "version": %q, "agents": {"critic": {"description": "Criticises"}}}`, name, version),
 		"agents/critic.md": text,
 	})
 }
 
 // NewServerArchive packs a server from source.
 func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed) {
-	return Packed(t, map[string]string{
-		"server.json": fmt.Sprintf(`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": "sha256:%s"}`, name, version, strings.Repeat("ab", 32)),
-		"main.js":     "0",
+	return PackFacet(t, map[string]string{
+		"server.json": fmt.Sprintf(
+			`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": "sha256:%s"}`, name,
+			version, strings.Repeat("ab", 32)),
+		"main.js": "0",
 	})
 }
 
@@ -72,8 +75,8 @@ func Put(f *Fixture, kind ledger.Kind, name string, data []byte, token string) (
 	return f.PublishArchive(context.Background(), string(kind), name, bytes.NewReader(data), int64(len(data)), token)
 }
 
-// Refused demands a problem with a status, whose text has all of want.
-func Refused(t testing.TB, err error, status int, want ...string) *registry.Problem {
+// RequireRefused demands a problem with a status, whose text has all of want.
+func RequireRefused(t testing.TB, err error, status int, want ...string) *registry.Problem {
 	t.Helper()
 	var p *registry.Problem
 	if !errors.As(err, &p) || p.Status != status {
@@ -117,7 +120,8 @@ func NewShelf(t *testing.T, blobs registry.Blobs) *shelf {
 				return 0, nil, registry.NewProblem(http.StatusConflict, "published already")
 			}
 			s.Kept[key] = api.Archive{Digest: u.Digest, Name: "acme \"notes\".facet"}
-			return http.StatusCreated, map[string]any{"content_hash": u.Digest, "size_bytes": u.Size, "name": u.Name}, nil
+			return http.StatusCreated, map[string]any{"content_hash": u.Digest, "size_bytes": u.Size, "name": u.Name},
+				nil
 		},
 		Find: func(_ context.Context, name, version string) (api.Archive, error) {
 			s.mu.Lock()

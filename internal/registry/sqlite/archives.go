@@ -30,7 +30,8 @@ func sqliteArchives(q interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }) archivesql.Archives {
 	return archivesql.Archives{
-		Query: func(ctx context.Context, statement string, args []any, each func(func(...any) error) (bool, error)) error {
+		Query: func(ctx context.Context, statement string, args []any,
+			each func(func(...any) error) (bool, error)) error {
 			rows, err := q.QueryContext(ctx, statement, args...)
 			if err != nil {
 				return err
@@ -45,7 +46,8 @@ func sqliteArchives(q interface {
 		},
 		Holds: func(text string, arg func(any) string) string {
 			// A quoted string matches the names that hold it.
-			return "name IN (SELECT name FROM archive_names WHERE archive_names MATCH " + arg(`"`+strings.ReplaceAll(text, `"`, `""`)+`"`) + " AND kind = $1)"
+			return "name IN (SELECT name FROM archive_names WHERE archive_names MATCH " +
+				arg(`"`+strings.ReplaceAll(text, `"`, `""`)+`"`) + " AND kind = $1)"
 		},
 	}
 }

@@ -21,8 +21,9 @@ func TestSQLiteFindingsMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec := func(statement string) error { _, err := old.Exec(statement); return err }
-	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.Logged {
-		for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", migrations.ApplicationID), fmt.Sprintf("PRAGMA user_version = %d", registrytest.OldSchema)} {
+	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.LogStore {
+		for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", migrations.ApplicationID),
+			fmt.Sprintf("PRAGMA user_version = %d", registrytest.OldSchema)} {
 			if err := exec(pragma); err != nil {
 				t.Fatal(err)
 			}
@@ -35,5 +36,7 @@ func TestSQLiteFindingsMigration(t *testing.T) {
 }
 
 func TestSQLiteArchives(t *testing.T) {
-	registrytest.TestArchiveRecords(t, func(t *testing.T) registrytest.Shelves { return openTest(t, filepath.Join(t.TempDir(), "registry.db")) })
+	registrytest.TestArchiveRecords(t, func(t *testing.T) registrytest.Shelves {
+		return openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	})
 }

@@ -63,7 +63,8 @@ func TestBackup(t *testing.T) {
 				t.Fatalf("%s, want %s", name, want)
 			}
 		}
-		if names[0] != "io.github.o/a@1.0.0" || len(registrytest.All(t, copied, registry.Query{Search: "github.o/a"})) != 1 {
+		if names[0] != "io.github.o/a@1.0.0" ||
+			len(registrytest.All(t, copied, registry.Query{Search: "github.o/a"})) != 1 {
 			t.Errorf("names %q", names[:1])
 		}
 		registrytest.Insert(t, copied, registrytest.Record(t, "io.github.o/c", "1.0.0", 0)) // it is a database like any

@@ -16,7 +16,8 @@ func (s *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 		return err
 	}
 	defer tx.Rollback()
-	rec, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", f.Name, f.Version))
+	rec, err := scan(
+		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", f.Name, f.Version))
 	if err != nil {
 		return err
 	}
@@ -25,10 +26,12 @@ func (s *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?", string(shown), f.Name, f.Version); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?", string(shown),
+		f.Name, f.Version); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO findings (name, version, found_at, build, evidence) VALUES (?, ?, ?, ?, ?)",
+	if _, err := tx.ExecContext(ctx,
+		"INSERT INTO findings (name, version, found_at, build, evidence) VALUES (?, ?, ?, ?, ?)",
 		f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
 		return err
 	}

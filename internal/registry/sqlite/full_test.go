@@ -28,7 +28,9 @@ func TestDatabaseFull(t *testing.T) {
 	next := 0
 	publish := func() (int, string) {
 		next++
-		res, _ := registrytest.Send(t, "POST", f.URL+"/v0/publish", string(registrytest.Document("io.github.o/notes", fmt.Sprintf("1.0.%d", next))), "Content-Type", "application/json")
+		res, _ := registrytest.Send(t, "POST", f.URL+"/v0/publish",
+			string(registrytest.Document("io.github.o/notes", fmt.Sprintf("1.0.%d", next))), "Content-Type",
+			"application/json")
 		return res.StatusCode, res.Header.Get("Retry-After")
 	}
 	pages := func(most int) {
@@ -56,7 +58,8 @@ func TestDatabaseFull(t *testing.T) {
 	if status, _ := publish(); status != http.StatusOK {
 		t.Errorf("with room again: %d", status)
 	}
-	if registry.NoRoom(errors.New("x")) || !registry.NoRoom(fmt.Errorf("blob: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})) {
+	if registry.NoRoom(errors.New("x")) ||
+		!registry.NoRoom(fmt.Errorf("blob: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})) {
 		t.Error("noRoom")
 	}
 }

@@ -14,7 +14,8 @@ import (
 func (s *DB) Progress(ctx context.Context, source string) (registry.Progress, error) {
 	var p registry.Progress
 	var since, began sql.NullInt64
-	err := s.read.QueryRowContext(ctx, "SELECT cursor, since, began FROM imports WHERE source = ?", source).Scan(&p.Cursor, &since, &began)
+	err := s.read.QueryRowContext(ctx, "SELECT cursor, since, began FROM imports WHERE source = ?",
+		source).Scan(&p.Cursor, &since, &began)
 	if errors.Is(err, sql.ErrNoRows) {
 		return registry.Progress{}, nil
 	}
@@ -43,8 +44,10 @@ func (s *DB) Follow(ctx context.Context, rec registry.Record) (bool, error) {
 		return false, err
 	}
 	defer tx.Rollback()
-	result, err := tx.ExecContext(ctx, `UPDATE servers SET status = ?, status_message = ?, status_changed_at = ?, updated_at = ?
-		WHERE name = ? AND version = ? AND origin = ? AND origin <> '' AND status_changed_at < ? AND (status <> ? OR status_message <> ?)`,
+	result, err := tx.ExecContext(ctx,
+		`UPDATE servers SET status = ?, status_message = ?, status_changed_at = ?, updated_at = ?
+		WHERE name = ? AND version = ? AND origin = ? AND origin <> '' AND status_changed_at < ?
+			AND (status <> ? OR status_message <> ?)`,
 		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(),
 		rec.Name, rec.Version, rec.Origin, rec.StatusChangedAt.UnixMicro(), string(rec.Status), rec.StatusMessage)
 	if err != nil {

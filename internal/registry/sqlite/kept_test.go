@@ -8,5 +8,7 @@ import (
 )
 
 func TestSQLiteKept(t *testing.T) {
-	registrytest.TestKept(t, func(t *testing.T) registrytest.Kept { return openTest(t, filepath.Join(t.TempDir(), "registry.db")) })
+	registrytest.TestKept(t, func(t *testing.T) registrytest.KeptStore {
+		return openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	})
 }

@@ -30,7 +30,8 @@ func (s *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, str
 		return nil, "", err
 	}
 	// The keys of the page are found first, so that nothing sorts documents.
-	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version", args, q.PageLimit())
+	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version",
+		args, q.PageLimit())
 }
 
 // list returns the query of the keys of one page, whose last argument, how many, is not
@@ -77,7 +78,8 @@ func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	if !q.UpdatedSince.IsZero() {
 		since := q.UpdatedSince.UnixMicro()
 		add("updated_at >= ?", since)
-		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?", since)
+		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?",
+			since)
 		if err != nil {
 			return "", nil, err
 		}
@@ -85,7 +87,8 @@ func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 			hint = " INDEXED BY servers_updated"
 		}
 	}
-	return "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") + " ORDER BY name, version LIMIT ?", args, nil
+	return "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY name, version LIMIT ?", args, nil
 }
 
 // few reports whether query gives fewer than most rows, without counting the rest.

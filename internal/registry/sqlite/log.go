@@ -30,14 +30,16 @@ func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*logsql.
 		return nil, err
 	}
 	for i, l := range a.Leaves {
-		_, err := tx.ExecContext(ctx, "INSERT INTO log_entries (idx, kind, name, version, leaf, hash) VALUES (?, ?, ?, ?, ?, ?)",
+		_, err := tx.ExecContext(ctx,
+			"INSERT INTO log_entries (idx, kind, name, version, leaf, hash) VALUES (?, ?, ?, ?, ?, ?)",
 			a.First+int64(i), string(l.Kind), l.Name, l.Version, string(a.Texts[i]), a.Hashes[i][:])
 		if err != nil {
 			return nil, err
 		}
 	}
 	for _, n := range a.Nodes {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO log_nodes (level, idx, hash) VALUES (?, ?, ?)", n.Level, n.Index, n.Hash[:]); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO log_nodes (level, idx, hash) VALUES (?, ?, ?)", n.Level, n.Index,
+			n.Hash[:]); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +55,8 @@ type querier interface {
 func sqliteHashes(ctx context.Context, q querier, level int, first int64, n int) ([]tlog.Hash, error) {
 	query, args := "SELECT idx, hash FROM log_entries WHERE idx >= ? ORDER BY idx LIMIT ?", []any{first, n}
 	if level > 0 {
-		query, args = "SELECT idx, hash FROM log_nodes WHERE level = ? AND idx >= ? ORDER BY idx LIMIT ?", []any{level, first, n}
+		query, args = "SELECT idx, hash FROM log_nodes WHERE level = ? AND idx >= ? ORDER BY idx LIMIT ?",
+			[]any{level, first, n}
 	}
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -74,7 +77,8 @@ func (s *DB) LogHashes(ctx context.Context, level int, first int64, n int) ([]tl
 
 // LogEntries implements [registry.Entries].
 func (s *DB) LogEntries(ctx context.Context, first int64, n int) ([][]byte, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT leaf FROM log_entries WHERE idx >= ? AND idx < ? ORDER BY idx", first, first+int64(n))
+	rows, err := s.read.QueryContext(ctx, "SELECT leaf FROM log_entries WHERE idx >= ? AND idx < ? ORDER BY idx", first,
+		first+int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +96,8 @@ func (s *DB) LogEntries(ctx context.Context, first int64, n int) ([][]byte, erro
 
 // LogIndex implements [registry.Entries].
 func (s *DB) LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (index int64, err error) {
-	err = s.read.QueryRowContext(ctx, "SELECT idx FROM log_entries WHERE kind = ? AND name = ? AND version = ? AND kind NOT IN ('status', 'finding')",
+	err = s.read.QueryRowContext(ctx,
+		"SELECT idx FROM log_entries WHERE kind = ? AND name = ? AND version = ? AND kind NOT IN ('status', 'finding')",
 		string(kind), name, version).Scan(&index)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, registry.ErrNotFound
@@ -103,9 +108,11 @@ func (s *DB) LogIndex(ctx context.Context, kind ledger.Kind, name, version strin
 // LogLater implements [registry.Entries].
 func (s *DB) LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) (later []int64, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM (SELECT idx FROM log_entries
-			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'status' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'status'
+				AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
 		UNION ALL SELECT idx FROM (SELECT idx FROM log_entries
-			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'finding' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'finding'
+				AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
 		ORDER BY idx`, name, version, string(of), n)
 	if err != nil {
 		return nil, err
@@ -129,7 +136,8 @@ func (s *DB) LogState(ctx context.Context) (registry.LogState, error) {
 	var state registry.LogState
 	var raw []byte
 	var cosigned sql.NullString
-	if err := s.read.QueryRowContext(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed, &cosigned); err != nil {
+	if err := s.read.QueryRowContext(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed,
+		&cosigned); err != nil {
 		return registry.LogState{}, err
 	}
 	edge, err := ledger.ParseEdge(raw)
@@ -176,7 +184,8 @@ func fillSome(ctx context.Context, db *sql.DB, at *registry.Cursor) (done bool, 
 	}
 	rows, err := tx.QueryContext(ctx, "SELECT "+logsql.UnloggedColumns+` FROM servers s
 		WHERE (s.name, s.version) > (?, ?)
-			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version
+				AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
 		ORDER BY s.name, s.version LIMIT ?`, at.Name, at.Version, logsql.FillAtOnce)
 	if err != nil {
 		return false, err

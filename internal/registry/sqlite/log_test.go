@@ -10,7 +10,9 @@ import (
 )
 
 func TestSQLiteEntries(t *testing.T) {
-	registrytest.TestEntries(t, func(t *testing.T) registrytest.Logged { return openTest(t, filepath.Join(t.TempDir(), "registry.db")) })
+	registrytest.TestEntries(t, func(t *testing.T) registrytest.LogStore {
+		return openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	})
 }
 
 func TestSQLiteFill(t *testing.T) {

@@ -41,7 +41,8 @@ func TestMigrationKeepsRecords(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	if leaf, err := ledger.ParseLeaf(entries[0]); err != nil || leaf.Name != want.Name || leaf.Publisher != registry.BeforeTheLog || !evidence.Same(leaf.Document, want.Digest) {
+	if leaf, err := ledger.ParseLeaf(entries[0]); err != nil || leaf.Name != want.Name ||
+		leaf.Publisher != registry.BeforeTheLog || !evidence.Same(leaf.Document, want.Digest) {
 		t.Errorf("entry %s, %v", entries[0], err)
 	}
 	var version int

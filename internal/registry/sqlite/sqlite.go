@@ -189,7 +189,9 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	}
 	defer tx.Rollback()
 
-	first, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", rec.Name, rec.Version))
+	first, err := scan(
+		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", rec.Name,
+			rec.Version))
 	if err == nil {
 		return first, registry.ErrExists
 	}
@@ -197,13 +199,15 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 		return registry.Record{}, err
 	}
 	var versions int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM servers WHERE name = ?", rec.Name).Scan(&versions); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM servers WHERE name = ?", rec.Name).Scan(&versions); err !=
+		nil {
 		return registry.Record{}, err
 	}
 	if versions >= registry.MaxVersions {
 		return registry.Record{}, registry.ErrTooMany
 	}
-	latest, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", rec.Name))
+	latest, err := scan(
+		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", rec.Name))
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
 		rec.IsLatest = true
@@ -216,13 +220,17 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 		rec.IsLatest = registry.Supersedes(rec, latest)
 	}
 	if rec.IsLatest {
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = ? AND is_latest = 1", rec.Name); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = ? AND is_latest = 1",
+			rec.Name); err != nil {
 			return registry.Record{}, err
 		}
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), tokensql.Micros(rec.VerifiedAt), rec.Build,
-		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest,
+	_, err = tx.ExecContext(ctx,
+		"INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence),
+		tokensql.Micros(rec.VerifiedAt), rec.Build,
+		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(),
+		rec.UpdatedAt.UnixMicro(), rec.IsLatest,
 		rec.Origin, tokensql.Micros(rec.ImportedAt), "[]")
 	if err != nil {
 		return registry.Record{}, err
@@ -245,9 +253,11 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 // Get implements [registry.Records].
 func (s *DB) Get(ctx context.Context, name, version string) (registry.Record, error) {
 	if version == registry.Latest {
-		return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", name))
+		return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1",
+			name))
 	}
-	return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", name, version))
+	return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", name,
+		version))
 }
 
 // Versions implements [registry.Records].
@@ -270,7 +280,8 @@ func (s *DB) Versions(ctx context.Context, name, after string) ([]registry.Recor
 		query += " AND (published_at, version) < (?, ?)"
 		args = append(args, last.PublishedAt.UnixMicro(), last.Version)
 	}
-	page, next, err := s.page(ctx, query+" ORDER BY published_at DESC, version DESC LIMIT ?", args, registry.MaxVersions)
+	page, next, err := s.page(ctx, query+" ORDER BY published_at DESC, version DESC LIMIT ?", args,
+		registry.MaxVersions)
 	if err == nil && after == "" && len(page) == 0 {
 		err = registry.ErrNotFound
 	}

@@ -21,11 +21,13 @@ import (
 func openTest(t testing.TB, path string) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), path)
-	return registrytest.Opened(t, db, err)
+	return registrytest.RequireOpen(t, db, err)
 }
 
 func TestSQLiteRecords(t *testing.T) {
-	registrytest.TestRecords(t, func(t *testing.T) registry.Records { return openTest(t, filepath.Join(t.TempDir(), "registry.db")) })
+	registrytest.TestRecords(t, func(t *testing.T) registry.Records {
+		return openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	})
 }
 
 // The same, with no filter so selective that its index is used.
@@ -68,7 +70,8 @@ func TestSQLiteSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "application_id": fmt.Sprint(migrations.ApplicationID), "user_version": fmt.Sprint(len(steps))} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2",
+		"application_id": fmt.Sprint(migrations.ApplicationID), "user_version": fmt.Sprint(len(steps))} {
 		var got string
 		if err := db.write.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)
@@ -100,7 +103,9 @@ func TestSQLiteMigratesOnce(t *testing.T) {
 
 func TestSQLiteForeignFiles(t *testing.T) {
 	for name, c := range map[string]struct{ statements, want string }{
-		"newer":           {fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=99; CREATE TABLE later (x)", migrations.ApplicationID), "schema version 99 is newer"},
+		"newer": {
+			fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=99; CREATE TABLE later (x)",
+				migrations.ApplicationID), "schema version 99 is newer"},
 		"another program": {"CREATE TABLE bookmarks (url)", "another program"},
 		"another id":      {"PRAGMA application_id=7; CREATE TABLE x (y)", "another program"},
 	} {
@@ -179,7 +184,8 @@ func TestSQLiteTwoProcesses(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	registrytest.Equal(t, "latest", registrytest.All(t, a, registry.Query{Version: registry.Latest}), []string{"io.github.o/a@1.0.19"})
+	registrytest.Equal(t, "latest", registrytest.All(t, a, registry.Query{Version: registry.Latest}),
+		[]string{"io.github.o/a@1.0.19"})
 }
 
 func TestVersionsHaveALimit(t *testing.T) {
@@ -210,8 +216,11 @@ func TestSQLiteListPlans(t *testing.T) {
 	for _, few := range []int{0, 1000} {
 		db.fewNames, db.fewUpdates = few, few
 		for _, q := range []registry.Query{
-			{}, {Version: registry.Latest}, {Version: "1.0.0"}, {Search: "git"}, {Search: "git", Version: registry.Latest}, {Search: "gi"},
-			{UpdatedSince: registrytest.Epoch}, {UpdatedSince: registrytest.Epoch, Version: registry.Latest}, {Cursor: registry.Cursor{Name: "a", Version: "b"}.String()}, {Cursor: registry.Cursor{Name: "a", Version: "b"}.String(), Version: registry.Latest},
+			{}, {Version: registry.Latest}, {Version: "1.0.0"}, {Search: "git"},
+			{Search: "git", Version: registry.Latest}, {Search: "gi"},
+			{UpdatedSince: registrytest.Epoch}, {UpdatedSince: registrytest.Epoch, Version: registry.Latest},
+			{Cursor: registry.Cursor{Name: "a", Version: "b"}.String()},
+			{Cursor: registry.Cursor{Name: "a", Version: "b"}.String(), Version: registry.Latest},
 		} {
 			if few == 0 && !q.UpdatedSince.IsZero() {
 				continue // most records are new, and each that is deleted belongs to the answer
@@ -236,7 +245,9 @@ func TestSQLiteListPlans(t *testing.T) {
 			if err := rows.Err(); err != nil {
 				t.Fatal(err)
 			}
-			reads := func(d string) bool { return strings.Contains(d, " servers ") && !strings.Contains(d, "COVERING INDEX") }
+			reads := func(d string) bool {
+				return strings.Contains(d, " servers ") && !strings.Contains(d, "COVERING INDEX")
+			}
 			if len(plan) == 0 || slices.ContainsFunc(plan, reads) {
 				t.Errorf("few %d, %+v: %q", few, q, plan)
 			}

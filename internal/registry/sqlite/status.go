@@ -58,7 +58,9 @@ func setStatus(
 	var records []registry.Record
 	size := 0
 	for _, i := range altered {
-		rec, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = $1 AND version = $2", name, all[i].Version))
+		rec, err := scan(
+			tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = $1 AND version = $2", name,
+				all[i].Version))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -78,11 +80,13 @@ func markLatest(ctx context.Context, tx *sql.Tx, name string, all []registry.Rec
 	}
 	// In this order, as a name never has two.
 	if was >= 0 {
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name, all[was].Version); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name,
+			all[was].Version); err != nil {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 1 WHERE name = $1 AND version = $2", name, all[is].Version)
+	_, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 1 WHERE name = $1 AND version = $2", name,
+		all[is].Version)
 	return err
 }
 

@@ -15,7 +15,8 @@ var Sheet string
 
 // Security lets a browser load nothing, use this one style sheet, and send the search
 // to this registry.
-var Security = "default-src 'none'; style-src '" + Hash(Sheet) + "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+var Security = "default-src 'none'; style-src '" + Hash(Sheet) +
+	"'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // Hash is the source of a style sheet as a policy names it.
 func Hash(style string) string {

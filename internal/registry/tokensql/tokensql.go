@@ -54,7 +54,8 @@ func (s Tokens) List(ctx context.Context) ([]registry.Token, error) {
 
 // Revoke implements [registry.Tokens].
 func (s Tokens) Revoke(ctx context.Context, id string, at time.Time) (registry.Token, error) {
-	if _, err := s.Write.ExecContext(ctx, "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", at.UnixMicro(), id); err != nil {
+	if _, err := s.Write.ExecContext(ctx, "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL",
+		at.UnixMicro(), id); err != nil {
 		return registry.Token{}, err
 	}
 	return scanToken(s.Write.QueryRowContext(ctx, "SELECT "+tokenColumns+" FROM tokens WHERE id = $1", id))

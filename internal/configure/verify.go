@@ -1,0 +1,140 @@
+package configure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// VerifyResult is the result of [VerifyServer].
+type VerifyResult struct {
+	Type    project.VerifyType
+	Verdict policy.Verdict // of what the block claims now
+	Files   []evidence.Observed
+	Chains  []string // the links that lead to each file, "" if there are none
+	Written bool
+}
+
+// VerifyServer hashes the files that the verify block of a server in hallmark.toml names, and
+// compares them with the block's claims. With write it stores the digests in the block. A server
+// without a block gets one, for the script of its interpreter, else for its command.
+func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*VerifyResult, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, project.ConfigFile)
+	data, err := readConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	s, err := project.Unfilled(data, name)
+	if err != nil {
+		return nil, err
+	}
+	block := s.Verify
+	if block == nil {
+		if block, err = proposeBlock(s); err != nil {
+			return nil, err
+		}
+	}
+	out := &VerifyResult{Type: block.Type}
+	if block.Type == project.VerifyNone {
+		out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, evidence.Report{evidence.Waive(
+			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile},
+			evidence.Observed{}, block.Reason)})
+		return out, nil
+	}
+	filled := project.Verify{Type: block.Type}
+	var report evidence.Report
+	for _, c := range block.Claims {
+		found, err := hashClaimed(&workspace.Workspace{Host: h, Dir: abs}, s, c)
+		if err != nil {
+			return nil, err
+		}
+		filled.Claims = append(filled.Claims, found.claims...)
+		report = append(report, found.evidence)
+		out.Files, out.Chains = append(out.Files, found.file), append(out.Chains, found.chain)
+	}
+	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, report)
+	if !write {
+		return out, nil
+	}
+	if _, err := project.SetVerify(data, name, filled); err != nil {
+		return nil, err
+	}
+	err = clients.Replace(config, func(data []byte) ([]byte, error) { return project.SetVerify(data, name, filled) })
+	out.Written = err == nil
+	return out, err
+}
+
+// claimedFile is the file that a claim of a verify block is about.
+type claimedFile struct {
+	file     evidence.Observed
+	chain    string              // the links that lead to it, "" if there are none
+	claims   []project.FileClaim // the claim with the file's digest
+	evidence evidence.Evidence   // the file against the claim, which no block makes yet if it is proposed
+}
+
+// hashClaimed hashes the file that claim c of the block of server s names, the command of s if it
+// names none.
+func hashClaimed(w *workspace.Workspace, s project.Server, c project.FileClaim) (claimedFile, error) {
+	path := c.Path
+	if path == "" {
+		command, err := w.FindCommand(s.Command, w.Host.Getenv("PATH"))
+		if err != nil {
+			return claimedFile{}, err
+		}
+		path = command
+	}
+	file, chain := program.ResolveVerifyPath(w, path)
+	o, err := program.HashFile(file, c.Want.Algorithm())
+	if err != nil {
+		return claimedFile{}, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	out := claimedFile{file: o, chain: chain}
+	for _, d := range o.Digests {
+		if d.Algorithm() == c.Want.Algorithm() {
+			out.claims = append(out.claims, project.FileClaim{Path: c.Path, Want: d})
+		}
+	}
+	claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify,
+		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
+	if s.Verify != nil {
+		claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
+		claim.Want = []digest.Digest{c.Want}
+	}
+	out.evidence = evidence.Compare(claim, o)
+	out.evidence.Reason = chain
+	return out, nil
+}
+
+// proposeBlock returns a verify block with zero digests for a server without one. It fails if no
+// hash of a file covers what the server runs.
+func proposeBlock(s project.Server) (*project.Verify, error) {
+	zero, err := digest.New(digest.SHA256, make([]byte, 32))
+	if err != nil {
+		return nil, err
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	switch {
+	case s.Record != "" || !t.Direct:
+		return nil, evidence.Errorf(evidence.Refused, s.Name,
+			"pin it by its version in 'arguments' and run 'hallmark pin "+s.Name+"'",
+			errors.New("no hash of its command covers what it runs"))
+	case t.File != "":
+		return &project.Verify{Type: project.VerifyFile, Claims: []project.FileClaim{{Path: t.File, Want: zero}}}, nil
+	}
+	return &project.Verify{Type: project.VerifyCommand, Claims: []project.FileClaim{{Want: zero}}}, nil
+}

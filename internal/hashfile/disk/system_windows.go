@@ -1,0 +1,18 @@
+package disk
+
+import (
+	"os"
+	"syscall"
+)
+
+// canSyncDirs says whether a directory can be synced to the disk, with the names in it.
+const canSyncDirs = false
+
+// countLinks returns the number of names that a file has.
+func countLinks(f *os.File) int {
+	var info syscall.ByHandleFileInformation
+	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err == nil {
+		return int(info.NumberOfLinks)
+	}
+	return 1
+}

@@ -1,9 +1,0 @@
-package hashfile
-
-import (
-	"io/fs"
-	"os"
-)
-
-// diskName is the name as the directory has it. File names are bytes here.
-func diskName(_ *os.Root, name string, _ fs.FileInfo) string { return name }

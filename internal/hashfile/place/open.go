@@ -1,0 +1,69 @@
+package place
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// maxOpens is how often a file may be replaced while it is opened, before that is an error.
+const maxOpens = 10
+
+// Open opens the regular file at a place without blocking and without following a link, and checks afterwards that the
+// name stands for the open file.
+func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
+	for range maxOpens {
+		if p.Info == nil {
+			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
+		}
+		if !p.Info.Mode().IsRegular() {
+			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file",
+				refusal.Show(p.Asked), Kind(p.Info.Mode()))
+		}
+		f, err := p.Parent().OpenFile(p.Name, flag|beneath.NoWait, 0)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, refusal.Of(p.Asked, err)
+		}
+		var opened fs.FileInfo
+		if err == nil {
+			if opened, err = f.Stat(); err != nil {
+				f.Close()
+				return nil, nil, refusal.Of(p.Asked, err)
+			}
+		}
+		if p.Info, err = p.Parent().Lstat(p.Name); err != nil {
+			p.Info = nil
+		}
+		if opened == nil {
+			continue
+		}
+		if p.Info != nil && os.SameFile(p.Info, opened) && opened.Mode().IsRegular() {
+			return f, opened, nil
+		}
+		f.Close()
+	}
+	return nil, nil,
+		refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.Asked))
+}
+
+// Kind names the kind of a file, with its article.
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m.IsRegular():
+		return "a file"
+	}
+	return "something special"
+}

@@ -1,0 +1,82 @@
+package place
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+)
+
+// CheckWritable fails if the place must not be changed: because it is an allowed directory itself, belongs to a
+// repository, or is protected by rules.
+func (p *Place) CheckWritable() error {
+	if p.Rel == "." {
+		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself", refusal.Show(p.Asked))
+	}
+	if err := p.checkUnversioned(); err != nil {
+		return err
+	}
+	return CheckWritableAt(p.Rules, p.Rel, p.Info, p.Asked)
+}
+
+// CheckWritableAt fails if rules protect the path rel, from the root, or info, the file that is there; nil if there is
+// none. Asked is the path that the error names.
+func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string) error {
+	if file, ok := sets.Protects(rel, info); ok {
+		return refusal.New(refusal.ReadOnly, "%s is read-only by %s", refusal.Show(asked), refusal.Show(file))
+	}
+	return nil
+}
+
+// checkUnversioned fails if a place lies in a repository, has a name of one, or would make a repository of its
+// directory: version control runs the programs that such files name when somebody uses the directory.
+func (p *Place) checkUnversioned() error {
+	for _, name := range slices.Concat(names.Elements(p.Asked), names.Elements(p.Real())) {
+		if names.IsRepository(name) {
+			return repositoryProblem(p.Asked, name)
+		}
+	}
+	if err := p.CheckMakesNoRepository(); err != nil {
+		return err
+	}
+	for _, dir := range slices.Backward(p.chain) {
+		if names.IsGit(names.Holds(dir)) {
+			return repositoryProblem(p.Asked, "a repository of git")
+		}
+		if names.IsWorkTree(dir.Stat) {
+			return nil
+		}
+	}
+	for at := p.Root.Path; filepath.Dir(at) != at; {
+		at = filepath.Dir(at)
+		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
+		if names.IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
+			return repositoryProblem(p.Asked, "a repository of git")
+		}
+		if names.IsWorkTree(stat) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// CheckMakesNoRepository fails if git would take the directory of the place for a repository once something is at the
+// place.
+func (p *Place) CheckMakesNoRepository() error {
+	if names.MakesGit(p.Parent(), p.Name) {
+		return refusal.New(refusal.ReadOnly,
+			"%s is not written: with it git would take its directory for a repository, "+
+				"and run what its files name", refusal.Show(p.Asked))
+	}
+	return nil
+}
+
+func repositoryProblem(asked, what string) *refusal.Refusal {
+	return refusal.New(refusal.ReadOnly,
+		"%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it "+
+			"with that program itself", refusal.Show(asked), refusal.Show(what))
+}

@@ -1,0 +1,123 @@
+// Package refusal holds the errors that the tools of the editing server return to a model. A refusal is one
+// sentence that says what to do next, a code for programs, and whatever helps to try again. Its text never holds a path
+// that the caller did not give, so that it does not reveal what lies outside the allowed directories.
+package refusal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// The codes of refusals that package hashline does not have.
+const (
+	OutsideRoots hashline.Code = "outside_roots"
+	Forbidden    hashline.Code = "forbidden"
+	ReadOnly     hashline.Code = "read_only"
+	Exists       hashline.Code = "exists"
+	NotFound     hashline.Code = "not_found"
+	NotAFile     hashline.Code = "not_a_file" // a directory, pipe, socket or device
+	HardLink     hashline.Code = "hard_link"
+	IO           hashline.Code = "io"
+)
+
+// Refusal is an error as a model is told it; its members are the structured content of the tool's result.
+type Refusal struct {
+	Code       hashline.Code `json:"code"`
+	Message    string        `json:"message"`
+	FileHash   string        `json:"file_hash,omitempty"`   // of the file as it is now
+	TotalLines *int          `json:"total_lines,omitempty"` // set whenever FileHash is
+	Lines      []string      `json:"lines,omitempty"`       // tagged lines near the anchors, as they are now
+	Operations []int         `json:"operations,omitempty"`  // the operations concerned, by index from 0
+	Candidates []int         `json:"candidates,omitempty"`  // line numbers
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Text returns the refusal as a model reads it: the message, then the file's hash and lines as they are now.
+func (r *Refusal) Text() string {
+	var text strings.Builder
+	text.WriteString(r.Message)
+	if r.FileHash != "" {
+		fmt.Fprintf(&text, "\n[file_hash=%s total_lines=%d]", r.FileHash, *r.TotalLines)
+	}
+	for _, line := range r.Lines {
+		text.WriteString("\n" + line)
+	}
+	return text.String()
+}
+
+// New returns a refusal. Arguments that come from outside must have passed through [Show].
+func New(code hashline.Code, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Of returns any error about the file at path as a refusal. If it wraps a refusal, that is returned as it is. Of an
+// error of the system only the cause is kept, without the path that the system names.
+func Of(path string, err error) *Refusal {
+	var r *Refusal
+	var h *hashline.Error
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &h):
+		r := New(h.Code, "%s: %s", Show(path), h.Error())
+		r.Operations, r.Candidates = h.Operations, h.Candidates
+		return r
+	case errors.Is(err, fs.ErrNotExist):
+		return New(NotFound, "%s does not exist", Show(path))
+	case errors.Is(err, fs.ErrExist):
+		return New(Exists, "%s exists already", Show(path))
+	case errors.Is(err, fs.ErrPermission):
+		return New(IO, "%s: the system denies access", Show(path))
+	case errors.Is(err, context.Canceled):
+		return New(IO, "%s: the call was canceled", Show(path))
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return New(IO, "%s: %s", Show(path), Show(errno.Error()))
+	}
+	return New(IO, "%s: %s", Show(path), Show(err.Error()))
+}
+
+// Outside refuses a path outside of the allowed directories. The text is the same whether the path exists or not.
+func Outside(path string) *Refusal {
+	return New(OutsideRoots, "%s is outside the allowed directories; list_allowed_directories names them", Show(path))
+}
+
+// TooLarge refuses a file or content that is larger than the server's limit, in bytes.
+func TooLarge(path string, size, limit int64) *Refusal {
+	return New(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", Show(path), size, limit)
+}
+
+// Stale refuses to change a file that is not the one that the caller read.
+func Stale(path, why string) *Refusal {
+	return New(hashline.Stale,
+		"%s %s; nothing was written. Use the file_hash and lines given here, or read it again", Show(path), why)
+}
+
+// Cause returns an error of the system without the path in it, for messages that name the path in their own form.
+func Cause(err error) error {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err
+	}
+	return err
+}
+
+// maxShown is the length of the text that Show returns, in bytes before it is escaped.
+const maxShown = 1000
+
+// Show shortens a path, name or message from outside and escapes what a terminal or a model could misread.
+func Show(s string) string {
+	if len(s) > maxShown {
+		s = s[:maxShown] + "..."
+	}
+	return surface.Escape(s)
+}

@@ -1,0 +1,134 @@
+package roots
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// Scope is what one call may use: the allowed directories as they are when it begins.
+type Scope struct {
+	roots  []*Root
+	absent []Absence // allowed directories that are not there
+	narrow bool      // only what lies in within may be used: the client's roots narrow the configured ones
+	within []string  // real paths of the client's roots, whether they narrow or not
+	given  []string  // the same as the client wrote them
+}
+
+// Close closes the directories that the call opened.
+func (s *Scope) Close() {
+	for _, r := range s.roots {
+		if r.Dir != nil {
+			r.Dir.Close()
+		}
+	}
+}
+
+// Absent returns the allowed directories that cannot be used at present, as far as a refusal may name them: none if
+// the client's roots narrow the configured ones.
+func (s *Scope) Absent() []Absence {
+	if s.narrow {
+		return nil
+	}
+	return s.absent
+}
+
+// RefuseOutside returns the refusal of an absolute path that is in no allowed directory. It does not mention
+// directories that the client's roots hide. Asked is the path as the caller wrote it.
+func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
+	for _, a := range s.Absent() {
+		if _, ok := CutDir(a.given, path); ok {
+			return a.Refusal()
+		}
+	}
+	return refusal.Outside(asked)
+}
+
+// FindRoot returns the outermost allowed directory above path, by names alone, and the path from there; nil if there
+// is none. It returns the outermost one, because the rules of a directory apply also in another allowed directory that
+// lies in it.
+func (s *Scope) FindRoot(path string) (found *Root, rel string) {
+	for i, dir := range s.given {
+		if rest, ok := CutDir(dir, path); ok {
+			path = filepath.Join(s.within[i], rest)
+			break
+		}
+	}
+	for _, r := range s.roots {
+		if rest, ok := CutDir(r.given, path); ok {
+			path = filepath.Join(r.Path, rest)
+			break
+		}
+	}
+	for _, r := range s.roots {
+		if rest, ok := CutDir(r.Path, path); ok && (found == nil || len(r.Path) < len(found.Path)) {
+			found, rel = r, rest
+		}
+	}
+	return found, rel
+}
+
+// HoldsRoot reports whether an allowed directory has this real path or lies below it, or is named by such a path.
+func (s *Scope) HoldsRoot(path string) bool {
+	var all []string
+	for _, r := range s.roots {
+		all = append(all, r.Path, r.given)
+	}
+	for _, a := range s.absent {
+		all = append(all, a.given)
+	}
+	all = slices.Concat(all, s.within, s.given)
+	return slices.ContainsFunc(all, func(dir string) bool { _, ok := CutDir(path, dir); return ok })
+}
+
+// Permits reports whether a real path is in the client's roots, or these narrow nothing.
+func (s *Scope) Permits(path string) bool {
+	if !s.narrow {
+		return true
+	}
+	for _, dir := range s.within {
+		if _, ok := CutDir(dir, path); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// LeadsToRoot reports whether Permits does for a real path or for one below it.
+func (s *Scope) LeadsToRoot(path string) bool {
+	if s.Permits(path) {
+		return true
+	}
+	for _, dir := range s.within {
+		if _, ok := CutDir(path, dir); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Directories returns the real paths of the directories that may be used.
+func (s *Scope) Directories() []string {
+	var dirs []string
+	add := func(dir string) {
+		for _, d := range dirs {
+			if d == dir {
+				return
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	for _, r := range s.roots {
+		if s.Permits(r.Path) {
+			add(r.Path)
+			continue
+		}
+		for _, dir := range s.within {
+			if _, ok := CutDir(r.Path, dir); ok {
+				add(dir)
+			}
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+)
+
+// Glob is a pattern for slash-separated paths in the form of .gitignore files: what wildmatch understands matches
+// within one element, "**" matches any number of elements, a "/" at the beginning or in the middle ties the pattern to
+// the directory of its file, and one at the end demands a directory.
+type Glob struct {
+	elements []string
+	dirOnly  bool
+	negated  bool // only in .gitignore
+	fold     bool // letter case does not count
+}
+
+// NewGlob parses a pattern; ok is false if it can match nothing. With fold letter case is ignored.
+func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
+	g.fold = fold
+	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
+	tied := strings.Contains(pattern, "/")
+	g.elements = names.Elements(pattern)
+	if len(g.elements) == 0 {
+		return g, false
+	}
+	if !tied {
+		g.elements = append([]string{"**"}, g.elements...)
+	}
+	for i, e := range g.elements {
+		if !isElement(e) || e == ".." {
+			return g, false
+		}
+		if len(e) > 2 && strings.Trim(e, "*") == "" {
+			g.elements[i] = "**"
+		}
+	}
+	return g, true
+}
+
+// Matches reports whether the pattern matches the path rel; dir says whether that is a directory.
+func (g Glob) Matches(rel string, dir bool) bool {
+	if g.dirOnly && !dir {
+		return false
+	}
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	return matchPath(g.elements, strings.Split(rel, "/"), g.fold)
+}
+
+// covers reports whether the pattern matches rel or a directory above it. "x/**" covers x too: a rule for everything
+// in a directory applies to the directory.
+func (g Glob) covers(rel string) bool {
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	names := strings.Split(rel, "/")
+	pattern := g.elements
+	if n := len(pattern); n > 1 && pattern[n-1] == "**" {
+		pattern = pattern[:n-1]
+	}
+	for n := 1; n <= len(names); n++ {
+		if matchPath(pattern, names[:n], g.fold) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchPath reports whether the elements of a pattern match names. It keeps, element by element, the set of prefixes
+// of names that are matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
+func matchPath(pattern, names []string, fold bool) bool {
+	reached := make([]bool, len(names)+1)
+	reached[0] = true
+	for i, e := range pattern {
+		next := make([]bool, len(names)+1)
+		if e == "**" {
+			any, last := false, i == len(pattern)-1
+			for n := range reached {
+				next[n] = any || !last && reached[n] // at the end it is what lies below
+				any = any || reached[n]
+			}
+		} else {
+			for n, name := range names {
+				if reached[n] {
+					if wildmatch(e, name, fold) {
+						next[n+1] = true
+					}
+				}
+			}
+		}
+		reached = next
+	}
+	return reached[len(names)]
+}

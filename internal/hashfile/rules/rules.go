@@ -1,0 +1,220 @@
+// Package rules decides which paths of a tree are forbidden, read-only or ignored: by the front matter of AGENTS.md
+// files, and for searches and trees by .gitignore files.
+//
+// # AGENTS.md
+//
+// Front matter stands between lines "---" at the beginning of the file and holds three lists of globs, relative to the
+// file's directory:
+//
+//	forbidden    may not be read, listed or written
+//	read_only    may not be written
+//	ignore       is left out of searches and trees
+//
+// The rules of all directories down to a file apply together, those above the allowed directory included, so that a
+// file further down can only tighten them. Letter case does not count, and a glob that matches a directory covers what
+// is in it. An AGENTS.md with rules is itself read-only, and so is the file that a link of this name leads to. If the
+// rules of an AGENTS.md cannot be read, or could be read in two ways, its whole directory is forbidden; the refusal
+// names the line and the reason.
+//
+// # Limits
+//
+// Files of more than [MaxFile] bytes are not read: such an AGENTS.md forbids its directory, such a .gitignore ignores
+// nothing. Of YAML only a few forms are understood: see parse in frontmatter.go.
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// rulesFile is the name of the file whose front matter holds rules.
+const rulesFile = "AGENTS.md"
+
+// MaxFile is the size up to which an AGENTS.md or .gitignore is read, in bytes.
+const MaxFile = 1 << 20
+
+// Set holds the rules of one AGENTS.md. Without such a file it is empty.
+type Set struct {
+	file                        string // path of the AGENTS.md from the root
+	dir                         string // its directory, from the root; "." is the root
+	forbidden, readOnly, ignore []Glob
+	restricts                   bool        // there are rules
+	below                       string      // path from its directory to the root, if it lies above the root
+	above                       Sets        // in the set of the root: the rules of the directories above it
+	info                        fs.FileInfo // the file that holds the rules; nil if there is none
+	broken                      string      // why the rules cannot be read; "" if they can
+}
+
+// Sets holds the rules that apply in a directory: the sets of all directories from the root down to it.
+type Sets []*Set
+
+// Read reads the rules of an open directory. Rel is the directory's path from the root; "" and "." are the root.
+func Read(dir *os.Root, rel string) *Set {
+	if rel == "" {
+		rel = "."
+	}
+	s := &Set{dir: rel, file: path.Join(rel, rulesFile)}
+	s.read(openerIn(dir, rulesFile))
+	return s
+}
+
+// ReadRoot reads the rules of an allowed directory with the absolute path real, and of all directories above it: a
+// user who allows a directory below an AGENTS.md does not thereby lift the rules of that file.
+func ReadRoot(dir *os.Root, real string) *Set {
+	s := Read(dir, ".")
+	s.above = readAbove(real)
+	return s
+}
+
+// Forbids reports whether a rule forbids the path rel, from the root. File is the AGENTS.md that does, with the reason
+// if its rules cannot be read.
+func (s Sets) Forbids(rel string) (file string, ok bool) { return s.find(rel, (*Set).forbids) }
+
+// Protects reports whether a rule forbids to write the path rel, from the root, or info, the file that is there; nil
+// if there is none. File is the AGENTS.md that does.
+func (s Sets) Protects(rel string, info fs.FileInfo) (file string, ok bool) {
+	return s.find(rel, func(set *Set, local string) bool { return set.protects(local) || set.isIn(info) })
+}
+
+// Ignores reports whether a rule leaves the path rel, from the root, out of searches and trees.
+func (s Sets) Ignores(rel string) bool {
+	_, ok := s.find(rel, (*Set).ignores)
+	return ok
+}
+
+// find returns the AGENTS.md of the first set for which rule reports true for rel, with the reason if its rules cannot
+// be read.
+func (s Sets) find(rel string, rule func(set *Set, local string) bool) (file string, ok bool) {
+	for _, set := range s {
+		if file, ok := set.above.find(rel, rule); ok {
+			return file, ok
+		}
+		if local := set.local(rel); local != "" && local != "." && rule(set, local) {
+			if set.broken != "" {
+				return set.file + " (" + set.broken + ")", true
+			}
+			return set.file, true
+		}
+	}
+	return "", false
+}
+
+// local returns rel, a path from the root, relative to the rules' directory, or "" if it does not lie below that.
+func (s *Set) local(rel string) string {
+	if s.below != "" {
+		return path.Join(s.below, rel)
+	}
+	if s.dir == "." {
+		return rel
+	}
+	rest, _ := strings.CutPrefix(rel, s.dir+"/")
+	if rest == rel {
+		return ""
+	}
+	return rest
+}
+
+func (s *Set) forbids(local string) bool { return s.broken != "" || anyCovers(s.forbidden, local) }
+
+func (s *Set) protects(local string) bool {
+	return anyCovers(s.readOnly, local) || s.restricts && strings.EqualFold(local, rulesFile)
+}
+
+func (s *Set) ignores(local string) bool { return anyCovers(s.ignore, local) }
+
+// isIn reports whether info is the file that holds the rules, under whatever name.
+func (s *Set) isIn(info fs.FileInfo) bool {
+	return s.restricts && s.info != nil && info != nil && os.SameFile(s.info, info)
+}
+
+func anyCovers(globs []Glob, rel string) bool {
+	for _, g := range globs {
+		if g.covers(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// readAbove returns the rules of all directories above a root.
+func readAbove(root string) (above Sets) {
+	for dir, file, below := root, "", ""; filepath.Dir(dir) != dir; {
+		below = path.Join(filepath.Base(dir), below)
+		dir, file = filepath.Dir(dir), path.Join("..", file)
+		s := &Set{file: path.Join(file, rulesFile), below: below}
+		// The file is opened by its path, because the directory may be one that the process cannot open.
+		name := filepath.Join(dir, rulesFile)
+		s.read(opener{
+			look: func() (fs.FileInfo, error) { return os.Lstat(name) },
+			open: func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
+		})
+		if s.restricts {
+			above = append(above, s)
+		}
+	}
+	return above
+}
+
+// read reads the rules of a file.
+func (s *Set) read(file opener) {
+	text, info, err := readSmall(file)
+	s.info = info
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		s.broken = "cannot be read: " + refusal.Of(rulesFile, err).Message
+	default:
+		if err := s.parse(text); err != nil {
+			s.broken = err.Error()
+		}
+	}
+	s.restricts = s.broken != "" || len(s.forbidden)+len(s.readOnly)+len(s.ignore) > 0
+}
+
+// opener looks at a name without following a link, and opens the file that the name leads to.
+type opener struct {
+	look func() (fs.FileInfo, error)
+	open func() (*os.File, error)
+}
+
+// openerIn returns the opener of a name in an open directory.
+func openerIn(dir *os.Root, name string) opener {
+	return opener{
+		look: func() (fs.FileInfo, error) { return dir.Lstat(name) },
+		open: func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
+	}
+}
+
+// readSmall reads a regular file of at most MaxFile bytes. Info is that of the file that a link leads to. Only if
+// the name does not exist the error wraps fs.ErrNotExist: a link that leads nowhere is another error.
+func readSmall(file opener) (text string, info fs.FileInfo, err error) {
+	if _, err := file.look(); err != nil {
+		return "", nil, err
+	}
+	f, err := file.open()
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil, errors.New("it leads nowhere")
+		}
+		return "", nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", nil, errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if len(data) > MaxFile {
+		err = fmt.Errorf("it has more than %d bytes", MaxFile)
+	}
+	return string(data), info, err
+}

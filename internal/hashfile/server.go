@@ -1,0 +1,49 @@
+package hashfile
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
+)
+
+// Limits that a zero in Config stands for.
+const (
+	DefaultMaxFile    = 64 << 20  // bytes of a file
+	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
+	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
+	DefaultReadBytes  = 256 << 10 // bytes likewise
+	DefaultRootsWait  = 15 * time.Second
+)
+
+// Config describes a server.
+type Config struct {
+	Roots        []string // directories that may be used; none leaves it to the client's roots
+	ReadOnly     bool     // offer no tool that writes
+	HardLinks    bool     // write files with several names, in place
+	ExactAnchors bool     // never move an anchor
+	TagWidth     int      // hex digits, 2 to 4; 0 is 2
+	MaxFile      int64    // bytes; 0 is DefaultMaxFile, as for those below
+	MaxRequest   int
+	ReadLines    int
+	ReadBytes    int
+	RootsWait    time.Duration // for a client that is asked for its roots
+	Locks        string        // directory for lock files, made if it is missing
+	Version      string
+	Logger       *slog.Logger
+}
+
+// Server serves one client.
+type Server struct {
+	c      Config
+	roots  *roots.Source
+	writer *disk.Writer
+	reader *contents.Reader
+	texts  *texts.Texts
+	server *mcp.Server
+}

@@ -1,0 +1,106 @@
+// Package github asks GitHub's API about users and repositories, for logins of a registry and
+// for authors who begin a server.json.
+//
+// An answer has at most 2 MiB and comes from the host that was asked: redirects are not followed.
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+)
+
+// maxAnswer is the most that is read of an answer, in bytes.
+const maxAnswer = 2 << 20
+
+// PublicURL is the base URL of the public API of GitHub.
+func PublicURL() string {
+	u, err := url.Parse(model.RegistryURLGitHub)
+	if err != nil {
+		return ""
+	}
+	u.Host = "api." + u.Host
+	return u.String()
+}
+
+// API is how GitHub is asked.
+type API struct {
+	HTTP *http.Client // its redirect policy is not used
+	URL  string       // base URL, without a slash at the end
+}
+
+// Answer is what the API answered, whatever its status is.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Get requests a path of the API, with its query. The bearer token may be empty.
+func (a API) Get(ctx context.Context, path, token string) (Answer, error) {
+	answer, err := a.get(ctx, path, token)
+	if err != nil {
+		return Answer{}, fmt.Errorf("GitHub: %w", err)
+	}
+	return answer, nil
+}
+
+func (a API) get(ctx context.Context, path, token string) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+path, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("User-Agent", "hallmark")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := *a.HTTP
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, err
+}
+
+// IsName reports whether text can be the name of a user or an organisation.
+func IsName(text string) bool { return ownerName().MatchString(text) }
+
+var ownerName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
+})
+
+// RepositoryID asks for the number of a repository, which stays when it is renamed. The token may
+// be empty.
+func (a API) RepositoryID(ctx context.Context, owner, name, token string) (string, error) {
+	if !IsName(owner) || !repositoryName().MatchString(name) {
+		return "", fmt.Errorf("%+q is no repository of GitHub", owner+"/"+name)
+	}
+	answer, err := a.Get(ctx, "/repos/"+owner+"/"+name, token)
+	if err != nil {
+		return "", err
+	}
+	var repository struct{ ID int64 }
+	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &repository) != nil || repository.ID <= 0 {
+		return "", fmt.Errorf("GitHub: answered %d about the repository", answer.Status)
+	}
+	return strconv.FormatInt(repository.ID, 10), nil
+}
+
+var repositoryName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+})

@@ -1,0 +1,116 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/github"
+)
+
+const (
+	githubTime  = 20 * time.Second
+	githubPage  = 100 // organisations; GitHub's maximum
+	githubPages = 20
+)
+
+// LoginGitHub exchanges a GitHub access token. An organisation's names are for its
+// owners, as a member may be anybody who was let in to one repository.
+func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, githubTime)
+	defer cancel()
+	api := github.API{HTTP: o.HTTP, URL: o.GitHubAPI}
+	answer, err := api.Get(ctx, "/user", token)
+	if err != nil {
+		return auth.Grant{}, err
+	}
+	if answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden {
+		return auth.Grant{}, refuse("GitHub does not take the token")
+	}
+	var user struct{ Login string }
+	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &user) != nil {
+		return auth.Grant{}, fmt.Errorf("GitHub: answered %d about the user", answer.Status)
+	}
+	if !github.IsName(user.Login) {
+		return auth.Grant{}, refuse("GitHub calls the user by a name that no server can have")
+	}
+	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + user.Login + "/*"}}
+	owned, err := listOwned(ctx, api, token)
+	if err != nil {
+		return auth.Grant{}, err
+	}
+	for _, login := range owned {
+		names = append(names, auth.Permission{Action: auth.Publish, Resource: "io.github." + login + "/*"})
+	}
+	return auth.Grant{Method: auth.GitHubAT, Subject: user.Login, Permissions: names}, nil
+}
+
+// listOwned lists the organisations that the bearer of token owns. A token that may not read
+// them gives none. Everything else that goes wrong is an error: without it an owner would be
+// told that the name belongs to somebody else.
+func listOwned(ctx context.Context, api github.API, token string) ([]string, error) {
+	var owned []string
+	for page := 1; page <= githubPages; page++ {
+		list := fmt.Sprintf("/user/memberships/orgs?state=active&per_page=%d&page=%d", githubPage, page)
+		answer, err := api.Get(ctx, list, token)
+		if err != nil {
+			return nil, err
+		}
+		if answer.Status == http.StatusForbidden {
+			switch {
+			case answer.Header.Get("X-RateLimit-Remaining") == "0" || answer.Header.Get("Retry-After") != "":
+				return nil, fmt.Errorf("GitHub: its limit of requests is reached")
+			case answer.Header.Get("X-GitHub-SSO") != "":
+				return nil, refuse("GitHub wants the token to be authorised for single sign-on")
+			}
+			return nil, nil
+		}
+		var members []struct {
+			State, Role  string
+			Organization struct{ Login string }
+		}
+		if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &members) != nil {
+			return nil, fmt.Errorf("GitHub: answered %d about organisations", answer.Status)
+		}
+		for _, m := range members {
+			if m.State == "active" && m.Role == "admin" && github.IsName(m.Organization.Login) {
+				owned = append(owned, m.Organization.Login)
+			}
+		}
+		if len(members) < githubPage {
+			return owned, nil
+		}
+	}
+	return nil, fmt.Errorf("GitHub: more than %d memberships", githubPage*githubPages)
+}
+
+// GitHubIssuer issues the tokens of GitHub Actions.
+const GitHubIssuer = "https://token.actions.githubusercontent.com"
+
+// LoginGitHubActions exchanges the token of a workflow.
+func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token string) (auth.Grant, error) {
+	if o.GitHubOIDCAudience == "" {
+		return auth.Grant{}, refuse("this registry has no audience for tokens of GitHub Actions")
+	}
+	var claims struct {
+		Owner string `json:"repository_owner"`
+	}
+	subject, err := p.verify(ctx, token, &claims)
+	if err != nil {
+		return auth.Grant{}, err
+	}
+	if !github.IsName(claims.Owner) {
+		return auth.Grant{}, refuse("the token names no owner of a repository")
+	}
+	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + claims.Owner + "/*"}}
+	return auth.Grant{Method: auth.GitHubOIDC, Subject: subject, Permissions: names}, nil
+}
+
+// GitHubActions is the provider of the tokens of GitHub Actions.
+func (o *Outside) GitHubActions() *Provider {
+	return &Provider{Issuer: cmp.Or(o.GitHubOIDC, GitHubIssuer), Audience: o.GitHubOIDCAudience, HTTP: o.HTTP}
+}

@@ -1,0 +1,23 @@
+package login
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrRefused is wrapped by the error of a login that gives no token, for a reason that
+// its sender may know. Other errors are faults of this machine or of the services that
+// it asks.
+var ErrRefused = errors.New("refused")
+
+// refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil,
+// is for the log of the registry: it can tell of hosts that only this machine reaches.
+type refusal struct {
+	error
+	cause error
+}
+
+func (refusal) Is(target error) bool { return target == ErrRefused }
+func (r refusal) Unwrap() error      { return r.cause }
+
+func refuse(format string, args ...any) error { return refusal{error: fmt.Errorf(format, args...)} }
