@@ -32,8 +32,8 @@ type ecosystem struct {
 	// openRuntime opens the interpreter, or finds the compiler, that was approved, or else the one of the path.
 	openRuntime func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
 		*program.Program, error)
-	// inspectRuntime compares the runtime with the approved one when it is needed to install; nil: that was done when it
-	// was opened, as it starts the server too.
+	// inspectRuntime compares the runtime with the approved one when it is needed to install; nil: that was done when
+	// it was opened, as it starts the server too.
 	inspectRuntime func(context.Context, *program.Program, *project.Runtime) error
 	// start makes a program start the package of an entry from a slot of the store.
 	start func(p *program.Program, w *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error

@@ -54,9 +54,8 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	r.Report = append(r.Report, named...)
 	entry, name := &r.Entry, d.Server.Name
 	entry.Source, entry.Arguments, entry.Variables = k.kind, nonNil(of.args), nonNil(d.Server.Variables)
-	var vouched *record.Record
 	if d.Record != nil {
-		vouched, entry.Record = d.Record.Record, &d.Record.Record.Lock
+		entry.Record = &d.Record.Record.Lock
 	}
 	if r.Program, err = k.openRuntime(ctx, d.Workspace, name, project.Approval{Path: d.Path}); err != nil {
 		return r, err
@@ -80,23 +79,12 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	in := program.InstallRequest{
 		Server: name, Platform: k.PlatformKey(r.Program.Runtime), Installer: k.Installer,
 		Closure: dependencies, Runtime: r.Program.Runtime, Where: k.resolver + "'s resolution", Scripts: scripts,
-		Fetched: func(t *closure.Packages) (more evidence.Report, err error) {
+		Fetched: func(t *closure.Packages) (evidence.Report, error) {
 			own, r.Verified = t, len(t.Files)
-			found, mcpName, ok, err := k.findStart(of, t)
-			if entry.Entry = found; err != nil || !ok {
+			more, err := k.checkFetched(ctx, d, of, t, entry)
+			if err != nil || entry.Entry == "" {
 				return nil, err
 			}
-			if vouched == nil && k.recorded {
-				if vouched, err = record.FetchFor(ctx, d.Workspace, d.Logs, t.Ref, mcpName); err != nil {
-					return nil, err
-				}
-				if vouched != nil {
-					entry.Record = &vouched.Lock
-					more = append(more, vouched.Report...)
-				}
-			}
-			more = append(more, vouched.ClaimsOf(t.Ref, t.Observed)...)
-			more = append(more, k.sameVersionEvidence(d.Before, t)...)
 			stored, err := r.encodeClosure(name, dependencies)
 			return append(more, stored), err
 		},
@@ -122,6 +110,31 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	entry.Ref = own.Ref.String()
 	entry.Artifacts = map[string]digest.Digest{entry.Ref: own.Observed.SHA256()}
 	return r, k.start(r.Program, d.Workspace, done.Slot, *entry)
+}
+
+// checkFetched finds what starts a package that was fetched, and the record that vouches for it if none was named, and
+// compares the package with both the record and the entry that is replaced. It leaves the entry without a start if the
+// package could not be fetched, which its own evidence says.
+func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, t *closure.Packages,
+	entry *project.ServerLock) (report evidence.Report, err error) {
+	found, mcpName, ok, err := k.findStart(of, t)
+	if entry.Entry = found; err != nil || !ok {
+		return nil, err
+	}
+	var vouched *record.Record
+	if d.Record != nil {
+		vouched = d.Record.Record
+	} else if k.recorded {
+		if vouched, err = record.FetchFor(ctx, d.Workspace, d.Logs, t.Ref, mcpName); err != nil {
+			return nil, err
+		}
+		if vouched != nil {
+			entry.Record = &vouched.Lock
+			report = append(report, vouched.Report...)
+		}
+	}
+	report = append(report, vouched.ClaimsOf(t.Ref, t.Observed)...)
+	return append(report, k.sameVersionEvidence(d.Before, t)...), nil
 }
 
 // notePackages notes what the closure consists of, and what moved since the last pin.

@@ -66,7 +66,8 @@ func (p *Pinning) weakenedEvidence() (report evidence.Report) {
 
 // Weakenings is what the lock's entry of a server demands, or this machine approved, and a launch
 // line does not; and what was demanded of the log of its registry, and hallmark.toml does not.
-func Weakenings(w *workspace.Workspace, logs *trail.Logs, name string, now project.LaunchLock) (all []project.Weakening, _ error) {
+func Weakenings(w *workspace.Workspace, logs *trail.Logs, name string, now project.LaunchLock) (
+	all []project.Weakening, _ error) {
 	if entry, ok := w.Lock.Server(name); ok {
 		all = entry.Launch.Weaker(now)
 	}

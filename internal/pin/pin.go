@@ -164,6 +164,25 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil || p.Options.Dry {
 		return nil, err
 	}
+	more, err := p.answerEvidence(answer, claim, observed)
+	if err != nil {
+		return nil, err
+	}
+	if adm, err = p.judge(more); err != nil {
+		return nil, err
+	}
+	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
+		return nil, err
+	}
+	p.approve()
+	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
+}
+
+// answerEvidence is evidence of a person's answer to what was shown, and of what nobody consents to beforehand: the
+// claim about the surface, which is compared with what was observed of it, is one of these.
+func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, observed evidence.Observed) (
+	evidence.Report, error) {
+	name := p.Declared.Name
 	more := evidence.Report{ConsentEvidence(name, answer, p.Result.Consent())}
 	if answer == host.StandingConsent {
 		gone, err := p.goneEvidence()
@@ -174,7 +193,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		more = append(more, p.weakenedEvidence()...)
 	}
 	if p.found.Claimed != nil {
-		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, entry.APISurface, answer))
+		more = append(more, claimedToolsEvidence(name, p.Result.Claimed, p.Result.Entry.APISurface, answer))
 	}
 	alarming := ""
 	if p.Result.Same {
@@ -193,23 +212,22 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		}
 		more = append(more, alarm)
 	}
-	if adm, err = p.judge(more); err != nil {
-		return nil, err
-	}
-	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
-		return nil, err
-	}
+	return more, nil
+}
+
+// approve notes this machine's approval of the entry.
+func (p *Pinning) approve() {
+	name, entry := p.Declared.Name, &p.Result.Entry
 	var extra [][]string // approved with this launch line, and no other
 	if b := p.Result.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
 		extra = p.Workspace.Approvals.Servers[name].Extra
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
-		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
+		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
 		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)
-	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
 // SurfaceChanges are the differences between the locked surface of name and s. A stored
