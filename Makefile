@@ -2,7 +2,7 @@
 # make man     the manual pages of every command, in bin/man/man1
 # make demo    publish, verify, pin, run and tamper, on this machine only
 # make test    everything, with the race detector; installs what it needs and says what
-# make lint    gofmt, go vet, staticcheck, govulncheck
+# make lint    gofmt, go vet, staticcheck, the limits of the house, govulncheck
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
@@ -79,6 +79,7 @@ lint: vet
 	@echo "gofmt -l ."; unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) run -C tools ./house -check
 	sh e2e/vulnerabilities.sh
 
 fuzz:
