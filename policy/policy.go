@@ -255,9 +255,10 @@
 // What is missing is owed, by the project, the lock, this machine, the caller or the log: no
 // row warns of it, and no setting changes what it does.
 //
-// Four settings change a cell: RequireHashes makes an absent publisher's claim
+// Five settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
-// makes an absent launch or source "policy"; and RefuseWaived makes a claim that somebody
+// makes an absent launch or source "policy"; RequireApproval makes an approval that would
+// warn in flow check "policy"; and RefuseWaived makes a claim that somebody
 // opted out of "policy" in flow check, and a launch around
 // the lock in flow scan. A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm

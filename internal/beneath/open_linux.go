@@ -1,4 +1,3 @@
-// Package beneath opens the files of a tree below a directory, and nothing outside of it.
 package beneath
 
 import (

@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Package beneath opens the files of a tree below a directory, and nothing outside of it.
 package beneath
 
 import (

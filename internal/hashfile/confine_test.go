@@ -149,7 +149,7 @@ func TestParentSwapGHSA53mrw429c597(t *testing.T) {
 	}
 }
 
-// TestReadSwapGHSAp9cv8g757xcg: the same race on reads, with the file itself.
+// TestReadSwapGHSAp9cv8g754xcg: the same race on reads, with the file itself.
 func TestReadSwapGHSAp9cv8g754xcg(t *testing.T) {
 	inside, outside := outsideOf(t)
 	p := serve(t, inside)

@@ -1,3 +1,5 @@
+// Package hosttest makes a host of its own for a test, with a store, a state directory and a clock below the test's
+// directory, and opens the records of a registry beside it.
 package hosttest
 
 import (

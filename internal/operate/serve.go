@@ -1,5 +1,5 @@
 // Package operate holds the commands of an operator: serve a registry, import, export and back up
-// its records, reverify them, manage its tokens, and run a witness.
+// its records, reverify them, and manage its tokens.
 //
 // A registry keeps its files in one directory: registry.db, blobs/, token.key, log.key. A database,
 // a bucket and key files elsewhere take their place ([Place], [ServeOptions]). Keys are created if

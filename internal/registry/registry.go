@@ -7,6 +7,8 @@
 //
 //	archivesql, logsql, tokensql     statements that databases share
 //	blobs, client, kinds             archives, calls to a registry, what it publishes
+//	auth, login, github              who may publish what, and how somebody logs in
+//	logkey, migrations, style        keys of the log, changes of databases, what pages look like
 //	sqlite, postgres, log, dump      databases, the signed log, exports
 //	api                              a registry for programs
 //	pages                            the same for people

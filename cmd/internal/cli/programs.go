@@ -1,3 +1,5 @@
+// Package cli has the commands of the program hallmark, one file each: flags and printing only. What a command does is
+// a flow of internal/.
 package cli
 
 import (
