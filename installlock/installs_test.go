@@ -2,6 +2,7 @@ package installlock
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,9 @@ func TestStateMembers(t *testing.T) {
 	}
 	if _, err := ParseInstalls(data, "/p"); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := ParseInstalls(data, "/elsewhere"); !errors.Is(err, ErrOtherDirectory) {
+		t.Errorf("of another directory: %v", err)
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(data, &tree); err != nil {

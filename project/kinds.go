@@ -11,10 +11,10 @@ import (
 var serverKinds = []serverKind{
 	kindCommand,
 	kindHTTP,
+	kindArtifact, // before those that a command line names: what a declaration says in so many words goes first
 	kindNPM,
 	kindPyPI,
 	kindGo,
-	kindArtifact,
 	kindImage,
 }
 

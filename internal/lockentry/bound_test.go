@@ -45,6 +45,8 @@ func TestUnbound(t *testing.T) {
 		{"server com.example/a x", "command command:sh -", "a record"},
 		{"source com.example/a@^1", "artifact com.example/a@1.0.0 server.js", ""},
 		{"source com.example/a@^1", "npm npm:left@1.0.0 -", "of the source"},
+		{"both com.example/a@^1 npx -y left", "artifact com.example/a@1.0.0 server.js", ""},
+		{"both com.example/a@^1 npx -y left", "npm npm:left@1.0.0 -", "of the source"},
 		{"http", "http https://example.com/mcp -", ""},
 		{"http", "npm npm:left@1.0.0 -", "of the source"},
 	} {
@@ -55,6 +57,8 @@ func TestUnbound(t *testing.T) {
 			s.Command, s.Record, s.Arguments = "", words[1], words[2:]
 		case "source":
 			s.Command, s.Source, s.Arguments = "", words[1], words[2:]
+		case "both": // hallmark.toml cannot say it; a lock that was written by hand can
+			s.Source, s.Command, s.Arguments = words[1], words[2], words[3:]
 		case "http":
 			s.Command, s.Type, s.URL = "", "http", "https://example.com/mcp"
 		}
