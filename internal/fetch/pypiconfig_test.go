@@ -61,11 +61,11 @@ func TestPyPIUserConfig(t *testing.T) {
 		"nothing": {nil, nil, nil},
 		"pip variable": {nil, map[string]string{"PIP_INDEX_URL": "https://pip.example.com/simple/"},
 			[]string{"https://pip.example.com/simple/"}},
-		"pip extra": {nil, map[string]string{"PIP_EXTRA_INDEX_URL": "https://a.example.com/simple " +
+		"pip extra": {nil, map[string]string{"PIP_EXTRA_INDEX_URL": "https://a.example.com/simple  " +
 			"https://b.example.com"},
 			[]string{"https://a.example.com/simple", "https://b.example.com", pub}},
 		"pip file": {map[string]string{"home/.config/pip/pip.conf": "[global]\nindex_url = https://pip.example.com/" +
-			"simple\nextra-index-url =\n https://a.example.com\n\thttps://b.example.com\n"}, nil,
+			"simple\nextra-index-url =\n  https://a.example.com\n\thttps://b.example.com\n"}, nil,
 			[]string{"https://a.example.com", "https://b.example.com", "https://pip.example.com/simple"}},
 		"pip order": {map[string]string{
 			"system/pip/pip.conf":       "[global]\nindex-url = https://system.example.com",

@@ -10,7 +10,7 @@ func TestParseNetrc(t *testing.T) {
 	for text, want := range map[string]map[string]login{
 		"":                                     {},
 		"machine A.example login u password p": {"a.example": {"u", "p"}},
-		"machine a\n password p\n\tlogin u\n# machine b login c password d\nmachine c login v": {"a": {"u", "p"},
+		"machine a\n  password p\n\tlogin u\n# machine b login c password d\nmachine c login v": {"a": {"u", "p"},
 			"c": {"v", ""}},
 		"machine a login u password #p":                                             {"a": {"u", "#p"}},
 		"machine a user u account x password p":                                     {"a": {"u", "p"}},

@@ -19,7 +19,7 @@ func TestParseNPMRC(t *testing.T) {
 	}{
 		{"empty", "", nil},
 		{"plain", "registry=https://npm.example.com/\n", map[string]string{"registry": "https://npm.example.com/"}},
-		{"space", " registry \t= https://npm.example.com/ \r\nx = 1\r",
+		{"space", "  registry \t=  https://npm.example.com/  \r\nx = 1\r",
 			map[string]string{"registry": "https://npm.example.com/", "x": "1"}},
 		{"byte order mark", "\ufeffa=1", map[string]string{"a": "1"}},
 		{"comments", "# a=1\n;b=2\n  # c=3\nd=4 # five\ne=5;six\n", map[string]string{"d": "4", "e": "5"}},
