@@ -23,9 +23,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// checkFacets verifies the facets of the lock: how each is declared, its contents in the
-// store, the proof that it is in its registry's log, and the files that were installed. The
-// report of each facet is among all of them. Absent are those of which nothing is installed.
+// checkFacets verifies the facets of the lock: how each is declared, its contents in the store, the
+// proof that it is in its registry's log, and the files that were installed. It returns the report
+// of each facet besides the common one, and the names of facets of which nothing is installed.
 func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
@@ -68,7 +68,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	return each, slices.Concat(all, there, witnessed), absent, err
 }
 
-// facetAudit is what the facets of a project are checked with.
+// facetAudit holds what checkFacet needs to know about the project.
 type facetAudit struct {
 	w     *workspace.Workspace
 	logs  *trail.Logs
@@ -122,8 +122,8 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 	return append(report, proof...), slot, err
 }
 
-// checkInstalled compares the files that were installed with what was written. Those that
-// the lock's own evidence is about already are left out.
+// checkInstalled compares the installed files with what was written, except those that the lock's
+// own evidence already covers.
 func checkInstalled(w *workspace.Workspace, judged evidence.Report) (evidence.Report, error) {
 	known := map[string]bool{}
 	for _, e := range judged {

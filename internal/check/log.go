@@ -15,9 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// checkLog compares the records of the lock with what their registry and its log show
-// now. A registry that cannot be reached is evidence, so that other findings are shown
-// as well.
+// checkLog compares the records of the lock with what their registry and its log show now. An
+// unreachable registry becomes evidence, so that other findings are shown as well.
 func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, names []string) (evidence.Report, error) {
 	client := w.Registry()
 	var report evidence.Report
@@ -64,7 +63,8 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, nam
 	return report, nil
 }
 
-// unreachedEvidence makes an error by which nothing was decided a piece of evidence.
+// unreachedEvidence turns an error of class Operation, such as an unreachable registry, into
+// evidence.
 func unreachedEvidence(w *workspace.Workspace, report evidence.Report, err error) (evidence.Report, error) {
 	var problem *evidence.Error
 	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &problem) {
@@ -128,8 +128,8 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	return append(report, later...), err
 }
 
-// unprovenEntry is evidence that an entry of the lock has no proof, though its registry has a
-// log: it was taken out, or the entry is older than the log.
+// unprovenEntry returns evidence that an entry of the lock has no proof, though its registry has a
+// log: the proof was removed, or the entry is older than the log.
 func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 	c := trail.ProofClaim(r, origin)
 	c.Subject, c.Where = r.ProofSubject()+" in "+project.LockFile, project.LockFile+", proof"
@@ -141,7 +141,7 @@ func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
 }
 
-// checkArchive is checkRecord for the record of an archive.
+// checkArchive is [CheckRecord] for the record of an archive.
 func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
 		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,

@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// CaptureArchive starts a server from the bytes of its archive, as who pins it will, and
-// lists the tools that it shows. What was recomputed of the archive was judged by its caller.
+// CaptureArchive starts a server from the bytes of its archive, as pinning it does, and lists the
+// tools that it shows. The caller has judged the archive's own claims.
 func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o publish.Options) (digest.Digest, error) {
 	x, report, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
