@@ -69,9 +69,9 @@ func (common) Hosts(h *host.Host, entry project.ServerLock) []string {
 // Slots returns nothing.
 func (common) Slots(project.ServerLock) []digest.Digest { return nil }
 
-// judging returns a function that adds its evidence to found, and lets the caller's judge decide on
+// judgeWith returns a function that adds its evidence to found, and lets the caller's judge decide on
 // all of it.
-func judging(found *evidence.Report, by program.JudgeFunc) program.JudgeFunc {
+func judgeWith(found *evidence.Report, by program.JudgeFunc) program.JudgeFunc {
 	return func(more evidence.Report) (policy.Admitted, error) {
 		return by(append(slices.Clone(*found), more...))
 	}

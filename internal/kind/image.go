@@ -31,7 +31,7 @@ type image struct{ common }
 // Resolve resolves an image to its digest, reads its manifest, and opens the engine that runs it by that digest.
 func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	t, entry := launcher.Parse(d.Server.Command, d.Server.Arguments), &r.Entry
@@ -71,7 +71,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 			r.Moved = append(r.Moved, ref.String())
 		}
 	}
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	r.Program, err = openImage(d.Workspace, d.Server, entry.Digest, project.Approval{Path: d.Path})
@@ -101,7 +101,7 @@ func (r *Resolved) fetchNamed(ctx context.Context, d Declaration, named launcher
 // Open opens the engine. The engine itself verifies that the image has the locked digest.
 func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
 	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
-	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+	if _, err := judgeWith(&o.Report, l.Judge)(nil); err != nil {
 		return o, err
 	}
 	o.Report = append(o.Report, engineEvidence(l.Entry))

@@ -48,7 +48,7 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	if d.Record == nil {
 		r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
-		if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+		if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 			return r, err
 		}
 	}
@@ -95,7 +95,7 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
 		in.Want = old.Closure.Trees[in.Platform]
 	}
-	done, err := program.Install(ctx, d.Workspace, st, in, judging(&r.Report, d.Judge))
+	done, err := program.Install(ctx, d.Workspace, st, in, judgeWith(&r.Report, d.Judge))
 	if done != nil {
 		r.Report = append(r.Report, done.Report...)
 	}

@@ -64,7 +64,7 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 				evidence.Observed{Digests: []digest.Digest{x.Entry.Integrity}, From: "the contents of the archive"}))
 		}
 	}
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	r.Program, err = program.OpenSource(ctx, d.Workspace,

@@ -31,7 +31,7 @@ type tree struct {
 // not prove that the tree follows from the closure.
 func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
-	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+	if _, err := judgeWith(&o.Report, l.Judge)(nil); err != nil {
 		return o, err
 	}
 	st, err := l.Workspace.Host.Store()
@@ -65,7 +65,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = append(o.Report, found.installed.Report...)
 	slot := found.installed.Slot
 	if slot == nil {
-		_, err := judging(&o.Report, l.Judge)(nil)
+		_, err := judgeWith(&o.Report, l.Judge)(nil)
 		return o, err
 	}
 	before := len(o.Program.Report)
@@ -117,7 +117,7 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 				Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
 			}, p.Observed)}, nil
 		},
-	}, judging(&o.Report, l.Judge))
+	}, judgeWith(&o.Report, l.Judge))
 	if err == nil {
 		o.Made = map[string]digest.Digest{t.platform: t.installed.Slot.Digest}
 	}
