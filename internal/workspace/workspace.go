@@ -30,7 +30,7 @@ import (
 )
 
 // LockedServer returns a server that a facet declares, as it was locked. Settings that
-// hallmark.toml adds to it are those of now.
+// hallmark.toml adds to it are the present ones.
 func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 	mine, declared := w.Config.Servers[name]
 	if declared && mine.Facet == "" {
