@@ -25,7 +25,8 @@ func applyChange(data []byte, e tomltext.Edit, want *project.Config, change func
 	}
 	change(want)
 	if !reflect.DeepEqual(withoutLines(want), withoutLines(got)) {
-		return nil, invalid(project.ConfigFile, errors.New("is written in a way that cannot be edited; edit it by hand"))
+		return nil, invalid(project.ConfigFile,
+			errors.New("is written in a way that cannot be edited; edit it by hand"))
 	}
 	return out, nil
 }

@@ -26,7 +26,8 @@ import (
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the store, the
 // proof that it is in its registry's log, and the files that were installed. It returns the report
 // of each facet besides the common one, and the names of facets of which nothing is installed.
-func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
+func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
+	books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, nil, nil, err
@@ -78,16 +79,19 @@ type facetAudit struct {
 // checkFacet audits the contents of one facet, verifies its proof, and compares the servers that
 // are locked as its own with its manifest. The slot is nil if the
 // contents are not in the store, or not sound.
-func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
+func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.FacetLock,
+	servers []string) (evidence.Report, *store.Slot, error) {
 	subject := entry.Subject(name)
 	record := project.RecordLock{
-		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
+		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version,
+		Integrity: entry.Integrity, Proof: entry.Proof,
 	}
 	slot, report, err := a.store.Audit(ctx, subject, entry.Integrity)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
 		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
-			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
+			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock,
+			Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
 		}, evidence.NotFound, "not in this machine's store; the next install fetches and verifies it")}
 	case err != nil:
 		return nil, nil, err
@@ -150,7 +154,8 @@ func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
 		switch {
 		case !exists:
 			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
+				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+				Where: "what was installed here",
 			}, evidence.NotFound, "is missing; 'hallmark install' puts it back"))
 		default:
 			report = append(report, installed.EditedEvidence(path, before, now, false))

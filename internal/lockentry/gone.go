@@ -26,7 +26,8 @@ func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
 		}
 		for _, key := range note.Keys(drift.Gone) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
+				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+				Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
 			}, evidence.NotFound, drift.Gone))
 		}
 	}

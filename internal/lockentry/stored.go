@@ -46,7 +46,8 @@ func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (
 		out.Report = append(out.Report, noFileEvidence(claim))
 	} else if s, err := surface.Read(data); err != nil {
 		out.Report = append(out.Report, evidence.Compare(claim, evidence.Observed{
-			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file, which is no canonical surface: " + err.Error(),
+			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)),
+			From: "the file, which is no canonical surface: " + err.Error(),
 		}))
 	} else {
 		out.Surface = s
@@ -91,7 +92,8 @@ func noFileEvidence(c evidence.Claim) evidence.Evidence {
 func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surface) evidence.Evidence {
 	c.Subject, c.Where = c.Subject+" (items)", project.LockFile+", surface_items"
 	c.Want = []digest.Digest{ItemsDigest(entry.SurfaceItems)}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{ItemsDigest(s.ItemDigests())}, From: "the file"})
+	return evidence.Compare(c,
+		evidence.Observed{Digests: []digest.Digest{ItemsDigest(s.ItemDigests())}, From: "the file"})
 }
 
 func ItemsDigest(items map[string]digest.Digest) digest.Digest {

@@ -101,7 +101,8 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 		what = "no regular file"
 	}
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of entries of " + project.LockFile, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock,
+		Text: "nothing but the files of entries of " + project.LockFile, Where: project.LockFile,
 	}, what)
 	e.Observed.From = at
 	e.Reason = "no entry of " + project.LockFile + " is about it"
@@ -112,7 +113,8 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 // FilesBeside returns the changes that write the files of an entry beside the lock, and remove
 // those that the entry does not have; nil means no file. before is the replaced entry, or nil. A
 // file that is not that of before is removed or replaced too, with a warning.
-func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface, closure []byte) []durable.File {
+func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface,
+	closure []byte) []durable.File {
 	files := []durable.File{
 		{Path: w.SurfacePath(name), Remove: true},
 		{Path: w.ClosurePath(name), Remove: true},

@@ -10,7 +10,8 @@ import (
 // ArgumentsClaim returns the claim that this machine approved the arguments that follow those of a
 // server's declaration.
 func ArgumentsClaim(server string) evidence.Claim {
-	return evidence.Claim{Subject: server + ", arguments after --", Scheme: evidence.Launch, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	return evidence.Claim{Subject: server + ", arguments after --", Scheme: evidence.Launch,
+		Authority: evidence.Machine, Where: "what was approved on this machine"}
 }
 
 // WhyArgumentsWaived returns why such arguments need no approval; "" if they do.

@@ -98,7 +98,8 @@ func (f *consentFlags) askBeforeSending(ctx context.Context, a *app.App,
 			return true, nil
 		}
 		a.Bars.Stop()
-		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
+		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name),
+			surface.Escape(s.URL))
 		showPreview(a.Stderr, kind.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
 		return answer == host.InformedConsent, err

@@ -70,7 +70,9 @@ its file, for 'hallmark unpin'.`,
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm, o.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showPin(a, w, p) }),
+			o.Confirm, o.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
+				showPin(a, w, p)
+			}),
 				consent.askBeforeSending(c.Context(), a, h)
 			o.Start = consent.askBeforeStart(c.Context(), a)
 			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
