@@ -19,11 +19,11 @@ type MonitorOptions struct {
 	Follow  time.Duration // between rounds; 0 is one round
 	Reread  int           // in how many rounds all that was read before is read again; 0 is never
 
-	// Round is told what each round came to; an error of it ends the audit. May be nil.
+	// Round gets the result of each round; its error ends the audit. May be nil.
 	Round func(*Monitored) error
 }
 
-// Monitored is what is known of a log after a round.
+// Monitored is what is known about a log after a round.
 type Monitored struct {
 	Origin    string    // the log's name
 	Size      int64     // entries that were read, in all rounds
@@ -45,9 +45,9 @@ type Anomaly struct {
 }
 
 // Monitor reads every entry of a registry's log, rebuilds its tree, compares tiles, checkpoint and
-// every record that the registry serves with the entries, and reports what an honest registry
-// never shows. If there is something, the error is of class Integrity. The result is nil if
-// nothing was read.
+// every record that the registry serves with the entries, and reports what an honest registry never
+// shows. If it finds an anomaly, the error is of class Integrity. The result is nil if nothing was
+// read.
 func Monitor(ctx context.Context, o MonitorOptions) (*Monitored, error) {
 	h, err := o.Machine.open(".", fetch.Limits{})
 	if err != nil {

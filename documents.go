@@ -24,9 +24,9 @@ type VerifyOptions struct {
 	MaxFileBytes  int64 // of one file of a package; 0 is the default
 }
 
-// Verify fetches every file that the server.json in a file names, and compares it with
-// file_hashes, with fileSha256, and with what the package's own registry says. That all match
-// shows integrity, not authenticity.
+// Verify fetches every file that the server.json in a file names, and compares it with file_hashes,
+// with fileSha256, and with the claims of the package's own registry. A match shows integrity, not
+// authenticity.
 func Verify(ctx context.Context, file string, o VerifyOptions) (policy.Verdict, error) {
 	doc, h, err := openDocument(file, o.Machine, fetch.Limits{FileSize: o.MaxFileBytes})
 	if err != nil {
@@ -52,8 +52,8 @@ type Hashes struct {
 	Verdict policy.Verdict           // of what the package registries say
 }
 
-// HashGen fetches every file of the packages of a server.json, and hashes it. Hashes that the
-// document has already are not looked at, and nothing is written.
+// HashGen fetches every file of the packages of a server.json, and hashes it. It ignores the hashes
+// that the document has already, and writes nothing.
 func HashGen(ctx context.Context, file string, o HashOptions) (*Hashes, error) {
 	doc, h, err := openDocument(file, o.Machine, fetch.Limits{FileSize: o.MaxFileBytes})
 	if err != nil {
@@ -83,7 +83,7 @@ type PublishOptions struct {
 	Variables []string // names of variables that such a server gets
 }
 
-// Published is what was sent, and what the registry made of it.
+// Published is what was sent, and the registry's answer.
 type Published struct {
 	Subject  string         // NAME@VERSION
 	Document []byte         // as sent; nil for an archive
@@ -94,8 +94,9 @@ type Published struct {
 	APISurface       digest.Digest // of the tools of a packed server; zero if none was published
 }
 
-// Publish hashes all files of a server.json's packages, adds file_hashes to what is sent, and
-// publishes it; or it publishes an archive, FILE.facet, of which everything is recomputed first.
+// Publish hashes all files of a server.json's packages, adds file_hashes to the document that it
+// sends, and publishes it. Or it publishes an archive, FILE.facet, after recomputing all its
+// claims.
 func Publish(ctx context.Context, file string, o PublishOptions) (*Published, error) {
 	h, err := o.Machine.open(filepath.Dir(file), fetch.Limits{})
 	if err != nil {

@@ -21,12 +21,12 @@ type InstallOptions struct {
 	Dry     bool   // find out what would be done, and write nothing
 	LogKey  string // verifier key of the registry's log; "" is the one that this machine knows
 
-	// Servers says how the servers that facets declare are pinned, its Machine aside; nil leaves
-	// them alone.
+	// Servers says how the servers that facets declare are pinned; its Machine is ignored. If it is
+	// nil no server is pinned.
 	Servers *PinOptions
 }
 
-// Installed is what became of a project's facets. Files are relative to the project.
+// Installed is the result of an installation. Files are relative to the project.
 type Installed struct {
 	Verdict policy.Verdict
 	Facets  map[string]string // by name: "installed", "updated", "repaired", "unchanged" or "removed"

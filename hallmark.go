@@ -82,7 +82,7 @@ type Machine struct {
 
 	Logger *slog.Logger // is told of warnings; nil drops them
 	Stderr io.Writer    // what servers print while they are looked at; nil is os.Stderr
-	// is told of downloads; total is negative if it is unknown; may be nil
+	// Progress is called during downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }
 
@@ -98,7 +98,7 @@ func (m Machine) open(dir string, limits fetch.Limits) (*host.Host, error) {
 	})
 }
 
-// home is the user's home directory, "" if there is none.
+// home returns the user's home directory, "" if there is none.
 func (m Machine) home() string {
 	return host.FindHome(m.Environ)
 }

@@ -21,15 +21,15 @@ type ScanOptions struct {
 	Program string   // path of this machine's hallmark; "" takes no entry for guarded
 }
 
-// Scanned is what was found in the files of clients.
+// Scanned is the result of a scan.
 type Scanned struct {
 	Files   []string
 	Servers []ScannedServer
 	Verdict policy.Verdict
 }
 
-// A ScannedServer is one server of a client's file. Its text is the file's, save that what looks
-// like a secret is replaced.
+// A ScannedServer is one server of a client's file. Its text is the file's, but what looks like a
+// secret is replaced.
 type ScannedServer struct {
 	Client    string // "" if the file is of no client that is known
 	File      string

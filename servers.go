@@ -22,13 +22,15 @@ import (
 type PinOptions struct {
 	Machine Machine
 
-	// Start is asked before a server that this machine has not approved is started, or asked at
-	// its URL, to see what it shows; Surface is nil then. Nil is what Yes says.
+	// Start is asked before a server that this machine has not approved is started, or gets a
+	// request at its URL, to capture its surface; Surface is nil then. If Start is nil, Yes
+	// decides.
 	Start func(*Pinned) (bool, error)
-	// Confirm is shown all that would be locked, and agrees to exactly that. Nil is what Yes says.
+	// Confirm gets everything that would be locked, and consents to exactly that. If it is nil, Yes
+	// decides.
 	Confirm func(*Pinned) (bool, error)
-	// Yes agrees beforehand to start and lock what is found; not to bytes that were approved and
-	// show another surface now.
+	// Yes consents in advance to start and lock servers. It does not cover approved bytes that show
+	// another surface now.
 	Yes bool
 
 	AllowScripts  []string       // npm packages whose install scripts are run
@@ -37,7 +39,7 @@ type PinOptions struct {
 	Capture       time.Duration  // how long a server may take to show all; 0 is a minute
 }
 
-// Pinned is what was found out about a server that is to be pinned.
+// Pinned is what is known about a server that is to be pinned.
 type Pinned struct {
 	Name    string
 	Entry   project.ServerLock  // for the lock
@@ -57,7 +59,7 @@ type Pinned struct {
 
 // Pin locks servers of hallmark.toml in dir, or all if none is named: it resolves each to exact
 // artifacts, fetches and hashes them, compares them with the registry's record, starts the server
-// to see what it shows, and after consent writes all of it into hallmark.lock and beside it.
+// to capture its surface, and after consent writes hallmark.lock and the files beside it.
 func Pin(ctx context.Context, dir string, servers []string, o PinOptions) ([]*Pinned, error) {
 	h, err := o.Machine.open(dir, fetch.Limits{})
 	if err != nil {
@@ -67,7 +69,7 @@ func Pin(ctx context.Context, dir string, servers []string, o PinOptions) ([]*Pi
 	return describePinned(found), err
 }
 
-// flow is what the flow is told.
+// flow returns the options for package pin.
 func (o PinOptions) flow(h *host.Host) pin.Options {
 	start := o.Start
 	if start == nil {
@@ -94,7 +96,7 @@ func (o PinOptions) flow(h *host.Host) pin.Options {
 	}
 }
 
-// consentOf is the answer of somebody who was shown everything.
+// consentOf returns the consent of a person who was shown everything and answered yes or no.
 func consentOf(yes bool, err error) (host.Consent, error) {
 	if yes && err == nil {
 		return host.InformedConsent, nil
@@ -102,7 +104,7 @@ func consentOf(yes bool, err error) (host.Consent, error) {
 	return host.NoConsent, err
 }
 
-// describeRemote is what is known of a server before anything of it was seen.
+// describeRemote returns what is known about a remote server before any request to it.
 func describeRemote(h *host.Host, s project.Server) *Pinned {
 	preview := kind.PreviewOf(h, s)
 	return &Pinned{
@@ -142,10 +144,10 @@ type RunOptions struct {
 	LogKey      string    // verifier key of the registry's log; "" is the one that this machine knows
 }
 
-// Run verifies everything that the lock in dir claims of a server, starts it from the bytes that
-// were verified, and relays between it and the client until one of them ends. What the server
-// shows is compared with the approved surface before any call is let through; what differs is
-// withheld. What this machine has not approved is refused: see [Review].
+// Run verifies everything that the lock in dir claims about a server, starts it from the verified
+// bytes, and relays between it and the client until one of them ends. It compares what the server
+// shows with the approved surface before it passes on any call, and withholds what differs. It
+// refuses what this machine has not approved: see [Review].
 func Run(ctx context.Context, dir, server string, o RunOptions) (exitCode int, err error) {
 	h, err := o.Machine.open(dir, fetch.Limits{})
 	if err != nil {
@@ -185,7 +187,7 @@ type Checked struct {
 	Unseen  []string // what was not looked at, and why
 }
 
-// Check verifies that everything in the lock of dir is as it was locked: declarations, files,
+// Check verifies that everything in the lock of dir is still as it was locked: declarations, files,
 // trees in the store, records in the registry and their proofs in its log.
 func Check(ctx context.Context, dir string, o CheckOptions) (Checked, error) {
 	h, err := o.Machine.open(dir, fetch.Limits{})
@@ -214,7 +216,7 @@ type ReviewOptions struct {
 	Unlocked  bool                          // approve the launch line of a server that is not locked
 }
 
-// Reviewed is what there is to approve about a server.
+// Reviewed is what a person may approve about a server.
 type Reviewed struct {
 	Name    string
 	Consent digest.Digest      // of all that would be approved; zero if there is nothing
@@ -228,9 +230,9 @@ type Reviewed struct {
 	Clean   bool             // nothing to approve
 }
 
-// Review shows what a guard saw that differs from the approved surface of a server, or, on a
-// machine that has not approved the lock, the whole entry; and approves it if that is agreed to.
-// If it is not, the error is of class Refused.
+// Review shows what a guard saw that differs from the approved surface of a server, or the whole
+// entry on a machine that has not approved the lock. It approves this with consent; without consent
+// the error is of class Refused.
 func Review(ctx context.Context, dir, server string, o ReviewOptions) (*Reviewed, error) {
 	h, err := o.Machine.open(dir, fetch.Limits{})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package configedit edits the text of hallmark.toml: what a command enters or takes out changes, and
-// comments, order and spacing stay as a person wrote them. Each edit is read again, and refused where it
-// says something else than what was to be said.
+// Package configedit edits the text of hallmark.toml: it changes what a command sets or removes,
+// and keeps comments, order and spacing. It parses each result, and refuses an edit that changes
+// anything else.
 //
 // It does no I/O.
 package configedit
@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// applyChange applies an edit and makes sure that it did what it should and nothing else.
+// applyChange applies an edit, and verifies that it changed what it should and nothing else.
 func applyChange(data []byte, e tomltext.Edit, want *project.Config, change func(*project.Config)) ([]byte, error) {
 	out := tomltext.Apply(data, e)
 	got, err := project.ParseConfig(out)
@@ -25,12 +25,13 @@ func applyChange(data []byte, e tomltext.Edit, want *project.Config, change func
 	}
 	change(want)
 	if !reflect.DeepEqual(withoutLines(want), withoutLines(got)) {
-		return nil, invalid(project.ConfigFile, errors.New("is written in a way that cannot be edited; edit it by hand"))
+		return nil, invalid(project.ConfigFile,
+			errors.New("is written in a way that cannot be edited; edit it by hand"))
 	}
 	return out, nil
 }
 
-// withoutLines is c without line numbers and the warnings that hold them.
+// withoutLines returns c without line numbers and the warnings that hold them.
 func withoutLines(c *project.Config) project.Config {
 	out := *c
 	out.Warnings = nil
@@ -45,7 +46,7 @@ func withoutLines(c *project.Config) project.Config {
 	return out
 }
 
-// withoutLine is s without line numbers.
+// withoutLine returns s without line numbers.
 func withoutLine(s project.Server) project.Server {
 	s.Line = 0
 	if s.Verify != nil {
@@ -55,7 +56,8 @@ func withoutLine(s project.Server) project.Server {
 	return s
 }
 
-// invalid is an error of the class validation about the file, or a name that does not go into it.
+// invalid returns an error of class Validation about the file, or about a name that cannot be
+// written into it.
 func invalid(subject string, err error) error {
 	return &evidence.Error{Subject: subject, Kind: evidence.Validation, Err: err}
 }

@@ -68,7 +68,8 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 		if bytes.HasPrefix(rest, []byte(",")) {
 			cut.End = len(data) - len(bytes.TrimLeft(rest[1:], " \t"))
 		} else {
-			cut.Start = len(bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:cut.Start], " \t"), []byte(",")), " \t"))
+			cut.Start = len(
+				bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:cut.Start], " \t"), []byte(",")), " \t"))
 		}
 	}
 	return applyChange(data, tomltext.Replace(cut, ""), before, func(c *project.Config) { delete(c.Facets, name) })
@@ -88,7 +89,8 @@ func parseParts(data []byte) (*project.Config, []tomltext.Key, error) {
 }
 
 func cannotEdit(name string) error {
-	return invalid(project.ConfigFile, fmt.Errorf("facets.%s is spread over several lines; edit it by hand", surface.Escape(name)))
+	return invalid(project.ConfigFile,
+		fmt.Errorf("facets.%s is spread over several lines; edit it by hand", surface.Escape(name)))
 }
 
 // spelling is how an entry of [facets] is written.

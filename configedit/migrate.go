@@ -54,7 +54,8 @@ func Migrate(data []byte) (out []byte, migrated, kept []string, err error) {
 	for name, s := range before.Servers {
 		if !reflect.DeepEqual(withoutLine(s), withoutLine(after.Servers[name])) {
 			return nil, nil, nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten", surface.Escape(name)))
+				fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten",
+					surface.Escape(name)))
 		}
 	}
 	return out, migrated, kept, nil

@@ -74,7 +74,8 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 		switch {
 		case isServerKey(p.Path, "checksum") && p.Path[2] == name:
 			return nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first", surface.Escape(name)))
+				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first",
+					surface.Escape(name)))
 		case isServerKey(p.Path, "command") && p.Path[2] == name && p.Last:
 			command = &all[i]
 		case isServerKey(p.Path, "verify") && p.Path[2] == name:
@@ -95,9 +96,11 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 		}
 	case block:
 		return nil, invalid(project.ConfigFile,
-			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`, surface.Escape(name)))
+			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`,
+				surface.Escape(name)))
 	case command == nil || len(v.Claims) != 1:
-		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
+		return nil, invalid(project.ConfigFile,
+			fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
 	default:
 		c := v.Claims[0]
 		text := fmt.Sprintf("verify = { type = %q, ", v.Type)
@@ -122,11 +125,13 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := c.Servers[name].Verify; got == nil || !slices.EqualFunc(got.Claims, v.Claims, func(a, b project.FileClaim) bool {
-		return a.Path == b.Path && evidence.Same(a.Want, b.Want)
-	}) {
+	if got := c.Servers[name].Verify; got == nil ||
+		!slices.EqualFunc(got.Claims, v.Claims, func(a, b project.FileClaim) bool {
+			return a.Path == b.Path && evidence.Same(a.Want, b.Want)
+		}) {
 		return nil, invalid(project.ConfigFile,
-			fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in", surface.Escape(name)))
+			fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in",
+				surface.Escape(name)))
 	}
 	return out, nil
 }
@@ -167,8 +172,9 @@ func SetLaunch(data []byte, s project.Server) ([]byte, error) {
 	}
 	if got := after.Servers[s.Name]; got.Record != s.Record || !slices.Equal(got.Arguments, s.Arguments) {
 		line := strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")
-		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
-			surface.Escape(s.Name), surface.Escape(line)))
+		return nil, invalid(project.ConfigFile,
+			fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
+				surface.Escape(s.Name), surface.Escape(line)))
 	}
 	return out, nil
 }
@@ -220,7 +226,8 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 		got := c.Servers[s.Name]
 		if got.Command != s.Command || got.URL != s.URL ||
 			!slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
-			return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
+			return nil, invalid(project.ConfigFile,
+				fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
 		}
 	}
 	return out, nil

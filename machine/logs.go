@@ -12,19 +12,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Logs is what this machine knows of the logs of registries. It lies in the state
-// directory, not in the store: emptying a cache must not make a machine forget what it
-// was shown. It is one file for all projects of a user, so that a log which shows one
-// project another history than another is found out.
+// Logs is what this machine knows about the logs of registries. The file lies in the state
+// directory, not in the store: emptying a cache must not remove what a log has shown. All projects
+// of a user share one file, so that a log that shows them different histories is detected.
 type Logs struct {
 	Version int `json:"logs_version"`
-	// Registries are those that have been seen with a log, by the name that locks have for them.
+	// Registries are the registries that were seen with a log, by their names in locks.
 	Registries map[string]LogKey `json:"registries"`
-	// Checkpoints are the newest that were seen, as signed notes, by the log's key. There is
-	// one of each key of a registry and of each that was forgotten, and no other.
+	// Checkpoints are the newest ones that were seen, as signed notes, by the log's key: one for
+	// each key of a registry and for each forgotten key, and no other.
 	Checkpoints map[string]string `json:"checkpoints"`
-	// Forgotten are keys of which a person said that no registry has them any more. What was
-	// seen of their logs is not forgotten.
+	// Forgotten are keys that a person removed from their registry. The checkpoints of their logs
+	// are kept.
 	Forgotten []string `json:"forgotten"`
 }
 
@@ -111,8 +110,8 @@ func (l *Logs) hasKey(key string) bool {
 	return false
 }
 
-// Rely keeps that the registry of that name has the log with that key, of which newest is
-// the newest checkpoint that was seen.
+// Rely stores that the registry called name has a log with the key, and newest as the newest
+// checkpoint of that log that was seen.
 func (l *Logs) Rely(name, key string, since time.Time, newest string) {
 	if _, known := l.Registries[name]; !known {
 		l.Registries[name] = LogKey{Key: key, Since: since}
@@ -124,7 +123,7 @@ func (l *Logs) Rely(name, key string, since time.Time, newest string) {
 	}
 }
 
-// Forget takes the key from the registry of that name, and returns it; "" if it has none.
+// Forget removes the key of the registry called name, and returns it; "" if it has none.
 func (l *Logs) Forget(name string) (key string) {
 	key = l.Registries[name].Key
 	delete(l.Registries, name)
@@ -134,8 +133,8 @@ func (l *Logs) Forget(name string) (key string) {
 	return key
 }
 
-// Newest is the newest checkpoint that was seen of the log with that key; false if
-// none was.
+// Newest returns the newest checkpoint that was seen of the log with that key; false if there is
+// none.
 func (l *Logs) Newest(key string) (ledger.Signed, bool) {
 	note, ok := l.Checkpoints[key]
 	if !ok {
@@ -154,5 +153,5 @@ func openCheckpoint(key, note string) (ledger.Signed, error) {
 	return trust.Open([]byte(note))
 }
 
-// Encode is the file's JSON.
+// Encode returns the file's JSON.
 func (l *Logs) Encode() ([]byte, error) { return sealed.MarshalIndented(l) }

@@ -31,7 +31,7 @@ type Receipt struct {
 	Facets  map[string]ReceiptOfFacet `json:"facets"`
 }
 
-// ReceiptOfFacet is what was installed of one facet.
+// ReceiptOfFacet lists what was installed of one facet.
 type ReceiptOfFacet struct {
 	Version string         `json:"version"`
 	Assets  []ReceiptAsset `json:"assets"`
@@ -68,17 +68,17 @@ const MaxReceipt = sealed.MaxSize
 // project, and so witnesses nothing of this one.
 var ErrOtherProject = errors.New("was written for another project")
 
-// NewReceipt is an empty one for the project in a directory.
+// NewReceipt returns an empty receipt for the project in a directory.
 func NewReceipt(project string) *Receipt {
 	return &Receipt{Version: receiptVersion, Project: project, Facets: map[string]ReceiptOfFacet{}}
 }
 
-// NewMaterialized is an empty one for the project in a directory.
+// NewMaterialized returns empty digests for the project in a directory.
 func NewMaterialized(project string) *Materialized {
 	return &Materialized{Version: materializedVersion, Project: project, Files: map[string]digest.Digest{}}
 }
 
-// NewAsset is a deliverable in the project.
+// NewAsset returns a deliverable in the project.
 func NewAsset(target string, kind facet.Kind, name string, files []string) ReceiptAsset {
 	return ReceiptAsset{Scope: scopeProject, Target: target, Type: string(kind), Name: name, Files: files}
 }
@@ -159,8 +159,8 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	return m, nil
 }
 
-// checkInstalled refuses what no installed file was ever called. It is not held to
-// [archive.CheckPath]: what an older release installed is still to be deleted.
+// checkInstalled refuses a path that no installed file can have. It is less strict than
+// [archive.CheckPath], because files that an older release installed must still be deletable.
 func checkInstalled(file string) error {
 	if file == "." || !fs.ValidPath(file) || strings.ContainsAny(file, "\\:\x00\n") {
 		return fmt.Errorf("%+q is not a path below the project", file)
@@ -168,13 +168,13 @@ func checkInstalled(file string) error {
 	return nil
 }
 
-// Encode is the file's JSON.
+// Encode returns the file's JSON.
 func (r *Receipt) Encode() ([]byte, error) { return sealed.Encode(r, &r.Self) }
 
-// Encode is the file's JSON.
+// Encode returns the file's JSON.
 func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Self) }
 
-// Same reports whether r and o say the same.
+// Same reports whether r and o have the same content.
 func (r *Receipt) Same(o *Receipt) bool {
 	same := func(a, b ReceiptOfFacet) bool {
 		return a.Version == b.Version && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
@@ -187,12 +187,12 @@ func (a ReceiptAsset) same(b ReceiptAsset) bool {
 		slices.Equal(a.Files, b.Files)
 }
 
-// Same reports whether m and o say the same.
+// Same reports whether m and o have the same content.
 func (m *Materialized) Same(o *Materialized) bool {
 	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, evidence.Same)
 }
 
-// Files are all that r names.
+// Files returns all files that r names.
 func (r *Receipt) Files() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range r.Facets {

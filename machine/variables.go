@@ -13,10 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Variables is what a person on this machine agreed to: which variables of the environment
-// may be sent to which hosts, and which hosts may be asked, where a file of a checkout names
-// them. It lies in the user's state directory, as variables.json, and counts for every
-// project.
+// Variables is what a person on this machine consented to: which variables of the environment may
+// be sent to which hosts, and which hosts may get requests, if a file of a checkout names them. It
+// lies in the user's state directory, as variables.json, and applies to every project.
 type Variables struct {
 	Version int        `json:"variables_version"`
 	Agreed  []Variable `json:"agreed"`          // sorted, without repetition
@@ -125,13 +124,13 @@ func ParseVariables(data []byte) (*Variables, error) {
 	return read, nil
 }
 
-// Has reports whether somebody agreed to exactly that.
+// Has reports whether a person consented to exactly this use.
 func (v *Variables) Has(a Variable) bool {
 	_, ok := slices.BinarySearchFunc(v.Agreed, a, compareVariables)
 	return ok
 }
 
-// Add adds what somebody agreed to.
+// Add adds a consent to send a variable to a host.
 func (v *Variables) Add(a Variable) error {
 	if err := a.check(); err != nil {
 		return err
@@ -142,15 +141,13 @@ func (v *Variables) Add(a Variable) error {
 	return nil
 }
 
-// HasHost reports whether somebody agreed that a host is asked, or that a variable is sent
-// there.
+// HasHost reports whether a person consented to requests to a host, or to send a variable there.
 func (v *Variables) HasHost(host string) bool {
 	_, ok := slices.BinarySearch(v.Hosts, host)
 	return ok || slices.ContainsFunc(v.Agreed, func(a Variable) bool { return a.Host == host })
 }
 
-// AllHosts are the hosts that somebody agreed to have asked, or that variables are sent to,
-// sorted.
+// AllHosts returns the hosts with consent to requests or to a variable, sorted.
 func (v *Variables) AllHosts() []string {
 	all := slices.Clone(v.Hosts)
 	for _, a := range v.Agreed {
@@ -160,7 +157,7 @@ func (v *Variables) AllHosts() []string {
 	return slices.Compact(all)
 }
 
-// AddHost adds a host that somebody agreed to have asked.
+// AddHost adds a consent to requests to a host.
 func (v *Variables) AddHost(host string) error {
 	if err := checkHost(host); err != nil {
 		return err
@@ -171,8 +168,8 @@ func (v *Variables) AddHost(host string) error {
 	return nil
 }
 
-// RemoveHost takes back that a host is asked and that variables are sent there, and reports
-// whether somebody had agreed to either.
+// RemoveHost withdraws the consents to requests to a host and to variables for it, and reports
+// whether there was one.
 func (v *Variables) RemoveHost(host string) bool {
 	had := v.HasHost(host)
 	v.Hosts = slices.DeleteFunc(v.Hosts, func(h string) bool { return h == host })
@@ -180,5 +177,5 @@ func (v *Variables) RemoveHost(host string) bool {
 	return had
 }
 
-// Encode is the file's JSON.
+// Encode returns the file's JSON.
 func (v *Variables) Encode() ([]byte, error) { return sealed.MarshalIndented(v) }

@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Books are what says what is owed: the project's files as they are, and what this machine
+// Books are the records that decide what is owed: the project's files, and what this machine
 // remembers.
 type Books struct {
 	Config *project.Config
@@ -25,7 +25,7 @@ type Books struct {
 	sizes   map[string]int64    // by key, of the newest checkpoints that this machine keeps
 }
 
-// Open reads the books. Memory is not nil; logs may be.
+// Open returns the books. memory must not be nil; logs may be.
 func Open(config *project.Config, lock *project.Lock, memory *project.Approvals, logs *machine.Logs) Books {
 	b := Books{Config: config, Lock: lock, Memory: memory, Logs: logs, brought: map[string][]string{}}
 	b.findBrought()
@@ -40,8 +40,8 @@ func Open(config *project.Config, lock *project.Lock, memory *project.Approvals,
 	return b
 }
 
-// findBrought finds what the declared facets bring along, and those in turn: locked facets that only
-// bring along each other are nobody's.
+// findBrought finds the facets that the declared ones compose, directly or through others. Locked
+// facets that only compose each other are not among them.
 func (b Books) findBrought() {
 	seen := map[string]bool{}
 	round := slices.Sorted(maps.Keys(b.Config.Facets))
@@ -73,7 +73,7 @@ const (
 	configFile = project.ConfigFile
 )
 
-// Servers are the names of all servers that are declared or locked, and of those that this
+// Servers returns the names of all servers that are declared or locked, and of those that this
 // machine approved and a facet may declare, sorted.
 func (b Books) Servers() []string {
 	names := slices.AppendSeq(b.Lock.Servers(), maps.Keys(b.Config.Servers))
@@ -86,7 +86,7 @@ func (b Books) Servers() []string {
 	return slices.Compact(names)
 }
 
-// Facets are the names of all facets that are declared, locked or composed by a locked one,
+// Facets returns the names of all facets that are declared, locked or composed by a locked one,
 // sorted.
 func (b Books) Facets() []string {
 	names := slices.AppendSeq(b.Lock.Facets(), maps.Keys(b.Config.Facets))
@@ -95,10 +95,10 @@ func (b Books) Facets() []string {
 	return slices.Compact(names)
 }
 
-// Bringing are the locked facets that bring a facet along, sorted.
+// Bringing returns the locked facets that compose a facet, sorted.
 func (b Books) Bringing(facet string) []string { return b.brought[facet] }
 
-// declares reports whether hallmark.toml declares a facet, or a locked one brings it along.
+// declares reports whether hallmark.toml declares a facet, or a locked one composes it.
 func (b Books) declares(facet string) bool {
 	_, ok := b.Config.Facets[facet]
 	return ok || len(b.brought[facet]) > 0

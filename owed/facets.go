@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Facet is what is owed about one facet: its entry, and what that owes in turn.
+// Facet returns what is owed about one facet: its entry, and what the entry owes.
 func (b Books) Facet(name string) List {
 	l := b.facetEntry(name)
 	entry, locked := b.Lock.Facet(name)
@@ -28,7 +28,7 @@ func (b Books) Facet(name string) List {
 	return append(l, b.FacetProof(name, entry)...)
 }
 
-// facetEntry is who was told to expect a lock entry of a facet.
+// facetEntry returns the expectations of a lock entry for a facet.
 func (b Books) facetEntry(name string) List {
 	var l List
 	claim := evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: lockFile}
@@ -56,14 +56,14 @@ func (b Books) facetEntry(name string) List {
 	return l
 }
 
-// whenInstalled says which version of a facet this machine installed, and when.
+// whenInstalled returns which version of a facet this machine installed, and when.
 func whenInstalled(f project.AcceptedFacet) string {
 	return fmt.Sprintf("version %s was installed on this machine at %s", surface.Escape(f.Version), formatTime(f.At))
 }
 
-// FacetProof is what is owed about the proof of an entry, locked or about to be, and about the
-// log that it is of. A facet that this machine accepted with a proof needs one wherever it is
-// from now: of a directory or a repository no log says anything.
+// FacetProof returns what is owed about the proof of an entry, locked or about to be, and about the
+// proof's log. If this machine accepted a facet with a proof, every later entry of it needs one,
+// whatever its source: no log covers a directory or a repository.
 func (b Books) FacetProof(name string, entry project.FacetLock) List {
 	subject, accepted := project.FacetProofSubject(entry.Subject(name)), b.Memory.Facets[name]
 	switch {

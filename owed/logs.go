@@ -9,10 +9,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// log is what is owed about the log of a registry, under whose key this machine accepted what
-// is called name: that key, without which no proof of the lock can be verified and beside which
-// another log would prove anything, the newest checkpoint that was seen, or a newer one, and the
-// witnesses that hallmark.toml demanded then.
+// log returns what is owed about a registry's log, with whose key this machine accepted the entry
+// called name: that key, without which no proof of the lock can be verified and another log could
+// prove anything; the newest checkpoint that was seen, or a newer one; and the witnesses that
+// hallmark.toml demanded then.
 func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
 	key, size := accepted.LogKey, accepted.LogSize
 	if key == "" {
@@ -47,8 +47,8 @@ func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
 	return append(l, b.witnesses(name, registry, accepted)...)
 }
 
-// witnesses is what is owed about the witnesses of a log: as many as hallmark.toml demanded when what is called name
-// was accepted, the same ones, and as lately.
+// witnesses returns what is owed about a log's witnesses: the number, the set and the freshness
+// that hallmark.toml demanded when the entry called name was accepted.
 func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) List {
 	var l List
 	weaker := func(scheme evidence.Scheme, what, was string) {
@@ -78,7 +78,7 @@ func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) Li
 	return l
 }
 
-// keyOf is the key that the log of a registry is held to; "" if nobody says which.
+// keyOf returns the key that a registry's log must have; "" if none is configured or accepted.
 func (b Books) keyOf(registry string) string {
 	if b.Config.Registry.Name() == registry {
 		if key := cmp.Or(b.LogKey, b.Config.Registry.LogKey); key != "" {
@@ -91,9 +91,9 @@ func (b Books) keyOf(registry string) string {
 	return b.Logs.Registries[registry].Key
 }
 
-// proof is what is owed about the proof that a record is in the log of its registry, where the
-// entry of name has none. One that is there is verified, whoever expects it. Accepted is the key
-// of the log that proved it when this machine accepted the entry; "" if none did.
+// proof returns what is owed about the proof that a record is in its registry's log, if the entry
+// of name has none. A proof that exists is always verified. accepted is the key of the log that
+// proved the record when this machine accepted the entry; "" if none did.
 func (b Books) proof(name, registry, subject, renew, accepted string) List {
 	var l List
 	owe := func(by evidence.Authority, why, fix string) {

@@ -33,7 +33,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// Expectation is a claim that somebody was told to expect.
+// Expectation is a claim that must exist, because the project, the lock, this machine or the caller
+// expects it.
 type Expectation struct {
 	evidence.Claim                    // its subject, scheme, authority, and where it would stand
 	By             evidence.Authority // who was told to expect it
@@ -44,9 +45,9 @@ type Expectation struct {
 // List is what is owed.
 type List []Expectation
 
-// Settle is report with evidence that says missing for each claim of l that nothing in report
-// answers, naming all who were told to expect it. An absent claim that was expected is no
-// absent claim: it is replaced.
+// Settle adds evidence with the outcome missing to report, for each claim of l that nothing in
+// report answers; it names all who expect the claim. It replaces the evidence of an expected claim
+// that is absent.
 func (l List) Settle(report evidence.Report) evidence.Report {
 	out := slices.Clone(report)
 	for i, x := range l {
@@ -72,12 +73,12 @@ func (l List) Settle(report evidence.Report) evidence.Report {
 	return out
 }
 
-// sameClaim reports whether x and o expect the same claim, whoever expects it.
+// sameClaim reports whether x and o expect the same claim, regardless of who expects it.
 func (x Expectation) sameClaim(o Expectation) bool {
 	return x.Subject == o.Subject && x.Scheme == o.Scheme && x.Authority == o.Authority
 }
 
-// isAnswered reports whether the claim is there, as the report says.
+// isAnswered reports whether the report has evidence that the claim exists.
 func (x Expectation) isAnswered(report evidence.Report) bool {
 	return slices.ContainsFunc(report, x.answeredBy)
 }
@@ -87,8 +88,8 @@ func (x Expectation) isAbout(e evidence.Evidence) bool {
 	return e.Subject == x.Subject && e.Scheme == x.Scheme && e.Authority == x.Authority
 }
 
-// answeredBy reports whether e says something about the claim itself. That it matches is for
-// policy to demand.
+// answeredBy reports whether e is a result about the claim itself. Policy decides whether the claim
+// must match.
 func (x Expectation) answeredBy(e evidence.Evidence) bool {
 	switch {
 	case !x.isAbout(e):
@@ -101,7 +102,7 @@ func (x Expectation) answeredBy(e evidence.Evidence) bool {
 	return true
 }
 
-// Of are the expectations of l with a scheme.
+// Of returns the expectations of l with one of the schemes.
 func (l List) Of(schemes ...evidence.Scheme) List {
 	var out List
 	for _, x := range l {
@@ -112,10 +113,10 @@ func (l List) Of(schemes ...evidence.Scheme) List {
 	return out
 }
 
-// formatTime is a time as messages name it.
+// formatTime formats a time for messages.
 func formatTime(at time.Time) string { return at.UTC().Format(time.DateTime) + "Z" }
 
-// restoreHint says how a claim that is gone comes back.
+// restoreHint returns the hint how to restore a claim that is gone.
 func restoreHint(what, command, forget string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "restore %s from version control; or run '%s' and review what it shows", what, command)

@@ -10,11 +10,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// FromMemory returns what is owed where hallmark.toml itself is gone from a project in which this machine
-// accepted something: all of that, sorted by name. One declaration less is a reviewed change of a
-// file that goes on saying what the project locks; without the file nobody says anything, and
-// whoever took it away would have turned the rest off. Forget is the command that gives one up,
-// before its name: "hallmark forget ".
+// FromMemory returns what is owed if hallmark.toml itself is gone from a project in which this
+// machine accepted something: everything that it accepted, sorted by name. Removing one declaration
+// is a change that a review shows. Removing the file would turn off all its rules at once, so it is
+// refused. forget is the command that gives up one name, up to that name: "hallmark forget ".
 func FromMemory(memory *project.Approvals, forget string) List {
 	var l List
 	add := func(name string, scheme evidence.Scheme, why string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Server is what is owed about one server: its entry, and what that owes in turn.
+// Server returns what is owed about one server: its entry, and what the entry owes.
 func (b Books) Server(name string) List {
 	pin := "hallmark pin " + name
 	if declared, ok := b.Config.Servers[name]; declared.Facet != "" || !ok {
@@ -42,7 +42,8 @@ func (b Books) Server(name string) List {
 	return append(l, b.log(name, entry.Record.Registry, approval.AcceptedLog)...)
 }
 
-// serverEntry is who was told to expect a lock entry of a server. Pin is the command that makes one.
+// serverEntry returns the expectations of a lock entry for a server. pin is the command that makes
+// one.
 func (b Books) serverEntry(name, pin string) List {
 	var l List
 	claim := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: lockFile}
@@ -73,7 +74,8 @@ func (b Books) serverEntry(name, pin string) List {
 	return l
 }
 
-// files are those beside the lock that an entry of its kind owes: the digests of the lock are of them.
+// files returns the files beside the lock that an entry of its kind owes: the lock holds their
+// digests.
 func (b Books) files(name string, entry project.ServerLock) List {
 	var l List
 	for _, file := range entry.Source.Files(name) {
@@ -90,8 +92,8 @@ func (b Books) files(name string, entry project.ServerLock) List {
 	return l
 }
 
-// registry is what an entry owes whose record is of a registry: that hallmark.toml names it.
-// Neither another registry nor its log is asked about the record.
+// registry returns what an entry with a record owes: that hallmark.toml names the record's
+// registry. No other registry, and no other log, is asked about the record.
 func (b Books) registry(name string, r project.RecordLock) List {
 	if b.Config.Registry.Name() == r.Registry {
 		return nil

@@ -40,15 +40,15 @@ type Approval struct {
 	Entry   digest.Digest `json:"entry"`             // see [ServerLock.Approvable]
 	Path    string        `json:"path"`              // PATH for the server, as it was at approval
 	Runtime *Runtime      `json:"runtime,omitempty"` // the interpreter, if there is one
-	// Trees are the installed trees by platform, as this machine made them from the
-	// closure: the trees of a lock follow from the closure, but a lock only says so.
+	// Trees are the installed trees by platform, as this machine made them from the closure. A
+	// lock's own list of trees does not prove that they follow from the closure.
 	Trees map[string]digest.Digest `json:"trees,omitempty"`
 	Facet string                   `json:"facet,omitempty"` // that declares the server
 	AcceptedLog
-	// Extra are lists of arguments for 'hallmark run NAME --' that were approved too.
+	// Extra holds the lists of arguments for 'run NAME --' that were approved.
 	Extra [][]string `json:"extra_arguments,omitempty"`
-	// Launch is the launch line that was approved, to tell what a later one demands less; nil
-	// in what an older build wrote.
+	// Launch is the launch line that was approved, to find demands that a later one lacks; nil in a
+	// file of an older version.
 	Launch *LaunchLock `json:"launch,omitempty"`
 	At     time.Time   `json:"at"`
 }
@@ -122,7 +122,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 	return a, nil
 }
 
-// NewApprovals is an empty one for the project in a directory.
+// NewApprovals returns empty approvals for the project in a directory.
 func NewApprovals(project string) *Approvals {
 	return &Approvals{
 		Version: approvalsVersion, Project: project,
@@ -130,8 +130,8 @@ func NewApprovals(project string) *Approvals {
 	}
 }
 
-// isVersion1 reports whether a has only what version 1 has. A later file that is called version 1
-// would lose what only later ones remember, and nobody would miss it.
+// isVersion1 reports whether a has only members of version 1. A newer file that claims version 1
+// would lose the newer members without notice.
 func (a Approvals) isVersion1() bool {
 	for _, x := range a.Servers {
 		if x.Facet != "" || !x.AcceptedLog.isZero() || x.Extra != nil || x.Launch != nil {
@@ -171,7 +171,7 @@ func (a *Approval) Approve(extra []string) {
 	a.Extra = a.Extra[max(0, len(a.Extra)-MaxExtra):]
 }
 
-// Forget drops what the machine remembers of a server or facet, and reports whether there was
+// Forget removes what the machine remembers about a server or facet, and reports whether there was
 // anything.
 func (a *Approvals) Forget(name string) bool {
 	_, server := a.Servers[name]
@@ -183,7 +183,7 @@ func (a *Approvals) Forget(name string) bool {
 	return server || unlocked || facet
 }
 
-// Names are those of all servers and facets of which something is remembered, sorted.
+// Names returns the names of all servers and facets about which something is remembered, sorted.
 func (a *Approvals) Names() []string {
 	all := slices.Collect(maps.Keys(a.Servers))
 	all = slices.AppendSeq(all, maps.Keys(a.Unlocked))
@@ -192,14 +192,14 @@ func (a *Approvals) Names() []string {
 	return slices.Compact(all)
 }
 
-// ExtraDigest is the digest under which arguments for 'run' are judged and approved.
+// ExtraDigest returns the digest under which arguments for 'run' are judged and approved.
 func ExtraDigest(extra []string) digest.Digest {
 	h := digest.NewHasher()
 	fmt.Fprintf(h, "hallmark-arguments-v1\n%q\n", extra)
 	return h.Digest(digest.SHA256)
 }
 
-// Encode is the file's JSON.
+// Encode returns the file's JSON.
 func (a *Approvals) Encode() ([]byte, error) {
 	a.Version = approvalsVersion
 	return sealed.Encode(a, &a.Self)

@@ -23,7 +23,8 @@ var kindArtifact = serverKind{
 	},
 	checkEntry: func(s ServerLock) error {
 		if !slices.Contains(facet.Runtimes(), s.Runtime) || archive.CheckPath(s.Entry) != nil || s.Closure != nil {
-			return fmt.Errorf("entry %+q is not a file of the server, or its runtime %+q is unknown", s.Entry, s.Runtime)
+			return fmt.Errorf("entry %+q is not a file of the server, or its runtime %+q is unknown", s.Entry,
+				s.Runtime)
 		}
 		name, floor, err := ParseSourceName(s.Launch.Source)
 		if err != nil || name != s.Record.Name || !floor.Matches(s.Record.Version) {

@@ -94,7 +94,8 @@ func decodeLock(data []byte) (w lockWire, err error) {
 		w.Version = version.Version
 	}
 	if w.Version != LockVersion && w.Version != 1 {
-		return w, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads 1 and %d", w.Version, LockVersion))
+		return w, invalid(LockFile,
+			fmt.Errorf("lockfile_version is %d; this build reads 1 and %d", w.Version, LockVersion))
 	}
 	if unread != nil {
 		return w, invalid(LockFile, unread)

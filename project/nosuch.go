@@ -18,7 +18,8 @@ const maxThere = 8
 func NoSuch(what, where, name string, there []string) error {
 	var hints []string
 	if strings.HasPrefix(where, ConfigFile) && strings.HasPrefix(what, "server") {
-		hints = append(hints, "declare it there; or take it from a client's file with 'hallmark pin --client CLIENT NAME'")
+		hints = append(hints,
+			"declare it there; or take it from a client's file with 'hallmark pin --client CLIENT NAME'")
 	}
 	if strings.HasPrefix(where, ConfigFile) && strings.HasSuffix(what, "facet") {
 		hints = append(hints, "'hallmark add' declares a facet")

@@ -31,8 +31,10 @@ var (
 // ownHeaders are those that the protocol, or HTTP itself, uses. Beside them all that begin
 // with "mcp-".
 var ownHeaders = []string{
-	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host", "keep-alive",
-	"last-event-id", "origin", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host",
+	"keep-alive",
+	"last-event-id", "origin", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
+	"upgrade",
 }
 
 // secretHeaders are parts of names of headers whose values are secrets.

@@ -8,17 +8,19 @@ import (
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       ServerKind               `json:"source"`
-	Record       *RecordLock              `json:"record,omitempty"`
-	Launch       LaunchLock               `json:"launch"`
-	Ref          string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
-	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"`   // what of the artifact is started; see the kinds
-	Runtime      string                   `json:"runtime,omitempty"` // artifact: what starts it, as its server.json says
-	Arguments    []string                 `json:"arguments"`         // that the server gets
-	Variables    []string                 `json:"variables"`         // names of those that it gets from the environment
-	Closure      *ClosureLock             `json:"closure,omitempty"`
-	Image        string                   `json:"image,omitempty"`     // "host/repository:tag"; "" if a digest is declared
+	Source    ServerKind               `json:"source"`
+	Record    *RecordLock              `json:"record,omitempty"`
+	Launch    LaunchLock               `json:"launch"`
+	Ref       string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
+	Artifacts map[string]digest.Digest `json:"artifacts"`
+	Entry     string                   `json:"entry,omitempty"` // what of the artifact is started; see the kinds
+	// artifact: what starts it, as its server.json says
+	Runtime   string       `json:"runtime,omitempty"`
+	Arguments []string     `json:"arguments"` // that the server gets
+	Variables []string     `json:"variables"` // names of those that it gets from the environment
+	Closure   *ClosureLock `json:"closure,omitempty"`
+	// "host/repository:tag"; "" if a digest is declared
+	Image        string                   `json:"image,omitempty"`
 	Digest       digest.Digest            `json:"digest,omitzero"`     // of the image's manifest or index
 	Platforms    map[string]digest.Digest `json:"platforms,omitempty"` // the manifests of an index: "linux/amd64"
 	APISurface   digest.Digest            `json:"api_surface"`

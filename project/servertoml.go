@@ -170,7 +170,8 @@ func checkDemands(s Server) error {
 func checkSurfaceKinds(s Server) error {
 	for _, kind := range s.Kinds {
 		if _, ok := surfaceKinds[kind]; !ok {
-			return fmt.Errorf("surface_kinds has %q; it is made of tools, prompts, resources, templates and instructions", kind)
+			return fmt.Errorf(
+				"surface_kinds has %q; it is made of tools, prompts, resources, templates and instructions", kind)
 		}
 	}
 	if s.Kinds != nil && !slices.Contains(s.Kinds, "tools") {

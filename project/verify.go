@@ -76,7 +76,8 @@ func text(s *string) string {
 func (raw verifyTOML) verify() (*Verify, error) {
 	v := &Verify{Type: VerifyType(raw.Type), Reason: text(raw.Reason)}
 	keys, known := map[VerifyType][]string{
-		VerifyNone: {"reason"}, VerifyCommand: {"algorithm", "value"}, VerifyFile: {"algorithm", "value", "path", "files"},
+		VerifyNone: {"reason"}, VerifyCommand: {"algorithm", "value"},
+		VerifyFile: {"algorithm", "value", "path", "files"},
 	}[v.Type]
 	switch {
 	case v.Type == "":

@@ -66,7 +66,8 @@ func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 		case is.IsZero():
 			all = append(all, Weakening{"verify", fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command")), "nothing"})
 		case is.Weak() && !was.Weak():
-			all = append(all, Weakening{"verify", fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command")), is.String()})
+			all = append(all,
+				Weakening{"verify", fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command")), is.String()})
 		}
 	}
 	return all

@@ -63,7 +63,8 @@ func (w wheelsWire) closure() (*Closure, error) {
 			return nil, err
 		}
 		if len(p.Wheels) == 0 {
-			return nil, fmt.Errorf("%s has no wheel; packages that are built when they are installed cannot be pinned", ref)
+			return nil, fmt.Errorf("%s has no wheel; packages that are built when they are installed cannot be pinned",
+				ref)
 		}
 		out := ClosurePackage{Ref: ref, Marker: p.Marker, Wheels: map[artifact.Ref]digest.Digest{}}
 		for _, name := range slices.Sorted(maps.Keys(p.Wheels)) {

@@ -1,4 +1,5 @@
-// Package check verifies a lock, and the store, without running anything.
+// Package check verifies a lock and the store without starting servers. Only the option Surface
+// starts them, to compare what they show now with the lock.
 package check
 
 import (
@@ -44,14 +45,13 @@ type Result struct {
 	Unseen  []string // what was not looked at, and why
 }
 
-// Check verifies the whole lock without starting any server, unless o.Surface: that each
-// declaration has its entry and each entry its declaration, how each
-// server is declared, its files beside the lock, its files or its tree in the store, the proof
-// that its record is in the registry's log, this machine's approval, and drift that a
-// guard noted; and of each facet how it is declared, its contents in the store, its proof
-// and its installed files. Unless offline it asks the registry whether it still serves the records
-// that were locked, whether its log continues the one that was seen, and what the log
-// holds about the records since.
+// Check verifies the whole lock. Of each server it compares the declaration with the entry, the
+// files beside the lock, its files or its tree in the store, the proof that its record is in the
+// registry's log, this machine's approval, and drift that a guard noted. Of each facet it compares
+// the declaration, the contents in the store, the proof and the installed files. Unless offline it
+// asks the registry whether it still serves the locked records, whether its log continues the one
+// that was seen, and what the log holds about the records since. With o.Surface it starts each
+// server.
 func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -132,16 +132,17 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	return out, errors.Join(problems...)
 }
 
-// warnOfAge says what a lock of an older version lacks, and what renews it.
+// warnOfAge reports what a lock of an older version lacks, and which command renews it.
 func warnOfAge(w *workspace.Workspace) {
 	if v := w.Lock.Version(); v < project.LockVersion {
-		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; "+
-			"'hallmark install' writes version %d", project.LockFile, v, project.LockVersion))
+		w.Host.Logger.Warn(
+			fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; "+
+				"'hallmark install' writes version %d", project.LockFile, v, project.LockVersion))
 	}
 }
 
-// count says how many of the entries that were looked at, servers by their names and facets, are
-// sound, what is waived, and what was not looked at on this machine.
+// count reports how many of the examined entries, servers by their names and facets, are sound,
+// what is waived, and what was not examined on this machine.
 func (out *Result) count(settings policy.Settings, names []string, servers, facetReports []evidence.Report) {
 	of := map[string][]string{} // by subject of a waiver, the servers that it is about
 	for i, report := range slices.Concat(servers, facetReports) {
@@ -180,7 +181,7 @@ func (out *Result) count(settings policy.Settings, names []string, servers, face
 	}
 }
 
-// declaredAt is where a server is declared; the zero value if it no longer is.
+// declaredAt returns where a server is declared; the zero value if it no longer is.
 func declaredAt(w *workspace.Workspace, name string) evidence.Place {
 	s, ok := w.Config.Servers[name]
 	if !ok {
@@ -195,7 +196,7 @@ func isDrift(e evidence.Evidence) bool {
 	return e.Scheme == evidence.Surface || e.Scheme == evidence.OCI
 }
 
-// placeAt is report with the place to point at, where it has none.
+// placeAt adds a place to the evidence that has none.
 func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 	for i := range report {
 		if report[i].Place.File == "" {
@@ -205,8 +206,9 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 	return report
 }
 
-// dropRepeated is report, which it takes over, without what a later row says too: a proof is verified as it lies in the
-// lock, and then as the log gives it now; drift that was noted may be seen again.
+// dropRepeated removes from report, whose slice it reuses, what a later row repeats: a proof is
+// verified as it lies in the lock and again as the log returns it now, and drift that was noted may
+// be seen again.
 func dropRepeated(report evidence.Report) evidence.Report {
 	type row struct {
 		subject   string
@@ -234,7 +236,8 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	return report[:n]
 }
 
-// checkServer compares a server that is declared or locked with its entry and its files, and starts nothing.
+// checkServer compares a declared or locked server with its entry and its files, and starts
+// nothing.
 func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
 	o Options) (evidence.Report, error) {
 	declared, ok := w.LockedServer(name)
@@ -285,7 +288,7 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	return slices.Concat(report, more, drift), err
 }
 
-// driftEvidence is what a guard noted about name.
+// driftEvidence returns what a guard noted about name.
 func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock) (evidence.Report, error) {
 	note, err := w.DriftNote(name, entry)
 	if note == nil || err != nil {
@@ -320,8 +323,8 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 	return report, nil
 }
 
-// recapture starts a locked server from the verified bytes, as run does, and compares what
-// it shows now with the lock. Drift is noted, for review.
+// recapture starts a locked server from the verified bytes, as run does, and compares what it shows
+// now with the lock. It notes drift for review.
 func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string,
 	o Options) (evidence.Report, error) {
 	declared, _ := w.LockedServer(name)

@@ -23,10 +23,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// checkFacets verifies the facets of the lock: how each is declared, its contents in the
-// store, the proof that it is in its registry's log, and the files that were installed. The
-// report of each facet is among all of them. Absent are those of which nothing is installed.
-func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
+// checkFacets verifies the facets of the lock: how each is declared, its contents in the store, the
+// proof that it is in its registry's log, and the files that were installed. It returns the report
+// of each facet besides the common one, and the names of facets of which nothing is installed.
+func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
+	books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, nil, nil, err
@@ -68,7 +69,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	return each, slices.Concat(all, there, witnessed), absent, err
 }
 
-// facetAudit is what the facets of a project are checked with.
+// facetAudit holds what checkFacet needs to know about the project.
 type facetAudit struct {
 	w     *workspace.Workspace
 	logs  *trail.Logs
@@ -78,16 +79,19 @@ type facetAudit struct {
 // checkFacet audits the contents of one facet, verifies its proof, and compares the servers that
 // are locked as its own with its manifest. The slot is nil if the
 // contents are not in the store, or not sound.
-func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
+func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.FacetLock,
+	servers []string) (evidence.Report, *store.Slot, error) {
 	subject := entry.Subject(name)
 	record := project.RecordLock{
-		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
+		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version,
+		Integrity: entry.Integrity, Proof: entry.Proof,
 	}
 	slot, report, err := a.store.Audit(ctx, subject, entry.Integrity)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
 		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
-			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
+			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock,
+			Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
 		}, evidence.NotFound, "not in this machine's store; the next install fetches and verifies it")}
 	case err != nil:
 		return nil, nil, err
@@ -122,8 +126,8 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 	return append(report, proof...), slot, err
 }
 
-// checkInstalled compares the files that were installed with what was written. Those that
-// the lock's own evidence is about already are left out.
+// checkInstalled compares the installed files with what was written, except those that the lock's
+// own evidence already covers.
 func checkInstalled(w *workspace.Workspace, judged evidence.Report) (evidence.Report, error) {
 	known := map[string]bool{}
 	for _, e := range judged {
@@ -150,7 +154,8 @@ func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
 		switch {
 		case !exists:
 			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
+				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+				Where: "what was installed here",
 			}, evidence.NotFound, "is missing; 'hallmark install' puts it back"))
 		default:
 			report = append(report, installed.EditedEvidence(path, before, now, false))

@@ -15,9 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// checkLog compares the records of the lock with what their registry and its log show
-// now. A registry that cannot be reached is evidence, so that other findings are shown
-// as well.
+// checkLog compares the records of the lock with what their registry and its log show now. An
+// unreachable registry becomes evidence, so that other findings are shown as well.
 func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, names []string) (evidence.Report, error) {
 	client := w.Registry()
 	var report evidence.Report
@@ -32,7 +31,8 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, nam
 	for _, name := range w.Lock.Facets() {
 		if f, _ := w.Lock.Facet(name); f.Source.Kind == project.FromRegistry {
 			records = append(records, project.RecordLock{
-				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity, Proof: f.Proof,
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity,
+				Proof: f.Proof,
 			})
 		}
 	}
@@ -64,7 +64,8 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, nam
 	return report, nil
 }
 
-// unreachedEvidence makes an error by which nothing was decided a piece of evidence.
+// unreachedEvidence turns an error of class Operation, such as an unreachable registry, into
+// evidence.
 func unreachedEvidence(w *workspace.Workspace, report evidence.Report, err error) (evidence.Report, error) {
 	var problem *evidence.Error
 	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &problem) {
@@ -77,13 +78,17 @@ func unreachedEvidence(w *workspace.Workspace, report evidence.Report, err error
 
 // CheckRecord compares one locked record with the one that the registry serves, and with
 // the log, which may be nil.
-func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *workspace.Workspace, r project.RecordLock) (evidence.Report, error) {
+func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *workspace.Workspace,
+	r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
-		Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{r.Document}, Where: project.LockFile + ", record",
+		Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{r.Document},
+		Where: project.LockFile + ", record",
 	}
 	envelope, err := client.GetDeleted(ctx, r.Name, r.Version)
 	if trail.IsNotFound(err) {
-		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		e := evidence.Compare(claim,
+			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record",
+				From: "the registry's answer"})
 		return evidence.Report{e}, nil
 	}
 	if err != nil {
@@ -93,14 +98,17 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	if err != nil {
 		return nil, err
 	}
-	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now.Lock.Document}, From: "the record as it is served now"})}
+	report := evidence.Report{
+		evidence.Compare(claim,
+			evidence.Observed{Digests: []digest.Digest{now.Lock.Document}, From: "the record as it is served now"})}
 	if l == nil || l.Key == "" {
 		return report, nil
 	}
 	if r.Proof == "" {
 		report = append(report, unprovenEntry(r, l.Head.Origin))
 	}
-	index := int64(-1) // that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
+	// that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
+	index := int64(-1)
 	if r.Proof != "" {
 		p, err := ledger.ParseProof([]byte(r.Proof))
 		if err != nil {
@@ -128,8 +136,8 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	return append(report, later...), err
 }
 
-// unprovenEntry is evidence that an entry of the lock has no proof, though its registry has a
-// log: it was taken out, or the entry is older than the log.
+// unprovenEntry returns evidence that an entry of the lock has no proof, though its registry has a
+// log: the proof was removed, or the entry is older than the log.
 func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 	c := trail.ProofClaim(r, origin)
 	c.Subject, c.Where = r.ProofSubject()+" in "+project.LockFile, project.LockFile+", proof"
@@ -137,24 +145,31 @@ func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 	if r.Kind == ledger.Facet {
 		renew = "hallmark upgrade " + r.Name
 	}
-	return evidence.Miss(c, evidence.Log, "the registry has the log "+origin+", and the entry has no proof that it is in it",
+	return evidence.Miss(c, evidence.Log,
+		"the registry has the log "+origin+", and the entry has no proof that it is in it",
 		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
 }
 
-// checkArchive is checkRecord for the record of an archive.
-func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r project.RecordLock) (evidence.Report, error) {
+// checkArchive is [CheckRecord] for the record of an archive.
+func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r project.RecordLock) (evidence.Report,
+	error) {
 	claim := evidence.Claim{
-		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,
+		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity},
+		Where: project.LockFile,
 	}
 	rec, err := client.ArchiveRecord(ctx, string(r.Kind), r.Name, r.Version)
 	if trail.IsNotFound(err) {
-		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		e := evidence.Compare(claim,
+			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record",
+				From: "the registry's answer"})
 		return evidence.Report{e}, nil
 	}
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)
 	}
-	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
+	report := evidence.Report{
+		evidence.Compare(claim,
+			evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
 	if l == nil || l.Key == "" {
 		return report, nil
 	}
@@ -170,7 +185,9 @@ func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r pr
 		}
 	}
 	if len(rec.Proof) == 0 {
-		return append(report, evidence.CannotVerify(trail.ProofClaim(r, l.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")), nil
+		return append(report,
+			evidence.CannotVerify(trail.ProofClaim(r, l.Head.Origin), evidence.NotFound,
+				"the registry has a log, and gave no proof")), nil
 	}
 	fresh := r
 	more, err := l.VerifyProof(ctx, rec.Proof, &fresh)

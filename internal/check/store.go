@@ -19,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// StorePath is the directory of the store.
+// StorePath returns the directory of the store.
 func StorePath(h *host.Host) (string, error) {
 	st, err := h.Store()
 	if err != nil {
@@ -28,14 +28,14 @@ func StorePath(h *host.Host) (string, error) {
 	return st.Path(), nil
 }
 
-// StoreReport is what was found in the store.
+// StoreReport is the result of [VerifyStore].
 type StoreReport struct {
 	Verdict     policy.Verdict
 	Slots       int      // that were hashed, and whatever else lies where they do
 	Quarantined []string // directories that were found bad before, and moved away
 }
 
-// VerifyStore hashes all that is in the store again.
+// VerifyStore hashes everything in the store again.
 func VerifyStore(ctx context.Context, h *host.Host) (StoreReport, error) {
 	st, err := h.Store()
 	if err != nil {
@@ -53,8 +53,8 @@ func VerifyStore(ctx context.Context, h *host.Host) (StoreReport, error) {
 	return StoreReport{policy.Judge(policy.Check, policy.Settings{}, report), len(all), away}, err
 }
 
-// PruneStore removes from the store what is older than age and what no project that this
-// machine knows has in its lock.
+// PruneStore removes from the store what is older than age and is in no lock of a project that this
+// machine knows.
 func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.Digest, error) {
 	st, err := h.Store()
 	if err != nil {
@@ -69,8 +69,8 @@ func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.
 	})
 }
 
-// lockedTrees are the slots that the locks and approvals of this machine's projects name.
-// A lock that cannot be read is an error: what it names would be lost.
+// lockedTrees returns the slots that the locks and approvals of this machine's projects name. It
+// fails if a lock cannot be read, because the slots that it names would be removed.
 func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 	var kept []digest.Digest
 	dirs := map[string]bool{}

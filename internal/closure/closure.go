@@ -29,7 +29,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// runTool runs a package manager that messages call name. What it prints becomes the error.
+// runTool runs a package manager, which messages call name. Its output becomes the error.
 func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
 	c.Checkout, c.Environ, c.Merged = tool.Checkout(h), h.Environ, true
 	result, err := foreign.Run(ctx, c)
@@ -55,16 +55,16 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
-// foreignSourceWords are the words of npm, and of our own npm without git and pip without URLs, for a
-// dependency that does not come from a registry.
+// foreignSourceWords are the words of npm, of our own npm without git, and of pip without URLs,
+// about a dependency that does not come from a registry.
 var foreignSourceWords = [...][2]string{
 	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"},
 	{"EALLOWDIRECTORY", "a directory"},
 	{"which is not an index", "a URL"},
 }
 
-// foreignSource says where a dependency comes from that a resolver refused; "" if that was
-// not why it failed.
+// foreignSource returns which source of a dependency a resolver refused; "" if it failed for
+// another reason.
 func foreignSource(output []byte) string {
 	for _, e := range foreignSourceWords {
 		if bytes.Contains(output, []byte(e[0])) {
@@ -74,11 +74,11 @@ func foreignSource(output []byte) string {
 	return ""
 }
 
-// offlineWords are those of npm, uv and pip for a registry that cannot be reached.
+// offlineWords are the words of npm, uv and pip about a registry that cannot be reached.
 var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error",
 	"dns error", "NewConnectionError"}
 
-// unreachableHint is the hint for a resolver that could not reach its registry, else "".
+// unreachableHint returns the hint for a resolver that could not reach its registry, else "".
 func unreachableHint(output []byte) string {
 	for _, word := range offlineWords {
 		if strings.Contains(string(output), word) {
@@ -90,8 +90,9 @@ func unreachableHint(output []byte) string {
 
 // An Installer fetches and installs the closures of one ecosystem: [NPM], [Python] or [Go].
 type Installer interface {
-	// PlatformKey is the key of a tree that is installed with rt: the system, and node's major version, the tag of
-	// the wheels that fit python best, or Go's version, as they decide what is installed.
+	// PlatformKey returns the key of a tree that is installed with rt. It holds what decides the
+	// tree: the system, and node's major version, the tag of the wheels that fit python best, or
+	// Go's version.
 	PlatformKey(rt *project.Runtime) string
 	// Fetch fetches the packages of a closure that this platform needs into dir, and compares each with its integrity.
 	Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error)
@@ -99,7 +100,7 @@ type Installer interface {
 	Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error
 }
 
-// platformKey is the key of a tree for this system and a runtime.
+// platformKey returns the key of a tree for this system and a runtime.
 func platformKey(runtimeName string) string {
 	return runtime.GOOS + "/" + runtime.GOARCH + "+" + runtimeName
 }
@@ -111,7 +112,7 @@ type Order struct {
 	Where   string           // who gives the integrities of its packages, for evidence
 }
 
-// Packages are those of a closure that this platform needs, fetched and hashed.
+// Packages are the packages of a closure that this platform needs, fetched and hashed.
 type Packages struct {
 	dir    string
 	Files  map[artifact.Ref]string // relative to dir
@@ -125,8 +126,7 @@ type Packages struct {
 	Scripts  []string           // npm: Refs of packages whose install scripts are run
 }
 
-// MoveFile moves a file, or copies it where it cannot be moved. What ends up there is
-// hashed again by whoever installs it.
+// MoveFile moves a file, or copies it where it cannot be moved. The caller hashes the result again.
 func MoveFile(from, to string) error {
 	if os.Rename(from, to) == nil {
 		return nil

@@ -31,16 +31,16 @@ import (
 // ToolchainParts are the directories of a toolchain that decide what it builds.
 var ToolchainParts = []string{"bin", "pkg/include", "pkg/tool", "src"}
 
-// goSettings are what modules are fetched and built with: nothing of the user's but how
-// to reach a proxy, and that for fetching only.
+// goSettings returns the settings that modules are fetched and built with. The user's own only
+// decide how to reach a proxy, for fetching.
 func goSettings(dir, mod string) []string {
 	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"),
 		"GOPATH=" + filepath.Join(dir, "gopath")}
 }
 
-// goProxies is the setting of the proxies that the user configured, without what go would
-// try after them: to ask the host that a module names itself, and to start git there. A user
-// who names no proxy, or whose module is private (GOPRIVATE, GONOPROXY), has chosen that.
+// goProxies returns the proxies that the user configured, without the fallback "direct", by which
+// go would ask the host in a module's name and start git. A user who configures no proxy, or
+// declares a module private (GOPRIVATE, GONOPROXY), has chosen that fallback.
 func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, error) {
 	out, err := tool.RunGo(ctx, h, tool.GoCommand{
 		Tool: foreign.Go, Path: bin, Dir: dir, Subject: "go", Args: []string{"env", "GOPROXY"},
@@ -56,9 +56,9 @@ func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, er
 	return []string{"GOPROXY=" + kept}, nil
 }
 
-// ResolveGo asks go for the modules of the program pkg at version spec, for all platforms.
-// go fetches them as the user configured it, and asks the checksum database; no code of
-// theirs runs.
+// ResolveGo asks go for the modules of the program pkg at version spec, for all platforms. go
+// fetches them as the user configured it, and asks the checksum database; no code of the modules
+// runs.
 func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.Runtime) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "go-")
 	if err != nil {
@@ -66,7 +66,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	}
 	defer remove()
 	subject := "go:" + pkg + "@" + spec
-	// A file of all platforms that imports the program keeps what it needs in go.mod.
+	// A file that is built on no platform and imports the program keeps its requirements in go.mod.
 	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
 	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
 		"closure.go": file} {
@@ -133,8 +133,8 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	return c, nil
 }
 
-// refuseReplacements refuses a module that replaces others: go run refuses it too, as what its
-// author built is something else.
+// refuseReplacements refuses a module that replaces others, as 'go run' does: its author built it
+// from other modules.
 func refuseReplacements(cache string, m module.Version) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {
@@ -155,14 +155,14 @@ func refuseReplacements(cache string, m module.Version) error {
 	return nil
 }
 
-// Go builds programs of modules.
+// Go builds programs from modules.
 type Go struct{}
 
-// PlatformKey names the toolchain by its version.
+// PlatformKey returns the key of the toolchain's version.
 func (Go) PlatformKey(rt *project.Runtime) string { return platformKey(rt.Version) }
 
-// Fetch lets go fetch the modules of a closure into dir, and compares the hash of
-// each, recomputed from its zip, with the closure.
+// Fetch lets go fetch the modules of a closure into dir, recomputes the hash of each from its zip,
+// and compares it with the closure.
 func (Go) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c := o.Closure
 	t := &Packages{dir: dir, Ref: c.Root, Files: map[artifact.Ref]string{}}
@@ -213,7 +213,7 @@ func (Go) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packag
 	return t, nil
 }
 
-// explainDownload adds to the error of go mod download what it prints of each module.
+// explainDownload adds the module errors in the output of 'go mod download' to its error.
 func explainDownload(out []byte, err error) error {
 	var e *evidence.Error
 	if !errors.As(err, &e) {
@@ -244,7 +244,7 @@ func hashModule(zip string) (evidence.Observed, error) {
 	return evidence.Observed{Digests: []digest.Digest{d}, Size: info.Size(), From: "the files of the module's zip"}, err
 }
 
-// writeModule writes the module that requires the program, whatever was there before.
+// writeModule writes the module that requires the program, over any earlier files.
 func writeModule(c *project.Closure, dir string) error {
 	dir = filepath.Join(dir, "module")
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -254,9 +254,9 @@ func writeModule(c *project.Closure, dir string) error {
 		os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
 }
 
-// Install builds the program of the modules of t into st: without a network, without
-// cgo, whose compiler cannot be verified, and without paths of this machine, so that the
-// same toolchain builds the same bytes everywhere. No code of the modules runs.
+// Install builds the program from the modules of t into st: without a network, without cgo, whose
+// compiler cannot be verified, and without paths of this machine, so that the same toolchain builds
+// the same bytes everywhere. No code of the modules runs.
 func (Go) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c := o.Closure
 	if err := writeModule(c, t.dir); err != nil {
@@ -277,7 +277,7 @@ func (Go) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *s
 	return err
 }
 
-// BuiltProgram is the only file of a slot with a program of Go.
+// BuiltProgram returns the name of the only file of a slot with a built Go program.
 func BuiltProgram() string {
 	if runtime.GOOS == "windows" {
 		return "server.exe"

@@ -28,9 +28,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ResolveNPM asks npm for the exact versions of name at spec and of all that it depends
-// on. npm runs no code of the packages and asks nobody but registries; it reads the user's
-// configuration as we wrote it down, and of the checkout's what may be taken of it.
+// ResolveNPM asks npm for the exact versions of name at spec and of all its dependencies. npm runs
+// no code of the packages and only asks registries. It reads the user's configuration as Hallmark
+// wrote it down, and the checkout's as far as that is permitted.
 func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "npm-")
 	if err != nil {
@@ -84,8 +84,8 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	return closure, nil
 }
 
-// ownNPMOptions make npm read the configuration files in dir and no others, and keep what it fetches
-// in cache.
+// ownNPMOptions returns the options that make npm read only the configuration files in dir, and
+// keep what it fetches in cache.
 func ownNPMOptions(dir, cache string) []string {
 	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" +
 		filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
@@ -93,17 +93,18 @@ func ownNPMOptions(dir, cache string) []string {
 			filepath.Join(dir, "no-shell"), "--node-options="}
 }
 
-// registryOptions are the options by which npm takes dependencies from registries alone: not
-// from repositories, for which it would start git and scripts, not from URLs, and not from
-// files here. An npm that does not know them yet has no git, see ownNPM.
+// registryOptions returns the options by which npm takes dependencies only from registries: not
+// from repositories, for which it would start git and scripts, not from URLs, and not from local
+// files. An older npm that does not know them runs without git, see ownNPM.
 func registryOptions() []string {
 	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
 		"--package-lock", "--no-dry-run", "--no-global"}
 }
 
-// retryOptions are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
-// asks an unreachable registry again, in place of its own 10 and 60: a person waits for the answer.
-// There are none if the user configured any of these settings, as the two might contradict.
+// retryOptions returns the options that let npm wait 1 and 5 seconds, in milliseconds here, before
+// it asks an unreachable registry again, instead of its own 10 and 60: a person waits for the
+// answer. It returns none if the user configured any of these settings, because they could
+// contradict each other.
 func retryOptions(setting func(key string) string) []string {
 	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout",
 		"fetch-retry-maxtimeout"} {
@@ -114,7 +115,7 @@ func retryOptions(setting func(key string) string) []string {
 	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 }
 
-// runNPM runs the user's npm as c says, whose Path it finds.
+// runNPM runs the user's npm as c says, after finding its Path.
 func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) error {
 	bin, err := tool.Find(ctx, h, "npm", c.Dir)
 	if err != nil {
@@ -124,7 +125,7 @@ func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) e
 	return runTool(ctx, h, "npm", subject, c)
 }
 
-// nodePlatform are node's names for this system.
+// nodePlatform returns node's names for this system.
 func nodePlatform() (os, cpu string) {
 	os, cpu = runtime.GOOS, runtime.GOARCH
 	if os == "windows" {
@@ -139,15 +140,16 @@ func nodePlatform() (os, cpu string) {
 	return os, cpu
 }
 
-// NPM installs packages of npm: npm itself unpacks them, and runs install scripts that were allowed.
+// NPM installs npm packages: npm itself unpacks them, and runs the install scripts that were
+// allowed.
 type NPM struct{}
 
-// PlatformKey names node by its major version.
+// PlatformKey returns the key of node's major version.
 func (NPM) PlatformKey(rt *project.Runtime) string { return platformKey("node" + rt.Version) }
 
-// Fetch fetches every package that this platform needs into dir and compares
-// each with the closure's integrity and with what its registry says. A package whose
-// integrity npm did not give gets that of the bytes.
+// Fetch fetches every package that this platform needs into dir, and compares each with the
+// closure's integrity and with the registry's claims. A package without an integrity from npm gets
+// that of its bytes.
 func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c := o.Closure
 	osName, cpu := nodePlatform()
@@ -201,8 +203,8 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 	return t, err
 }
 
-// withSHA512 makes sure that a sha512 is computed of each tarball: npm knows no sha256
-// in a package lock.
+// withSHA512 adds sha512 to the algorithms of each tarball, because a package lock of npm cannot
+// hold sha256.
 func withSHA512(all []*document.Subject) []*document.Subject {
 	for _, s := range all {
 		s.Algorithms = []digest.Algorithm{digest.SHA512}
@@ -210,9 +212,9 @@ func withSHA512(all []*document.Subject) []*document.Subject {
 	return all
 }
 
-// Install lets npm unpack the tarballs of t into st, with no network, no user's
-// configuration, no scripts but those that are allowed, and no links to executables. npm
-// checks the integrity of each tarball once more.
+// Install lets npm unpack the tarballs of t into st: without a network, the user's configuration,
+// links to executables, or scripts that were not allowed. npm checks the integrity of each tarball
+// once more.
 func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c := o.Closure
 	lock, manifest, err := c.ForInstall(t.Files)
@@ -230,7 +232,7 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc",
 		"--globalconfig=global.npmrc", "--cache=cache",
 		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
-	// Scripts start executables of other packages by their links.
+	// Scripts start the executables of other packages by these links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
 	if err := runNPM(ctx, h, c.Root.String(), foreign.Call{
 		Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: append([]string{"ci", "--ignore-scripts", links}, common...),
@@ -250,14 +252,14 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 			return err
 		}
 	}
-	// npm's own note of what it installed names the files that it installed from.
+	// npm's own lock of the installed tree names the tarballs' paths on this machine.
 	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
 }
 
-// removeLinks removes the links to executables, which no tree may hold.
+// removeLinks removes the links to executables, because a tree cannot hold links.
 func removeLinks(modules string) error {
 	return filepath.WalkDir(modules, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && e.Name() == ".bin" && filepath.Base(filepath.Dir(name)) == "node_modules" {
@@ -270,8 +272,8 @@ func removeLinks(modules string) error {
 	})
 }
 
-// EntryScript chooses the file that starts a package: the executable that is named, the
-// only one, or the one called like the package.
+// EntryScript chooses the file that starts a package: the named executable, the only one, or the
+// one with the package's name.
 func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
 	name := v.Name[strings.LastIndexByte(v.Name, '/')+1:]
 	var file string

@@ -24,9 +24,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ResolvePython asks uv, or pip where there is none, for the exact versions of the package
-// called name and of all that it depends on, as wheels: nothing is built and no code of
-// the packages runs. requirements are what was asked for, in PEP 508's form.
+// ResolvePython asks uv, or pip if there is no uv, for the exact versions of the package called
+// name and of all its dependencies, as wheels: nothing is built and no code of the packages runs.
+// requirements are the requested packages in PEP 508's form.
 func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string,
 	rt *project.Runtime) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "python-")
@@ -66,7 +66,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 			return nil, err
 		}
 		out := filepath.Join(work, "pylock.toml")
-		// A configuration that is named is read in place of all others, of projects too.
+		// uv reads a configuration file that is named instead of all others, also those of
+		// projects.
 		if err := runTool(ctx, h, "uv", subject,
 			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
 				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
@@ -101,9 +102,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	return unpinnable(project.ParsePipReport(data, name, Python{}.PlatformKey(rt)))
 }
 
-// indexesOnly runs pip so that no package it finds can lead it elsewhere: a requirement with
-// a URL would make it start git, or download and build what lies there, which --only-binary
-// does not forbid.
+// indexesOnly runs pip with indexes as its only source. A dependency with a URL would otherwise
+// make pip start git, or download and build what lies there, which --only-binary does not forbid.
 const indexesOnly = `
 import runpy, sys
 from pip._vendor.packaging import requirements
@@ -116,14 +116,14 @@ requirements.Requirement.__init__ = init
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
-// Python installs wheels: uv unpacks them, or pip where there is no uv.
+// Python installs wheels: uv unpacks them, or pip if there is no uv.
 type Python struct{}
 
-// PlatformKey names python by the tag of the wheels that fit it best.
+// PlatformKey returns the key of the tag of the wheels that fit python best.
 func (Python) PlatformKey(rt *project.Runtime) string { return platformKey(rt.Version) }
 
-// Fetch fetches the wheels of a closure that fit this machine's python into dir and
-// compares each with the closure and with what its registry says.
+// Fetch fetches the wheels of a closure that fit this machine's python into dir, and compares each
+// with the closure and with the registry's claims.
 func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c, rt := o.Closure, o.Runtime
 	if here := python.PlatformKey(rt); c.Platform != "" && c.Platform != here {
@@ -187,7 +187,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 			}
 			return nil
 		}
-		// Only this one call writes these.
+		// Only this call writes these fields.
 		t.Observed = d.Observed
 		var err error
 		if t.Wheel, err = packagefile.ReadWheel(name); err != nil {
@@ -198,10 +198,10 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	return t, err
 }
 
-// Install lets uv, or pip, unpack the wheels of t into st, with no network, no
-// user's configuration and no bytecode. Both check the hash of each wheel once more. What
-// they leave that differs between machines is taken out: notes about the installation, and
-// scripts that begin with the path of an interpreter.
+// Install lets uv, or pip, unpack the wheels of t into st: without a network, the user's
+// configuration, or bytecode. Both check the hash of each wheel once more. Then it removes what
+// differs between machines: notes about the installation, and scripts that begin with the path of
+// an interpreter.
 func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	c, rt := o.Closure, o.Runtime
 	var list strings.Builder
@@ -247,8 +247,8 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 // of the same wheel.
 var InstallerNotes = []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"}
 
-// removeLeftovers removes from a directory of installed packages what another installation of the
-// same wheels would have otherwise.
+// removeLeftovers removes from a directory of installed packages what would differ in another
+// installation of the same wheels.
 func removeLeftovers(site string) error {
 	if err := os.Remove(filepath.Join(site, ".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -309,8 +309,8 @@ func isScript(name string) (bool, error) {
 	return string(head[:n]) == "#!", nil
 }
 
-// StartPython puts the packages of a slot where python finds them, behind its own library,
-// and calls the entry point: what "-S" leaves out is every other directory of packages.
+// StartPython puts the packages of a slot into python's path, behind its own library, and calls the
+// entry point. "-S" keeps all other directories of packages out of the path.
 const StartPython = `import functools, importlib, site, sys
 directory, entry, *sys.argv = sys.argv[1:]
 site.setquit(); site.setcopyright(); site.sethelper()
@@ -318,8 +318,8 @@ site.addsitedir(directory)
 module, _, name = entry.partition(":")
 sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(module))())`
 
-// EntryPoint chooses the console script that starts a package: the one that is named, the
-// only one, or the one called like the package.
+// EntryPoint chooses the console script that starts a package: the named one, the only one, or the
+// one with the package's name.
 func EntryPoint(ref artifact.Ref, w *packagefile.Wheel, bin string) (string, error) {
 	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
 	target := w.Scripts[bin]

@@ -1,7 +1,7 @@
 // Package configure edits a project's hallmark.toml: [MigrateConfig] rewrites deprecated keys, and
 // [VerifyServer] fills in the verify block of a server, which claims digests of its files.
 //
-// Whatever else the file holds stays byte by byte. A file has at most [project.MaxConfig] bytes.
+// All other bytes of the file stay. A file has at most [project.MaxConfig] bytes.
 package configure
 
 import (

@@ -1,8 +1,8 @@
-// Package consent holds what a person has to agree to before files of a checkout act: that
-// a host is asked, and that the value of a variable is sent to one.
+// Package consent holds what a person must agree to before a file of a checkout takes effect: that
+// a host gets requests, and that a host gets the value of a variable.
 //
-// It asks nobody by itself. An [Agreement] is given by whoever can ask a person; without one
-// everything is refused, with an error that names the option which allows it.
+// It asks nobody by itself. A caller that can ask a person sets the functions of an [Agreement];
+// without one everything is refused, with an error that names the option to allow it.
 package consent
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// Agreement is what asks for consent to send variables, and to ask hosts. Its zero value,
-// and nil, refuse all. Its functions may be called by several goroutines at once.
+// Agreement asks for consent to send variables, and to send requests to hosts. Its zero value, and
+// nil, refuse everything. Its functions may be called by several goroutines at once.
 type Agreement struct {
 	Ask     func(VariableUse) error // nil if a person agreed to the use
 	AskHost func(HostUse) error     // likewise
@@ -20,7 +20,7 @@ type Agreement struct {
 
 var errNotAgreed = errors.New("nobody agreed to that; nothing was sent")
 
-// NotAgreed is what of err says that nobody agreed to something; nil if nothing does.
+// NotAgreed returns the part of err that reports a missing consent; nil if there is none.
 func NotAgreed(err error) error {
 	var e *evidence.Error
 	if errors.Is(err, errNotAgreed) && errors.As(err, &e) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Naming is who named the host of a request.
+// Naming says who named the host of a request.
 type Naming int
 
 // The sources of a host's name.
@@ -21,14 +21,14 @@ const (
 	ByAnswer               // a host that may be asked, as by a redirect
 )
 
-// Named are the hosts that a configuration names. Its zero value has none.
+// Named holds the hosts that a configuration names. Its zero value has none.
 type Named struct {
 	user     map[string]bool    // by the user's own files
 	checkout map[string]HostUse // by a checkout's files
 }
 
-// Add notes the host of a URL for packages of a kind: named by the user if file is empty,
-// else by that file of the checkout. Of a checkout the first file that names a host is kept.
+// Add adds the host of a URL for packages of a kind: named by the user if file is empty, else by
+// that file of the checkout. If several files of a checkout name a host it keeps the first.
 func (n *Named) Add(base string, kind artifact.Kind, file string) {
 	host := wire.HostOfText(strings.TrimPrefix(base, "sparse+"))
 	switch _, known := n.checkout[host]; {
@@ -46,8 +46,8 @@ func (n *Named) Add(base string, kind artifact.Kind, file string) {
 	}
 }
 
-// Hosts decides which hosts a client asks. Its zero value lets nothing be asked but what the
-// program or the user configured.
+// Hosts decides which hosts a client may send requests to. Its zero value allows only those that
+// the program or the user configured.
 type Hosts struct {
 	any    bool               // all: of a server
 	mine   map[string]bool    // that the program, the user or the caller name
@@ -55,15 +55,15 @@ type Hosts struct {
 	agreed *Agreement
 }
 
-// NewHosts lets those be asked that the user's configuration names, and of those that a
-// checkout names the ones that agreed allows. With any every host may be asked.
+// NewHosts returns Hosts that allow those of the user's configuration, and of those that a checkout
+// names the ones that agreed allows. With any they allow every host.
 func NewHosts(named Named, agreed *Agreement, any bool) Hosts {
 	h := Hosts{any: any, mine: make(map[string]bool), theirs: named.checkout, agreed: agreed}
 	maps.Copy(h.mine, named.user)
 	return h
 }
 
-// Allow lets hosts be asked without a question; "" is none.
+// Allow allows hosts without a question; it ignores "".
 func (h Hosts) Allow(hosts ...string) {
 	for _, host := range hosts {
 		if host != "" {
@@ -72,7 +72,7 @@ func (h Hosts) Allow(hosts ...string) {
 	}
 }
 
-// AllowConfigured is Allow for what a configuration holds, unless a checkout's file says so.
+// AllowConfigured is Allow for hosts of a configuration, except those that a checkout's file names.
 func (h Hosts) AllowConfigured(hosts ...string) {
 	for _, host := range hosts {
 		if _, ok := h.theirs[host]; !ok {
@@ -81,14 +81,14 @@ func (h Hosts) AllowConfigured(hosts ...string) {
 	}
 }
 
-// With is a copy that lets hosts be asked without a question.
+// With returns a copy that allows more hosts without a question.
 func (h Hosts) With(hosts ...string) Hosts {
 	h.mine = maps.Clone(h.mine)
 	h.Allow(hosts...)
 	return h
 }
 
-// Check returns nil if u may be asked, else an error that says how to agree.
+// Check returns nil if u may get a request, else an error that says how to consent.
 func (h Hosts) Check(u *url.URL, by Naming) error {
 	host := wire.HostOf(u)
 	use, theirs := h.theirs[host]
@@ -98,12 +98,12 @@ func (h Hosts) Check(u *url.URL, by Naming) error {
 	return h.agreed.CheckHost(HostUse{Host: host, File: cmp.Or(use.File, wire.ShowURL(u))})
 }
 
-// Names reports whether the program itself, the user's configuration or the caller names a
-// host, so that nobody need be asked about it.
+// Names reports whether the program itself, the user's configuration or the caller names a host, so
+// that it needs no consent.
 func (h Hosts) Names(host string) bool { return h.any || h.mine[host] }
 
-// OfCheckout are the hosts that nobody but the checkout's configuration names and that
-// packages of a kind may be asked of, or by, sorted.
+// OfCheckout returns the hosts that only the checkout's configuration names, for packages of a
+// kind, sorted.
 func (h Hosts) OfCheckout(kind artifact.Kind) (uses []HostUse) {
 	for _, host := range slices.Sorted(maps.Keys(h.theirs)) {
 		if use := h.theirs[host]; use.Kind == kind && !h.mine[host] {

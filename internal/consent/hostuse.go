@@ -9,16 +9,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// HostUse is a host that a file of a checkout wants asked. It is not asked, and its name is
-// not looked up, before a person agreed to that.
+// HostUse is a host that a file of a checkout names for requests. Before a person consents it gets
+// no request, and its name is not looked up.
 type HostUse struct {
 	Host string        // as wire.HostOf has it
 	File string        // what names it, for messages: "hallmark.toml, [registry] url"
 	Kind artifact.Kind // of the packages that come from there; may be empty
 }
 
-// Refusal is the error of hosts that nobody agreed to have asked; there is at least one.
-// Nothing was sent.
+// Refusal returns the error about hosts without consent; there is at least one. Nothing was sent.
 func Refusal(uses ...HostUse) error {
 	var options, names []string
 	for i, u := range uses {
@@ -34,7 +33,7 @@ func Refusal(uses ...HostUse) error {
 		fmt.Errorf("wants %s asked, and %w", strings.Join(names, ", "), errNotAgreed))
 }
 
-// CheckHost returns nil if a person agreed that the host is asked, else an *evidence.Error of
+// CheckHost returns nil if a person consented to requests to the host, else an *evidence.Error of
 // class Refused.
 func (a *Agreement) CheckHost(u HostUse) error {
 	if a != nil && a.AskHost != nil {

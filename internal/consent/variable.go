@@ -7,18 +7,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// VariableUse is a variable of the environment that a file of a checkout wants to have sent
-// to a host. It is not read before a person agreed to exactly that.
+// VariableUse is a variable of the environment that a file of a checkout wants to send to a host.
+// It is not read before a person consents to exactly this use.
 type VariableUse struct {
 	Variable string
 	Host     string // in lower case, with the port unless that is 443
 	File     string // that names the variable, for messages
 }
 
-// String is the use as --allow-env spells it.
+// String returns the use as --allow-env spells it.
 func (u VariableUse) String() string { return u.Variable + "=" + u.Host }
 
-// Refusal is the error of a use that nobody agreed to. Nothing was sent.
+// Refusal returns the error about a use without consent. Nothing was sent.
 func (u VariableUse) Refusal() error {
 	return evidence.Errorf(evidence.Refused, wire.Plain(u.File, 300),
 		"if it may be sent there: --allow-env "+wire.Plain(u.String(), 300),
@@ -26,7 +26,7 @@ func (u VariableUse) Refusal() error {
 			wire.Plain(u.Variable, 200), wire.Plain(u.Host, 255), errNotAgreed))
 }
 
-// CheckVariable returns nil if a person agreed to the use, else an *evidence.Error of class
+// CheckVariable returns nil if a person consented to the use, else an *evidence.Error of class
 // Refused.
 func (a *Agreement) CheckVariable(u VariableUse) error {
 	if a != nil && a.Ask != nil {

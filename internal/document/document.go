@@ -42,8 +42,8 @@ func InvalidError(name string, err error) error {
 	}
 }
 
-// Verify fetches the packages of a document, compares their bytes with every claim of the
-// document and of the package registries, and reports the packages that nobody claims.
+// Verify fetches the packages of a document, compares their bytes with every claim of the document
+// and of the package registries, and reports the packages without any claim.
 func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
 	s policy.Settings) (policy.Verdict, error) {
 	if err := doc.Validate().Err(); err != nil {

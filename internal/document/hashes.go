@@ -42,8 +42,7 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if err != nil {
 		return nil, err
 	}
-	// The document is hashed because the publisher claims nothing yet, so that a missing claim is
-	// no finding.
+	// The publisher claims nothing yet, so a missing claim is not a finding here.
 	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Authority == evidence.Publisher })
 	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
 	if out.Verdict.Allowed() {

@@ -114,7 +114,7 @@ func readManifests(dir string) (*manifests, error) {
 	return m, nil
 }
 
-// document is a server.json with what m and git say.
+// document returns a server.json from what m and git say.
 func (m *manifests) document(ctx context.Context, environ []string, dir string) (*v0.ServerJSON, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -223,8 +223,8 @@ func gitOutput(ctx context.Context, environ []string, dir string, args ...string
 	if dir, err = filepath.Abs(dir); err != nil {
 		return ""
 	}
-	// The repository is the one around dir, whatever the environment says, and nothing that
-	// its configuration names is run.
+	// Find the repository around dir, whatever the environment says, and run no program that its
+	// configuration names.
 	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
 	out, err := foreign.Run(ctx, foreign.Call{
 		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ,

@@ -9,12 +9,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// maxDocument is how large a server.json may be, in bytes. One byte more is read, so that
-// the parser sees that it is too large.
+// maxDocument is how large a server.json may be, in bytes. One byte more is read, so that the
+// parser notices a larger one.
 const maxDocument = 1 << 20
 
-// ReadFile reads a server.json with open, which is [os.Open] or, for a name that nobody chose,
-// a function that opens regular files only. It returns the name with slashes.
+// ReadFile reads a server.json with open: [os.Open], or a function that opens regular files only if
+// the user did not choose the name. It returns the name with slashes.
 func ReadFile(name string, open func(string) (*os.File, error)) (shown string, data []byte, err error) {
 	f, err := open(name)
 	if err != nil {

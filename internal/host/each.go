@@ -6,8 +6,8 @@ import (
 )
 
 // ForEach calls f with 0 to n-1 from up to width goroutines. It stops when a call fails, and
-// returns that error. It keeps its goroutines: starting one for each call grows a stack each
-// time, which takes as long as checking a small entry of a lock does.
+// returns that error. Each goroutine makes many calls: a new goroutine for each call would grow its
+// stack anew, which takes as long as checking a small lock entry.
 func ForEach(width, n int, f func(i int) error) error {
 	var (
 		next    atomic.Int64

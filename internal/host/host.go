@@ -52,12 +52,12 @@ type Host struct {
 
 	SkipPauses bool // tests set it: retries follow one another without a pause
 
-	// ShowStatus shows a waiting person what takes a while now; "" means that it is over.
-	// May be nil.
+	// ShowStatus shows a waiting person which slow step runs now; "" means that it ended. May be
+	// nil.
 	ShowStatus func(what string)
 }
 
-// Announce shows a person what takes a while, until done is called.
+// Announce shows a person that a slow step runs, until done is called.
 func (h *Host) Announce(format string, args ...any) (done func()) {
 	if h.ShowStatus == nil {
 		return func() {}
@@ -123,7 +123,7 @@ func readOpened(f *os.File, err error, path string, limit int64) ([]byte, error)
 	return data, nil
 }
 
-// IsUnwritable reports whether err says that a place may not be written to, because of its
+// IsUnwritable reports whether err means that a place cannot be written to, because of its
 // permissions or because the file system is read-only.
 func IsUnwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)

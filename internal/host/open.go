@@ -30,7 +30,7 @@ type Setup struct {
 
 	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent
 	AllowHosts []string // "HOST", "HOST:PORT", "HOST:*": that a file of the checkout may have asked
-	// Ask and AskHosts put a question to a person; nil where there is nobody to ask.
+	// Ask and AskHosts put a question to a person; nil if no person can be asked.
 	Ask      func(consent.VariableUse) (Consent, error)
 	AskHosts func([]consent.HostUse) (Consent, error)
 }
@@ -72,8 +72,8 @@ func Open(s Setup) (*Host, error) {
 	return h, nil
 }
 
-// FindHome is the home directory of an environment's user, "" if there is none; nil is the
-// environment of this process.
+// FindHome returns the home directory of an environment's user, "" if there is none. A nil
+// environment means that of this process.
 func FindHome(environ []string) string {
 	if environ == nil {
 		home, _ := os.UserHomeDir()
@@ -85,8 +85,8 @@ func FindHome(environ []string) string {
 	return foreign.Variable(environ, "HOME")
 }
 
-// sending is what may be asked and sent: what the setup and the environment say, and what a
-// person agrees to.
+// sending returns which hosts may be asked and which variables may be sent: those of the setup and
+// of the environment. A person is asked about the others.
 func (s *Setup) sending(getenv func(string) string) (*Sending, error) {
 	out := &Sending{Ask: s.Ask, AskHosts: s.AskHosts}
 	for _, text := range s.AllowEnv {

@@ -13,10 +13,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/machine"
 )
 
-// Sending decides which environment variables are sent where, and which hosts are asked, if a
-// file of a checkout names them: those that a person consented to before, on this machine or
-// with an option, and those that a person consents to now. A consent at the terminal is kept.
-// The zero value consents to nothing.
+// Sending decides which environment variables are sent where, and which hosts are asked, if a file
+// of a checkout names them. It allows what a person consented to before, on this machine or with an
+// option, and what a person consents to now. A consent given at the terminal is stored. The zero
+// value allows nothing.
 type Sending struct {
 	Allowed []machine.Variable // consented to with --allow-env
 	Hosts   []string           // consented to with --allow-host: "HOST", "HOST:PORT" or "HOST:*"
@@ -24,7 +24,7 @@ type Sending struct {
 	// Ask puts a question about a variable to the person at the terminal; nil if there is none.
 	Ask func(consent.VariableUse) (Consent, error)
 
-	// AskHosts puts one question about hosts; nil if there is nobody to ask.
+	// AskHosts puts one question about hosts; nil if no person can be asked.
 	AskHosts func([]consent.HostUse) (Consent, error)
 
 	mu      sync.Mutex
@@ -32,10 +32,10 @@ type Sending struct {
 	hosts   map[string]bool           // likewise
 }
 
-// variablesFile is the file of this machine's consents.
+// variablesFile returns the path of this machine's consents.
 func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
 
-// readVariables reads this machine's consents; without a file there are none.
+// readVariables reads this machine's consents. A missing file holds none.
 func (h *Host) readVariables() (*machine.Variables, error) {
 	data, err := ReadFile(h.variablesFile(), machine.MaxVariables)
 	if err != nil {
@@ -49,8 +49,8 @@ func (h *Host) readVariables() (*machine.Variables, error) {
 	return v, nil
 }
 
-// RequireVariableConsent returns nil if the variable may be sent to the host, else an error of class Refused
-// that says how to agree. Nothing has been sent then.
+// RequireVariableConsent returns nil if the variable may be sent to the host, else an error of
+// class Refused that says how to consent. Nothing was sent then.
 func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 	v, err := machine.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {

@@ -11,13 +11,13 @@ import (
 
 // What a call imports.
 
-// kindOf names the imports that calls of a meaning are.
+// kindOf maps a meaning to the kind of import that calling it is.
 var kindOf = map[meaning]plugin.Kind{
 	requires: plugin.Require, loads: plugin.Require, loadsFile: plugin.Require, resolves: plugin.Resolve,
 	builtins: plugin.Builtin, opens: plugin.Native, imports: plugin.Dynamic,
 }
 
-// holdsImport is looked for in texts that are evaluated.
+// holdsImport matches the words that let an evaluated text import.
 var holdsImport = regexp.MustCompile(`\b(require|import|process|module)\b`)
 
 // checkCall records what a call imports.
@@ -74,7 +74,7 @@ func (s *scanner) checkCall(callee js.IExpr, args []js.Arg) {
 	}
 }
 
-// memberCalled is the object and the name of a property that is called, or nil.
+// memberCalled returns the object and the name of a property that is called, or nil.
 func memberCalled(callee js.IExpr) (of js.INode, name string) {
 	switch x := withoutParens(callee).(type) {
 	case *js.DotExpr:

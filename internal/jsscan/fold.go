@@ -54,8 +54,8 @@ func fold(e js.INode) (string, bool) {
 	return "", false
 }
 
-// unescape returns the text of a string or template, given what stands between its quotes; false if an
-// escape is none of the language.
+// unescape returns the text of a string or template, given the code between its quotes; false if an
+// escape is invalid.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
@@ -82,8 +82,8 @@ func unescape(s string) (string, bool) {
 // letterEscapes are the escapes of one letter.
 var letterEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'v': "\v"}
 
-// readEscape reads the escape at the beginning of s, without its backslash: what it stands for, and
-// its size in bytes.
+// readEscape reads the escape at the beginning of s, without its backslash. It returns the text of
+// the escape, and its size in bytes.
 func readEscape(s string) (text string, size int, ok bool) {
 	switch c := s[0]; {
 	case letterEscapes[c] != "":

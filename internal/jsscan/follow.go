@@ -10,7 +10,7 @@ import (
 
 // Where a value that imports is handed to, and whether that can be followed.
 
-// canImport reports whether a value of this meaning imports, wherever it is handed to.
+// canImport reports whether a value of this meaning can import wherever it is passed.
 func canImport(m meaning) bool {
 	switch m {
 	case requires, creates, loads, builtins, moduleItself, moduleSpace, moduleCache, loaders, loadsFile, compiles,
@@ -20,7 +20,7 @@ func canImport(m meaning) bool {
 	return false
 }
 
-// checkUse records a require that is handed on to where it cannot be followed.
+// checkUse records a use of require that passes it on to where it cannot be followed.
 func (s *scanner) checkUse(v *js.Var) {
 	name := plainIdentifier(declarationOf(v).Data)
 	if name == "arguments" && declarationOf(v).Decl == js.NoDecl && !slices.ContainsFunc(s.stack, bindsArguments) {
@@ -40,8 +40,8 @@ func bindsArguments(n js.INode) bool {
 	return false
 }
 
-// isFollowed reports whether the use of n, which is below the stack, is one that is
-// understood: a call, a member, a test, or a name that was learned.
+// isFollowed reports whether the scanner understands this use of n, which is below the stack: a
+// call, a member, a test, or a name that was learned.
 func (s *scanner) isFollowed(n js.INode) bool {
 	child := n
 	for i := len(s.stack) - 1; i >= 0; child, i = s.stack[i], i-1 {
@@ -93,11 +93,11 @@ func (s *scanner) isFollowed(n js.INode) bool {
 			if m := s.meaningOf(call.X); m == opens || m == loadsFile {
 				return true // the module that something is loaded for
 			}
-			// Given to a function that is called where it stands, it has a name there.
+			// A function that is called in place has a name for the argument.
 			if _, _, known := calledFunction(call); known {
 				return namedArgument(call, p)
 			}
-			// A function may hand a namespace through.
+			// A function may return a namespace that it gets.
 			if m := s.meaningOf(p.Value); m != moduleSpace || s.resultOf(call) != m {
 				return false
 			}
@@ -109,7 +109,7 @@ func (s *scanner) isFollowed(n js.INode) bool {
 	return true
 }
 
-// isPattern reports whether the names of what is bound or assigned to are learned.
+// isPattern reports whether the names in a binding or in the target of an assignment are learned.
 func isPattern(to js.INode) bool {
 	switch withoutParens(to).(type) {
 	case *js.Var, *js.BindingObject, *js.ObjectExpr:

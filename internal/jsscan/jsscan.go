@@ -78,9 +78,9 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	return found, nil
 }
 
-// mayImport reports whether code holds a word without which nothing is imported: each way
-// begins with a name, or with the global object, of which the rest may be put together. An
-// escape may stand for any of them. It only saves time.
+// mayImport reports whether code holds a word that every import needs: each way to import begins
+// with a name, or with the global object, whose property names may be put together. An escape may
+// stand for any of them. The check only saves time.
 func mayImport(content []byte) bool {
 	for _, word := range []string{
 		"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor",
@@ -111,14 +111,13 @@ func accountsForAll(content []byte, found []plugin.Import) bool {
 		(count("export") == 0 || count("from") == 0)
 }
 
-// htmlComment reports whether the lexer takes something for a comment that begins with
-// <!-- or -->.
+// htmlComment reports whether the lexer reads a comment that begins with <!-- or -->.
 func htmlComment(content []byte) bool {
 	if !bytes.Contains(content, []byte("<!--")) && !bytes.Contains(content, []byte("-->")) {
 		return false
 	}
-	// Where such a comment ends the line, the same file parses to another tree once the
-	// mark is broken up; inside strings and ordinary comments it does not.
+	// If such a comment ends the line, breaking up its mark changes the tree that the file parses
+	// to. Inside strings and ordinary comments it does not.
 	broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
 	for _, inline := range inlineModes {
 		if ast, _ := parseTree(content, inline); ast != nil {
@@ -182,8 +181,8 @@ func parseTree(code []byte, inline bool) (*js.AST, []byte) {
 	return ast, in.Bytes()
 }
 
-// rewriteOlder rewrites code to older syntax, which the tree's parser knows. Its error names the line
-// that esbuild cannot read.
+// rewriteOlder rewrites code to older syntax, which the tree's parser can read. Its error names the
+// line that esbuild cannot read.
 func rewriteOlder(name string, content []byte) ([]byte, error) {
 	r := api.Transform(string(content), api.TransformOptions{
 		Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",

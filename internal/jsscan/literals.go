@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// kinds maps what esbuild tells of an import.
+// kinds maps esbuild's kind of an import to ours.
 var kinds = map[api.ResolveKind]plugin.Kind{
 	api.ResolveJSImportStatement: plugin.Static,
 	api.ResolveJSDynamicImport:   plugin.Dynamic,
@@ -16,13 +16,12 @@ var kinds = map[api.ResolveKind]plugin.Kind{
 	api.ResolveJSRequireResolve:  plugin.Resolve,
 }
 
-// nowhere is the directory that relative patterns are looked for in: esbuild would list
-// the files that import(`./${x}.js`) could mean.
+// nowhere is an empty directory for relative patterns: esbuild would list the files that
+// import(`./${x}.js`) could mean.
 const nowhere = "/dev/null/nowhere"
 
-// listLiterals lists the imports with literal targets as esbuild finds them. It resolves
-// and reads nothing: each import is answered as external. Code that it cannot read gives
-// none.
+// listLiterals lists the imports with literal targets that esbuild finds. It resolves and reads no
+// file: it declares each import external. For code that esbuild cannot read it returns none.
 func listLiterals(name string, content []byte) []plugin.Import {
 	var (
 		mu    sync.Mutex

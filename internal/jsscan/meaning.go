@@ -11,7 +11,7 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// meaning is what a value is, as far as it matters to imports.
+// meaning is what a value means for imports.
 type meaning int
 
 const (
@@ -38,13 +38,13 @@ const (
 	perhapsProcess         // what globalThis has under a name that is not known
 )
 
-// globals are what free names mean.
+// globals maps free names to their meanings.
 var globals = map[string]meaning{
 	"require": requires, "module": moduleItself, "process": processItself, "globalThis": global, "global": global,
 	"eval": evaluates, "Function": evaluates,
 }
 
-// members are what properties of known values mean.
+// members maps the properties of known values to their meanings.
 var members = map[meaning]map[string]meaning{
 	moduleItself: {
 		"require": requires, "constructor": moduleSpace, "parent": moduleItself, "children": moduleCache,
@@ -70,22 +70,22 @@ var members = map[meaning]map[string]meaning{
 var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins,
 	"_linkedBinding": builtins, "dlopen": opens, "execve": executes}
 
-// namedMembers are properties that mean the same whatever they belong to.
+// namedMembers are properties that have the same meaning on every object.
 var namedMembers = map[string]meaning{
 	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself,
 	"constructor": evaluates,
 }
 
-// bindings are what process.binding gives, whatever it was called on, to reach what a
-// permission is for.
+// bindings are the names by which process.binding, called on anything, reaches what needs a
+// permission.
 var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap",
 	"tls_wrap", "natives", "contextify", "inspector"}
 
-// moduleSpaces are the modules that give a known value.
+// moduleSpaces are the modules whose namespace has a meaning.
 var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
 
-// shim is what esbuild puts before bundles that require, printed without white space:
-// a function that is require where there is one.
+// shim matches the code that esbuild puts before bundles that require, printed without white space:
+// a function that is require where that exists.
 var shim = sync.OnceValue(func() *regexp.Regexp {
 	names := strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`)
 	return regexp.MustCompile(
@@ -104,7 +104,7 @@ func declarationOf(v *js.Var) *js.Var {
 	return v
 }
 
-// meaningOf returns what an expression means; nothing if it is not known.
+// meaningOf returns the meaning of an expression; nothing if it is unknown.
 func (s *scanner) meaningOf(e js.INode) meaning {
 	switch e := e.(type) {
 	case *js.GroupExpr:
@@ -171,7 +171,7 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 	return nothing
 }
 
-// asCall is the call of the function that makes an object.
+// asCall returns the call of the function that makes an object.
 func asCall(n *js.NewExpr) *js.CallExpr {
 	call := &js.CallExpr{X: n.X}
 	if n.Args != nil {
@@ -196,7 +196,7 @@ func (s *scanner) memberMeaning(of js.INode, name string) meaning {
 	return memberOf(s.meaningOf(of), name)
 }
 
-// memberOf is what the property name of a value means.
+// memberOf returns the meaning of the property name of a value.
 func memberOf(of meaning, name string) meaning {
 	switch m, ok := members[of][name]; {
 	case ok:
@@ -209,7 +209,7 @@ func memberOf(of meaning, name string) meaning {
 	return namedMembers[name]
 }
 
-// resultOf returns what the result of a call means.
+// resultOf returns the meaning of the result of a call.
 func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
 		return s.meaningOf(dot.X)
@@ -231,7 +231,7 @@ func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	if s.isShim(call) {
 		return requires
 	}
-	// __toESM(require("module")) and the like hand a namespace through.
+	// __toESM(require("module")) and similar helpers return the namespace that they get.
 	if len(call.Args.List) > 0 {
 		switch m := s.meaningOf(call.Args.List[0].Value); m {
 		case moduleSpace, processItself, machines:

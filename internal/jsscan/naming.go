@@ -59,8 +59,8 @@ func (s naming) learn(v *js.Var, m meaning) {
 	}
 }
 
-// learnBinding learns the names of a declaration. Without a value only properties that mean the
-// same everywhere are known.
+// learnBinding learns the names of a declaration. Without a value it only knows properties that
+// have the same meaning everywhere.
 func (s naming) learnBinding(to js.IBinding, value js.INode) {
 	m := nothing
 	if !isNil(value) {
@@ -90,7 +90,7 @@ func (s naming) learnPattern(to js.IBinding, m meaning) {
 	}
 }
 
-// key is the name of a property in a pattern for a value of meaning of.
+// key returns the name of a property in a pattern for a value of meaning of.
 func (s naming) key(k *js.PropertyName, of meaning) string {
 	if k.IsComputed() {
 		name, ok := fold(k.Computed)
@@ -105,7 +105,7 @@ func (s naming) key(k *js.PropertyName, of meaning) string {
 	return strings.Trim(plainIdentifier(k.Literal.Data), `"'`)
 }
 
-// learnAssignment learns the names of an assignment, destructuring included.
+// learnAssignment learns the names in the target of an assignment, also of a pattern.
 func (s naming) learnAssignment(to, value js.INode) { s.learnTarget(to, s.meaningOf(value)) }
 
 func (s naming) learnTarget(to js.INode, m meaning) {
@@ -134,10 +134,10 @@ func (s naming) learnTarget(to js.INode, m meaning) {
 	}
 }
 
-// learnParameters learns the parameters of a function that is called where it stands.
+// learnParameters learns the parameters of a function that is called in place.
 func (s naming) learnParameters(call *js.CallExpr) {
 	if of, name := memberCalled(call.X); name == "then" && len(call.Args.List) > 0 {
-		// What import() promises, the callback is given.
+		// The callback gets what import() promises.
 		if params, _, ok := functionParts(call.Args.List[0].Value); ok && len(params.List) > 0 {
 			s.learnPattern(params.List[0].Binding, s.promisedModule(of))
 		}
@@ -153,8 +153,8 @@ func (s naming) learnParameters(call *js.CallExpr) {
 	}
 }
 
-// calledFunction returns the parameters of a function that is called where it stands, and the index of
-// the argument for the first of them: it is 1 in f.call(this, a).
+// calledFunction returns the parameters of a function that is called in place, and the index of the
+// argument for the first of them: it is 1 in f.call(this, a).
 func calledFunction(call *js.CallExpr) (params *js.Params, first int, ok bool) {
 	x := withoutParens(call.X)
 	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
@@ -175,8 +175,8 @@ func functionParts(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) 
 	return nil, nil, false
 }
 
-// namedArgument reports whether a function that is called where it stands knows an argument
-// by a parameter that was learned, and in no other way.
+// namedArgument reports whether a function that is called in place can only use an argument by a
+// parameter that was learned.
 func namedArgument(call *js.CallExpr, arg *js.Arg) bool {
 	params, first, ok := calledFunction(call)
 	i := slices.IndexFunc(call.Args.List, func(a js.Arg) bool { return a.Value == arg.Value }) - first

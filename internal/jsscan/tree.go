@@ -30,8 +30,8 @@ func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
 	for _, v := range ast.Scope.Declared {
 		name := plainIdentifier(v.Data)
 		s.top[name] = v
-		// A script is the body of a function whose parameters these are: var declares them
-		// again without a new value.
+		// A script is the body of a function with these parameters: var declares them again without
+		// a new value.
 		if v.Decl == js.VariableDecl && (name == "require" || name == "module") {
 			s.names[v] = globals[name]
 		}
@@ -159,15 +159,14 @@ func boundNames(to js.IBinding) (all []*js.Var) {
 	return all
 }
 
-// addHandedOn records an expression that imports if it is handed on to where it cannot be
-// followed.
+// addHandedOn records an expression that imports if it is passed on to where it cannot be followed.
 func (s *scanner) addHandedOn(n js.INode, text string, at []byte) {
 	if !s.isFollowed(n) {
 		s.addComputed(plugin.Require, text+", handed on", at)
 	}
 }
 
-// checkProperty records a property that is handed on.
+// checkProperty records a property that is passed on.
 func (s *scanner) checkProperty(n js.IExpr) {
 	switch m := s.meaningOf(n); {
 	case m == moduleCache && s.isObjectKeys():
@@ -188,8 +187,8 @@ func (s *scanner) isObjectKeys() bool {
 	return ok && printCode(call.X) == "Object.keys"
 }
 
-// checkIndex records a property whose name is not known, of something that imports. That of
-// a call is recorded with the call.
+// checkIndex records a property with an unknown name, of a value that imports. The property of a
+// call is recorded with the call.
 func (s *scanner) checkIndex(n *js.IndexExpr) {
 	if _, known := fold(n.Y); known || len(s.stack) == 0 {
 		return

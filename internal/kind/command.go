@@ -9,7 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// command is a program of this machine, with the files that it reads. Package local knows which those are.
+// command is a program of this machine, with the files that it reads. Package local finds these
+// files.
 type command struct{ common }
 
 // Resolve hashes what the command line names, and all that it may read.
@@ -23,7 +24,7 @@ func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err erro
 	return r, err
 }
 
-// Open hashes the same files again, and says which of the lock's are not among them.
+// Open hashes the same files again, and reports which files of the lock are not among them.
 func (command) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Program, err = local.OpenLocked(ctx, l.Workspace, l.Server, &l.Entry, l.Approval)
 	if err == nil {
@@ -33,12 +34,12 @@ func (command) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	return o, err
 }
 
-// OpenRuntime opens the program itself, with the interpreter that it has, if it is a script.
+// OpenRuntime opens the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
 	return local.OpenNamed(ctx, l.Workspace, l.Server, &l.Entry, l.Approval)
 }
 
-// Check opens what 'run' would, and starts nothing.
+// Check opens what 'run' would open, and starts nothing.
 func (command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	return local.CheckEntry(ctx, l.Workspace, l.Server, l.Entry, l.Approval)
 }

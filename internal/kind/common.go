@@ -15,13 +15,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// common is what most kinds answer: a kind embeds it, and says what is different.
+// common holds the methods that most kinds share: a kind embeds it, and overrides what differs.
 type common struct{}
 
-// Latest is nothing: nobody has another version of what has none.
+// Latest returns nothing, because these kinds have no versions.
 func (common) Latest(_ context.Context, q Query) (Latest, error) { return unversioned(q) }
 
-// unversioned is the answer of a source without versions. One that is named is an error.
+// unversioned is the answer of a source without versions. It fails if the query names a version.
 func unversioned(q Query) (Latest, error) {
 	out := Latest{Next: q.Server}
 	if q.Version == "" {
@@ -32,7 +32,7 @@ func unversioned(q Query) (Latest, error) {
 		errors.New("is no package whose version could be set"))
 }
 
-// Version is that of the artifact that the entry's ref names.
+// Version returns the version of the artifact that the entry's ref names.
 func (common) Version(entry project.ServerLock) Version {
 	ref, err := artifact.Parse(entry.Ref)
 	if err != nil {
@@ -41,7 +41,7 @@ func (common) Version(entry project.ServerLock) Version {
 	return Version{ref.Name(), ref.Version(), ref.Kind()}
 }
 
-// Preview tells what a server that is started gets.
+// Preview tells which variables and hosts a server uses that is started on this machine.
 func (common) Preview(h *host.Host, s project.Server) Preview {
 	p := Preview{Environment: []string{"PATH"}, Hosts: commandHosts(h, s)}
 	for _, name := range append(program.CommonVariables(), s.Variables...) {
@@ -57,7 +57,7 @@ func (common) Preview(h *host.Host, s project.Server) Preview {
 	return p
 }
 
-// Hosts are those of the packages of an ecosystem.
+// Hosts returns the hosts of the packages of an ecosystem.
 func (common) Hosts(h *host.Host, entry project.ServerLock) []string {
 	ref, err := artifact.Parse(entry.Ref)
 	if err != nil {
@@ -66,17 +66,18 @@ func (common) Hosts(h *host.Host, entry project.ServerLock) []string {
 	return h.Fetch.Hosts(ref.Kind(), ref.Name())
 }
 
-// Slots are none.
+// Slots returns nothing.
 func (common) Slots(project.ServerLock) []digest.Digest { return nil }
 
-// judging judges what was found so far, together with what it gets, by the judge of the caller.
-func judging(found *evidence.Report, by program.JudgeFunc) program.JudgeFunc {
+// judgeWith returns a function that adds its evidence to found, and lets the caller's judge decide on
+// all of it.
+func judgeWith(found *evidence.Report, by program.JudgeFunc) program.JudgeFunc {
 	return func(more evidence.Report) (policy.Admitted, error) {
 		return by(append(slices.Clone(*found), more...))
 	}
 }
 
-// nonNil is s as a lock has it.
+// nonNil returns s as a lock stores it: an empty list is not nil.
 func nonNil(s []string) []string {
 	if s == nil {
 		return []string{}

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ecosystem is the kind of the packages of one ecosystem, which are installed with all that they depend on. It holds
-// what they differ in.
+// ecosystem is the kind of the packages of one ecosystem, which are installed with all their
+// dependencies. It holds what differs between ecosystems.
 type ecosystem struct {
 	common
 	closure.Installer
@@ -24,16 +24,18 @@ type ecosystem struct {
 	recorded bool            // registries have records of its packages
 
 	resolve func(context.Context, *host.Host, request, *project.Runtime) (*project.Closure, error)
-	// newest is the version that the ecosystem's own resolver finds for the package that a command line names.
+	// newest returns the version that the ecosystem's own resolver finds for the package that a
+	// command line names.
 	newest func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error)
-	// findStart is what starts a package that was fetched, and the server that it says it is for. It is false if the
-	// package could not be fetched, which its evidence says.
+	// findStart returns what starts a fetched package, and the server that the package says it is
+	// for. ok is false if the package could not be fetched, which its evidence says.
 	findStart func(request, *closure.Packages) (entry, mcpName string, ok bool, err error)
-	// openRuntime opens the interpreter, or finds the compiler, that was approved, or else the one of the path.
+	// openRuntime opens the interpreter, or finds the compiler: the approved one, or the one in the
+	// path.
 	openRuntime func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
 		*program.Program, error)
-	// inspectRuntime compares the runtime with the approved one when it is needed to install; nil: that was done when
-	// it was opened, as it starts the server too.
+	// inspectRuntime compares a runtime that is only needed to install with the approved one. It is
+	// nil if the runtime also starts the server, because it was compared when it was opened.
 	inspectRuntime func(context.Context, *program.Program, *project.Runtime) error
 	// start makes a program start the package of an entry from a slot of the store.
 	start func(p *program.Program, w *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error

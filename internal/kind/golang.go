@@ -16,7 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// golang is a program of a module of Go, which is built on this machine. No record names modules.
+// golang is a Go program, which is built from its module on this machine. Records cannot name
+// modules.
 var golang = ecosystem{
 	kind: project.KindGo, resolver: "go", scheme: evidence.Module, Installer: closure.Go{},
 	resolve: func(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
@@ -38,7 +39,7 @@ var golang = ecosystem{
 	},
 }
 
-// newestOfGo asks for the latest version, which may be older than one that is declared.
+// newestOfGo asks for the latest version, which may be older than the declared one.
 func newestOfGo(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 	named, spec := t.Packages[0], "latest"
 	rt, err := tool.FindGo(ctx, q.Workspace, q.Workspace.Host.Getenv("PATH"))

@@ -25,13 +25,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// image is an OCI image, which a container engine is told to run by its digest.
+// image is an OCI image. A container engine runs it by its digest.
 type image struct{ common }
 
 // Resolve resolves an image to its digest, reads its manifest, and opens the engine that runs it by that digest.
 func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	t, entry := launcher.Parse(d.Server.Command, d.Server.Arguments), &r.Entry
@@ -71,7 +71,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 			r.Moved = append(r.Moved, ref.String())
 		}
 	}
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	r.Program, err = openImage(d.Workspace, d.Server, entry.Digest, project.Approval{Path: d.Path})
@@ -82,7 +82,8 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 	return r, nil
 }
 
-// fetchNamed fetches the manifest or index that a declaration names by its digest or a tag, and says which.
+// fetchNamed fetches the manifest or index that a declaration names by its digest or a tag, and
+// returns which of them it is.
 func (r *Resolved) fetchNamed(ctx context.Context, d Declaration, named launcher.Package) (*fetch.Download, error) {
 	pinned := evidence.Claim{Subject: d.Server.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
 		Text: named.Text, Where: project.ConfigFile}
@@ -97,10 +98,10 @@ func (r *Resolved) fetchNamed(ctx context.Context, d Declaration, named launcher
 	return d.Workspace.Host.Fetch.FetchTag(ctx, named.Repository(), named.Tag())
 }
 
-// Open opens the engine. That the image is what is locked, the engine sees to.
+// Open opens the engine. The engine itself verifies that the image has the locked digest.
 func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
 	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
-	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+	if _, err := judgeWith(&o.Report, l.Judge)(nil); err != nil {
 		return o, err
 	}
 	o.Report = append(o.Report, engineEvidence(l.Entry))
@@ -127,7 +128,8 @@ func (image) Check(ctx context.Context, l Locked) (report evidence.Report, err e
 	return append(report, tag...), err
 }
 
-// Latest is where the tag leads now. An image that is declared by its digest has no other.
+// Latest returns where the tag leads now. An image that is declared by its digest has no other
+// version.
 func (image) Latest(ctx context.Context, q Query) (Latest, error) {
 	named := launcher.Parse(q.Server.Command, q.Server.Arguments).Packages[0]
 	if q.Version != "" || named.Pinned() {
@@ -142,7 +144,7 @@ func (image) Latest(ctx context.Context, q Query) (Latest, error) {
 	return Latest{Wanted: found, Newest: found, Next: q.Server}, nil
 }
 
-// Version is the digest, which has no order.
+// Version returns the digest, which has no order.
 func (image) Version(entry project.ServerLock) Version {
 	return Version{Version: entry.Digest.String()}
 }
@@ -163,7 +165,7 @@ func ReadImage(file string, ref artifact.Ref) (*fetch.Image, error) {
 // maxImageManifest bounds a manifest, and a configuration, in bytes.
 const maxImageManifest = 4 << 20
 
-// imagePlatform is what the configuration of an image says that it is for.
+// imagePlatform returns the platform in the configuration of an image.
 func imagePlatform(ctx context.Context, w *workspace.Workspace,
 	ref artifact.Ref, config digest.Digest) (string, error) {
 	at, err := BlobRef(ref, config)
@@ -197,7 +199,7 @@ func imagePlatform(ctx context.Context, w *workspace.Workspace,
 	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
 }
 
-// BlobRef names another manifest or a blob of the repository of an image.
+// BlobRef returns the ref of another manifest or a blob in the repository of an image.
 func BlobRef(image artifact.Ref, d digest.Digest) (artifact.Ref, error) {
 	return artifact.NewOCI(image.Name() + "@" + d.String())
 }
@@ -210,8 +212,8 @@ func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.E
 	}, o)
 }
 
-// openImage opens the container engine, which runs the image by its digest. Of approval it uses the
-// path that is searched for the engine, and the engine that was approved; nil means any.
+// openImage opens the container engine, which runs the image by its digest. It takes the search
+// path and the approved engine from approval; nil permits any engine.
 func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
 	approval project.Approval) (p *program.Program, err error) {
 	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
@@ -237,8 +239,8 @@ func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
 	return p, nil
 }
 
-// engineEvidence says what is known of an image that a container engine is told to run: the
-// digest is the one that is locked, and the engine is who holds the bytes against it.
+// engineEvidence returns evidence that the engine is told to run the locked digest. The engine
+// compares the image's bytes with it.
 func engineEvidence(entry project.ServerLock) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Digest.String(),
@@ -248,7 +250,7 @@ func engineEvidence(entry project.ServerLock) evidence.Evidence {
 	return e
 }
 
-// checkEngine is evidence of the container engine that this machine approved for an image.
+// checkEngine returns evidence of the container engine that this machine approved for an image.
 func checkEngine(l Locked) evidence.Report {
 	approval, report := l.Approval, evidence.Report{engineEvidence(l.Entry)}
 	if approval.Runtime == nil {
@@ -265,7 +267,7 @@ func checkEngine(l Locked) evidence.Report {
 	return append(report, p.Report...)
 }
 
-// checkTag asks the registry of a locked image where its tag leads now, and is evidence of
+// checkTag asks the registry of a locked image where its tag leads now, and returns evidence of
 // that; nothing for an image that is declared by its digest.
 func checkTag(ctx context.Context, w *workspace.Workspace, entry project.ServerLock) (evidence.Report, error) {
 	if entry.Image == "" {

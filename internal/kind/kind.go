@@ -1,7 +1,10 @@
-// Package kind says what the flows do with each kind of server that a lock can hold: how what is declared is resolved
-// into an entry, how an entry becomes something that can be started, what of it can be compared without starting it,
-// what its source has now, and what a person is told of it. What an entry looks like and owes, package project says in
-// its own table of kinds. A kind is one file here and a line in the table of [Of]; no flow names a kind.
+// Package kind does what depends on the kind of a server (npm, PyPI, Go, image, packed from source,
+// command, remote): it resolves a declaration into a lock entry, makes an entry startable, compares
+// an entry without starting the server, asks a source for newer versions, and previews a
+// declaration for a person. The form of an entry, and what it owes, are in package project's own
+// table of kinds.
+//
+// A kind is one file here and a line in the table of [Of]; no flow names a kind.
 package kind
 
 import (
@@ -18,28 +21,29 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Kind is what the flows ask of a kind of server.
+// Kind is what the flows need of one kind of server.
 type Kind interface {
-	// Resolve finds what a declaration names now, compares it with all that is claimed of it, and makes it startable.
-	// Beside an error it returns what was found before.
+	// Resolve finds what a declaration names now, compares it with all claims about it, and makes
+	// it startable. With an error it returns what was found before.
 	Resolve(ctx context.Context, d Declaration) (Resolved, error)
-	// Open makes a locked server startable from bytes that were compared with its entry. Beside an error it returns
-	// what was found before.
+	// Open makes a locked server startable from bytes that were compared with its entry. With an
+	// error it returns what was found before.
 	Open(ctx context.Context, l Locked) (Opened, error)
-	// OpenRuntime opens what would start a locked server on this machine: an interpreter, a compiler or an engine.
-	// It returns nil if nothing of this machine would.
+	// OpenRuntime opens what would start a locked server on this machine: an interpreter, a
+	// compiler or an engine. It returns nil if no program of this machine would.
 	OpenRuntime(ctx context.Context, l Locked) (*program.Program, error)
-	// Check compares with an entry what can be compared without starting the server, or fetching it.
+	// Check compares an entry as far as possible without starting the server or fetching it.
 	Check(ctx context.Context, l Locked) (evidence.Report, error)
-	// Latest asks the source of a server what it has now.
+	// Latest asks the source of a server for its newest version.
 	Latest(ctx context.Context, q Query) (Latest, error)
-	// Version is the version of what an entry runs.
+	// Version returns the version of what an entry runs.
 	Version(entry project.ServerLock) Version
-	// Preview is what a person is told of a server by its declaration alone: nobody is asked.
+	// Preview returns what a person is told about a server, from its declaration alone and without
+	// requests.
 	Preview(h *host.Host, s project.Server) Preview
-	// Hosts are those that what an entry names comes from.
+	// Hosts returns the hosts that the artifacts of an entry come from.
 	Hosts(h *host.Host, entry project.ServerLock) []string
-	// Slots are the trees of the store that an entry is started from.
+	// Slots returns the trees of the store that an entry is started from.
 	Slots(entry project.ServerLock) []digest.Digest
 }
 
@@ -52,14 +56,14 @@ type Declaration struct {
 	Before       *project.ServerLock // the entry that is replaced, or nil
 	Record       *RecordPackage      // what the record that it names says of it; nil: it names none
 	AllowScripts []string            // names of npm packages whose install scripts are run, besides those of Before
-	// Begin is asked before a server that is reached by its URL is sent anything, unless this machine approved it as
-	// it is declared. Nil is yes: the caller has asked.
+	// Begin is called before anything is sent to a server that is reached by its URL, unless this
+	// machine approved its present declaration. Nil means yes: the caller has asked.
 	Begin func(project.Server) (bool, error)
-	// Judge judges what is known of the server already, with the evidence that it gets.
+	// Judge judges what is known about the server so far, together with its argument.
 	Judge program.JudgeFunc
 }
 
-// RecordPackage is the package that a registry's record of a server says is to be started.
+// RecordPackage is the package of a server's registry record that is to be started.
 type RecordPackage struct {
 	Record    *record.Record
 	Ref       artifact.Ref
@@ -90,7 +94,7 @@ type Locked struct {
 	Closure   *project.Closure // that lies beside the lock; nil if there is none
 	TrustLock bool             // take the lock's word for what this machine has not approved
 	Offline   bool             // ask nobody
-	// Judge judges what is known of the server already, with the evidence that it gets.
+	// Judge judges what is known about the server so far, together with its argument.
 	Judge program.JudgeFunc
 }
 
@@ -108,7 +112,7 @@ type Query struct {
 	Version   string         // to take; "" is the newest that the declaration allows
 }
 
-// Latest is what the source of a server has now. Beside an error it is what was found before.
+// Latest is the answer of a server's source. With an error it holds what was found before.
 type Latest struct {
 	Wanted string         // that an upgrade takes; "" if the source has no versions
 	Newest string         // of all

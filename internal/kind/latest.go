@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// Latest asks the ecosystem's own resolver. An exact version in the declaration is moved; a range or a tag stays, and
-// is resolved anew.
+// Latest asks the ecosystem's own resolver. If the declaration has an exact version, a newer one
+// replaces it; a range or a tag stays, and is resolved again.
 func (k ecosystem) Latest(ctx context.Context, q Query) (Latest, error) {
 	out, t := Latest{Next: q.Server}, launcher.Parse(q.Server.Command, q.Server.Arguments)
 	newest := func(of choice) (string, error) {

@@ -15,13 +15,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// request is what a declaration asks for. Of a command line it says which packages it names exactly.
+// request returns the package that a declaration asks for, with evidence of whether a command
+// line names each package with an exact version.
 func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 	if r := d.Record; r != nil {
 		return request{name: r.Ref.Name(), spec: r.Ref.Version(), args: r.Arguments,
 			requirements: []string{r.Ref.Name() + "==" + r.Ref.Version()}}, nil
 	}
-	// The launcher itself is never run, so it is not verified.
+	// The launcher itself never runs, so it is not verified.
 	t := launcher.Parse(d.Server.Command, d.Server.Arguments)
 	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
 	for _, named := range t.Packages {
@@ -42,11 +43,12 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 	return of, report
 }
 
-// Resolve resolves, fetches and installs a package. If no record names it, the registry is asked for one.
+// Resolve resolves, fetches and installs a package. If the declaration names no record, it asks the
+// registry for one.
 func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	if d.Record == nil {
 		r.Report = program.VerifyEvidence(d.Workspace, d.Server, d.Path, "", nil)
-		if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+		if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 			return r, err
 		}
 	}
@@ -93,7 +95,7 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
 		in.Want = old.Closure.Trees[in.Platform]
 	}
-	done, err := program.Install(ctx, d.Workspace, st, in, judging(&r.Report, d.Judge))
+	done, err := program.Install(ctx, d.Workspace, st, in, judgeWith(&r.Report, d.Judge))
 	if done != nil {
 		r.Report = append(r.Report, done.Report...)
 	}
@@ -112,9 +114,9 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	return r, k.start(r.Program, d.Workspace, done.Slot, *entry)
 }
 
-// checkFetched finds what starts a package that was fetched, and the record that vouches for it if none was named, and
-// compares the package with both the record and the entry that is replaced. It leaves the entry without a start if the
-// package could not be fetched, which its own evidence says.
+// checkFetched finds what starts a fetched package, and its record if none was named, and compares
+// the package with the record and with the entry that it replaces. If the package could not be
+// fetched, which its own evidence says, the entry gets no start.
 func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, t *closure.Packages,
 	entry *project.ServerLock) (report evidence.Report, err error) {
 	found, mcpName, ok, err := k.findStart(of, t)
@@ -137,7 +139,7 @@ func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, 
 	return append(report, k.sameVersionEvidence(d.Before, t)...), nil
 }
 
-// notePackages notes what the closure consists of, and what moved since the last pin.
+// notePackages adds the packages of the closure to the result, and what changed since the last pin.
 func (r *Resolved) notePackages(d Declaration, c *project.Closure) {
 	before := map[string]digest.Digest{}
 	if data, err := d.Workspace.ReadFile(d.Workspace.ClosurePath(d.Server.Name), project.MaxClosure); err == nil &&
@@ -165,7 +167,7 @@ func (r *Resolved) notePackages(d Declaration, c *project.Closure) {
 	}
 }
 
-// allowsScript reports whether the install scripts of a package are run.
+// allowsScript reports whether the install scripts of a package run.
 func (d Declaration) allowsScript(x project.ClosurePackage) bool {
 	if slices.Contains(d.AllowScripts, x.Ref.Name()) {
 		return true
@@ -173,7 +175,7 @@ func (d Declaration) allowsScript(x project.ClosurePackage) bool {
 	return d.Before != nil && d.Before.Closure != nil && slices.Contains(d.Before.Closure.Scripts, x.Ref.String())
 }
 
-// allowedScripts are the packages of a closure whose install scripts are run.
+// allowedScripts returns the packages of a closure whose install scripts run.
 func (d Declaration) allowedScripts(c *project.Closure) ([]string, error) {
 	var all, names []string
 	for _, x := range c.Packages {
@@ -192,8 +194,8 @@ func (d Declaration) allowedScripts(c *project.Closure) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// sameVersionEvidence compares a package with the one that the lock has for the same version:
-// a version's bytes never change.
+// sameVersionEvidence compares a package with the locked one of the same version, because the bytes
+// of a version never change.
 func (k ecosystem) sameVersionEvidence(before *project.ServerLock, t *closure.Packages) evidence.Report {
 	if before == nil {
 		return nil
@@ -208,8 +210,9 @@ func (k ecosystem) sameVersionEvidence(before *project.ServerLock, t *closure.Pa
 	}, t.Observed)}
 }
 
-// encodeClosure fixes the closure's stored form, and gives evidence of it to be judged. Nobody claims
-// anything of it: dependencies may move between two pins, and are shown for consent.
+// encodeClosure encodes the closure in its stored form, and returns evidence of it to be judged.
+// There are no claims about it: dependencies may change between two pins, and are shown for
+// consent.
 func (r *Resolved) encodeClosure(server string, c *project.Closure) (e evidence.Evidence, err error) {
 	r.Closure, err = c.Encode()
 	return evidence.Compare(
@@ -219,8 +222,8 @@ func (r *Resolved) encodeClosure(server string, c *project.Closure) (e evidence.
 	), err
 }
 
-// sameClosure reports whether the trees of a locked closure are those that would be made of
-// c: of the same packages, with the same install scripts.
+// sameClosure reports whether a locked closure gives the same trees as c: the same packages, with
+// the same install scripts.
 func sameClosure(c *project.Closure, scripts []string, locked *project.ClosureLock) bool {
 	data, err := c.Encode()
 	return err == nil && evidence.Same(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)

@@ -21,7 +21,8 @@ import (
 // packed is a server that is packed from source: an archive that an MCP registry has.
 type packed struct{ common }
 
-// Resolve takes the newest version that the floor of the declaration allows, and makes that startable from the store.
+// Resolve chooses the newest version that the floor of the declaration allows, and makes it
+// startable from the store.
 func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	name, floor, err := project.ParseSourceName(d.Server.Source)
 	if err != nil {
@@ -63,7 +64,7 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 				evidence.Observed{Digests: []digest.Digest{x.Entry.Integrity}, From: "the contents of the archive"}))
 		}
 	}
-	if _, err := judging(&r.Report, d.Judge)(nil); err != nil {
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
 	r.Program, err = program.OpenSource(ctx, d.Workspace,
@@ -74,7 +75,7 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 	return r, err
 }
 
-// Open gets the locked archive into the store, if it is not there.
+// Open fetches the locked archive into the store, unless it is there.
 func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{})
 	if err != nil {
@@ -136,7 +137,8 @@ func (packed) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	return append(report, program.RuntimeEvidence(l.Server.Name, l.Approval)...), nil
 }
 
-// Latest is the newest version that the floor allows, and the newest of all. No version can be chosen.
+// Latest returns the newest version that the floor allows, and the newest of all. A query cannot
+// choose a version.
 func (packed) Latest(ctx context.Context, q Query) (Latest, error) {
 	out, err := unversioned(q)
 	if err != nil {
@@ -161,19 +163,19 @@ func (packed) Latest(ctx context.Context, q Query) (Latest, error) {
 	return out, err
 }
 
-// Version is that of the archive.
+// Version returns the version of the archive.
 func (packed) Version(entry project.ServerLock) Version {
 	name, version, _ := host.CutLast(entry.Ref, "@")
 	return Version{Name: name, Version: version}
 }
 
-// Hosts is the registry that has the archive.
+// Hosts returns the registry that has the archive.
 func (packed) Hosts(_ *host.Host, entry project.ServerLock) []string {
 	host, _, _ := strings.Cut(entry.Record.Registry, "/")
 	return []string{host}
 }
 
-// Slots is the archive as it was unpacked.
+// Slots returns the unpacked archive.
 func (packed) Slots(entry project.ServerLock) []digest.Digest {
 	return []digest.Digest{entry.Artifacts[entry.Ref]}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Preview is what a person is told of a server before it is started for the first time.
+// Preview is what a person is told about a server before its first start.
 type Preview struct {
 	Environment []string // names of the variables that it gets, sorted
 	Hosts       []string // where its packages come from, or where it is itself
 	Sends       []string // "NAME to HOST": variables in its headers
 }
 
-// commandHosts are the hosts that the packages or the image of a command line come from.
+// commandHosts returns the hosts that the packages or the image of a command line come from.
 func commandHosts(h *host.Host, s project.Server) (hosts []string) {
 	if s.Command == "" {
 		return nil // a registry's record says which packages

@@ -42,13 +42,13 @@ var pypi = ecosystem{
 	},
 }
 
-// openPython opens the python that was approved, or else the one of the path.
+// openPython opens the approved python, or the one in the path.
 func openPython(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
 	*program.Program, error) {
 	return program.OpenInterpreter(ctx, w, server, approval, tool.FindPython)
 }
 
-// newestOfPyPI resolves the package with what comes along as it is declared.
+// newestOfPyPI resolves the package together with the further requirements of its declaration.
 func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 	var with []string
 	for i, p := range t.Packages {

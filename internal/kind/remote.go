@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// remote is a server that is reached by its URL. What runs there is not ours to hash: its lock is of what it shows
-// alone.
+// remote is a server that is reached by its URL. Its program cannot be hashed here, so its lock
+// only covers what it shows.
 type remote struct{ common }
 
 // Resolve asks for consent before anything is sent.
@@ -49,14 +49,14 @@ func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) 
 	return r, nil
 }
 
-// Open is a connection that is made when the server is started.
+// Open prepares a connection, which is made when the server is started.
 func (remote) Open(_ context.Context, l Locked) (o Opened, err error) {
 	o.Report = evidence.Report{remoteEvidence(l.Entry)}
 	o.Program, err = openRemote(l.Workspace, l.Server)
 	return o, err
 }
 
-// OpenRuntime is nothing: no program of this machine is started.
+// OpenRuntime returns nil, because no program of this machine is started.
 func (remote) OpenRuntime(context.Context, Locked) (*program.Program, error) { return nil, nil }
 
 // Check sends nothing.
@@ -78,9 +78,9 @@ func (remote) Preview(_ *host.Host, s project.Server) (p Preview) {
 	return p
 }
 
-// openRemote is a connection to the server of s, with the values of its variables. They
-// are sent there: the caller has seen to it that somebody agreed, to the entry of the lock
-// or to each variable.
+// openRemote prepares a connection to the server of s, with the values of its variables. These are
+// sent to the server, so the caller must have consent: to the entry of the lock, or to each
+// variable.
 func openRemote(w *workspace.Workspace, s project.Server) (*program.Program, error) {
 	headers, err := s.FillHeaders(func(name string) (string, bool) {
 		set := slices.ContainsFunc(w.Host.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
@@ -95,7 +95,7 @@ func openRemote(w *workspace.Workspace, s project.Server) (*program.Program, err
 	}, nil
 }
 
-// remoteEvidence says what is known of a server that is reached by its URL.
+// remoteEvidence returns what is known about a server that is reached by its URL.
 func remoteEvidence(entry project.ServerLock) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: entry.Ref, Scheme: evidence.Pin, Authority: evidence.Lock, Text: entry.Ref, Where: project.LockFile,
@@ -104,7 +104,7 @@ func remoteEvidence(entry project.ServerLock) evidence.Evidence {
 	return e
 }
 
-// headerUses are the variables that the headers of a remote server would send, and where.
+// headerUses returns the variables that the headers of a remote server send, and where.
 func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -122,8 +122,8 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	return uses, nil
 }
 
-// requireConsentToSend is an error if a header of s would send a variable to a host that nobody agreed
-// to. Who approved the server on this machine as it is declared agreed to its headers.
+// requireConsentToSend fails if a header of s would send a variable to a host without consent.
+// Approving the present declaration of the server on this machine includes consent to its headers.
 func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
 	if lockentry.IsApprovedAs(w, s) {
 		return nil

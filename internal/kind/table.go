@@ -17,11 +17,12 @@ var kinds = map[project.ServerKind]Kind{
 	project.KindArtifact: packed{},
 }
 
-// Of is the kind that is called name. It is nil for a name that package project does not know: no entry of a lock has
-// one.
+// Of returns the kind called name. It returns nil for a name that package project does not know,
+// which no lock entry has.
 func Of(name project.ServerKind) Kind { return kinds[name] }
 
-// VersionOf is the version of what an entry runs: that of its record, if its declaration names one.
+// VersionOf returns the version of what an entry runs: that of its record, if its declaration names
+// one.
 func VersionOf(entry project.ServerLock) Version {
 	if entry.Launch.Server != "" {
 		name, version, _ := host.CutLast(entry.Launch.Server, "@")
@@ -33,7 +34,7 @@ func VersionOf(entry project.ServerLock) Version {
 	return Version{}
 }
 
-// PreviewOf is what a person is told of a server by its declaration alone.
+// PreviewOf returns what a person is told about a server, from its declaration alone.
 func PreviewOf(h *host.Host, s project.Server) Preview {
 	if k := Of(s.Kind()); k != nil {
 		return k.Preview(h, s)

@@ -26,12 +26,12 @@ type tree struct {
 	installed    *program.Installed // nil: it is not in the store
 }
 
-// Open finds or makes the installed tree. The tree of a lock is used from the store only if this machine made it from
-// the closure itself, or the lock is trusted: that a tree follows from the closure is something that a lock merely
-// says.
+// Open finds or makes the installed tree. It takes the locked tree from the store only if this
+// machine made that tree from the closure itself, or if the lock is trusted: the lock alone does
+// not prove that the tree follows from the closure.
 func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = program.VerifyEvidence(l.Workspace, l.Server, l.Approval.Path, "", nil)
-	if _, err := judging(&o.Report, l.Judge)(nil); err != nil {
+	if _, err := judgeWith(&o.Report, l.Judge)(nil); err != nil {
 		return o, err
 	}
 	st, err := l.Workspace.Host.Store()
@@ -65,7 +65,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = append(o.Report, found.installed.Report...)
 	slot := found.installed.Slot
 	if slot == nil {
-		_, err := judging(&o.Report, l.Judge)(nil)
+		_, err := judgeWith(&o.Report, l.Judge)(nil)
 		return o, err
 	}
 	before := len(o.Program.Report)
@@ -74,7 +74,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	return o, err
 }
 
-// findTree looks the tree of a locked package up in the store.
+// findTree looks up the tree of a locked package in the store.
 func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t tree, err error) {
 	t.platform = k.PlatformKey(rt)
 	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.Trees[t.platform]
@@ -117,7 +117,7 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 				Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
 			}, p.Observed)}, nil
 		},
-	}, judging(&o.Report, l.Judge))
+	}, judgeWith(&o.Report, l.Judge))
 	if err == nil {
 		o.Made = map[string]digest.Digest{t.platform: t.installed.Slot.Digest}
 	}
@@ -129,7 +129,7 @@ func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program,
 	return k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
 }
 
-// Check audits every tree of this kind of machine that is in the store, and the runtime that was approved.
+// Check audits every tree of this kind of machine in the store, and the approved runtime.
 func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	name, entry := l.Server.Name, l.Entry
 	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
@@ -167,7 +167,7 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 	return append(report, program.RuntimeEvidence(name, l.Approval)...), nil
 }
 
-// Slots are the trees of all platforms.
+// Slots returns the trees of all platforms.
 func (ecosystem) Slots(entry project.ServerLock) []digest.Digest {
 	return slices.Collect(maps.Values(entry.Closure.Trees))
 }

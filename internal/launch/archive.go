@@ -16,9 +16,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// CaptureArchive starts a server from the bytes of its archive, as who pins it will, and
-// lists the tools that it shows. What was recomputed of the archive was judged by its caller.
-func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o publish.Options) (digest.Digest, error) {
+// CaptureArchive starts a server from the bytes of its archive, as pinning it does, and lists the
+// tools that it shows. The caller has judged the archive's own claims.
+func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader,
+	o publish.Options) (digest.Digest, error) {
 	x, report, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
 		return digest.Digest{}, err
@@ -30,8 +31,10 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	defer os.RemoveAll(dir)
 	w := workspace.Empty(h, dir)
 	declared := project.Server{Name: a.Name(), Variables: o.Variables}
-	entry := project.ServerLock{Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
-	prog, err := program.OpenSource(ctx, w, program.Packed{Name: declared.Name, Entry: entry, Slot: x.Slot}, project.Approval{Path: h.Getenv("PATH")})
+	entry := project.ServerLock{Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime,
+		Variables: o.Variables}
+	prog, err := program.OpenSource(ctx, w, program.Packed{Name: declared.Name, Entry: entry, Slot: x.Slot},
+		project.Approval{Path: h.Getenv("PATH")})
 	if prog != nil {
 		defer prog.Close()
 		report = append(report, prog.Report...)

@@ -9,9 +9,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// noteDrift notes drift in the state directory, for check and review. A note stays until
-// a person reviewed it: a server that behaves the next time has not taken it back. Drift
-// is enforced by the guard; a note that cannot be written costs the report only.
+// noteDrift stores drift in the state directory, for check and review. A note stays until a person
+// reviews it: if the server behaves at the next start, the drift still happened. The guard
+// withholds what drifted, so a failure to write the note only costs the report.
 func (l *Launch) noteDrift(r drift.Report) {
 	items := map[string]machine.DriftItem{}
 	for _, key := range r.Absent {
@@ -43,8 +43,8 @@ func (l *Launch) mayWriteNotice(n int) bool {
 	return n > 0
 }
 
-// WriteNote writes down which items drifted, and the surface that was seen, nil if it has no
-// canonical form.
+// WriteNote stores which items drifted, and the surface that was seen, nil if it has no canonical
+// form.
 func (l *Launch) WriteNote(items map[string]machine.DriftItem, canonical []byte) {
 	note := machine.DriftNote{Server: l.Declared.Name, At: l.Workspace.Host.Now().UTC(), Locked: l.Entry.Surface,
 		Items: items, Surface: canonical}

@@ -38,16 +38,16 @@ type RunOptions struct {
 	Stderr    io.Writer
 	Log       io.Writer // audit lines; may be nil
 	LogKey    string    // of the registry's log; "": as this machine knows it
-	// Judged is told the verdict before the server starts; may be nil.
+	// Judged receives the verdict before the server starts; may be nil.
 	Judged func(policy.Verdict)
-	// Ask asks a person at the terminal for what this machine has not approved yet; nil where
-	// nobody can be asked, which refuses it.
+	// Ask asks a person at the terminal to approve what this machine has not approved yet; nil if
+	// no person can be asked, so that it is refused.
 	Ask func(*Reviewed) (host.Consent, error)
 }
 
-// Run verifies everything that the lock claims of a server, starts it from the verified
-// bytes and relays between it and the client until one of them ends. The server's exit
-// code is returned. If anything is refused nothing has been started.
+// Run verifies everything that the lock claims about a server, starts the server from the verified
+// bytes, and relays between it and the client until one of them ends. It returns the server's exit
+// code. After a refusal nothing was started.
 func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int, err error) {
 	exitCode, verdict, err := runWithoutAsking(ctx, h, dir, name, o)
 	if o.Ask == nil || !lockentry.LacksOnlyApproval(verdict) {
@@ -61,7 +61,7 @@ func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exi
 	return exitCode, err
 }
 
-// runWithoutAsking is Run, without asking anybody.
+// runWithoutAsking is Run without a question to a person.
 func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
@@ -113,7 +113,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	return exitCode, judged, err
 }
 
-// Launch is one server on its way to being started.
+// Launch is one server that is being prepared for its start.
 type Launch struct {
 	Workspace       *workspace.Workspace
 	Logs            *trail.Logs
@@ -126,7 +126,7 @@ type Launch struct {
 	verdict         policy.Verdict
 }
 
-// judge decides about what was gathered so far, together with more.
+// judge judges the evidence so far together with more.
 func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	flow := policy.Launch
 	if l.Entry == nil {
@@ -136,8 +136,8 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 
-// Prepare verifies all that is claimed of the server, and returns the program and the admission to
-// start it. The caller closes the program, which may be there beside an error.
+// Prepare verifies all claims about the server, and returns the program and the admission to start
+// it. The caller closes the program, which may be non-nil beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Remote() && len(l.Options.Arguments) > 0 {
 		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "",

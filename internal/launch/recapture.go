@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Capture starts the server and gives what it shows. judged, which may be nil, is told the
-// verdict before.
+// Capture starts the server and returns what it shows. judged, which may be nil, receives the
+// verdict before that.
 func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*surface.Surface,
 	error) {
 	prog, adm, err := l.Prepare(ctx)
@@ -33,7 +33,8 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 	return prog.Capture(ctx, l.Workspace, l.Declared, adm, within)
 }
 
-// NotShownEvidence is evidence of a locked item that one client was not shown, as others may be.
+// NotShownEvidence returns evidence of a locked item that one client was not shown, which others
+// may still see.
 func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
 	e := evidence.Compare(c, o)
@@ -82,7 +83,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 		}
 		return append(evidence.Report{e}, report...), drifted
 	}
-	// All that is shown is locked, item by item.
+	// All shown items are locked: compare what is shown with these items alone.
 	same := evidence.Compare(evidence.Claim{
 		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
 		Want:  []digest.Digest{lockentry.ItemsDigest(shownItems(entry, now))},
@@ -93,7 +94,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 	return append(evidence.Report{same}, report...), nil
 }
 
-// shownItems are the items of an entry that now has too.
+// shownItems returns the items of an entry that are also in now.
 func shownItems(entry project.ServerLock, now map[string]digest.Digest) map[string]digest.Digest {
 	out := map[string]digest.Digest{}
 	for key, d := range entry.SurfaceItems {

@@ -26,7 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Reviewed is what there is to approve about a server.
+// Reviewed is what a person may approve about a server.
 type Reviewed struct {
 	Name     string
 	Entry    project.ServerLock  // as it would be approved; zero for a server that is not locked
@@ -45,7 +45,7 @@ type Reviewed struct {
 	Clean    bool // nothing to approve
 }
 
-// Consent is the digest that an approval is bound to: all that was shown.
+// Consent returns the digest that an approval is bound to: that of everything that was shown.
 func (r *Reviewed) Consent() digest.Digest {
 	if r.Unlocked != nil {
 		return project.ConsentUnlocked(r.Unlocked.Launch(), r.Runtime, r.Extra)
@@ -53,12 +53,12 @@ func (r *Reviewed) Consent() digest.Digest {
 	return project.ConsentWith(project.Consent(r.Entry, r.Runtime), r.Extra)
 }
 
-// ReviewOptions say how consent is given: by the digest of what was shown before, or by
-// asking. With Dismiss drift is forgotten and nothing is approved.
+// ReviewOptions say how consent is given: by the digest of what was shown before, or by asking.
+// With Dismiss the drift note is removed and nothing is approved.
 //
-// Items are the keys of the items of a drift that are to be approved; the others stay as
-// they are in the lock. If it is nil, Choose names them, who is shown all; if that is nil
-// too, or returns nil, all are meant.
+// Items are the keys of the drifted items to approve; the others stay as they are in the lock. If
+// it is nil, Choose gets all keys and returns those to approve. If Choose is nil too, or returns
+// nil, all are approved.
 type ReviewOptions struct {
 	Approve   digest.Digest
 	Dismiss   bool
@@ -69,9 +69,9 @@ type ReviewOptions struct {
 	Confirm   func(*Reviewed) (host.Consent, error)
 }
 
-// Review approves a locked server on a machine that has not approved all of it yet: its
-// entry, and the interpreter that would start it. Once that is approved, it shows what a
-// guard saw that was not. Approval is bound to exactly what was shown.
+// Review approves a locked server on a machine that has not approved all of it yet: its entry, and
+// the interpreter that would start it. Once these are approved, it shows the drift that a guard
+// noted. Approval is bound to exactly what was shown.
 func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions) (*Reviewed, error) {
 	w, done, err := workspace.Open(ctx, h, dir, true)
 	if err != nil {
@@ -188,7 +188,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	return out, approve(ctx, w, out, approval)
 }
 
-// consent is evidence of consent to what is shown, given by its digest or by a person.
+// consent returns evidence of consent to what is shown, given by its digest or by a person.
 func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 	if !o.Approve.IsZero() {
 		claim := pin.ConsentEvidence(out.Name, host.NoConsent, out.Consent())
@@ -201,8 +201,8 @@ func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 	return e, err
 }
 
-// reviewUnlocked approves the launch line of a server that is not locked, if hallmark.toml or
-// the caller says that it needs no entry and this machine remembers none.
+// reviewUnlocked approves the launch line of a server that is not locked, if hallmark.toml or the
+// caller opts out of a lock entry and this machine remembers none.
 func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Server, expected owed.List,
 	o ReviewOptions) (*Reviewed, error) {
 	l := &Launch{Workspace: w, Logs: w.Logs(trail.Options{}), Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
@@ -263,8 +263,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	return out, w.Replace(ctx, []durable.File{{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}})
 }
 
-// readDrift reads the surface of a drift note into out, as it would be approved: over what is
-// locked, the items with the given keys; nil are all.
+// readDrift reads the surface of a drift note into out as it would be approved: the locked surface
+// with the drifted items of the given keys, nil for all.
 func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, keys []string) error {
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name,
@@ -290,7 +290,7 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
 	}
-	// What one client was not shown stays approved. What no client was shown any more goes.
+	// An item that one client did not see stays approved. An item that no client saw is removed.
 	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
@@ -318,8 +318,8 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	return nil
 }
 
-// findRuntime is the interpreter of this machine that the server would be started with
-// now, and whether it is the one that was approved.
+// findRuntime returns the interpreter of this machine that would start the server now, and whether
+// it is the approved one.
 func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock,
 	a project.Approval) (*project.Runtime, bool, error) {
 	p, err := kind.Of(entry.Source).OpenRuntime(ctx, kind.Locked{
@@ -372,8 +372,8 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 	return w.Replace(ctx, files)
 }
 
-// refusedNote is the drift note that an approval leaves: of the items that were refused, against
-// what is locked now.
+// refusedNote returns the drift note that remains after an approval: the refused items, compared
+// with what is locked now.
 func refusedNote(w *workspace.Workspace, r *Reviewed, entry project.ServerLock) (durable.File, error) {
 	left := durable.File{Path: w.DriftPath(r.Name), Remove: true}
 	if len(r.Refused) == 0 {

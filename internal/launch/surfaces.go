@@ -24,12 +24,12 @@ type SurfaceOptions struct {
 	TrustLock bool     // accept what the lock holds without this machine's approval
 	Capture   time.Duration
 	LogKey    string
-	// Judged is told the verdict before the server starts; may be nil.
+	// Judged receives the verdict before the server starts; may be nil.
 	Judged func(policy.Verdict)
 }
 
-// CaptureSurface starts a server as [Run] does, or the command of o, and returns what it shows
-// each kind of client. Nothing is written, but for packages that had to be installed.
+// CaptureSurface starts a server as [Run] does, or the command of o, and returns what it shows to
+// each kind of client. It writes nothing except packages that had to be installed.
 func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*surface.Surface, error) {
 	l := &Launch{Options: RunOptions{TrustLock: o.TrustLock, LogKey: o.LogKey}}
 	if len(o.Command) > 0 {
@@ -59,7 +59,8 @@ func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o Surfa
 	return l.Capture(ctx, o.Capture, o.Judged)
 }
 
-// LockedSurface is the surface of a server as it lies beside the lock, verified against it.
+// LockedSurface returns the surface of a server in the file beside the lock, verified against the
+// lock.
 func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surface.Surface, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -84,7 +85,7 @@ func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surfac
 	return stored.Surface, nil
 }
 
-// ReadSurface reads a file that holds a surface.
+// ReadSurface reads a surface from a file.
 func ReadSurface(file string) (*surface.Surface, error) {
 	data, err := host.ReadNamed(file, workspace.MaxSurface)
 	if err == nil && data == nil {

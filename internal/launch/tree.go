@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// recordTree notes which tree this machine made of a closure, beside its approval. Without
-// an approval there is nothing to note, and the next run installs again.
+// recordTree stores which tree this machine made of a closure, with its approval. Without an
+// approval it stores nothing, and the next run installs again.
 func (l *Launch) recordTree(ctx context.Context, platform string, tree digest.Digest) {
 	w, name := l.Workspace, l.Declared.Name
 	if err := w.HoldFiles(ctx); err != nil {

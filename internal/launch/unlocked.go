@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// prepareUnlocked prepares a server that is not locked. That needs an opt-out which a person can
+// prepareUnlocked prepares a server that is not locked. That needs an opt-out that a person can
 // see, and this machine's approval of the launch line; a verify block is enforced.
 func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
 	if l.Declared.Remote() && !l.Options.Settings.RequireLock {
@@ -29,8 +29,8 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	if _, err := l.judge(nil); err != nil {
 		return nil, adm, err
 	}
-	// Opening and hashing starts nothing: a claim that does not hold is said beside an approval
-	// that is not there.
+	// Opening and hashing starts nothing, so report a claim that does not hold together with a
+	// missing approval.
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval); err != nil {
@@ -41,7 +41,8 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 		l.report = append(l.report, runtimeEvidence(l.Declared.Name, approval, prog)...)
 	}
 	if l.Declared.Verify == nil {
-		// Of what nothing was compared with: an interpreter is compared with the approved one.
+		// This evidence has no claim to compare with. An interpreter is compared with the approved
+		// one.
 		at := slices.IndexFunc(prog.Report, func(e evidence.Evidence) bool { return e.Subject == prog.OwnKey })
 		l.report = append(l.report, evidence.Compare(evidence.Claim{
 			Subject: prog.Report[at].Observed.From, Scheme: evidence.File, Authority: evidence.Verify,
@@ -51,14 +52,15 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	return prog, adm, err
 }
 
-// refuseUnpinned refuses a server that is reached by its URL, of which not even the surface is known.
+// refuseUnpinned refuses a server that is reached by its URL: without a lock not even its surface
+// is known.
 func refuseUnpinned(s project.Server) error {
 	return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 		fmt.Errorf("%s would be used without anything that it is compared with", s.URL))
 }
 
-// unlockedEvidence is evidence of why a server may be started though no lock entry holds what
-// it is: somebody opted out, where others see it, or claims its bytes in a verify block.
+// unlockedEvidence returns evidence of why a server may be started without a lock entry:
+// hallmark.toml, which reviewers see, opts out, or claims its bytes in a verify block.
 func (l *Launch) unlockedEvidence() evidence.Evidence {
 	e := lockentry.LaunchEvidence(l.Workspace, l.Declared, nil)
 	if l.Declared.Command == "" {
@@ -96,8 +98,8 @@ func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
 	return e
 }
 
-// argumentsEvidence says whether this machine approved the arguments that are given for the
-// server besides those of its declaration: whoever writes the client's file writes them.
+// argumentsEvidence says whether this machine approved the arguments that the server gets in
+// addition to those of its declaration. They come from the client's file, which others may write.
 func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 	if len(l.Options.Arguments) == 0 {
 		return nil
@@ -120,8 +122,8 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 	return evidence.Report{e}
 }
 
-// runtimeEvidence is evidence of an interpreter that an approval must have named, and does
-// not: whatever starts a server was shown when it was approved.
+// runtimeEvidence returns evidence of an interpreter that is missing from an approval: whatever
+// starts a server was shown when it was approved, so the approval must name it.
 func runtimeEvidence(name string, a project.Approval, p *program.Program) evidence.Report {
 	if a.Runtime != nil || p == nil || p.Runtime == nil {
 		return nil

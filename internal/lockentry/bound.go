@@ -7,10 +7,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// whyUnbound says why an entry is none that pin would write of the declaration that it is locked
-// with, or "": what is started is what the entry names, so an entry of one package with the
-// launch of another would start what nobody declared. What a command is, who opens it compares:
-// startedFileEvidence of package local.
+// whyUnbound returns why pin would not write this entry for its declaration, or "". The entry
+// decides what is started, so an entry of one package with the launch of another would start what
+// nobody declared. The file of a command is compared when it is opened: see startedFileEvidence of
+// package local.
 func whyUnbound(s project.Server, locked *project.ServerLock) string {
 	if locked == nil {
 		return ""
@@ -27,8 +27,8 @@ func whyUnbound(s project.Server, locked *project.ServerLock) string {
 	return locked.WhyOther(s)
 }
 
-// whyUnrooted says that a closure is of another package than the entry, or of another version: what
-// is installed and started is the closure's.
+// whyUnrooted returns why a closure does not belong to its entry: it is of another package or
+// version, and the closure decides what is installed and started.
 func whyUnrooted(entry project.ServerLock, c *project.Closure) string {
 	ref, err := artifact.Parse(entry.Ref)
 	own, root := ref.Normal(), c.Root.Normal()

@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// GoneEvidence is of the locked items of all servers that a capture found to be shown to no
-// client any more, as far as nobody has reviewed that.
+// GoneEvidence returns evidence of the locked items that a capture found to be shown to no client
+// any more, for all servers, as long as nobody reviewed that.
 func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
 	for _, name := range w.Lock.Servers() {
 		entry, _ := w.Lock.Server(name)
@@ -26,15 +26,16 @@ func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
 		}
 		for _, key := range note.Keys(drift.Gone) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
+				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+				Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
 			}, evidence.NotFound, drift.Gone))
 		}
 	}
 	return report, nil
 }
 
-// GoneItems are the keys of an entry, which may be nil, of kinds that are not excluded, which no
-// client is shown now.
+// GoneItems returns the keys of the items of an entry, which may be nil, that no client is shown
+// now. It ignores items of excluded kinds.
 func GoneItems(entry *project.ServerLock, now *surface.Surface, excluded map[surface.Kind]bool) (gone []string) {
 	if entry == nil {
 		return nil

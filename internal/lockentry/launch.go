@@ -10,7 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// LacksOnlyApproval reports whether nothing but a person's approval is missing of what was judged.
+// LacksOnlyApproval reports whether the verdict refuses only because a person's approval is
+// missing.
 func LacksOnlyApproval(v policy.Verdict) bool {
 	refused := v.Refused()
 	for _, f := range refused {
@@ -23,7 +24,7 @@ func LacksOnlyApproval(v policy.Verdict) bool {
 	return len(refused) > 0
 }
 
-// LaunchEvidence compares how a server is declared with how it was when it was locked.
+// LaunchEvidence compares a server's declaration with its declaration when it was locked.
 func LaunchEvidence(w *workspace.Workspace, s project.Server, locked *project.ServerLock) evidence.Evidence {
 	c := evidence.Claim{Subject: s.Name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.LockFile}
 	if locked != nil {
@@ -59,8 +60,8 @@ func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerL
 	return e
 }
 
-// IsApprovedAs reports whether this machine approved the lock entry of s, and s is declared as
-// it was then.
+// IsApprovedAs reports whether this machine approved the lock entry of s, and s is still declared
+// in the same way.
 func IsApprovedAs(w *workspace.Workspace, s project.Server) bool {
 	entry, locked := w.Lock.Server(s.Name)
 	approval, ok := w.Approvals.Servers[s.Name]

@@ -24,7 +24,7 @@ func LockedSurface(w *workspace.Workspace, name string) *surface.Surface {
 	return s
 }
 
-// storedFiles are the files beside a lock, as they were read and judged.
+// storedFiles are the files beside a lock, as they were read and compared.
 type storedFiles struct {
 	Report  evidence.Report
 	Surface *surface.Surface // nil if it is missing or no surface
@@ -46,7 +46,8 @@ func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (
 		out.Report = append(out.Report, noFileEvidence(claim))
 	} else if s, err := surface.Read(data); err != nil {
 		out.Report = append(out.Report, evidence.Compare(claim, evidence.Observed{
-			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file, which is no canonical surface: " + err.Error(),
+			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)),
+			From: "the file, which is no canonical surface: " + err.Error(),
 		}))
 	} else {
 		out.Surface = s
@@ -79,18 +80,20 @@ func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (
 	return out, nil
 }
 
-// noFileEvidence is evidence that a file beside the lock is not there, of which the lock has a digest.
+// noFileEvidence returns evidence that a file beside the lock is missing although the lock has its
+// digest.
 func noFileEvidence(c evidence.Claim) evidence.Evidence {
 	c.Want = nil // there is nothing to compare
 	return evidence.Evidence{Claim: c, Outcome: evidence.Absent, Reason: "there is no such file"}
 }
 
-// itemsEvidence compares surface_items, by which the guard judges, with the surface
-// that a person can read: an entry whose two halves differ was not written by us.
+// itemsEvidence compares surface_items, by which the guard judges, with the surface that a person
+// reads. If they differ the entry was not written by Hallmark.
 func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surface) evidence.Evidence {
 	c.Subject, c.Where = c.Subject+" (items)", project.LockFile+", surface_items"
 	c.Want = []digest.Digest{ItemsDigest(entry.SurfaceItems)}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{ItemsDigest(s.ItemDigests())}, From: "the file"})
+	return evidence.Compare(c,
+		evidence.Observed{Digests: []digest.Digest{ItemsDigest(s.ItemDigests())}, From: "the file"})
 }
 
 func ItemsDigest(items map[string]digest.Digest) digest.Digest {

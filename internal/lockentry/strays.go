@@ -18,13 +18,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// MaxExtra is how many extra files are named.
+// MaxExtra bounds how many extra files are named.
 const MaxExtra = 1000
 
-// Strays is evidence of what lies in the directories of surfaces and closures and is of no
-// entry of the lock. Nobody compares it with anything, and an entry that comes later, under its
-// name, would seem to have been reviewed with it. The files of entries that are missed are left
-// out: what is missed is refused itself, and restored with them.
+// Strays returns evidence of files in the directories of surfaces and closures that belong to no
+// entry of the lock. Nothing compares them, and if an entry of that name comes later, they would
+// seem to have been reviewed with it. It skips the files of missing entries: such an entry is
+// refused itself, and restored with its files.
 func Strays(w *workspace.Workspace, missed map[string]bool) (report evidence.Report, err error) {
 	surfaces, closures := map[string]bool{}, map[string]bool{}
 	for name := range missed {
@@ -48,7 +48,8 @@ func Strays(w *workspace.Workspace, missed map[string]bool) (report evidence.Rep
 	return report, nil
 }
 
-// MissedEntries are the names of servers whose entries of the lock are missing, by their reports.
+// MissedEntries returns the names of the servers whose entries are missing from the lock, by their
+// reports.
 func MissedEntries(names []string, reports []evidence.Report) map[string]bool {
 	out := map[string]bool{}
 	for i, name := range names {
@@ -60,8 +61,8 @@ func MissedEntries(names []string, reports []evidence.Report) map[string]bool {
 	return out
 }
 
-// straysIn names at most maxExtra of what lies in dir and is not ours, by path. Names are
-// compared as the directory spells them: the file of another case is another file.
+// straysIn names at most [MaxExtra] entries of dir that are not in ours, by path. It compares names
+// as the directory spells them, because a name in another case may be another file.
 func straysIn(w *workspace.Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
 	if err := w.RefuseLink(w.Path(dir)); err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 		what = "no regular file"
 	}
 	e := evidence.Fact(evidence.Claim{
-		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of entries of " + project.LockFile, Where: project.LockFile,
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock,
+		Text: "nothing but the files of entries of " + project.LockFile, Where: project.LockFile,
 	}, what)
 	e.Observed.From = at
 	e.Reason = "no entry of " + project.LockFile + " is about it"
@@ -108,10 +110,11 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 	return e
 }
 
-// FilesBeside are the changes that put the files of an entry beside the lock, and take away what it
-// has none of; nil is no file. Before is the entry that is replaced, or nil. What lies there and
-// is not before's is somebody else's: it goes as well, and that is said.
-func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface, closure []byte) []durable.File {
+// FilesBeside returns the changes that write the files of an entry beside the lock, and remove
+// those that the entry does not have; nil means no file. before is the replaced entry, or nil. A
+// file that is not that of before is removed or replaced too, with a warning.
+func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface,
+	closure []byte) []durable.File {
 	files := []durable.File{
 		{Path: w.SurfacePath(name), Remove: true},
 		{Path: w.ClosurePath(name), Remove: true},
@@ -136,7 +139,8 @@ func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock
 	return files
 }
 
-// isFileOf reports whether what lies at the path of f is what an entry has there, or what f puts there.
+// isFileOf reports whether the file at the path of f is the one that an entry has there, or the one
+// that f writes there.
 func isFileOf(w *workspace.Workspace, f durable.File, entry *project.ServerLock) bool {
 	surfaces := strings.HasPrefix(f.Path, w.Path(project.SurfacesDir))
 	limit := int64(workspace.MaxSurface)

@@ -7,13 +7,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ArgumentsClaim is that this machine approved the arguments that come after those of a
+// ArgumentsClaim returns the claim that this machine approved the arguments that follow those of a
 // server's declaration.
 func ArgumentsClaim(server string) evidence.Claim {
-	return evidence.Claim{Subject: server + ", arguments after --", Scheme: evidence.Launch, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	return evidence.Claim{Subject: server + ", arguments after --", Scheme: evidence.Launch,
+		Authority: evidence.Machine, Where: "what was approved on this machine"}
 }
 
-// WhyArgumentsWaived is why such arguments need no approval; "" if they do.
+// WhyArgumentsWaived returns why such arguments need no approval; "" if they do.
 func WhyArgumentsWaived(s project.Server) string {
 	if s.Extra == "" {
 		return ""
@@ -21,22 +22,23 @@ func WhyArgumentsWaived(s project.Server) string {
 	return fmt.Sprintf("extra_arguments = %q in %s", s.Extra, project.ConfigFile)
 }
 
-// What hallmark.toml opts out of is evidence like any other: it is judged, counted and named, and
-// refused by who asks for that.
+// An opt-out of hallmark.toml is evidence like any other: it is judged, counted and named, and a
+// strict policy refuses it.
 
-// WaiveUnlocked is e, which says that a server has no entry, of one that is declared unlocked.
+// WaiveUnlocked waives e, which says that a server has no entry, if the server is declared
+// unlocked.
 func WaiveUnlocked(e evidence.Evidence) evidence.Evidence {
 	out := evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)
 	out.Fix = WaiverFix("unlocked", e.Subject)
 	return out
 }
 
-// WaiverFix says to whom no opt-out is good enough how to do without it.
+// WaiverFix returns how to do without an opt-out, for users who accept none.
 func WaiverFix(key, server string) string {
 	return "take " + key + " out of its table in " + project.ConfigFile + ", and run 'hallmark pin " + server + "'"
 }
 
-// AnyArgumentsEvidence is evidence that a server takes arguments which nobody approved.
+// AnyArgumentsEvidence returns evidence that a server takes arguments which nobody approved.
 func AnyArgumentsEvidence(s project.Server) evidence.Report {
 	why := WhyArgumentsWaived(s)
 	if why == "" {

@@ -17,16 +17,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// adoption is the servers that are taken over from files of clients.
+// adoption holds the servers that are taken over from files of clients.
 type adoption struct {
 	files   []clients.File
 	entries []clients.Server // those that are pinned, save those that run hallmark already
 	config  []byte           // hallmark.toml with those that it did not declare; nil if it had them all
 }
 
-// adopt finds the servers called names, or all, in the files of clients and declares them
-// in w.Config. It returns the names of the servers to pin. rewrite says that the entries
-// are to be rewritten afterwards.
+// adopt finds the servers called names, or all, in the files of clients and declares them in
+// w.Config. It returns the names of the servers to pin. rewrite means that the entries are
+// rewritten afterwards.
 func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
 	files, err := from.find(w.Host, w.Dir)
 	if err != nil {
@@ -132,8 +132,9 @@ func sameCommand(a, b project.Server) bool {
 	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments) && a.URL == b.URL
 }
 
-// importEntry is an entry as hallmark.toml declares it. What a client fills in, and secrets,
-// cannot stand there. An entry with a URL stays as it is: rewrite is refused.
+// importEntry returns an entry as hallmark.toml declares it. It refuses secrets and text that a
+// client fills in, which cannot stand there. An entry with a URL cannot be rewritten, so it fails
+// with rewrite.
 func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
 		return project.Server{}, evidence.Errorf(evidence.Refused,

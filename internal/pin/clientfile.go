@@ -15,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ClientFiles says which configuration files of MCP clients are meant: those of a client,
-// the user's and the project's, or one file. The zero value names none.
+// ClientFiles selects configuration files of MCP clients: those of one client, the user's and the
+// project's, or one file. The zero value selects none.
 type ClientFiles struct {
 	Client string // id, as scan prints it
 	Config string // path
@@ -25,7 +25,7 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
-// find are those that are there.
+// find returns the selected files that exist.
 func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 	var found []clients.File
 	if c.Config != "" {
@@ -49,15 +49,15 @@ func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 		nil
 }
 
-// realFile is a file of a client and where it really lies: links are followed, and stay.
+// realFile is a file of a client and its real place after all links. Writing it keeps the links.
 type realFile struct {
 	file clients.File
 	real string
 	perm os.FileMode
 }
 
-// resolveFile refuses a file of the project that is a link out of it: whoever wrote the
-// checkout chose what would be read and written there.
+// resolveFile refuses a file of the project that is a link out of it, because the author of the
+// checkout would choose what is read and written there.
 func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 	real, err := filepath.EvalSymlinks(f.Path)
 	if err != nil {
@@ -86,7 +86,7 @@ func isInside(w *workspace.Workspace, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// replacements replaces a client's file and its originals.
+// replacements returns the changes that replace a client's file and its originals.
 func (p realFile) replacements(data []byte, kept []clients.Original) ([]durable.File, error) {
 	beside := durable.File{Path: clients.OriginalsPath(p.file.Path), Remove: true}
 	if len(kept) > 0 {

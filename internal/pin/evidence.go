@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// ConsentEvidence is evidence of a person's answer. It is bound to the digest of what
-// was shown.
+// ConsentEvidence returns evidence of a person's answer. It is bound to the digest of what was
+// shown.
 func ConsentEvidence(name string, answer host.Consent, shown digest.Digest) evidence.Evidence {
 	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
 	switch answer {
@@ -22,8 +22,8 @@ func ConsentEvidence(name string, answer host.Consent, shown digest.Digest) evid
 	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{shown}, From: "what is to be approved"})
 }
 
-// claimedToolsEvidence compares the tools that a server shows here with what its publisher
-// says that they are. A person who was shown the difference may accept it.
+// claimedToolsEvidence compares the tools that a server shows here with its publisher's claim. A
+// person who was shown the difference may accept it.
 func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host.Consent) evidence.Evidence {
 	c := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.APISurface, Authority: evidence.Record,
 		Where: "the registry's record, api_surface"}
@@ -43,9 +43,9 @@ func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host
 	return e
 }
 
-// addRollback adds evidence if what is pinned is an older version of what is locked: a registry
-// that hides newer versions can cause that. If the older version is refused for its status, the
-// reason of that refusal names the rollback too.
+// addRollback adds evidence if the pinned version is older than the locked one: a registry that
+// hides newer versions can cause that. If the older version is refused for its status, the reason
+// of that refusal names the rollback too.
 func (p *Pinning) addRollback() {
 	if p.Result.Before == nil {
 		return

@@ -17,28 +17,28 @@ type Options struct {
 	Settings policy.Settings
 	// Confirm shows what would be locked and asks for consent.
 	Confirm func(*Pinned) (host.Consent, error)
-	// Begin is asked before a server that is reached by its URL is sent anything, unless this
-	// machine approved it as it is declared. Nil is yes: the caller has asked.
+	// Begin is called before anything is sent to a server that is reached by its URL, unless this
+	// machine approved its present declaration. Nil means yes: the caller has asked.
 	Begin func(project.Server) (bool, error)
-	// Start is asked before the program of a server is started to see what it shows, with all
-	// that is known of it by then: which program that is, a checkout says. It is not asked for
-	// what this machine approved, as long as it is the same bytes. Nil is yes.
+	// Start is called before the program of a server is started to capture its surface, with
+	// everything that is known about it by then, because a checkout decides which program that is.
+	// It is not called for approved bytes. Nil means yes.
 	Start func(*Pinned) (bool, error)
-	// Capture is how long one start may take to show the whole surface; 0 is a minute.
+	// Capture bounds one start that captures the whole surface; 0 is a minute.
 	Capture time.Duration
 	Dry     bool // ask, or rather show, and write nothing whatever the answer
 	Log     trail.Options
-	// AllowScripts are names of npm packages whose install scripts are run, besides those,
-	// at exactly the same version, that were allowed when the lock was written.
+	// AllowScripts are names of npm packages whose install scripts run, in addition to those that
+	// were allowed, at exactly the same version, when the lock was written.
 	AllowScripts []string
-	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
-	// zero: those that it declares already.
+	// From selects files of clients, whose servers are declared in hallmark.toml and pinned. The
+	// zero value pins the servers that it declares already.
 	From ClientFiles
 	// WriteConfig makes the entries in those files start "hallmark run".
 	WriteConfig bool
 }
 
-// Pinned is what [Pin] found out about one server.
+// Pinned is the result of [Pin] for one server.
 type Pinned struct {
 	Name     string
 	Entry    project.ServerLock
@@ -60,5 +60,5 @@ type Pinned struct {
 	Clients  []string // the files of clients that start it by hallmark run now
 }
 
-// Consent is the digest that consent is bound to.
+// Consent returns the digest that consent is bound to.
 func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Runtime) }

@@ -11,10 +11,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// goneEvidence is evidence of what was accepted and is not there to compare with: the entry, the
-// surface that a person reads, or the log that the entry was accepted with. Consent that was
-// given beforehand is to a change that shows, and removing what it would show against must
-// gain nothing.
+// goneEvidence returns evidence of what was accepted and is missing, so that nothing can be
+// compared with it: the entry, the surface that a person reads, or the log that the entry was
+// accepted with. Standing consent (--yes) covers only changes that are visible, so removing what
+// they would be compared with must not help an attacker.
 func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	name := p.Declared.Name
 	books, err := p.Workspace.Books(p.Logs)
@@ -26,7 +26,7 @@ func (p *Pinning) goneEvidence() (evidence.Report, error) {
 			if x.Scheme == evidence.LogKey {
 				return x.By != evidence.Machine
 			}
-			// that an entry is owed, or is of another registry, is why it is made
+			// an owed entry, or one of another registry, is the reason for this pin
 			return x.By == evidence.Project || x.Authority != evidence.Lock
 		})
 	var found evidence.Report
@@ -47,8 +47,8 @@ func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	return settled, nil
 }
 
-// weakenedEvidence is evidence of what was demanded when the server was accepted, and is declared no
-// more: consent that was given beforehand is not consent to that.
+// weakenedEvidence returns evidence of demands that held when the server was accepted and are no
+// longer declared. Standing consent does not cover that.
 func (p *Pinning) weakenedEvidence() (report evidence.Report) {
 	fix := "at a terminal, or with --approve and the digest that is shown as consent"
 	if p.Declared.Facet != "" { // 'install' pins it, which takes no digest
@@ -64,8 +64,9 @@ func (p *Pinning) weakenedEvidence() (report evidence.Report) {
 	return report
 }
 
-// Weakenings is what the lock's entry of a server demands, or this machine approved, and a launch
-// line does not; and what was demanded of the log of its registry, and hallmark.toml does not.
+// Weakenings returns the demands in the lock's entry of a server, or in this machine's approval,
+// that a launch line lacks, and the accepted demands on the registry's log that hallmark.toml
+// lacks.
 func Weakenings(w *workspace.Workspace, logs *trail.Logs, name string, now project.LaunchLock) (
 	all []project.Weakening, _ error) {
 	if entry, ok := w.Lock.Server(name); ok {

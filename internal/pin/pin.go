@@ -22,11 +22,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Pin locks the named servers of the project in dir, or all that it declares. For each
-// it resolves the exact artifacts, fetches and hashes them, compares them with all that
-// is claimed of them, starts the server to see its surface, and asks for consent. Then
-// lock, surfaces, closures, this machine's approval and, where servers are taken over from
-// files of clients, hallmark.toml and those files are written together, or nothing.
+// Pin locks the named servers of the project in dir, or all that it declares. For each it resolves
+// the exact artifacts, fetches and hashes them, compares them with all claims about them, starts
+// the server to capture its surface, and asks for consent. Then it writes the lock, surfaces,
+// closures and this machine's approval, and for servers from files of clients also hallmark.toml
+// and these files: all of them or none.
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {
@@ -178,8 +178,9 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
-// answerEvidence is evidence of a person's answer to what was shown, and of what nobody consents to beforehand: the
-// claim about the surface, which is compared with what was observed of it, is one of these.
+// answerEvidence returns evidence of a person's answer to what was shown, and of what standing
+// consent does not cover, such as a surface that changed although the bytes did not: claim and
+// observed compare it.
 func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, observed evidence.Observed) (
 	evidence.Report, error) {
 	name := p.Declared.Name
@@ -202,8 +203,8 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 		alarming = "no client is shown any more: " + surface.Escape(strings.Join(gone, ", "))
 	}
 	if alarming != "" {
-		// The bytes are those that were approved, and yet the model would be shown something
-		// else, or what was approved is gone: nobody gave consent to that beforehand.
+		// The bytes are the approved ones, but the model would be shown something else, or what was
+		// approved is missing: standing consent does not cover that.
 		claim.Authority = evidence.Machine
 		alarm := evidence.Compare(claim, observed)
 		alarm.Reason = alarming
@@ -215,7 +216,7 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 	return more, nil
 }
 
-// approve notes this machine's approval of the entry.
+// approve adds this machine's approval of the entry.
 func (p *Pinning) approve() {
 	name, entry := p.Declared.Name, &p.Result.Entry
 	var extra [][]string // approved with this launch line, and no other
@@ -230,8 +231,8 @@ func (p *Pinning) approve() {
 	delete(p.Workspace.Approvals.Unlocked, name)
 }
 
-// SurfaceChanges are the differences between the locked surface of name and s. A stored
-// surface that cannot be read shows none; 'check' reports it.
+// SurfaceChanges returns the differences between the locked surface of name and s. It returns none
+// if the stored surface cannot be read; 'check' reports that.
 func SurfaceChanges(w *workspace.Workspace, name string, s *surface.Surface) []surface.Change {
 	old := lockentry.LockedSurface(w, name)
 	if old == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Pinning is one server on its way into the lock.
+// Pinning is one server that is being pinned.
 type Pinning struct {
 	Workspace *workspace.Workspace
 	Logs      *trail.Logs
@@ -29,8 +29,8 @@ type Pinning struct {
 	Upgrade   bool          // another version than the locked one, which nobody named
 }
 
-// removedItems are the keys of the locked items of kinds that are not excluded that no client is shown
-// any more, under no other name either.
+// removedItems returns the keys of the locked items that no client is shown any more, also under no
+// other name. It ignores items of excluded kinds.
 func (p *Pinning) removedItems() (gone []string) {
 	for _, key := range lockentry.GoneItems(p.Result.Before, p.Result.Surface, p.Declared.Excluded()) {
 		if slices.ContainsFunc(p.Result.Changes, func(c surface.Change) bool { return c.Item == key }) {
@@ -40,15 +40,15 @@ func (p *Pinning) removedItems() (gone []string) {
 	return gone
 }
 
-// judge admits what was gathered so far, together with more.
+// judge judges the evidence so far together with more.
 func (p *Pinning) judge(more evidence.Report) (policy.Admitted, error) {
 	v := policy.Judge(policy.Pin, p.Options.Settings, append(slices.Clone(p.report), more...))
 	p.Result.Verdict = v
 	return v.Admitted(), v.Err()
 }
 
-// requireConsentToStart is an error if nobody consented that the server is started, to see what it shows.
-// That a person ran a command in a checkout is no consent to what the checkout names.
+// requireConsentToStart fails if nobody consented to start the server, which shows its surface.
+// Running a command in a checkout is no consent to start programs that the checkout names.
 func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 	if p.Options.Start == nil || p.Declared.Remote() {
 		return nil // it was asked before anything was sent

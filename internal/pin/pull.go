@@ -24,7 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// PullOptions say what to pull and where to.
+// PullOptions say what to pull, and where to.
 type PullOptions struct {
 	Output   string // the OCI layout, a directory that is not there yet
 	Platform string // "linux/amd64"; "" is this machine's, "all" the whole index
@@ -38,8 +38,8 @@ type Pulled struct {
 	Files   int
 }
 
-// Pull fetches the locked image of a server by its digest into an OCI layout and verifies
-// the manifest and every blob. Nothing is left behind if anything differs.
+// Pull fetches the locked image of a server by its digest into an OCI layout and verifies the
+// manifest and every blob. If anything differs it leaves nothing behind.
 func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*Pulled, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -131,13 +131,13 @@ type layout struct {
 	sizes  map[string]int64 // by digest
 }
 
-// result is what was fetched so far, judged.
+// result judges what was fetched so far.
 func (l *layout) result(o PullOptions) *Pulled {
 	return &Pulled{Verdict: policy.Judge(policy.Launch, policy.Settings{}, l.report), Output: o.Output,
 		Files: len(l.sizes)}
 }
 
-// keep compares what was fetched with the digest that led to it, and puts it into place.
+// keep compares a download with the digest that led to it, and puts it into the layout.
 func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (string, error) {
 	e := evidence.Compare(evidence.Claim{
 		Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want},
@@ -191,7 +191,7 @@ func (l *layout) fetchBlob(ctx context.Context, want digest.Digest) error {
 	return err
 }
 
-// finish writes the layout's own files and gives it its name.
+// finish writes the layout's own files and renames it to its final name.
 func (l *layout) finish(output string, holds digest.Digest, mediaType string) error {
 	index, err := json.MarshalIndent(map[string]any{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",

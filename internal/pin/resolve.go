@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// resolve resolves what is declared, and makes it startable from verified bytes.
+// resolve resolves the declaration, and makes the server startable from verified bytes.
 func (p *Pinning) resolve(ctx context.Context) error {
 	d := kind.Declaration{
 		Workspace: p.Workspace, Logs: p.Logs, Server: p.Declared, Path: p.Path, Before: p.Result.Before,
@@ -34,7 +34,8 @@ func (p *Pinning) resolve(ctx context.Context) error {
 	return err
 }
 
-// readRecord reads the record that the declaration names, and which package of it is to be started.
+// readRecord reads the record that the declaration names, and chooses which of its packages is to
+// be started.
 func (p *Pinning) readRecord(ctx context.Context) (*kind.RecordPackage, error) {
 	r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, p.Declared.Record)
 	if err != nil {

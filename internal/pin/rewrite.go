@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// adoptionFiles are the files that change when the servers of a are pinned.
+// adoptionFiles returns the files that change when the servers of a are pinned.
 func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool) (files []durable.File, err error) {
 	if a.config != nil {
 		if err := checkConfigUnchanged(w); err != nil {
@@ -37,9 +37,9 @@ func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite b
 	return append(files, more...), err
 }
 
-// rewriteEntries are the files, and what is kept beside them, with each adopted entry called
-// one of names started by "hallmark run". It is called right before they are replaced, as
-// clients write their files too.
+// rewriteEntries returns the changes that make each adopted entry called one of names start
+// "hallmark run", and that store what it was before. It must be called right before the files are
+// replaced, because clients write them too.
 func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]durable.File, error) {
 	var out []durable.File
 	for _, f := range a.files {
@@ -85,7 +85,8 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 			if data, change, err = clients.Rewrite(data, now[i], "hallmark", args(entry.Name)); err != nil {
 				return refuse(err)
 			}
-			// An older original of that entry was overtaken by an edit, and never restored.
+			// The user edited that entry since an older original was stored, so that original must
+			// never be restored.
 			kept = slices.DeleteFunc(kept,
 				func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 			kept = append(kept, clients.Original{Project: owner, Change: change})
@@ -99,7 +100,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 	return out, nil
 }
 
-// checkConfigUnchanged is an error if hallmark.toml is not what w read.
+// checkConfigUnchanged fails if hallmark.toml changed since w read it.
 func checkConfigUnchanged(w *workspace.Workspace) error {
 	data, err := workspace.ReadPlain(w.Path(project.ConfigFile), project.MaxConfig)
 	if err == nil && ((data == nil) != (w.Text == nil) || !bytes.Equal(data, w.Text)) {

@@ -31,21 +31,21 @@ func RemoveEmptyDirs(w *workspace.Workspace, deleted []string) {
 
 // UnpinOptions say what to undo.
 type UnpinOptions struct {
-	// Files are the clients' files to restore; without any, all that are known.
+	// Files selects the clients' files to restore; the zero value means all that are known.
 	Files    ClientFiles
 	KeepLock bool // restore the clients' files and nothing else
-	// Confirm is asked before a file inside the project gets back what the file beside it says
-	// that it was: both came with the project. Nil is no.
+	// Confirm is called before a file inside the project is restored from the originals beside it,
+	// because both came with the project. Nil means no.
 	Confirm func([]Restored) (bool, error)
 }
 
-// Restored is an entry of a client's file that gets back what it was.
+// Restored is an entry of a client's file that is restored.
 type Restored struct {
 	Name, File string
 	Was        string // the bytes that it gets back, as FILE.hallmark has them
 }
 
-// requireConsent is an error if nobody consented to what entries get back.
+// requireConsent fails if nobody consented to what the entries are restored to.
 func (o UnpinOptions) requireConsent(all []clients.Original) error {
 	if len(all) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (o UnpinOptions) requireConsent(all []clients.Original) error {
 			clients.OriginalsPath(shown[0].File)))
 }
 
-// Unpinned is what [Unpin] undid for one server.
+// Unpinned is the result of [Unpin] for one server.
 type Unpinned struct {
 	Name     string   `json:"name"`
 	Unlocked bool     `json:"unlocked"` // its entry of the lock was removed
@@ -77,9 +77,9 @@ type Unpinned struct {
 	Restored []string `json:"restored"` // the clients' files in which its entry is what it was
 }
 
-// Unpin undoes [Pin] for the named servers: it restores their entries in files of clients,
-// and removes them from the lock, with the files beside it and this machine's approval.
-// hallmark.toml goes on declaring them. All of it happens or nothing.
+// Unpin undoes [Pin] for the named servers: it restores their entries in files of clients, and
+// removes them from the lock, with the files beside it and this machine's approval. They stay
+// declared in hallmark.toml. It does all of this or nothing.
 func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions) ([]Unpinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, true)
 	if err != nil {
@@ -136,8 +136,8 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	return all, nil
 }
 
-// lockFiles are the lock and this machine's approvals, as they are now. A lock that accepts
-// nothing says no more than a missing one.
+// lockFiles returns the changes that write the lock and this machine's approvals. It removes a lock
+// that accepts nothing, which is equal to a missing one.
 func lockFiles(w *workspace.Workspace) ([]durable.File, error) {
 	lock, err := w.Lock.Encode()
 	if err != nil {
@@ -154,10 +154,10 @@ func lockFiles(w *workspace.Workspace) ([]durable.File, error) {
 	}, err
 }
 
-// restoreEntries are the files in which an entry of one of names was rewritten, as they were
-// before, by name of the server. An entry that is not there any more is forgotten; one that
-// nobody knows what it was is refused. What a file inside the project is restored to came with
-// the project: it is consented to.
+// restoreEntries returns the changes that restore the rewritten entries of names in clients' files,
+// and the entries by name of the server. It ignores entries that are gone, and refuses an entry
+// whose original is unknown. What a file inside the project is restored to came with the project,
+// so that needs consent.
 func restoreEntries(w *workspace.Workspace,
 	o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
 	found, err := o.Files.find(w.Host, w.Dir)
@@ -226,8 +226,8 @@ func restoreEntries(w *workspace.Workspace,
 	return files, where, o.requireConsent(foreign)
 }
 
-// refuseStillStarted is an error if an entry of a client's file would go on starting one of names by
-// "hallmark run": what it was before is not known.
+// refuseStillStarted fails if an entry of a client's file would still start one of names by
+// "hallmark run", because its original is unknown.
 func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, names []string) error {
 	entries, err := clients.Parse(f, data)
 	if err != nil {

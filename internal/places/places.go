@@ -16,9 +16,9 @@ type Places struct {
 	State string // what must survive a cleaned cache: approvals, drift, journals
 }
 
-// Find returns the directories: below $HALLMARK_HOME if that is set, which must be absolute, else the
-// user's cache and state directories by the platform's convention. Nothing is made. Its error is of
-// class Operation.
+// Find returns the directories: below $HALLMARK_HOME if that is set, which must be absolute, else
+// the user's cache and state directories by the platform's convention. It makes no directory. Its
+// error is of class Operation.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
 		// a relative path would make the state depend on the working directory, which may be a checkout

@@ -99,8 +99,8 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 	return d, err
 }
 
-// extraEvidence returns evidence of everything in the directory that the lock does not cover. covered
-// says that the lock has the hash of all files.
+// extraEvidence returns evidence of everything in the directory that the lock does not cover.
+// covered means that the lock has the hash of all files.
 func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
 	claim := func(path string) evidence.Claim {
 		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock,
@@ -138,7 +138,7 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 }
 
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
-// which is nil without one. known says that this machine installed other plugins beside it.
+// which is nil without one. known means that this machine installed other plugins beside it.
 func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plugin.Result, install *installlock.Install,
 	known bool) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)

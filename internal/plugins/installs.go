@@ -61,7 +61,7 @@ func readInstalls(h *host.Host, real string) (*installlock.Installs, error) {
 }
 
 // readAllInstalls returns what this machine installed in dir. If dir is a link it adds what was
-// installed in that place before it was one, so that a link does not hide these installs.
+// installed in that place before it became one, so that a link does not hide these installs.
 func readAllInstalls(h *host.Host, dir string) (map[string]installlock.Install, error) {
 	real, err := realPlugins(dir)
 	if err != nil {

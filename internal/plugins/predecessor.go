@@ -30,12 +30,12 @@ func findPredecessor(h *host.Host, dir, name string) (predecessor, error) {
 	return predecessor{dir, installed}, err
 }
 
-// wasStrict reports whether somebody at this machine installed the plugin with --strict.
+// wasStrict reports whether the plugin was installed on this machine with --strict.
 func (b predecessor) wasStrict() bool {
 	return b.anyInstall(func(p installlock.Install) bool { return p.Strict })
 }
 
-// wasSigned reports whether somebody at this machine required a signature of the plugin.
+// wasSigned reports whether a signature of the plugin was required on this machine.
 func (b predecessor) wasSigned() bool {
 	return b.anyInstall(func(p installlock.Install) bool { return p.Signed })
 }
@@ -50,13 +50,13 @@ func (b predecessor) anyInstall(is func(installlock.Install) bool) bool {
 	return false
 }
 
-// forgetHint says how to make this machine forget the plugin in the directory name.
+// forgetHint returns the hint how to make this machine forget the plugin in the directory name.
 func (b predecessor) forgetHint(name string) string {
 	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)),
 		forgetCommand(b.dir, name))
 }
 
-// forgetCommand is the command that forgets a plugin.
+// forgetCommand returns the command that forgets a plugin.
 func forgetCommand(dir, name string) string {
 	args := []string{"hallmark", "plugin", "forget", name}
 	if dir != pluginsDir {

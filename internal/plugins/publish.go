@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Publish sends the plugin at path, a zip as it is or a directory as 'plugin pack'
-// packs it, after all that its manifest claims of its files was recomputed, and judges
-// the record that the registry made of it, and the proof that the log has it.
+// Publish sends the plugin at path to the registry: a zip unchanged, a directory packed as 'plugin
+// pack' packs it. It first recomputes all that the manifest claims about its files. Then it judges
+// the record that the registry made, and the proof that the log has it.
 func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) (*publish.ArchivePublication, error) {
 	s, err := Read(ctx, path)
 	if err != nil {
@@ -26,7 +26,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 		if err != nil {
 			return nil, err
 		}
-		// What is judged is what is sent.
+		// Judge the bytes that are sent, not the directory that they were packed from.
 		if s, err = readZip(ctx, path, bytes.NewReader(zip)); err != nil {
 			return nil, err
 		}

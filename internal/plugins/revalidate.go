@@ -204,8 +204,9 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	}
 	hashed := r.Profile.SelectFiles(p.Bundle.Files)
 	lock := installlock.Lock{
-		From: installlock.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
-		Policy: target.Flags, Strict: target.Strict,
+		From: installlock.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)),
+		TotalBytes: sumSizes(hashed),
+		Policy:     target.Flags, Strict: target.Strict,
 	}
 	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
 		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256

@@ -21,24 +21,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// captureVersions are the protocol versions that a surface is captured under, newest
-// first: all that the Go SDK speaks. Servers may show each version something else.
+// captureVersions are the protocol versions that a surface is captured under, newest first: all
+// that the Go SDK speaks. A server may show something else under each.
 var captureVersions = [...]string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// captureCapabilities are those of the clients that a surface is captured as: one that can
-// do nothing and one that can do everything, as servers offer tools by what a client can.
+// captureCapabilities are the capabilities of the clients that a surface is captured as, none and
+// all, because servers choose the tools that they offer by the client's capabilities.
 var captureCapabilities = [...]string{`{}`,
 	`{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
 
 // captureWidth is how many processes of one server are started at once.
 const captureWidth = 4
 
-// captureHeadStart is how long the first process has for itself: a server that dies at once, as
-// where a variable that it needs is not set, does so once.
+// captureHeadStart is how long the first process runs alone. A server that dies at once, for
+// example because a variable is missing, is then started only once.
 const captureHeadStart = 500 * time.Millisecond
 
-// captureRetryPauses are the pauses before a process that is started alone is tried again: what
-// a killed one held, its descendants may hold a moment longer.
+// captureRetryPauses are the pauses before a process that is started alone is tried again:
+// descendants of a killed process may hold its port or file a moment longer.
 var captureRetryPauses = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
 
 // clientView is what one process of the server showed one kind of client.
@@ -48,7 +48,7 @@ type clientView struct {
 	shown   *surface.Surface // nil: not captured yet
 }
 
-// String says in an error which client it was.
+// String names the client in an error.
 func (s *clientView) String() string {
 	if s.caps == captureCapabilities[0] {
 		return "a client of " + s.version + " that can do nothing"
@@ -56,11 +56,11 @@ func (s *clientView) String() string {
 	return "a client of " + s.version + " that can do everything"
 }
 
-// Capture starts the program, a process for each client, and joins what they were shown. timeout is
-// the time that one process may take, 0 a minute. Processes run side by side; if that does
-// not work, as where a server wants a port or a file for itself, one after the other. Once
-// one has died before any answer no other is begun beside those that run, and if all of them
-// die too, none of them alone would have done better.
+// Capture starts the program once for each kind of client, and joins what it shows to them. timeout
+// bounds each process; 0 is a minute. Processes run side by side. If that fails, for example
+// because the server needs a port or a file for itself, Capture starts them one after the other.
+// Once one process has died before any answer, no more are started beside those that run; if all of
+// these die too, starting them alone would not help.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
 	timeout time.Duration) (*surface.Surface, error) {
 	var views []*clientView
@@ -166,7 +166,7 @@ func (d *deaths) first() *evidence.Error {
 	return d.err
 }
 
-// note keeps err, if it is of a process that died; it returns every other.
+// note stores err if it is about a process that died, and returns any other error.
 func (d *deaths) note(err error) error {
 	var problem *evidence.Error
 	if !errors.As(err, new(*capture.DiedError)) || !errors.As(err, &problem) {
@@ -180,8 +180,8 @@ func (d *deaths) note(err error) error {
 	return nil
 }
 
-// joinViews is the union of what was shown. What two clients were shown under one name must be
-// the same: a lock holds one digest of it.
+// joinViews returns the union of what the clients were shown. It fails if two clients were shown
+// different items of one name, because a lock holds one digest of it.
 func joinViews(server string, views []*clientView) (*surface.Surface, error) {
 	seen := views[0].shown
 	for i, s := range views[1:] {

@@ -19,9 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// UseToolchain hashes the Go toolchain of p, the compiler and the standard library, and
-// compares it with the one that was approved. Links inside it, of which Go's own
-// distribution has none, are left out.
+// UseToolchain hashes the Go toolchain of p, the compiler and the standard library, and compares it
+// with the approved one. It ignores links in the toolchain; Go's own distribution has none.
 func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) error {
 	root := p.Runtime.Path
 	fault := func(err error) error {
@@ -62,8 +61,8 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 	return nil
 }
 
-// OpenToolchain is what builds, on this machine, the program of a server. What was approved is
-// not looked at before it is needed: where the program is in the store nothing is built.
+// OpenToolchain opens the Go toolchain that builds a server's program on this machine. It does not
+// compare it with the approved one yet: if the program is in the store nothing is built.
 func OpenToolchain(ctx context.Context, w *workspace.Workspace,
 	name string, approval project.Approval) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
@@ -84,7 +83,7 @@ func (p *Program) UseBuiltProgram(slot *store.Slot, e project.ServerLock) error 
 	if p.Executable, err = executable.Open(file); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
-	// The tree has one file, and what is run must be the one that the audit read.
+	// The tree has one file. The file that runs must be the one that the audit read.
 	p.AddSubject(evidence.Claim{
 		Subject: file, Scheme: evidence.File, Authority: evidence.Lock,
 		Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),

@@ -21,10 +21,10 @@ const (
 	maxLast     = 5 // lines that the error of a server that died repeats, of at most tailSize bytes
 )
 
-// messages is what the processes of one capture print for a person. Each line is passed on
-// once, as ten starts of a server that lacks a key would say so ten times, and escaped and
-// under the server's name, as nobody has consented to the server yet: what it prints must
-// neither touch nor pass for what is shown of it.
+// messages collects what the processes of one capture print, and shows it to a person. It shows
+// each line once, because ten starts of a server that lacks a key print ten equal lines. It escapes
+// lines and puts the server's name before them: nobody has consented to the server yet, so its
+// output must neither alter Hallmark's own nor look like it.
 type messages struct {
 	name  string   // of the server
 	child *os.File // for the processes
@@ -69,8 +69,8 @@ func (m *messages) relay(w io.Writer) {
 	}
 }
 
-// close waits for the last lines of processes that have ended. What they left running
-// may hold the pipe open, and is not waited for.
+// close waits for the last lines of processes that have ended. It does not wait for their
+// descendants, which may hold the pipe open.
 func (m *messages) close() {
 	m.child.Close()
 	m.read.SetReadDeadline(time.Now().Add(lastMessage)) // where the system cannot, the wait below ends
@@ -81,8 +81,8 @@ func (m *messages) close() {
 	m.read.Close()
 }
 
-// lastLines are the last that the server printed, for the detail of an error. They are all
-// there once m is closed.
+// lastLines returns the last lines that the server printed, for the detail of an error. They are
+// complete only after close.
 func (m *messages) lastLines() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -21,11 +21,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// FindRuntime finds an interpreter in path and asks it what it is.
+// FindRuntime finds an interpreter in path and asks it for its own path and version.
 type FindRuntime func(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error)
 
-// OpenInterpreter opens the interpreter that starts a server: the one that was approved, or else the one that find
-// finds. Of approval it uses the path that is searched, too.
+// OpenInterpreter opens the interpreter that starts a server: the approved one, or the one that
+// find finds. It also takes the search path from approval.
 func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
 	find FindRuntime) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path}
@@ -72,9 +72,9 @@ func (p *Program) useTree(slot *store.Slot, by closure.Installer, variables []st
 	})
 }
 
-// noModulesAbove refuses places from which node, or the runtime that is named, would load
-// modules that the package lacks: node_modules in any directory above the slot, and two old
-// ones in the user's home. What lies there was verified by nobody.
+// noModulesAbove refuses a place from which node, or the named runtime, would load unverified
+// modules: node_modules in a directory above the slot, and two legacy directories in the user's
+// home.
 func noModulesAbove(runtime, slot, home string) error {
 	var places []string
 	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
@@ -94,18 +94,17 @@ func noModulesAbove(runtime, slot, home string) error {
 	return nil
 }
 
-// JudgeFunc judges a report and gives the admission that storing and starting need.
+// JudgeFunc judges a report and returns the admission that storing and starting need.
 type JudgeFunc func(report evidence.Report) (policy.Admitted, error)
 
-// Installed is a package in the store, with all the evidence of how it got there.
+// Installed is a package in the store, with the evidence of how it got there.
 type Installed struct {
 	Slot   *store.Slot
 	Report evidence.Report
 }
 
-// AuditSlot looks a tree up in the store. Without a slot both results are nil; if the
-// slot is not what want says it is nil in installed, whose evidence refuses whatever
-// was to be done with it.
+// AuditSlot looks a tree up in the store. Without a slot both results are nil. If the slot differs
+// from want, the slot in installed is nil and its evidence refuses any use of it.
 func AuditSlot(ctx context.Context, s *store.Store, server, platform string, want digest.Digest) (*Installed, error) {
 	slot, report, err := s.Audit(ctx, project.TreeSubject(server, platform), want)
 	if errors.Is(err, store.ErrNotStored) {
@@ -122,9 +121,8 @@ func AuditSlot(ctx context.Context, s *store.Store, server, platform string, wan
 	return &Installed{slot, report}, nil
 }
 
-// Quarantine moves a slot away that was found different, so that the next run installs
-// it again. A slot that could not be read, or cannot be moved, stays: the evidence
-// refuses it either way.
+// Quarantine moves a slot that differs away, so that the next run installs it again. A slot that
+// cannot be read or moved stays; the evidence refuses it anyway.
 func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in *Installed, want digest.Digest) {
 	if in.Report.Count(evidence.Mismatch) == 0 {
 		return
@@ -134,7 +132,7 @@ func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in 
 	}
 }
 
-// OwnTreeEvidence compares a tree with the one that this machine made of the closure before.
+// OwnTreeEvidence compares a tree with the one that this machine made of the same closure before.
 func OwnTreeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
 	return evidence.Compare(c, o)
@@ -147,7 +145,7 @@ func schemeOrder(e evidence.Evidence) int {
 	return 1
 }
 
-// InstallRequest is what to install.
+// InstallRequest says what to install.
 type InstallRequest struct {
 	Server    string
 	Platform  string
@@ -158,15 +156,15 @@ type InstallRequest struct {
 	Want      digest.Digest // the tree that the lock names for this platform, or zero
 	Made      digest.Digest // the tree that this machine made of it before, or zero
 	Scripts   []string      // npm: packages whose install scripts are run
-	// Fetched adds evidence about the packages before anything is unpacked; may be nil.
+	// Fetched returns evidence about the packages before anything is unpacked; may be nil.
 	Fetched func(*closure.Packages) (evidence.Report, error)
 }
 
-// Install fetches a closure, has the evidence judged, lets it be unpacked and puts the
+// Install fetches a closure, has the evidence judged, unpacks it if that is allowed, and puts the
 // tree into the store.
 func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in InstallRequest,
 	judge JudgeFunc) (*Installed, error) {
-	// The interpreter is asked which packages it needs: not before it was judged.
+	// Judge the interpreter before asking it which packages it needs.
 	if _, err := judge(nil); err != nil {
 		return nil, err
 	}

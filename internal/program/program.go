@@ -30,7 +30,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// RuntimeEvidence compares an interpreter with the one that was approved.
+// RuntimeEvidence compares an interpreter with the approved one.
 func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 	approved := approval.Runtime
 	if approved == nil {
@@ -87,7 +87,7 @@ func (p *Program) AddSubject(c evidence.Claim, o evidence.Observed) {
 	p.Subjects = append(p.Subjects, process.Subject{Name: c.Subject, Digest: o.SHA256()})
 }
 
-// AddArtifact adds a file that the lock records, with what the lock says of it.
+// AddArtifact adds a file that the lock records, with the lock's claims about it.
 func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.ServerLock) {
 	c := evidence.Claim{Subject: key, Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile}
 	if locked != nil {
@@ -102,8 +102,8 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 	p.Artifacts[key] = o.SHA256()
 }
 
-// UseRuntime makes m the interpreter of this machine and compares it with the one that was
-// approved; nil means that none was.
+// UseRuntime makes m the interpreter of this machine and compares it with the approved one; nil
+// means that none was approved.
 func (p *Program) UseRuntime(m *executable.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
 	c := evidence.Claim{
@@ -116,10 +116,10 @@ func (p *Program) UseRuntime(m *executable.Image, version string, approved *proj
 	p.AddSubject(c, m.Observed())
 }
 
-// VerifyEvidence is the evidence of a verify block. exe is the executable that was opened to
-// run, and seen are the files that were hashed as they were opened, by path: they are judged
-// by that reading and no other. exe is "" where command is a launcher that is not started
-// itself, as the lock holds what it would: then it is what command resolves to through path.
+// VerifyEvidence returns the evidence of a verify block. exe is the executable that was opened to
+// run. seen are the files that were hashed when they were opened, by path: only that reading is
+// judged. exe is "" if command is a launcher that is not started itself; the claim is then about
+// the file that command resolves to through path.
 func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string,
 	seen map[string]evidence.Observed) (report evidence.Report) {
 	if s.Verify == nil {
@@ -177,8 +177,8 @@ func ResolveVerifyPath(w *workspace.Workspace, name string) (file, chain string)
 	return real, linkChain(name)
 }
 
-// linkChain are the symbolic links at name itself, in the order in which they are followed:
-// "a -> b -> c"; "" if it is none. Directories above it may be links too.
+// linkChain returns the symbolic links at name itself, in the order in which they are followed: "a
+// -> b -> c"; "" if name is not a link. Directories above it may be links too.
 func linkChain(name string) string {
 	chain := name
 	for range 40 {
@@ -211,7 +211,7 @@ func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
 }
 
-// CommonVariables are the variables that every server gets.
+// CommonVariables returns the variables that every server gets.
 func CommonVariables() []string {
 	if runtime.GOOS == "windows" {
 		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP",
@@ -220,9 +220,9 @@ func CommonVariables() []string {
 	return []string{"HOME", "USER", "LANG", "TMPDIR"}
 }
 
-// isUserSetting reports whether a variable says where the user's own settings lie, which name
-// programs to start, or which container engine is asked: another engine than this machine's
-// compares no digest that anybody here could rely on.
+// isUserSetting reports whether a variable locates the user's own settings, names programs to
+// start, or selects the container engine: an engine on another machine compares digests where
+// nobody here can verify it.
 func isUserSetting(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"},
@@ -230,8 +230,8 @@ func isUserSetting(name string) bool {
 		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
 }
 
-// buildEnvironment is all that the server gets: the common variables, PATH as it was fixed,
-// those that are declared, and last what keeps its runtime from code that nobody verified.
+// buildEnvironment returns the server's environment: the common variables, the fixed PATH, the
+// declared variables, and last those that keep its runtime from loading unverified code.
 func (p *Program) buildEnvironment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.Path}
 	for _, name := range append(CommonVariables(), p.Variables...) {
@@ -258,8 +258,8 @@ func (p *Program) buildEnvironment(getenv func(string) string, environ []string)
 	return append(env, p.RuntimeVariables...), nil
 }
 
-// Start runs the program in dir, the project's, if adm permits all of it: a server must
-// not find other files because its client was started elsewhere.
+// Start runs the program in dir, the project's directory, if adm permits all of it. The directory
+// is fixed so that the server finds the same files wherever its client was started.
 func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string,
 	more []string) (*process.Process, error) {
 	if p.Remote != nil {

@@ -6,7 +6,7 @@ package program
 
 // Script is a program that an interpreter reads.
 type Script struct {
-	File     string   // without links
+	File     string   // after all links
 	Language string   // as package launcher calls the interpreter; "" if it is none that it knows
 	Words    []string // of the interpreter, before the file
 	First    bool     // the #! line of the file names the interpreter

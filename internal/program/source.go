@@ -26,8 +26,8 @@ type Packed struct {
 	Slot  *store.Slot
 }
 
-// OpenSource makes a server startable from a slot of the store, by the runtime that its
-// server.json names. Of approval it uses what [OpenSourceRuntime] does.
+// OpenSource makes a server startable from a slot of the store, with the runtime that its
+// server.json names. approval is used as in [OpenSourceRuntime].
 func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval project.Approval) (*Program, error) {
 	entry, slot := s.Entry, s.Slot
 	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
@@ -65,9 +65,9 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 	return p, nil
 }
 
-// OpenSourceRuntime opens the interpreter on this machine for a runtime; there is none for a
-// binary. Of approval it uses the path that is searched, and the runtime that was approved;
-// without one the runtime is found in the path.
+// OpenSourceRuntime opens the interpreter on this machine for a runtime; a binary has none. It
+// takes the search path and the approved runtime from approval. If no runtime was approved it finds
+// one in the path.
 func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
 	approval project.Approval) (*Program, error) {
 	r, ok := runtimes[runtime]
@@ -92,8 +92,8 @@ type sourceRuntime struct {
 
 func (r sourceRuntime) commandLine() []string { return append([]string{r.commands[0]}, r.words...) }
 
-// runtimes by what server.json calls them. Dependencies are part of the archive: what is
-// missing there is not looked for in the environment, and not fetched.
+// runtimes are the interpreters by their names in server.json. Dependencies are part of the
+// archive: missing ones are neither taken from the environment nor fetched.
 var runtimes = map[string]sourceRuntime{
 	facet.RuntimeBinary: {},
 	"node": {
@@ -121,8 +121,8 @@ var runtimes = map[string]sourceRuntime{
 	},
 }
 
-// find asks the interpreter in path for its own executable and version: what stands
-// in PATH may be a shim.
+// find asks the interpreter in path for its own executable and version, because the file in PATH
+// may be a shim.
 func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
 	found, err := tool.FindAskable(w, path, "install it: the server is started by it", r.commands...)
 	if err != nil {

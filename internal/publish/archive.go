@@ -49,11 +49,11 @@ func IsArchive(name string) bool {
 	return err == nil && string(head) == archive.BuildManifest
 }
 
-// archiveLimits bound what is read of an archive; the registry's limit may be less.
+// archiveLimits bounds what is read of an archive; the registry's limit may be lower.
 var archiveLimits = archive.Limits{Packed: registry.MaxBlob}
 
-// HoldsServer reports whether a .facet holds a server, which [Archive] starts. What
-// cannot be read holds none: Archive says why.
+// HoldsServer reports whether a .facet holds a server, which [Archive] starts. It returns false for
+// an unreadable file; Archive reports why.
 func HoldsServer(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,9 +64,9 @@ func HoldsServer(name string) bool {
 	return err == nil && a.Source != nil
 }
 
-// Archive reads the .facet in a file, recomputes all that it claims of itself, sends
-// it, and compares the record that the registry made of it, and the proof that the record
-// is in the registry's log, with what was computed here.
+// Archive reads a .facet file, recomputes all its claims about itself, and sends it. It compares
+// the record that the registry made, and the proof that the record is in the registry's log, with
+// the recomputed values.
 func Archive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
 	where := filepath.ToSlash(name)
 	f, err := os.Open(name)
@@ -114,7 +114,7 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 	return SendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
 }
 
-// Outgoing is an archive that is to be published, and what was computed of it.
+// Outgoing is an archive that is to be published, with what was computed of it.
 type Outgoing struct {
 	Kind          ledger.Kind
 	Name, Version string
@@ -132,8 +132,9 @@ type Outgoing struct {
 
 func (x Outgoing) subject() string { return x.Name + "@" + x.Version }
 
-// captureTools starts a server that is packed from source to see which tools it shows, and
-// judges what its author claims of them. The digest is zero if it is not to be started.
+// captureTools starts a server that is packed from source to list the tools that it shows, and
+// judges what its author claims of them. It returns the zero digest if the server is not to be
+// started.
 func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest,
 	error) {
 	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest,
@@ -162,7 +163,7 @@ func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 		evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
 }
 
-// SendArchive sends what the report allows, and judges the answer.
+// SendArchive sends the archive if the report allows it, and judges the answer.
 func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.Report, o Options) (*ArchivePublication,
 	error) {
 	p := new(ArchivePublication)
@@ -179,7 +180,7 @@ func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.
 		return p, err
 	}
 	if log != nil {
-		// A log under another key, or one that contradicts itself, gets no record.
+		// If the log has another key or contradicts itself, send it no record.
 		if err := judge(log.Report...); err != nil {
 			return p, err
 		}

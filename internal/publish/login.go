@@ -91,8 +91,8 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 	return s, s.Save(ctx, h)
 }
 
-// explainLogin gives the error of a login its class. A registry need not offer every method, so
-// that the answer 404 is a refusal.
+// explainLogin adds a class to the error of a login. A registry need not offer every method, so 404
+// is a refusal.
 func explainLogin(where string, err error) error {
 	var p *registry.Problem
 	if !errors.As(err, &p) {

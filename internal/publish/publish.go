@@ -1,4 +1,5 @@
-// Package publish publishes servers and archives, logs in, and changes a status. It starts nothing.
+// Package publish publishes servers and archives, logs in, and changes a status. It starts no
+// server.
 package publish
 
 import (
@@ -30,7 +31,7 @@ type Publication struct {
 	Document []byte         // as sent
 	Record   *registry.Envelope
 
-	// Moved says that the registry does not know file_hashes, so that they were sent in the
+	// Moved means that the registry does not know file_hashes, so that they were sent in the
 	// metadata that it leaves to publishers.
 	Moved bool
 
@@ -44,7 +45,7 @@ type Options struct {
 	NoHash   bool // fetch nothing and send the document unchanged
 	Log      trail.Options
 
-	// Of an archive that holds a server: it is started, to publish which tools it shows.
+	// CaptureSource starts the server in an archive, to publish which tools it shows.
 	CaptureSource SourceCapture
 
 	NoSurface bool          // do not start it
@@ -52,15 +53,15 @@ type Options struct {
 	Capture   time.Duration // time limit of one start; 0 is a minute
 }
 
-// SourceCapture starts the server in an archive, whose bytes body has, and gives the
-// fingerprint of the tools that it shows. It is handed in, so that a program that starts
-// nothing need not link what starts servers.
+// SourceCapture starts the server in archive a, whose bytes body reads, and returns the fingerprint
+// of the tools that it shows. It is a parameter, so that a program that starts no server does not
+// link the code for that.
 type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest,
 	error)
 
-// Server hashes the document's packages, compares them with the hashes that it holds
-// already, adds those that are missing and sends it. The file is not edited. Nothing is
-// sent if a hash of the document does not match.
+// Server hashes the document's packages, compares them with the hashes in the document, adds
+// missing hashes, and sends the document. It does not edit the file, and sends nothing if a hash of
+// the document does not match.
 func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication,
 	error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
@@ -114,7 +115,7 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	}
 	if log != nil {
 		report = append(report, log.Report...)
-		// A log under another key, or one that contradicts itself, gets no record.
+		// If the log has another key or contradicts itself, send it no record.
 		if v := policy.Judge(policy.Send, policy.Settings{}, report); !v.Allowed() {
 			p.Verdict = v
 			return p, v.Err()
@@ -188,7 +189,7 @@ func moveHashes(ctx context.Context, c *client.Client, subject string, p *Public
 	return true, nil
 }
 
-// isListed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
+// isListed reports whether file_hashes has an entry for s; a fileSha256 alone is not an entry.
 func isListed(doc *serverjson.Document, s *document.Subject) bool {
 	return slices.ContainsFunc(doc.FileHashes,
 		func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })

@@ -5,9 +5,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
 
-// FindRegistry returns a client of the registry at base, of that of the last login if base is
-// empty, and the token to publish with: HALLMARK_TOKEN, else that of the login. The client is nil
-// if neither names a registry.
+// FindRegistry returns a client of the registry at base, or of the registry of the last login if
+// base is empty, and the token to publish with: HALLMARK_TOKEN, else the token of the login. The
+// client is nil if there is no base and no login.
 func FindRegistry(h *host.Host, base string) (*client.Client, string, error) {
 	s, err := host.CurrentSession(h)
 	if err != nil {

@@ -39,7 +39,7 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 	if err != nil {
 		return nil, err
 	}
-	// What became of it later does not matter here: that it was published stays proven.
+	// Later entries do not matter here: the record stays proven to be published.
 	r.Report = slices.DeleteFunc(r.Report, func(e evidence.Evidence) bool {
 		return e.Scheme == evidence.Status || e.Scheme == evidence.Finding
 	})

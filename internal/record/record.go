@@ -1,5 +1,5 @@
-// Package record fetches the record of a server from its registry, with the evidence that its
-// log vouches for it.
+// Package record fetches the record of a server from its registry, and verifies the proof that it
+// is in the registry's log.
 package record
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ArchiveStatus is the evidence of what the status of an archive's record says.
+// ArchiveStatus returns evidence of the status of an archive's record.
 func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
 	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record,
 		Text: string(registry.Active), Where: "the record's status"}
@@ -35,8 +35,8 @@ func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
 	return evidence.Fact(c, string(rec.Status))
 }
 
-// Record is what a registry holds about a server, with the evidence that the document
-// is the one that it vouches for.
+// Record is what a registry holds about a server, with the evidence that the registry's log has
+// this document.
 type Record struct {
 	Document *serverjson.Document
 	meta     registry.Meta
@@ -67,8 +67,8 @@ func FetchNamed(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, n
 	return r, err
 }
 
-// addProof adds what the registry's log says of a record, and returns the log; nil if there
-// is none.
+// addProof adds what the registry's log says about a record, and returns the log; nil if there is
+// none.
 func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, error) {
 	log, _, err := logs.Open(ctx)
 	if err != nil {
@@ -87,8 +87,8 @@ func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, err
 	return log, err
 }
 
-// FetchFor looks for the record that publishes ref, among those of the server that the
-// package says it is. Without a registry, a name or a record there is none.
+// FetchFor finds the record that publishes ref, among those of the server mcpName that the package
+// names. It returns nil if there is no registry, no name or no record.
 func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref, mcpName string) (*Record,
 	error) {
 	client := w.Registry()
@@ -120,7 +120,7 @@ func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref
 	return found, err
 }
 
-// FromEnvelope reads a record as a registry answers it.
+// FromEnvelope reads a record from a registry's answer.
 func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
 	doc, err := document.Parse("the registry's record", envelope.Server)
 	if err != nil {
@@ -158,7 +158,7 @@ func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, 
 	return r, nil
 }
 
-// ClaimsOf is the evidence of what the record claims of ref; r may be nil.
+// ClaimsOf returns evidence of what the record claims about ref; r may be nil.
 func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report {
 	none := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Record}
 	if r == nil {
@@ -186,8 +186,8 @@ func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report
 	return report
 }
 
-// StartablePackage is the package of a record that can be started over stdio with node or python,
-// with the arguments and variables that its publisher declares for it.
+// StartablePackage returns the package of a record that can be started over stdio with node or
+// python, with the arguments and variables that its publisher declares for it.
 func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string, err error) {
 	subject := r.Document.Name + "@" + r.Document.Version
 	i := slices.IndexFunc(r.Document.Packages, func(p serverjson.Package) bool {

@@ -1,6 +1,6 @@
-// Package runline reads the command line by which an MCP client starts hallmark run: it tells
-// entries of ours from others, and names the options and variables that would weaken what
-// hallmark run verifies. Nothing is started, and no file is read.
+// Package runline reads the command line by which an MCP client starts hallmark run: it recognizes
+// the entries that Hallmark writes, and names the options and variables that would weaken what
+// hallmark run verifies. It starts nothing and reads no file.
 package runline
 
 import (
@@ -51,9 +51,9 @@ type Line struct {
 }
 
 // Read reads the arguments of hallmark run. It reports every flag that it does not know as a
-// problem, because a flag may weaken what is verified: some accept a lock or a key unseen.
-// shared says that the entry stands in a project's file, whose author is not trusted to choose
-// where hallmark writes.
+// problem, because a flag may weaken what is verified: some accept a lock or a key without a
+// review. shared means that the entry stands in a project's file, whose author is not trusted to
+// choose where hallmark writes.
 func Read(args []string, shared bool) (line Line, problems []string) {
 	values := map[string]*string{"--project": &line.Project, "--log": &line.Log}
 	for len(args) > 0 {
@@ -92,14 +92,14 @@ func Read(args []string, shared bool) (line Line, problems []string) {
 	return line, problems
 }
 
-// isProjectLog reports whether a file is surely a log of the project, so that a project's entry
-// may have lines appended to it: a *.jsonl file below the project without hidden parts.
+// isProjectLog reports whether a file can only be a log of the project, so that a project's entry
+// may append lines to it: a *.jsonl file below the project without hidden parts.
 func isProjectLog(name string) bool {
 	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") &&
 		!strings.Contains(filepath.ToSlash(name), "/.")
 }
 
-// IsRunEntry reports whether an entry has the form that we write: hallmark run NAME, with or
+// IsRunEntry reports whether an entry has the form that Hallmark writes: hallmark run NAME, with or
 // without a project. The form alone does not prove that the server is guarded.
 func IsRunEntry(s clients.Server) bool {
 	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") ||

@@ -20,7 +20,7 @@ import (
 )
 
 // scannedEntry is an entry of a client's file while it is judged: does Hallmark guard what it
-// starts? It does not if anything about the entry is not known to be harmless.
+// starts? An entry is not guarded if any part of it is not known to be harmless.
 type scannedEntry struct {
 	*scan
 	file   clients.File
@@ -231,8 +231,8 @@ func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	return w, nil
 }
 
-// wasApproved reports whether this machine approved an entry of that name: a lock without it lacks
-// something since then.
+// wasApproved reports whether this machine approved an entry of that name. If the lock has no such
+// entry, it was removed since.
 func wasApproved(w *workspace.Workspace, name string) bool {
 	_, ok := w.Approvals.Servers[name]
 	return ok

@@ -112,9 +112,9 @@ func (e *scannedEntry) judgeRun(args []string) {
 	}
 }
 
-// heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
-// it is declared, this machine's approval, the files beside the lock, the proof as this machine
-// can verify it without asking anybody, and whatever of these is owed and is not there.
+// heldEvidence returns the evidence that hallmark run gathers about a server's lock entry before it
+// looks for its program: how the server is declared, this machine's approval, the files beside the
+// lock, the proof as far as this machine can verify it offline, and what is owed and missing.
 func heldEvidence(v openedProject, name string, declared project.Server, entry project.ServerLock) (evidence.Report,
 	error) {
 	w := v.w
@@ -179,7 +179,8 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	return dir, nil
 }
 
-// resolveDir resolves a directory that an entry names, from base. It fails if the client fills it in.
+// resolveDir resolves a directory that an entry names, from base. It fails if the client fills in a
+// part of it.
 func resolveDir(base, name string) (string, error) {
 	if name == "${workspaceFolder}" && base != "" {
 		return base, nil

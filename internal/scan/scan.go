@@ -36,7 +36,7 @@ type Options struct {
 	Home  string // the user's home directory
 	// Project scans only the project in Dir: the clients' files there and in every directory below.
 	Project bool
-	// Strict refuses what a hallmark.toml opts out of, that of the project or of one below it.
+	// Strict refuses what a hallmark.toml opts out of, in this project or one below it.
 	Strict bool
 	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
 	// nothing tells which program is hallmark.

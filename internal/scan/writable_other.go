@@ -2,5 +2,5 @@
 
 package scan
 
-// writableByOthers is not known here: access lists are not read.
+// writableByOthers returns "", because this platform's access lists are not read.
 func writableByOthers(string) string { return "" }

@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// FindNode asks the node in path for its own executable and major version: what stands
-// in PATH may be a shim.
+// FindNode finds node in path, and asks it for its own executable and major version, because the
+// file in PATH may be a shim.
 func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
 	found, err := FindAskable(w, path, "install Node.js", "node")
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// pythonProbe says which python this is and chooses, of the packages that it is given, the
-// wheel of each that it would install: "" where the marker leaves the package out, null
-// where no wheel fits. Rules and platform are those of the library that pip itself uses.
+// pythonProbe reports which python this is. Of each package in its input it chooses the wheel that
+// it would install: "" if the marker leaves the package out, null if no wheel fits. It uses the
+// library that pip itself uses for rules and platform.
 const pythonProbe = `
 import importlib, json, os, sys
 for base in ("pip._vendor.packaging", "packaging"):
@@ -89,8 +89,8 @@ func AskPython(ctx context.Context, h *host.Host, python,
 	return a, nil
 }
 
-// FindPython asks the python in path for its own executable and for the tag of the wheels
-// that fit it best: what stands in PATH may be a shim.
+// FindPython finds python in path, and asks it for its own executable and for the tag of the wheels
+// that fit it best, because the file in PATH may be a shim.
 func FindPython(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
 	found, err := FindAskable(w, path, "install Python", "python3", "python")
 	if err != nil {

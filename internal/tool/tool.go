@@ -21,13 +21,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// noise are lines of npm's that say where in its own code an error came from.
+// noise matches the lines of npm's output that say where in npm's own code an error came from.
 var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 })
 
-// OutputDetail formats what a program printed, for the detail of an error. Lines of npm's about
-// its own code are left out.
+// OutputDetail formats a program's output for the detail of an error. It omits npm's lines about
+// npm's own code.
 func OutputDetail(program string, output []byte) string {
 	var detail strings.Builder
 	for line := range strings.Lines(string(output)) {
@@ -39,8 +39,8 @@ func OutputDetail(program string, output []byte) string {
 	return detail.String()
 }
 
-// WorkDir makes a directory for a foreign program, below the user's own cache: nobody else
-// can put configuration above it.
+// WorkDir makes a directory for a foreign program, below the user's own cache, so that no other
+// user can place configuration above it.
 func WorkDir(h *host.Host, pattern string) (dir string, remove func(), err error) {
 	parent := ""
 	if h.Places.Cache != "" {
@@ -49,8 +49,8 @@ func WorkDir(h *host.Host, pattern string) (dir string, remove func(), err error
 	return foreign.MakeDir(parent, pattern)
 }
 
-// CacheDir is the directory below Hallmark's cache in which a tool keeps what can be fetched again,
-// or one below dir if the host has no cache.
+// CacheDir returns the directory below Hallmark's cache in which a tool keeps what can be fetched
+// again, or one below dir if the host has no cache.
 func CacheDir(h *host.Host, tool, dir string) string {
 	if h.Places.Cache == "" {
 		return filepath.Join(dir, "cache")
@@ -58,16 +58,16 @@ func CacheDir(h *host.Host, tool, dir string) string {
 	return filepath.Join(h.Places.Cache, tool)
 }
 
-// Checkout is the checkout that the host's directory lies in: programs inside it are not started.
+// Checkout returns the checkout around the host's directory: programs inside it are not started.
 func Checkout(h *host.Host) foreign.Checkout {
 	return foreign.FindCheckout(h.Dir, home(h))
 }
 
-// home is the user's home directory.
+// home returns the user's home directory.
 func home(h *host.Host) string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
 
-// Find finds a program of the user's in PATH, and behind a version manager's shim: a
-// shim needs the user's home, where the program itself must find none of its settings.
+// Find finds one of the user's programs in PATH, and behind a version manager's shim. A shim gets
+// the user's home; the program itself must not, so that it reads none of its settings there.
 func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
 	found, err := Checkout(h).Find(h.Getenv("PATH"), name)
 	if err != nil {
@@ -76,8 +76,8 @@ func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
 	return foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
 }
 
-// NotFoundError is the error for a program that was not found, with a hint how to get it. The
-// refusal of one that was found stays as it is.
+// NotFoundError returns the error for a program that was not found, with a hint how to get it. If
+// the program was found but refused, it returns that error unchanged.
 func NotFoundError(err error, subject, hint string) error {
 	if evidence.ClassOf(err) == evidence.Refused {
 		return err
@@ -94,14 +94,15 @@ func FindUV(ctx context.Context, h *host.Host, dir string) string {
 	return uv
 }
 
-// HomeVariables are the variables that make dir a program's home and its place for temporary files.
+// HomeVariables returns the variables that make dir a program's home and its place for temporary
+// files.
 func HomeVariables(dir string) []string {
 	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir,
 		"TEMP=" + dir, "TMP=" + dir}
 }
 
-// NetrcVariable is the file of the user's logins, for tools whose home is another: "NETRC=..." or
-// nothing.
+// NetrcVariable returns the variable that names the user's file of logins, for tools that run with
+// another home: "NETRC=..." or nothing.
 func NetrcVariable(h *host.Host) []string {
 	home := home(h)
 	for _, path := range []string{h.Getenv("NETRC"), filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} {
@@ -118,7 +119,7 @@ func NetrcVariable(h *host.Host) []string {
 	return nil
 }
 
-// Question is what an interpreter of the user's is asked.
+// Question is a question to one of the user's interpreters.
 type Question struct {
 	Path  string   // of the interpreter
 	Set   []string // variables, "NAME=VALUE"
@@ -126,7 +127,7 @@ type Question struct {
 	Args  []string
 }
 
-// Ask runs an interpreter of the user's to answer a question, and returns what it prints.
+// Ask runs one of the user's interpreters to answer a question, and returns its output.
 func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) {
 	dir, remove, err := WorkDir(h, "ask-")
 	if err != nil {
@@ -141,8 +142,8 @@ func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) 
 	return foreign.Run(ctx, call)
 }
 
-// ShimHint names the program behind a version manager's shim, for the hint of a refusal; it
-// is "" if path is no shim.
+// ShimHint names the program behind a version manager's shim, for the hint of a refusal; it is ""
+// if path is no shim.
 func ShimHint(w *workspace.Workspace, path string) string {
 	name, _ := foreign.ShimManager(path)
 	if name == "" {
@@ -153,7 +154,7 @@ func ShimHint(w *workspace.Workspace, path string) string {
 		return ""
 	}
 	defer remove()
-	// The question has a limit of its own.
+	// ResolveShim has a time limit of its own.
 	behind, err := foreign.ResolveShim(context.Background(), path, dir, w.Host.Environ, Checkout(w.Host))
 	if err != nil {
 		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) +

@@ -28,9 +28,9 @@ func IsPython(file string) bool { return pythonName.MatchString(strings.ToLower(
 var libraryLoaders = regexp.MustCompile(
 	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
-// pythonStartPath is the path under which a python is started that was found at found and is exe
-// after all links. Python takes its whole standard library from where a pyvenv.cfg beside it,
-// or above, leads, and a *._pth says: no file of a checkout may choose that.
+// pythonStartPath returns the path under which to start the python that was found at found and is
+// exe after all links. It refuses one whose pyvenv.cfg (beside it or above) or *._pth lies in the
+// checkout: these choose the directory of Python's whole standard library.
 func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) {
 	if err := refuseOwnLibrary(w, exe); err != nil {
 		return "", err
@@ -62,8 +62,8 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 	return exe, nil
 }
 
-// refuseOwnLibrary refuses an interpreter that lies in the project: it would load the library beside
-// it, which nobody verified.
+// refuseOwnLibrary refuses an interpreter that lies in the project, because it would load the
+// unverified library beside it.
 func refuseOwnLibrary(w *workspace.Workspace, exe string) error {
 	if libraryLoaders.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
 		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
@@ -84,8 +84,8 @@ func sameDir(home, exe string) bool {
 	return false
 }
 
-// venvHome is the directory that a pyvenv.cfg names as its home. Pythons read the file in
-// several ways: one line must name it.
+// venvHome returns the directory that a pyvenv.cfg names as its home. Versions of Python read the
+// file in different ways, so exactly one line must name it.
 func venvHome(file string) (string, error) {
 	if _, err := os.Lstat(file); err != nil {
 		return "", err
@@ -106,7 +106,7 @@ func venvHome(file string) (string, error) {
 	return homes[0], nil
 }
 
-// EscapeGlob is a directory as a part of a pattern.
+// EscapeGlob escapes a directory for use in a pattern.
 func EscapeGlob(dir string) string {
 	if runtime.GOOS == "windows" {
 		return dir // has no escapes, and "*?" in no name
@@ -114,7 +114,7 @@ func EscapeGlob(dir string) string {
 	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(dir, `\$0`)
 }
 
-// InterpreterPath is the path under which the interpreter that was found at found is started;
+// InterpreterPath returns the path under which to start the interpreter that was found at found;
 // exe is found after all links.
 func InterpreterPath(w *workspace.Workspace, server, found, exe string) (string, error) {
 	var err error
@@ -131,9 +131,9 @@ func InterpreterPath(w *workspace.Workspace, server, found, exe string) (string,
 	return start, nil
 }
 
-// FindAskable finds the interpreter in path that goes by one of names, the first that is there, and
-// gives the path under which it may be asked what it is, before anybody agreed to anything: that
-// of the machine's own, without what a checkout put around it.
+// FindAskable finds the first interpreter in path with one of names, and returns the path under
+// which it may be asked for its version before anybody consented: one of the machine itself,
+// outside of what a checkout placed around it.
 func FindAskable(w *workspace.Workspace, path, hint string, names ...string) (string, error) {
 	var found string
 	var missing error

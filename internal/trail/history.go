@@ -17,10 +17,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// LaterEvidence is what the log holds about a record, of a server or of an archive, since it was
-// published: its status, and what was found when its claims were recomputed. The registry
-// says which entries these are and each is proven to be in the log; that it names all of
-// them is what a monitor finds out.
+// LaterEvidence returns what the log holds about a record, of a server or of an archive, since it
+// was published: its status, and what was found when its claims were recomputed. The registry names
+// these entries, and each is proven to be in the log. Only a monitor can find out whether the
+// registry left one out.
 func (l *Log) LaterEvidence(ctx context.Context, r project.RecordLock, meta registry.Meta) (evidence.Report, error) {
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {
@@ -29,8 +29,8 @@ func (l *Log) LaterEvidence(ctx context.Context, r project.RecordLock, meta regi
 	kind := cmp.Or(r.Kind, ledger.Server)
 	entries, err := l.Client.LogOf(ctx, kind, r.Name, r.Version)
 	if IsNotFound(err) {
-		// It proved the record's entry, so that it has the answer: to keep it back hides
-		// what was deleted or found since.
+		// The registry proved the record's entry, so it knows the later ones. If it omits them it
+		// hides deletions or findings.
 		const why = "the registry has the record in its log, and does not say which later entries are about it"
 		return evidence.Report{
 			evidence.CannotVerify(statusClaim(r, l.Head.Origin), evidence.NotFound, why),
@@ -71,8 +71,9 @@ func (l *Log) LaterEvidence(ctx context.Context, r project.RecordLock, meta regi
 	}, nil
 }
 
-// ArchiveEvidence is what the log says of the record of an archive that is proven to be in it beside its contents: the
-// surface that its publisher claims, and what came later.
+// ArchiveEvidence returns what the log says about the record of an archive beside its contents: the
+// surface that its publisher claims, and later entries. The caller has proven that the record is in
+// the log.
 func (l *Log) ArchiveEvidence(ctx context.Context, rec registry.ArchiveRecord, proof string) (evidence.Report, error) {
 	p, err := ledger.ParseProof([]byte(proof))
 	if err != nil {
@@ -103,7 +104,8 @@ func (l *Log) ArchiveEvidence(ctx context.Context, rec registry.ArchiveRecord, p
 	return append(report, later...), err
 }
 
-// OtherEntryEvidence is evidence that a log has more than one entry for what is published once.
+// OtherEntryEvidence returns evidence that a log has more than one entry for a record, which is
+// published only once.
 func OtherEntryEvidence(r project.RecordLock, locked, shown int64, origin string) evidence.Evidence {
 	c := ProofClaim(r, origin)
 	c.Text, c.Where = fmt.Sprintf("entry %d", locked), "the proof"
@@ -131,8 +133,8 @@ func (l *Log) ReadEntry(ctx context.Context, index int64) (ledger.Leaf, error) {
 	return leaf, nil
 }
 
-// TileFetcher is how the log's files are fetched. What one replica of a registry has signed,
-// another one serves a moment later.
+// TileFetcher returns a function that fetches the log's files. It retries a missing one, because a
+// replica of a registry may lag behind the replica that signed the checkpoint.
 func (l *Log) TileFetcher(ctx context.Context) func(string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		for try := 0; ; try++ {
@@ -147,7 +149,7 @@ func (l *Log) TileFetcher(ctx context.Context) func(string) ([]byte, error) {
 	}
 }
 
-// How often, and after how long, a tile that is not there is asked for again.
+// The number of retries for a missing tile, and the pause before each.
 const (
 	tileTries = 4
 	tileWait  = 500 * time.Millisecond
@@ -173,8 +175,8 @@ func findingClaim(r project.RecordLock, origin string) evidence.Claim {
 		Text: "the published claims hold", Where: "the log " + origin}
 }
 
-// statusEvidence is what the newest entry about the record's status says. Without one it
-// has the status that every record begins with.
+// statusEvidence returns what the newest entry about the record's status says. Without an entry the
+// record has the status that every record begins with.
 func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64,
 	shown *registry.Official) evidence.Evidence {
 	c := statusClaim(r, l.Head.Origin)
@@ -195,8 +197,8 @@ func (l *Log) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int6
 	return e
 }
 
-// findingEvidence is what the newest entry about the record's claims says: what fails, or
-// nothing.
+// findingEvidence returns which claims of the record fail according to the newest entry about them,
+// if any.
 func (l *Log) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64,
 	shown *registry.Integrity) evidence.Evidence {
 	c := findingClaim(r, l.Head.Origin)

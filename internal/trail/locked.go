@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// LockedProof verifies the proof that the lock has of a record, with the key that is
-// configured or that this machine accepted, and without the network.
+// LockedProof verifies, without the network, the proof that the lock stores for a record, with the
+// key that is configured or that this machine accepted.
 func (s *Logs) LockedProof(r *project.RecordLock) (evidence.Report, error) {
 	if r == nil {
 		return nil, nil
@@ -40,10 +40,10 @@ func (s *Logs) LockedProof(r *project.RecordLock) (evidence.Report, error) {
 	return slices.Concat(l.report, report), nil
 }
 
-// InstalledProof is LockedProof for an installation. Where nobody said which key the registry's
-// log has, the proof is held to the log that the registry shows now, which must be the one that
-// the lock names: an entry that no log ever had is not installed because a line of hallmark.toml
-// is gone. That key is relied on for nothing else, and not kept.
+// InstalledProof is LockedProof for an installation. If no log key is configured or accepted, it
+// verifies the proof with the key of the log that the registry shows now, which must be the log
+// that the lock names. Otherwise removing a line of hallmark.toml would let an entry be installed
+// that no log ever had. That key is used for nothing else, and not stored.
 func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *project.RecordLock,
 	offline bool) (evidence.Report, error) {
 	if r == nil || r.Proof == "" {
@@ -94,7 +94,7 @@ func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *projec
 	return slices.Concat(evidence.Report{named}, report, more), err
 }
 
-// lockedLog is the log of a registry of which the lock has records, without the network.
+// lockedLog is the log of a registry whose records the lock holds, used without the network.
 type lockedLog struct {
 	name   string          // of the registry
 	report evidence.Report // of its key
@@ -104,14 +104,14 @@ type lockedLog struct {
 	heads  sync.Map // by the text of a checkpoint: a func() lockedHead; many proofs end with one
 }
 
-// lockedHead is a checkpoint that the lock has, as it was opened.
+// lockedHead is the result of verifying a checkpoint of the lock.
 type lockedHead struct {
 	ledger.Signed
 	err  error // it is not signed as it is to be
 	fork error // it contradicts what this machine saw
 }
 
-// openLocked takes the key of the log of a registry, and what this machine saw of that log.
+// openLocked reads the key of a registry's log, and the checkpoints of it that this machine saw.
 func (s *Logs) openLocked(name string) (*lockedLog, error) {
 	known, err := s.ReadKnown()
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *Logs) openLocked(name string) (*lockedLog, error) {
 	return l, nil
 }
 
-// open verifies a checkpoint, once. What this machine saw of the log holds here too, as
-// far as it can be told offline.
+// open verifies a checkpoint, once. It also compares the checkpoint with those that this machine
+// saw, as far as that is possible offline.
 func (l *lockedLog) open(checkpoint []byte) lockedHead {
 	once, _ := l.heads.LoadOrStore(string(checkpoint), sync.OnceValue(func() (head lockedHead) {
 		if head.Signed, head.err = l.trust.Open(checkpoint); head.err != nil || !l.seen || l.kept.Size != head.Size {

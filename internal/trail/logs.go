@@ -34,8 +34,8 @@ type Logs struct {
 	showing   sync.Mutex // one at a time talks with it
 }
 
-// NewLogs gives the logs of a project whose registry has these rules and is asked through
-// client, which is nil if the project names no registry. Nothing is read yet.
+// NewLogs returns the logs of a project whose registry has these rules. client asks the registry;
+// it is nil if the project names none. Nothing is read yet.
 func NewLogs(h *host.Host, client *client.Client, rules project.Registry, o Options) *Logs {
 	return &Logs{
 		host: h, client: client, rules: rules, options: o,
@@ -43,16 +43,15 @@ func NewLogs(h *host.Host, client *client.Client, rules project.Registry, o Opti
 	}
 }
 
-// ReadKnown returns what this machine knows of logs, read once: each of their checkpoints is verified
-// as it is read.
+// ReadKnown returns what this machine knows of logs. It reads them once, because reading verifies
+// each of their checkpoints.
 func (s *Logs) ReadKnown() (*machine.Logs, error) { return s.known() }
 
-// GivenKey is the key that the command was given, "" if it was given none.
+// GivenKey returns the key that the command was given, "" if it was given none.
 func (s *Logs) GivenKey() string { return s.options.Key }
 
-// Open reads the log of the project's registry as [Read] does, unless that was done; first
-// reports that it was not. A registry without a log gives nil. After an error the next call
-// reads again.
+// Open reads the log of the project's registry as [Read] does, once; first reports that this call
+// read it. It returns nil for a registry without a log. After an error the next call reads again.
 func (s *Logs) Open(ctx context.Context) (l *Log, first bool, err error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -66,7 +65,7 @@ func (s *Logs) Open(ctx context.Context) (l *Log, first bool, err error) {
 	return l, true, nil
 }
 
-// KnowsKey reports whether somebody said which key the log of a registry has.
+// KnowsKey reports whether the key of a registry's log is configured or was accepted.
 func (s *Logs) KnowsKey(registry string) (bool, error) {
 	known, err := s.ReadKnown()
 	if err != nil {
@@ -75,8 +74,8 @@ func (s *Logs) KnowsKey(registry string) (bool, error) {
 	return s.unread(registry).ChooseKey(known, s.options), nil
 }
 
-// unread is the log of a registry with what the project demands of it, of which nothing was
-// read yet.
+// unread returns the log of a registry with what the project demands of it, before anything of it
+// is read.
 func (s *Logs) unread(registry string) *Log {
 	l := &Log{Host: s.host, Name: registry}
 	if s.rules.Name() == registry {
@@ -101,8 +100,8 @@ func (s *Logs) ReadDemanded() (project.AcceptedLog, error) {
 	return log, nil
 }
 
-// FindAccepted returns the log that proves a record, as this machine knows it, and what is demanded of
-// it; zero if the record has no proof or nobody accepted a key.
+// FindAccepted returns the log that proves a record, as this machine knows it, and what is demanded
+// of it. It is zero if the record has no proof or no key was accepted.
 func (s *Logs) FindAccepted(r *project.RecordLock) (log project.AcceptedLog) {
 	if r == nil || r.Proof == "" {
 		return log
@@ -129,7 +128,7 @@ func (s *Logs) FindAccepted(r *project.RecordLock) (log project.AcceptedLog) {
 	return log
 }
 
-// demandedBy is what rules demand of a log, but for its key.
+// demandedBy returns what rules demand of a log, except its key.
 func demandedBy(rules project.Registry) project.AcceptedLog {
 	return project.AcceptedLog{Quorum: rules.Quorum, Witnesses: rules.Witnesses, MaxAge: rules.MaxAge}
 }

@@ -20,8 +20,8 @@ type ProvenRecord struct {
 	ledger.Proven
 }
 
-// Rules are the rules of the project in dir for its registry, or those for the registry
-// at base, if that is not empty.
+// Rules returns the rules of the project in dir for its registry, or those for the registry at base
+// if that is not empty.
 func Rules(dir, base string) (project.Registry, error) {
 	if base != "" {
 		return project.Registry{URL: base}, nil
@@ -87,8 +87,7 @@ func VerifyProof(h *host.Host, name string, key string) (*ProvenRecord, error) {
 	return nil, err
 }
 
-// keysOf are the keys that this machine accepted of logs with the origin of a
-// checkpoint.
+// keysOf returns the keys that this machine accepted for logs with the origin of a checkpoint.
 func keysOf(logs *machine.Logs, checkpoint []byte) (keys []string) {
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	for _, known := range logs.Registries {

@@ -15,11 +15,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// logsFile is where keys and newest checkpoints of logs are kept.
+// logsFile returns the path of the file with the keys and newest checkpoints of logs.
 func logsFile(h *host.Host) string { return filepath.Join(h.Places.State, "logs.json") }
 
-// KnownLogs reads what this machine knows of logs. The file is replaced as a whole, so that
-// reading needs no lock.
+// KnownLogs reads what this machine knows of logs. It needs no lock, because the file is always
+// replaced as a whole.
 func KnownLogs(h *host.Host) (*machine.Logs, error) {
 	data, err := host.ReadFile(logsFile(h), machine.MaxLogs)
 	if err != nil {
@@ -33,7 +33,8 @@ func KnownLogs(h *host.Host) (*machine.Logs, error) {
 	return l, nil
 }
 
-// ChangeLogs lets change have the file for itself, and writes it if change says so.
+// ChangeLogs calls change with what this machine knows of logs, under a lock, and writes the file
+// if change returns true.
 func ChangeLogs(ctx context.Context, h *host.Host, change func(*machine.Logs) (write bool)) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
@@ -57,9 +58,9 @@ func ChangeLogs(ctx context.Context, h *host.Host, change func(*machine.Logs) (w
 	return durable.WriteFile(logsFile(h), data, 0o600)
 }
 
-// keepCheckpoint keeps s, which was compared with kept, if it is newer, and the key as
-// that of the registry. It reports false if the newest checkpoint is not kept any more,
-// so that s has to be compared again.
+// keepCheckpoint stores s, which was compared with kept, if it is newer, and the key of the
+// registry's log. It reports false if another process has stored a newer checkpoint than kept, so
+// that s must be compared again.
 func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done bool, err error) {
 	err = ChangeLogs(ctx, l.Host, func(logs *machine.Logs) bool {
 		now, _ := logs.Newest(l.Key)
@@ -86,9 +87,9 @@ func (l *Log) keepCheckpoint(ctx context.Context, kept, s ledger.Signed) (done b
 	return done, err
 }
 
-// Forget forgets which key a registry's log has, so that the next use asks for it
-// again. The checkpoints that were seen stay: a log under a known key remains held to
-// what it showed.
+// Forget removes the key of a registry's log from this machine, so that the next use asks for it
+// again. It keeps the checkpoints: a log with the same key must still agree with what it showed
+// before.
 func Forget(ctx context.Context, h *host.Host, base string) (key string, err error) {
 	name := project.Registry{URL: base}.Name()
 	var known []string

@@ -1,5 +1,8 @@
-// Package trail is a registry's log as a client follows it: which key it has, what it showed
-// before, and what it proves.
+// Package trail follows a registry's log as a client: it reads the log's head, verifies proofs with
+// the log's key, and compares each checkpoint with those that the log showed before.
+//
+// It keeps one file in the state directory, logs.json: the keys of logs and their newest
+// checkpoints.
 package trail
 
 import (
@@ -22,12 +25,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Options are what a command says about the log of a registry, besides the rules of
+// Options are what a command says about a registry's log, in addition to the rules of
 // hallmark.toml.
 type Options struct {
 	Key string // verifier key, "" if none is given
-	// Ask asks a person whether key is the one of the registry's log, which this machine
-	// sees for the first time; nil where nobody can be asked.
+	// Ask asks a person whether key is that of the registry's log, which this machine sees for the
+	// first time; nil if no person can be asked.
 	Ask func(registry, key string) (host.Consent, error)
 }
 
@@ -47,9 +50,9 @@ type Log struct {
 	reader  *ledger.Reader // of the head's tree; nil before the first entry is read
 }
 
-// Read reads the head of the registry's log, and checks it against the one that this
-// machine saw last. A registry without a log gives nil, unless it must have one: its key
-// is known, so it had one.
+// Read reads the head of the registry's log, and compares it with the one that this machine saw
+// last. It returns nil for a registry without a log. It fails if the log is missing and
+// somebody named or accepted a key for it.
 func Read(ctx context.Context, h *host.Host, client *client.Client, rules project.Registry, o Options) (*Log, error) {
 	l := &Log{Host: h, Client: client, Rules: rules, Name: rules.Name()}
 	logs, err := KnownLogs(h)
@@ -89,9 +92,9 @@ func Read(ctx context.Context, h *host.Host, client *client.Client, rules projec
 	return l, nil
 }
 
-// ChooseKey takes the key that a person named, in the command or in hallmark.toml, or
-// the one that this machine accepted before, and reports whether there is one. They must
-// be the same.
+// ChooseKey sets the key that a person named, in the command or in hallmark.toml, or the one that
+// this machine accepted before, and reports whether there is one. It adds a failure to the report
+// if both exist and differ.
 func (l *Log) ChooseKey(logs *machine.Logs, o Options) bool {
 	l.keep = true
 	known := logs.Registries[l.Name]
@@ -122,8 +125,8 @@ func (l *Log) ChooseKey(logs *machine.Logs, o Options) bool {
 	return l.Key != ""
 }
 
-// AskFirstUse asks a person about the key that the registry announces. A key that nobody
-// accepted serves to find out whether the registry agrees with itself, and is not kept.
+// AskFirstUse asks a person about the key that the registry announces. A key that was not accepted
+// only serves to compare the registry's answers with each other, and is not stored.
 func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 	about, err := l.Client.About(ctx)
 	if err != nil {
@@ -159,9 +162,9 @@ func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
 	return nil
 }
 
-// AcceptCheckpoint verifies a checkpoint of the log, demands that it and the newest one that this
-// machine saw are of one history, and keeps it if it is newer. Whatever contradicts what
-// was seen is a SECURITY ERROR, after which nothing is kept.
+// AcceptCheckpoint verifies a checkpoint of the log, requires that it and the newest one that this
+// machine saw belong to one history, and stores it if it is newer. If the two contradict each other, or the
+// signature does not verify, it returns a SECURITY ERROR and stores nothing.
 func (l *Log) AcceptCheckpoint(ctx context.Context, signed []byte) (ledger.Signed, error) {
 	s, err := l.Trust.Open(signed)
 	if err != nil {
@@ -226,8 +229,8 @@ type shownNote struct {
 	note  []byte
 }
 
-// forkError says that the log of a registry contradicts itself, with both checkpoints in full:
-// together they are a proof that others can verify.
+// forkError returns the error that the log of a registry contradicts itself. It holds both
+// checkpoints in full, because together they are a proof that others can verify.
 func forkError(name string, first, second shownNote, err error) error {
 	var b strings.Builder
 	for _, c := range []shownNote{first, second} {
@@ -246,7 +249,7 @@ func forkError(name string, first, second shownNote, err error) error {
 	}
 }
 
-// judgeHead adds what the witnesses say of the newest checkpoint.
+// judgeHead adds evidence of the witnesses' signatures on the newest checkpoint.
 func (l *Log) judgeHead() {
 	subject := fmt.Sprintf("log %s, %d entries", l.Head.Origin, l.Head.Size)
 	if l.Rules.Quorum > 0 {
@@ -281,8 +284,8 @@ func (l *Log) judgeHead() {
 // maxSkew is how far ahead the clock of a witness may be.
 const maxSkew = 10 * time.Minute
 
-// FetchProof fetches and verifies the proof that the record is in the log, and puts it into r.
-// Without a log there is none, which is evidence too.
+// FetchProof fetches and verifies the proof that the record is in the log, and stores it in r.
+// Without a log the evidence says that there is no proof.
 func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.Report, error) {
 	if l == nil {
 		return evidence.Report{NoProofEvidence(*r, "the registry has no log")}, nil
@@ -302,7 +305,7 @@ func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.R
 	return l.VerifyProof(ctx, text, r)
 }
 
-// VerifyProof verifies the text of a proof for the record r, and puts it into r.
+// VerifyProof verifies the text of a proof for the record r, and stores it in r.
 func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLock) (evidence.Report, error) {
 	p, err := ledger.ParseProof(text)
 	if err == nil {
@@ -316,7 +319,7 @@ func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLoc
 		return nil, err
 	}
 	if len(s.Cosignatures) < l.Rules.Quorum {
-		// The log signs at once, witnesses follow; the head is what they have seen.
+		// A log signs a checkpoint before its witnesses do; they have signed the head.
 		if l.Head.Size <= p.Index {
 			return nil, evidence.Errorf(evidence.Operation, r.Subject(), "try again in a minute",
 				fmt.Errorf("the witnesses have not seen entry %d of the log yet", p.Index))
@@ -335,8 +338,8 @@ func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLoc
 	return ProofEvidence(trust.Log.Name(), trust.Open, *r), nil
 }
 
-// ProofEvidence verifies the proof of a record without the network. Its checkpoint is
-// opened with open, as the trust in the log of that origin has it.
+// ProofEvidence verifies the proof of a record without the network. open verifies the checkpoint
+// with the keys that are trusted for that origin.
 func ProofEvidence(origin string, open func([]byte) (ledger.Signed, error), r project.RecordLock) evidence.Report {
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {
@@ -372,7 +375,7 @@ func ProofEvidence(origin string, open func([]byte) (ledger.Signed, error), r pr
 	return report
 }
 
-// ContentsScheme is the scheme of the content_integrity of archives of a kind.
+// ContentsScheme returns the scheme of the content_integrity of archives of a kind.
 func ContentsScheme(kind ledger.Kind) evidence.Scheme {
 	if kind == ledger.Plugin {
 		return evidence.Tree
@@ -380,7 +383,7 @@ func ContentsScheme(kind ledger.Kind) evidence.Scheme {
 	return evidence.FacetTar
 }
 
-// ProofClaim is the claim that the log named origin has an entry for record r.
+// ProofClaim returns the claim that the log named origin has an entry for record r.
 func ProofClaim(r project.RecordLock, origin string) evidence.Claim {
 	return evidence.Claim{
 		Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log,
@@ -392,7 +395,7 @@ func badProofEvidence(r project.RecordLock, origin string, err error) evidence.E
 	return evidence.CannotVerify(ProofClaim(r, origin), evidence.Malformed, err.Error())
 }
 
-// NoProofEvidence is evidence that nobody claims of the record that it is in a log.
+// NoProofEvidence returns evidence that no proof claims that the record is in a log.
 func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
 	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log},
 		evidence.Observed{})
@@ -400,7 +403,7 @@ func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
 	return e
 }
 
-// IsNotFound reports whether a registry answered that it does not have what was asked for.
+// IsNotFound reports whether a registry answered that it does not have the requested thing.
 func IsNotFound(err error) bool {
 	var p *registry.Problem
 	return errors.As(err, &p) && p.Status == http.StatusNotFound

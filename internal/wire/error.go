@@ -1,5 +1,5 @@
-// Package wire is what other machines send, as a person is told of it: hosts and URLs without
-// what may be secret, text that fits on one line, and why something did not come ([Error]).
+// Package wire describes to a person what other machines send: hosts and URLs without possible
+// secrets, text that fits on one line, and why a request failed ([Error]).
 //
 // It does no I/O.
 package wire
@@ -28,7 +28,7 @@ type Error struct {
 	Files  []string       // the files that an ambiguous Ref could mean, as the registry names them
 }
 
-// Error is the message in one line: the artifact, what was asked, and what went wrong.
+// Error returns the message in one line: the artifact, the request, and what went wrong.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(Name(e.Ref))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// HostOf is the host that a URL names, in lower case, with the port unless that is 443. A
-// URL of another scheme than https always has its port.
+// HostOf returns the host that a URL names, in lower case, with the port unless that is 443. For
+// another scheme than https it always has the port.
 func HostOf(u *url.URL) string {
 	usual := map[string]string{"http": "80", "ssh": "22"}[u.Scheme]
 	if usual == "" || u.Port() != "" {
@@ -15,7 +15,7 @@ func HostOf(u *url.URL) string {
 	return strings.TrimSuffix(strings.ToLower(u.Host), ":") + ":" + usual
 }
 
-// HostOfText is HostOf of text, "" for what is no URL with a host.
+// HostOfText is HostOf for text, "" if it is no URL with a host.
 func HostOfText(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
@@ -24,8 +24,7 @@ func HostOfText(s string) string {
 	return HostOf(u)
 }
 
-// HostPort is the host in lower case, with the port unless that is 443, whatever the
-// scheme.
+// HostPort returns the host in lower case, with the port unless that is 443, whatever the scheme.
 func HostPort(u *url.URL) string {
 	return strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Name is a Ref in a message. The query of a URL may hold a token and is left out.
+// Name returns a Ref for a message. It omits the query of a URL, which may hold a token.
 func Name(ref string) string {
 	if before, _, ok := strings.Cut(ref, "?"); ok {
 		ref = before + "?..."
@@ -14,8 +14,8 @@ func Name(ref string) string {
 	return Plain(ref, 600)
 }
 
-// ShowURL prints a URL for a person: without what may be secret, in ASCII, bounded. Nil
-// is "".
+// ShowURL returns a URL for a person: without possible secrets, in ASCII, bounded. It returns ""
+// for nil.
 func ShowURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -24,8 +24,8 @@ func ShowURL(u *url.URL) string {
 	return Plain(clean.String(), 400)
 }
 
-// Plain makes text from outside fit for one line: escaped where it is not printable
-// ASCII, at most limit bytes.
+// Plain returns text from outside for one line: with escapes in place of all but printable ASCII,
+// at most limit bytes.
 func Plain(s string, limit int) string {
 	printable := func(s string) bool {
 		for i := range len(s) {
@@ -45,7 +45,7 @@ func Plain(s string, limit int) string {
 	return s[1 : len(s)-1]
 }
 
-// Quoted puts text from outside, such as the value of a header, in quotation marks.
+// Quoted returns text from outside, such as the value of a header, in quotation marks.
 func Quoted(s string) string {
 	const limit = 120
 	if len(s) > limit {

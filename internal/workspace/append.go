@@ -8,11 +8,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
-// OpenAppend opens a file that a caller names for lines about the project at dir, such as the
-// log of calls or a summary, and creates it if need be. A checkout may hold something under
-// that name, and what is written are words of servers and models: in the project and below the
-// working directory no link is followed, and only a regular file is opened. The error is of
-// class Refused then.
+// OpenAppend opens a file for appending lines about the project at dir, such as the log of calls or
+// a summary, and creates it if it is missing. In the project and below the working directory it
+// follows no link and opens only a regular file, because a checkout may hold something under that
+// name and the lines contain text of servers and models. It then fails with class Refused.
 func OpenAppend(dir, name string) (*os.File, error) {
 	f, err := beneath.OpenAppend(name, ".", dir)
 	if errors.Is(err, beneath.ErrLink) || errors.Is(err, beneath.ErrIrregular) {

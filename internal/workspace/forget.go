@@ -9,10 +9,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Forget drops what this machine remembers of servers and facets of the project in dir: that
-// it approved or installed them, and drift that was noted. Then their lock entries are not
-// owed to this machine any more. The project's files stay as they are. Without a name there is
-// nothing to forget, and one of which nothing is remembered is an error: nothing is written.
+// Forget removes what this machine remembers about servers and facets of the project in dir:
+// approvals, installations and noted drift. Their lock entries are not expected on this machine any
+// more. The project's files stay as they are. It fails, and writes nothing, without names or if
+// nothing is remembered about one of them.
 func Forget(ctx context.Context, h *host.Host, dir string, names []string) error {
 	w, done, err := OpenOrBegin(ctx, h, dir, true, true)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// MayAsk requires consent to ask hosts, as [host.Host.RequireHostConsent] does, but for the host that
-// the caller named.
+// MayAsk requires consent to ask hosts, as [host.Host.RequireHostConsent] does, except for the host
+// that the caller named.
 func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
 	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
 		return w.NamedHost != "" && u.Host == w.NamedHost
 	})...)
 }
 
-// registryHosts is the project's registry, nil if it names none.
+// registryHosts returns the project's registry, nil if it names none.
 func (w *Workspace) registryHosts() []consent.HostUse {
 	if w.Config.Registry.URL == "" {
 		return nil
@@ -32,13 +32,14 @@ func (w *Workspace) registryHosts() []consent.HostUse {
 		{Host: host.HostOfURL(w.Config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
 }
 
-// registryClient is a client of the project's registry, which asks nothing before somebody agreed.
+// registryClient returns a client of the project's registry, which sends no request without
+// consent.
 func (w *Workspace) registryClient() *client.Client {
 	return &client.Client{Base: w.Config.Registry.URL,
 		May: func() error { return w.Host.RequireHostConsent(w.registryHosts()...) }}
 }
 
-// facetHosts are the hosts that a facet comes from.
+// facetHosts returns the hosts that a facet comes from.
 func (w *Workspace) facetHosts(f project.Facet) []consent.HostUse {
 	switch f.Kind() {
 	case project.FromGit:
@@ -49,7 +50,7 @@ func (w *Workspace) facetHosts(f project.Facet) []consent.HostUse {
 	return nil
 }
 
-// FacetHosts are the hosts that all declared facets come from.
+// FacetHosts returns the hosts that all declared facets come from.
 func (w *Workspace) FacetHosts() (uses []consent.HostUse) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
 		uses = append(uses, w.facetHosts(w.Config.Facets[name])...)
@@ -57,8 +58,8 @@ func (w *Workspace) FacetHosts() (uses []consent.HostUse) {
 	return uses
 }
 
-// ServerHosts are the hosts that are asked for what a server is started from. One that is
-// reached by its URL is a question of its own: see PinOptions.
+// ServerHosts returns the hosts that are asked for the program of a server. Consent to reach a
+// server by its URL is asked separately: see PinOptions.
 func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 	theirs := func(kind artifact.Kind) []consent.HostUse {
 		if w.Host.Fetch == nil {
@@ -88,7 +89,7 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 	return uses
 }
 
-// LockHosts are the hosts that are asked about what is locked.
+// LockHosts returns the hosts that are asked about locked entries.
 func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 	for _, name := range w.Lock.Servers() {
 		entry, _ := w.Lock.Server(name)
@@ -109,7 +110,7 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 	return uses
 }
 
-// NoRegistryError is the error of a subject that needs a registry where none is configured.
+// NoRegistryError returns the error about a subject that needs a registry if none is configured.
 func NoRegistryError(subject string) error {
 	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile,
 		errors.New("no registry is configured"))

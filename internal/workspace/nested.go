@@ -15,12 +15,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// maxNested bounds how many projects below one are named.
+// maxNested bounds how many nested projects are named.
 const maxNested = 20
 
-// NestedProjects names the projects below this one, whose locks are not looked at, and the
-// hallmark.toml of clients' directories, which count for nothing. Installed packages have no
-// say here, and are passed over.
+// NestedProjects names the projects below this one, whose locks a check of this one does not cover,
+// and the hallmark.toml files in clients' directories, which Hallmark ignores. It skips the
+// directories of installed packages.
 func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err error) {
 	count, found := 0, 0
 	var last string
@@ -62,9 +62,9 @@ func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err er
 	return unseen, err
 }
 
-// DroppedNames names what this machine accepted and neither declaration nor lock knows any more.
-// Whoever takes both away on purpose is as right as a colleague who did, so that nothing is
-// owed; but nobody looks at it either, and a person is told.
+// DroppedNames names what this machine accepted and neither hallmark.toml nor the lock names any
+// more. Removing both is legitimate, so nothing is refused; but no check covers it any more, so a
+// person is told.
 func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
 	tell := func(names []string, accepted iter.Seq[string]) {
 		for _, name := range slices.Sorted(accepted) {

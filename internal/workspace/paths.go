@@ -30,7 +30,7 @@ func (w *Workspace) Contains(file string) bool {
 	return false
 }
 
-// Absolute is the file that name means in dir.
+// Absolute returns the absolute path of the file that name means in dir.
 func (w *Workspace) Absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -38,8 +38,8 @@ func (w *Workspace) Absolute(dir, name string) string {
 	return filepath.Join(dir, filepath.FromSlash(name))
 }
 
-// LockKey names a file in the lock: a file: Ref if it lies in the project, else the name
-// under which it was declared, as its place differs between machines.
+// LockKey returns the name of a file in the lock: a file: Ref if it lies in the project, else the
+// name under which it was declared, because its path differs between machines.
 func (w *Workspace) LockKey(file, declared string) string {
 	if rel, err := filepath.Rel(w.Dir, file); err == nil && filepath.IsLocal(rel) {
 		if ref, err := artifact.NewFile(filepath.ToSlash(rel)); err == nil {

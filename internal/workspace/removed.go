@@ -14,9 +14,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// RemovedEvidence is evidence of what this machine accepted in a project whose hallmark.toml is gone; nil
-// if that is there, or nothing was accepted. Of the project's files none is read, as whoever took
-// one away chose what is left of the others.
+// RemovedEvidence returns evidence of what this machine accepted in a project whose hallmark.toml
+// is gone; nil if the file exists, or nothing was accepted. It reads no file of the project,
+// because whoever removed hallmark.toml may have changed the others.
 func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
 	if _, err := os.Lstat(w.Path(project.ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // if it cannot be read, reading it says so
@@ -31,8 +31,8 @@ func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
 	return owed.FromMemory(w.Approvals, forget).Settle(nil), nil
 }
 
-// missingConfig is why a project without a hallmark.toml is not opened: what this machine accepted in
-// it is missing, or there never was one.
+// missingConfig returns why a project without a hallmark.toml is not opened: this machine accepted
+// something in it, so the file was removed, or there never was one.
 func (w *Workspace) missingConfig() error {
 	report, err := w.RemovedEvidence()
 	if err != nil {
@@ -47,13 +47,13 @@ func (w *Workspace) missingConfig() error {
 	}
 }
 
-// Empty is dir as a project that declares and locks nothing, whatever lies there.
+// Empty returns dir as a project that declares and locks nothing, without reading its files.
 func Empty(h *host.Host, dir string) *Workspace {
 	return &Workspace{Host: h, Dir: dir, Config: &project.Config{}, Lock: &project.Lock{}, Release: func() {}}
 }
 
-// Peek is the project in dir, none of whose files is read yet, for reading alone: it says
-// nothing to the user.
+// Peek returns the project in dir for reading, without reading its files yet. It prints nothing to
+// the user.
 func Peek(h *host.Host, dir string) (*Workspace, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {

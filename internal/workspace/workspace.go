@@ -1,5 +1,8 @@
-// Package workspace opens, locks and replaces the files of a project, and knows what this
-// machine keeps about it.
+// Package workspace opens, locks and replaces the files of a project, and reads what this machine
+// remembers about it.
+//
+// The state directory has a directory for each project: approvals.json, drift-NAME.json for each
+// server that drifted, a journal of the change in progress, and two lock files.
 package workspace
 
 import (
@@ -26,8 +29,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// LockedServer is a server that a facet declares, as it was locked; what hallmark.toml says
-// more of it now counts.
+// LockedServer returns a server that a facet declares, as it was locked. Settings that
+// hallmark.toml adds to it are the present ones.
 func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 	mine, declared := w.Config.Servers[name]
 	if declared && mine.Facet == "" {
@@ -49,7 +52,7 @@ func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 		s.Line, s.OnDrift, s.Kinds, s.Variables, s.Requests = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables,
 			mine.Requests
 	} else {
-		// Without a table of its own in hallmark.toml it has what every server begins with.
+		// A server without a table in hallmark.toml has the defaults.
 		s.OnDrift, s.Requests = "withhold", "allow"
 	}
 	return s, true
@@ -58,8 +61,7 @@ func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 // MaxSurface bounds a file of hallmark.surfaces, in bytes.
 const MaxSurface = 256 << 20
 
-// Workspace is a project on this machine: its files, and what the state directory
-// holds about it.
+// Workspace is a project on this machine: its files, and what the state directory holds about it.
 type Workspace struct {
 	Host      *host.Host
 	Dir       string // absolute, all links resolved
@@ -72,13 +74,13 @@ type Workspace struct {
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
 }
 
-// Logs are the logs that a command with these options relies on for the project.
+// Logs returns the logs that a command with these options relies on for the project.
 func (w *Workspace) Logs(o trail.Options) *trail.Logs {
 	return trail.NewLogs(w.Host, w.Registry(), w.Config.Registry, o)
 }
 
-// Books are what says what is owed in this project: its files, and what this machine
-// remembers, of logs too.
+// Books returns the records that decide what is owed in this project: its files, and what this
+// machine remembers, also about logs.
 func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
 	known, err := logs.ReadKnown()
 	books := owed.Open(w.Config, w.Lock, w.Approvals, known)
@@ -86,20 +88,19 @@ func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
 	return books, err
 }
 
-// Open reads the project in dir, whose files nobody changes until done or
-// w.release is called. With write the project stays locked against other writers until
-// done. A change that was interrupted is finished first, so that the files read belong
-// together.
+// Open reads the project in dir, and keeps its files locked against changes until done or w.release
+// is called. With write it locks out other writers until done. It first finishes a change that was
+// interrupted, so that the files that it reads belong together.
 //
-// There are two locks, because a writer works for minutes and changes files for
-// milliseconds: "writer" is held by whoever is going to change the project, "files" by
-// whoever reads its files or replaces them.
+// There are two locks, because a writer works for minutes and changes files for milliseconds:
+// whoever is going to change the project holds "writer"; whoever reads or replaces its files holds
+// "files".
 func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspace, done func(), err error) {
 	return OpenOrBegin(ctx, h, dir, write, false)
 }
 
-// OpenOrBegin is Open that can begin a project: with begin a missing
-// hallmark.toml is read as an empty one.
+// OpenOrBegin is Open that can begin a project: with begin it reads a missing hallmark.toml as an
+// empty one.
 func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(),
 	err error) {
 	w = &Workspace{Host: h, Release: func() {}}
@@ -150,18 +151,18 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 	return w, done, nil
 }
 
-// ProjectState is where this machine keeps what it knows of the project in dir.
+// ProjectState returns the directory for what this machine remembers about the project in dir.
 func ProjectState(h *host.Host, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
 }
 
-// waitForLock takes a lock of the project, and says so if somebody else holds it.
+// waitForLock takes a lock of the project. It tells the user if another process holds the lock.
 func (w *Workspace) waitForLock(ctx context.Context, name, what string) (unlock func(), err error) {
 	return w.Host.Lock(ctx, filepath.Join(w.State, name), what, 0)
 }
 
-// HoldFiles keeps the project's files as they are until w.release.
+// HoldFiles locks the project's files against changes until w.release.
 func (w *Workspace) HoldFiles(ctx context.Context) error {
 	unlock, err := w.waitForLock(ctx, "files", "a replacement of the files of "+w.Dir)
 	if err != nil {
@@ -224,9 +225,9 @@ func (w *Workspace) ReadFile(path string, limit int64) ([]byte, error) {
 	return ReadPlain(path, limit)
 }
 
-// ReadPlain is readFile of a file that belongs to a project: a link is refused, as it would
-// choose a file elsewhere to be read, and to be replaced by one of the project; and so is
-// what is no file, which may never end.
+// ReadPlain reads a file of a project like [Workspace.ReadFile]. It refuses a link, which would let
+// the checkout choose a file elsewhere to be read or replaced, and anything but a regular file,
+// because reading a pipe may never end.
 func ReadPlain(path string, limit int64) ([]byte, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		hint := ""
@@ -245,24 +246,24 @@ func (w *Workspace) Path(names ...string) string {
 
 func (w *Workspace) journal() string { return filepath.Join(w.State, "journal") }
 
-// ApprovalsPath is the file of what was approved on this machine.
+// ApprovalsPath returns the path of this machine's approvals.
 func (w *Workspace) ApprovalsPath() string { return filepath.Join(w.State, "approvals.json") }
 
-// DriftPath is the file on this machine with what server n showed that is not approved.
+// DriftPath returns the path on this machine of what server n showed without approval.
 func (w *Workspace) DriftPath(n string) string { return filepath.Join(w.State, "drift-"+n+".json") }
 
-// SurfacePath is the file of the project with the approved surface of server n.
+// SurfacePath returns the path in the project of the approved surface of server n.
 func (w *Workspace) SurfacePath(n string) string {
 	return w.Path(project.SurfacesDir, n+".json")
 }
 
-// ClosurePath is the file of the project with the locked closure of server n.
+// ClosurePath returns the path in the project of the locked closure of server n.
 func (w *Workspace) ClosurePath(n string) string {
 	return w.Path(project.ClosuresDir, n+".json")
 }
 
-// ReadFiles reads the project's files at the same time. Of what is wrong with several of them
-// the first in the order hallmark.toml, lock, approvals is reported.
+// ReadFiles reads the project's files concurrently. If several are invalid it reports the first in
+// the order hallmark.toml, lock, approvals.
 func (w *Workspace) ReadFiles() error {
 	var (
 		others            sync.WaitGroup
@@ -302,7 +303,7 @@ func (w *Workspace) readLock() error {
 	return err
 }
 
-// ReadApprovals reads what was approved on this machine into w.
+// ReadApprovals reads this machine's approvals into w.
 func (w *Workspace) ReadApprovals() error {
 	data, err := host.ReadFile(w.ApprovalsPath(), project.MaxApprovals)
 	if err != nil {
@@ -331,16 +332,16 @@ func (w *Workspace) Server(name string) (project.Server, error) {
 	return s, nil
 }
 
-// ServerNames are those of the servers that hallmark.toml declares, or the lock has.
+// ServerNames returns the names of the servers that hallmark.toml declares or the lock holds.
 func (w *Workspace) ServerNames() []string {
 	return slices.AppendSeq(w.Lock.Servers(), maps.Keys(w.Config.Servers))
 }
 
-// FacetNames are those of the facets that hallmark.toml declares.
+// FacetNames returns the names of the facets that hallmark.toml declares.
 func (w *Workspace) FacetNames() []string { return slices.Collect(maps.Keys(w.Config.Facets)) }
 
-// DriftNote is what a guard noted about the entry of name, or nil. A note about another
-// surface than the locked one is out of date.
+// DriftNote returns what a guard noted about the entry of name, or nil. It ignores a note about
+// another surface than the locked one, which is out of date.
 func (w *Workspace) DriftNote(name string, entry project.ServerLock) (*machine.DriftNote, error) {
 	data, err := host.ReadFile(w.DriftPath(name), machine.MaxDrift)
 	if data == nil || err != nil {

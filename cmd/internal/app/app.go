@@ -1,6 +1,6 @@
-// Package app is what the commands of all programs share: the machine and user that flows act
+// Package app holds what the commands of all programs share: the machine and user that flows act
 // for, flags that several commands have, questions at a terminal, progress, and printing. It
-// knows no command.
+// defines no command.
 package app
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
-// FindRevision is the commit that the program was built from and its time, as far as the
-// build noted them.
+// FindRevision returns the commit that the program was built from and its time, "" where the build
+// did not record them.
 func FindRevision() (commit, at string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,7 +48,7 @@ type App struct {
 
 	Args []string // what the program was called with, as Rewrite leaves it
 
-	// Rewrite changes what a program was called with before it is read; nil changes nothing.
+	// Rewrite changes the arguments of a program before they are parsed; nil changes nothing.
 	Rewrite func(root *cobra.Command, args []string) []string
 
 	allowEnv  []string // what --allow-env says
@@ -77,16 +77,16 @@ func Main(commands Program, args []string) int {
 	return program.Run(root, args, a.Bars.Stop)
 }
 
-// Args and usage are program's, as every command needs them.
+// Args and usage are those of package program, because every command needs them.
 var (
 	Args  = program.Args
 	Usage = program.Usage
 )
 
-// Host is the machine and user that the flows act for. dir is the project's directory.
+// Host returns the machine and user that the flows act for. dir is the project's directory.
 func (a *App) Host(dir string) (*host.Host, error) { return a.HostWithin(dir, fetch.Limits{}) }
 
-// HostWithin is host with limits of what is fetched.
+// HostWithin is [App.Host] with limits on what is fetched.
 func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 	return host.Open(host.Setup{
 		Dir:      dir,

@@ -13,8 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
-// Ask puts a question to the person at the terminal; only yes is consent, and without a
-// terminal there is none.
+// Ask asks the person at the terminal. Only yes is consent; without a terminal there is none.
 func (a *App) Ask(ctx context.Context, question string) (host.Consent, error) {
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return host.NoConsent, nil
@@ -26,8 +25,8 @@ func (a *App) Ask(ctx context.Context, question string) (host.Consent, error) {
 	return host.NoConsent, err
 }
 
-// ReadAnswer is what the person at the terminal answers to a question, in lower case; "" at the
-// end of the input.
+// ReadAnswer returns the answer of the person at the terminal in lower case; "" at the end of the
+// input.
 func (a *App) ReadAnswer(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	type line struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// boundedFlag is a flag with a number, which is from least to most: another one is a usage
-// error, and not one that wraps around or is taken for "no limit".
+// boundedFlag is a flag with a number between least and most. Another number is a usage error; it
+// does not wrap around, and does not mean "no limit".
 type boundedFlag[T cmp.Ordered] struct {
 	p           *T
 	least, most T
@@ -31,7 +31,7 @@ func (b boundedFlag[T]) Set(text string) error {
 	return nil
 }
 
-// Bounds are the default of a flag with a number, and the least and most that it takes.
+// Bounds are the default of a flag with a number, and the least and most that it accepts.
 type Bounds[T cmp.Ordered] struct{ Default, Least, Most T }
 
 // IntVar defines a flag with a whole number.
@@ -40,7 +40,7 @@ func IntVar(f *pflag.FlagSet, p *int, name string, b Bounds[int], usage string) 
 	f.Var(boundedFlag[int]{p, b.Least, b.Most, strconv.Atoi, "number"}, name, usage)
 }
 
-// maxMiB is more than any of these limits needs, and as bytes far from overflowing.
+// maxMiB is more than any of these limits needs, and does not overflow in bytes.
 const maxMiB = 1 << 30
 
 // MebibytesVar defines a flag in MiB, by default with maxMiB as the most that it takes.
@@ -56,10 +56,10 @@ func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, b Bounds[Mebibyte
 // Mebibytes is a number of 2^20 bytes.
 type Mebibytes int64
 
-// Bytes is the number of bytes.
+// Bytes returns the number of bytes.
 func (m Mebibytes) Bytes() int64 { return int64(m) << 20 }
 
-// RateVar defines a flag with a number a second; 0 is no limit.
+// RateVar defines a flag with a number per second; 0 means no limit.
 func RateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
 	*p = value
 	f.Var(boundedFlag[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) },

@@ -36,14 +36,14 @@ func (l *FetchFlags) Register(f *pflag.FlagSet) {
 		"files of one document that are fetched at once")
 }
 
-// Of is limits as the flags have them.
+// Of returns limits with the values of the flags.
 func (l *FetchFlags) Of() (limits fetch.Limits) {
 	l.Set(&limits)
 	return limits
 }
 
-// Set makes limits those of the flags. Of a client for one document at a time Parallel is
-// theirs as well.
+// Set sets limits to the values of the flags. A client for one document at a time also gets
+// Parallel from them.
 func (l *FetchFlags) Set(limits *fetch.Limits) {
 	limits.FileSize, limits.FileTime, limits.DocumentFiles = l.bytes.Bytes(), l.time, l.files
 	limits.DocumentAtOnce, limits.Parallel = l.atOnce, l.atOnce
@@ -52,7 +52,7 @@ func (l *FetchFlags) Set(limits *fetch.Limits) {
 	}
 }
 
-// NetworkFlags are how the commands of a registry reach others.
+// NetworkFlags set how the commands of a registry reach other machines.
 type NetworkFlags struct{ dns, authorities string }
 
 // Register adds the flags to f.
@@ -61,8 +61,8 @@ func (n *NetworkFlags) Register(f *pflag.FlagSet) {
 	f.StringVar(&n.authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
 }
 
-// Set makes this process ask the DNS server, packages and databases included, and returns
-// the authorities; nil are the system's.
+// Set makes this process use the flags' DNS server, in packages and databases too, and returns the
+// authorities; nil means the system's.
 func (n *NetworkFlags) Set() (*x509.CertPool, error) {
 	if server := n.dns; server != "" {
 		net.DefaultResolver = &net.Resolver{PreferGo: true,
@@ -76,7 +76,7 @@ func (n *NetworkFlags) Set() (*x509.CertPool, error) {
 	return readRoots(n.authorities)
 }
 
-// readRoots are the system's authorities and those of a file.
+// readRoots returns the system's authorities and those of a file.
 func readRoots(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

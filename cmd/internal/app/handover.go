@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
-// HandOver lets another program of ours take the place of this one, called with args. It
-// returns only where that failed.
+// HandOver replaces this process with another program of Hallmark, called with args. It returns
+// only if that failed.
 func HandOver(name string, args []string) error {
 	path, err := findProgram(name)
 	if err != nil {
@@ -21,8 +21,8 @@ func HandOver(name string, args []string) error {
 	return descend.Become(path, append([]string{path}, args...), os.Environ())
 }
 
-// findProgram looks beside this program, where they are installed together, and in PATH,
-// but in no directory of the checkout.
+// findProgram finds a program of Hallmark beside this one, where they are installed together, or in
+// PATH, but in no directory of the checkout.
 func findProgram(name string) (string, error) {
 	file := name
 	if runtime.GOOS == "windows" {

@@ -19,7 +19,7 @@ func LogKeyFlag(c *cobra.Command, o *trail.Options) {
 		"verifier `key` of the registry's log, as its operator tells it (NAME+ID+BASE64)")
 }
 
-// LogOptions completes what the flags say: a person at a terminal may be asked.
+// LogOptions completes the options of the flags: it lets a person at a terminal be asked.
 func (a *App) LogOptions(c *cobra.Command, o *trail.Options) error {
 	if o.Key != "" {
 		if _, err := ledger.ParseVerifier(o.Key); err != nil {

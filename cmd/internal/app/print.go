@@ -26,7 +26,7 @@ type Outcome struct {
 	Findings []policy.Finding `json:"findings,omitempty"`
 }
 
-// OutcomeOf is the outcome of a flow that ended with a verdict and an error.
+// OutcomeOf returns the outcome of a flow that ended with a verdict and an error.
 func OutcomeOf(v policy.Verdict, err error) Outcome {
 	o := Outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
 	if err == nil {
@@ -51,7 +51,7 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 	return o
 }
 
-// WriteJSON prints v as one document and returns err as already shown.
+// WriteJSON prints v as one document, and returns err marked as already shown.
 func (a *App) WriteJSON(v any, err error) error {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -69,8 +69,8 @@ func (a *App) WriteJSON(v any, err error) error {
 	return nil
 }
 
-// Reporting makes an error that a command met before it had anything to report a JSON
-// document too, if JSON was asked for.
+// Reporting wraps run: if JSON was asked for, an error before any report is printed as a JSON
+// document too.
 func (a *App) Reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := run(c, args)
@@ -82,16 +82,16 @@ func (a *App) Reporting(asJSON *bool, run func(*cobra.Command, []string) error) 
 	}
 }
 
-// EscapeJSON writes what a terminal would obey or hide, such as bidi controls, as \u
-// escapes. In a JSON document it can only stand in strings, where that means the same.
+// EscapeJSON writes characters that a terminal would obey or hide, such as bidi controls, as \u
+// escapes. In a JSON document they occur only in strings, where the escape means the same.
 func EscapeJSON(document []byte) []byte {
 	return surface.EscapeJSON(document, func(r rune) bool {
 		return r >= 0x7f && surface.Escape(string(r)) != string(r)
 	})
 }
 
-// WriteReport prints what a verdict allowed to w, warnings with their details. What it
-// refused is the error's to print.
+// WriteReport prints the allowed findings of a verdict to w, warnings with their details. The
+// refused ones are printed with the error.
 func WriteReport(w io.Writer, v policy.Verdict) error {
 	var allowed evidence.Report
 	for _, f := range v.Findings {
@@ -107,8 +107,8 @@ func WriteReport(w io.Writer, v policy.Verdict) error {
 	return err
 }
 
-// WriteNotes prints what a person should know of files that match: that a version was
-// withdrawn, or how the file was got.
+// WriteNotes prints what a person should know about files that match: that a version was withdrawn,
+// or how the file was fetched.
 func WriteNotes(w io.Writer, v policy.Verdict) error {
 	for _, f := range v.Findings {
 		e := f.Evidence

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// bars shows the bytes of all running downloads in one progress bar, or what else takes a
-// while, on a terminal only. It is a line that overwrites itself.
+// bars shows the bytes of all running downloads in one progress bar, or another slow step, on a
+// terminal only. It is a line that overwrites itself.
 type bars struct {
 	mu      sync.Mutex
 	out     io.Writer  // nil: not a terminal
@@ -33,7 +33,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
-// NewBars shows progress on out, if it is a terminal that can.
+// NewBars returns bars that show progress on out if it is a suitable terminal.
 func NewBars(out *os.File) *bars {
 	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -48,7 +48,7 @@ func NewBars(out *os.File) *bars {
 	return b
 }
 
-// Fetching is told how far a download is; total is negative if it is unknown.
+// Fetching updates the progress of a download; total is negative if it is unknown.
 func (b *bars) Fetching(what string, done, total int64) {
 	if b.out == nil {
 		return
@@ -72,7 +72,7 @@ func (b *bars) Fetching(what string, done, total int64) {
 	b.draw(sum.line(now.Sub(b.began)))
 }
 
-// doing is told what takes a while now, and "" when it is over.
+// doing sets the slow step that is shown; "" removes it.
 func (b *bars) doing(what string) {
 	if b.out == nil {
 		return
@@ -87,7 +87,7 @@ func (b *bars) doing(what string) {
 	b.draw(surface.Escape(what))
 }
 
-// draw puts a line in place of the one that stands there. b.mu is held.
+// draw replaces the line that is shown. The caller holds b.mu.
 func (b *bars) draw(line string) {
 	runes := []rune(line)
 	// in the last column some terminals go on to the next line
@@ -108,7 +108,7 @@ func (b *bars) Stop() {
 	}
 }
 
-// aside writes to standard error where a bar may stand.
+// aside writes to standard error, and removes the bar first.
 type aside struct{ a *App }
 
 func (w aside) Write(text []byte) (int, error) {
@@ -116,7 +116,7 @@ func (w aside) Write(text []byte) (int, error) {
 	return w.a.Stderr.Write(text)
 }
 
-// line is the bar after some time.
+// line returns the bar after some time.
 func (p progress) line(since time.Duration) string {
 	full := 0
 	if p.total > 0 {

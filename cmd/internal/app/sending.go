@@ -21,7 +21,8 @@ func (a *App) AllowFlags(c *cobra.Command) {
 		"let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
-// askVariable asks the person at the terminal whether a variable may be sent; nil without one.
+// askVariable returns a function that asks the person at the terminal whether a variable may be
+// sent; nil without a terminal.
 func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
 	if !a.hasTerminal() {
 		return nil
@@ -35,7 +36,8 @@ func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
 	}
 }
 
-// askHosts asks the person at the terminal whether hosts may be asked; nil without one.
+// askHosts returns a function that asks the person at the terminal whether hosts may get requests;
+// nil without a terminal.
 func (a *App) askHosts() func([]consent.HostUse) (host.Consent, error) {
 	if !a.hasTerminal() {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// PackCommand is the command pack.
+// PackCommand returns the command pack.
 func PackCommand(a *app.App) *cobra.Command {
 	var o pack.Options
 	var asJSON bool
@@ -85,10 +85,11 @@ names that some system could not extract are refused, and nothing is written the
 	return c
 }
 
-// starter is the program that publishes archives with servers for one that starts nothing.
+// starter is the program that starts servers, and so publishes archives that hold one.
 const starter = "hallmark"
 
-// publishWithStarter lets the program that starts servers publish the archive that holds one.
+// publishWithStarter replaces this program with the one that starts servers, to publish an archive
+// that holds one.
 func publishWithStarter(a *app.App, name string) error {
 	err := app.HandOver(starter, a.Args)
 	if why := new(evidence.Error); errors.As(err, &why) {
@@ -102,7 +103,7 @@ func publishWithStarter(a *app.App, name string) error {
 	}
 }
 
-// ReportPublishedArchive prints an archive that was published, or not.
+// ReportPublishedArchive prints the result of publishing an archive.
 func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bool, err error) error {
 	if p == nil {
 		p = &publish.ArchivePublication{}
@@ -125,7 +126,7 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 	return err
 }
 
-// reportPublished says what was published, and what is known of its entry in the log.
+// reportPublished prints what was published, and its entry in the log if that is known.
 func reportPublished(a *app.App, subject string, v policy.Verdict, entry *int64) {
 	fmt.Fprintf(a.Stderr, "%s: published %s\n", a.Name, surface.Escape(subject))
 	if entry != nil {

@@ -1,5 +1,5 @@
-// Package author holds the commands of authors: hashing packages, publishing, logging in. They
-// are those of mcp-publisher, and hallmark has them too.
+// Package author holds the commands of authors: hashing packages, publishing, logging in.
+// mcp-publisher has only these; hallmark has them too.
 package author
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
-// PublisherName is the program of authors alone.
+// PublisherName is the program that has only the authors' commands.
 const PublisherName = "mcp-publisher"
 
-// Publisher is mcp-publisher: the author's commands.
+// Publisher returns mcp-publisher: the authors' commands.
 func Publisher(a *app.App) *cobra.Command {
 	a.Rewrite = DoubleDashes
 	root := &cobra.Command{

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DoubleDashes rewrites -flag and -flag=value, as the official mcp-publisher and its examples
-// write them, with two dashes, where a command below root has a flag of that name.
+// DoubleDashes rewrites -flag and -flag=value, as the official mcp-publisher and its examples write
+// them, with two dashes, if a command below root has a flag of that name.
 func DoubleDashes(root *cobra.Command, args []string) []string {
 	known := map[string]bool{}
 	var learn func(*cobra.Command)

@@ -21,7 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// readDocument reads the server.json that is named, or the one in this directory.
+// readDocument reads the named server.json, or the one in this directory.
 func readDocument(names []string) (name string, data []byte, err error) {
 	name, open := "server.json", beneath.Open
 	if len(names) > 0 {
@@ -30,7 +30,7 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	return document.ReadFile(name, open)
 }
 
-// HashGenCommand is the command hash-gen.
+// HashGenCommand returns the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, asJSON bool
 	var limits app.FetchFlags
@@ -96,7 +96,7 @@ it: it shows integrity, not authenticity.`,
 	return c
 }
 
-// VerifyCommand is the command verify.
+// VerifyCommand returns the command verify.
 func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
@@ -141,7 +141,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	return c
 }
 
-// ValidateCommand is the command validate.
+// ValidateCommand returns the command validate.
 func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -185,7 +185,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// issuesOf is what is wrong with a server.json, as far as it can be read at all.
+// issuesOf returns the issues of a server.json, as far as it can be parsed.
 func issuesOf(data []byte) (serverjson.Issues, error) {
 	doc, err := serverjson.Parse(data)
 	if err == nil {
@@ -197,8 +197,8 @@ func issuesOf(data []byte) (serverjson.Issues, error) {
 	return nil, err
 }
 
-// PublishCommand publishes. A server in an archive is started with capture; without one the
-// program that can takes over.
+// PublishCommand returns the command publish. capture starts the server in an archive; if it is nil
+// another program takes over that can start servers.
 func PublishCommand(a *app.App, capture publish.SourceCapture) *cobra.Command {
 	var (
 		asJSON bool
@@ -301,7 +301,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 	return c
 }
 
-// registryEvidence prints what the registry itself recomputed, a line each.
+// registryEvidence prints what the registry itself recomputed, one line each.
 func registryEvidence(w io.Writer, record *registry.Envelope) error {
 	if record.Meta.Integrity == nil {
 		_, err := fmt.Fprintln(w, "the registry recomputes no hashes")

@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/github"
 )
 
-// InitCommand is the command init.
+// InitCommand returns the command init.
 func InitCommand(a *app.App) *cobra.Command {
 	var offline bool
 	c := &cobra.Command{

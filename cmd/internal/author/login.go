@@ -19,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// LoginCommand is the command login.
+// LoginCommand returns the command login.
 func LoginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login METHOD",
@@ -127,7 +127,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 	return m
 }
 
-// proofKey reads the private key from where the flags say.
+// proofKey reads the private key that the flags name.
 func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, error) {
 	if (m.key == "") == (m.keyFile == "") {
 		return nil, app.Usage(c, errors.New("give the private key with --private-key-file or --private-key"))
@@ -156,10 +156,10 @@ func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, er
 	return key, nil
 }
 
-// maxKeyFile is how much of a private key's file is read, in bytes.
+// maxKeyFile bounds the file of a private key, in bytes.
 const maxKeyFile = 4 << 10
 
-// LogoutCommand is the command logout.
+// LogoutCommand returns the command logout.
 func LogoutCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
@@ -184,8 +184,8 @@ place.`,
 	}
 }
 
-// FindRegistry is the registry of a command and the token for it: the one that is named, or
-// that of the last login.
+// FindRegistry returns the registry of a command and the token for it: the named one, or that of
+// the last login.
 func FindRegistry(h *host.Host, c *cobra.Command, base string) (*client.Client, string, error) {
 	registry, token, err := publish.FindRegistry(h, base)
 	if err == nil && registry == nil {

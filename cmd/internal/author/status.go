@@ -19,10 +19,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// verdictless is for commands that judge nothing.
+// verdictless is the verdict of commands that judge nothing.
 var verdictless = policy.Verdict{}
 
-// StatusCommand is the command status.
+// StatusCommand returns the command status.
 func StatusCommand(a *app.App) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool
@@ -94,7 +94,7 @@ version is no longer listed; it can be restored, and nobody can publish it again
 	return c
 }
 
-// confirm asks a person. Where there is none it is a refusal.
+// confirm asks a person. If no person can be asked it refuses.
 func confirm(a *app.App, question string) error {
 	refused := func(why string) error {
 		return evidence.Errorf(evidence.Refused, "", "say --yes", errors.New(why))

@@ -75,10 +75,10 @@ machine has approved the lock, this needs --trust-lock.`,
 					Unseen  []string `json:"not_looked_at,omitempty"`
 				}{app.OutcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
 			}
-			return errors.Join(app.WriteReport(a.Stdout, verdict), err, closing(a.Stdout, checked))
+			return errors.Join(app.WriteReport(a.Stdout, verdict), err, printClosing(a.Stdout, checked))
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
@@ -93,9 +93,9 @@ machine has approved the lock, this needs --trust-lock.`,
 	return c
 }
 
-// closing prints the one line that says how the check ended, and before it what was waived
-// and what was not looked at.
-func closing(w io.Writer, checked check.Result) error {
+// printClosing prints what was waived and what was not examined, and then the one line with the result
+// of the check.
+func printClosing(w io.Writer, checked check.Result) error {
 	var b strings.Builder
 	printWaived(&b, checked.Waived)
 	for _, each := range checked.Unseen {
@@ -115,7 +115,7 @@ func closing(w io.Writer, checked check.Result) error {
 	return err
 }
 
-// printWaived prints opt-outs of hallmark.toml, each on a line.
+// printWaived prints opt-outs of hallmark.toml, one per line.
 func printWaived(w io.Writer, waived []string) error {
 	for _, each := range waived {
 		if _, err := fmt.Fprintf(w, "waived: %s\n", surface.Escape(each)); err != nil {
@@ -125,7 +125,7 @@ func printWaived(w io.Writer, waived []string) error {
 	return nil
 }
 
-// checkRules describes what code scanning most often shows of a check.
+// checkRules describes the findings of a check that code scanning shows most often.
 var checkRules = map[string]string{
 	"surface-mismatch":    "What the server shows a model is not what was approved.",
 	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",

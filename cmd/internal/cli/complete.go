@@ -12,9 +12,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// completeServers and completeDeclared offer a shell the servers, or servers and facets,
-// of hallmark.toml that are not named yet. What cannot be read offers nothing: no message
-// may appear where somebody types.
+// completeServers and completeDeclared complete servers, or servers and facets, of hallmark.toml
+// that are not on the line yet. If the file cannot be read they complete nothing, because no
+// message may appear while somebody types.
 func completeServers(c *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return complete(listDeclared(c, false), names, begun)
 }
@@ -44,7 +44,7 @@ func listDeclared(c *cobra.Command, facets bool) []string {
 	return found
 }
 
-// complete is what of found begins as was typed and was not named before.
+// complete returns the names of found that begin with begun and are not in names.
 func complete(found, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	found = slices.DeleteFunc(found, func(name string) bool {
 		return !strings.HasPrefix(name, begun) || slices.Contains(names, name)

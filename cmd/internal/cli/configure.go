@@ -49,7 +49,7 @@ func configCommand(a *app.App) *cobra.Command {
 			return nil
 		}),
 	}
-	projectFlag(migrate, &dir)
+	addProjectFlag(migrate, &dir)
 	migrate.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.AddCommand(migrate)
 	return c
@@ -106,7 +106,7 @@ of a launcher covers what it runs.`,
 			return nil
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	c.Flags().BoolVar(&write, "write", false, "put the digests into "+project.ConfigFile)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c

@@ -41,7 +41,7 @@ func (f *consentFlags) register(c *cobra.Command) {
 		"what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
 
-// options checks the flags and sets what of o they are about.
+// options checks the flags and copies their values to o.
 func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 	switch o.Settings.MissingHashes = policy.Missing(f.missing); o.Settings.MissingHashes {
 	case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
@@ -56,8 +56,8 @@ func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 	return nil
 }
 
-// asking shows what would be locked and gets the answer.
-func (f *consentFlags) asking(ctx context.Context, a *app.App,
+// askConsent returns a function that shows what would be locked and gets the answer.
+func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 	show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
 	return func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
@@ -72,9 +72,10 @@ func (f *consentFlags) asking(ctx context.Context, a *app.App,
 	}
 }
 
-// starting asks before a server is started to see what it shows. That somebody approves a
-// digest is no answer: it is that of what the server shows, and so known only afterwards.
-func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*pin.Pinned) (bool, error) {
+// askBeforeStart returns a function that asks before a server is started to capture its surface.
+// --approve does not answer that question: its digest includes the surface, so it is known only
+// after the start.
+func (f *consentFlags) askBeforeStart(ctx context.Context, a *app.App) func(*pin.Pinned) (bool, error) {
 	return func(p *pin.Pinned) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
@@ -88,14 +89,17 @@ func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*pin.Pinne
 	}
 }
 
-// beginning asks before a server that is reached by its URL is sent anything.
-func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) func(project.Server) (bool, error) {
+// askBeforeSending returns a function that asks before anything is sent to a server that is reached by its
+// URL.
+func (f *consentFlags) askBeforeSending(ctx context.Context, a *app.App,
+	h *host.Host) func(project.Server) (bool, error) {
 	return func(s project.Server) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
 		a.Bars.Stop()
-		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
+		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name),
+			surface.Escape(s.URL))
 		showPreview(a.Stderr, kind.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
 		return answer == host.InformedConsent, err
@@ -114,7 +118,7 @@ func showPreview(w io.Writer, p kind.Preview) {
 	line("sent", p.Sends)
 }
 
-// consentTo returns the consent to what has the digest that was approved, and to nothing else.
+// consentTo returns informed consent if the shown digest is the approved one, else none.
 func consentTo(approved, shown digest.Digest) host.Consent {
 	if evidence.Same(approved, shown) {
 		return host.InformedConsent

@@ -25,7 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// facetFlags are the flags that all commands have that install something.
+// facetFlags are the flags of all commands that install facets.
 type facetFlags struct {
 	dir    string
 	asJSON bool
@@ -34,7 +34,7 @@ type facetFlags struct {
 }
 
 func (f *facetFlags) register(c *cobra.Command) {
-	projectFlag(c, &f.dir)
+	addProjectFlag(c, &f.dir)
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
@@ -47,15 +47,16 @@ func (f *facetFlags) register(c *cobra.Command) {
 		"largest contents of an archive, in `bytes` (default 512 MiB)")
 }
 
-// yesFlag lets servers that facets declare be started and locked without a question.
-func (f *facetFlags) yesFlag(c *cobra.Command) {
+// addYesFlag adds --yes, which lets servers that facets declare be started and locked without a
+// question.
+func (f *facetFlags) addYesFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false,
 		"consent without being asked to start servers that facets declare, and to what they show; not to ask hosts "+
 			"that files of the checkout name (--allow-host)")
 }
 
-// servers has the flow ask about servers that facets declare.
-func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
+// askAboutServers makes the flow ask about servers that facets declare.
+func askAboutServers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
@@ -80,8 +81,8 @@ func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 	}
 }
 
-// installing runs a flow that installs, and prints what became of it.
-func installing(a *app.App, f *facetFlags,
+// runInstallation runs a flow that installs facets, and prints its result.
+func runInstallation(a *app.App, f *facetFlags,
 	flow func(c *cobra.Command, h *host.Host, args []string) (*facets.Installation, error),
 ) func(*cobra.Command, []string) error {
 	return a.Reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
@@ -94,7 +95,7 @@ func installing(a *app.App, f *facetFlags,
 			return err
 		}
 		f.o.Progress = a.Bars.Fetching
-		servers(a, c, h, f)
+		askAboutServers(a, c, h, f)
 		out, err := flow(c, h, args)
 		a.Bars.Stop()
 		if f.asJSON {
@@ -127,12 +128,12 @@ With --frozen the lock is the only authority and is not written: a facet that it
 cover, or that does not reproduce its integrity, is refused.`,
 		Args: app.Args(cobra.NoArgs),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, _ []string) (*facets.Installation, error) {
+	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, _ []string) (*facets.Installation, error) {
 		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
-	f.yesFlag(c)
+	f.addYesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
 }
@@ -150,7 +151,7 @@ func addCommand(a *app.App) *cobra.Command {
 registry is locked only if the registry confirms it, and its log proves it, now.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
+	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		add := source
 		if len(names) > 0 {
 			add.Name = names[0]
@@ -174,7 +175,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 	})
 	f.register(c)
 	a.AllowFlags(c)
-	f.yesFlag(c)
+	f.addYesFlag(c)
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
@@ -192,16 +193,16 @@ func removeCommand(a *app.App) *cobra.Command {
 		Example: "@acme/reviewer",
 		Args:    app.Args(cobra.MinimumNArgs(1)),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
+	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
-	f.yesFlag(c)
+	f.addYesFlag(c)
 	return c
 }
 
-// showInstallation prints one line for each facet, and what a person must look at.
+// showInstallation prints one line for each facet, and what a person must review.
 func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) error {
 	var lines bytes.Buffer
 	for _, f := range out.Facets {
@@ -248,7 +249,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	return nil
 }
 
-// showChangesOfFacets prints what an upgrade changes, before it does.
+// showChangesOfFacets prints what an upgrade would change.
 func showChangesOfFacets(w io.Writer, out *facets.Installation) error {
 	var b strings.Builder
 	for _, f := range out.Facets {
@@ -305,8 +306,8 @@ type (
 	}
 )
 
-// installJSON is what became of facets. Servers are those that they declare and that are
-// not pinned, Clients the files in which their servers are started by hallmark run.
+// installJSON is the JSON answer about installed facets. Servers are those that they declare and
+// that are not pinned, Clients the files in which their servers are started by hallmark run.
 type installJSON struct {
 	app.Outcome
 	Written bool        `json:"written"`
@@ -416,7 +417,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 			return printWaived(a.Stdout, waived)
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
 }

@@ -54,7 +54,7 @@ asked, and that variables are sent to it, for every project.`,
 			return nil
 		},
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
 	return c
 }

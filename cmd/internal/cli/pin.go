@@ -22,8 +22,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// projectFlag adds --project.
-func projectFlag(c *cobra.Command, dir *string) {
+// addProjectFlag adds --project.
+func addProjectFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "project", ".", "`directory` that holds "+project.ConfigFile)
 }
 
@@ -70,9 +70,11 @@ its file, for 'hallmark unpin'.`,
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showPin(a, w, p) }),
-				consent.beginning(c.Context(), a, h)
-			o.Start = consent.starting(c.Context(), a)
+			o.Confirm, o.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
+				showPin(a, w, p)
+			}),
+				consent.askBeforeSending(c.Context(), a, h)
+			o.Start = consent.askBeforeStart(c.Context(), a)
 			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
 			a.Bars.Stop()
 			if asJSON {
@@ -98,19 +100,19 @@ its file, for 'hallmark unpin'.`,
 			return nil
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	a.AllowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	app.LogKeyFlag(c, &log)
 	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil,
 		"run the install scripts of this npm `package`, and lock that; may be repeated")
-	clientFlags(c, &from)
+	addClientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
 	return c
 }
 
-// pinnedJSON is a server that was pinned, or would have been.
+// pinnedJSON is a server that was pinned, or would be in a dry run.
 type pinnedJSON struct {
 	Name     string              `json:"name"`
 	Written  bool                `json:"written"`
@@ -144,7 +146,7 @@ func pinResult(pinned []*pin.Pinned, err error) any {
 	}{app.OutcomeOf(policy.Verdict{}, err), pinnedServers(pinned)}
 }
 
-// showPin prints all that consent is asked for.
+// showPin prints everything that consent is asked for.
 func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
 	showEntry(w, p.Entry, p.Runtime)
@@ -196,7 +198,7 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
 }
 
-// showEntry prints what an entry of the lock starts, with what, and on whose word.
+// showEntry prints what a lock entry starts, with which settings, and who claims its digests.
 func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	if e.Launch.URL == "" {
 		declared := append([]string{e.Launch.Command + e.Launch.Server + e.Launch.Source}, e.Launch.Arguments...)
@@ -265,14 +267,14 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 }
 
-// showWeaker prints what was accepted before and is not demanded any more.
+// showWeaker prints accepted demands that are no longer declared.
 func showWeaker(w io.Writer, weaker []project.Weakening) {
 	for _, x := range weaker {
 		fmt.Fprintf(w, "  WEAKER      %s\n", surface.Escape(x.String()))
 	}
 }
 
-// showSurface prints what a model is shown, one line an item.
+// showSurface prints what a model is shown, one item per line.
 func showSurface(w io.Writer, s *surface.Surface) {
 	if s == nil {
 		return

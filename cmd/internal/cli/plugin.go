@@ -36,7 +36,7 @@ func pluginCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// errorTypes are the names that hosts know the classes by.
+// errorTypes maps classes to the names that hosts know.
 var errorTypes = map[evidence.Class]string{
 	evidence.Integrity: "integrityError", evidence.Signature: "signatureError", evidence.Refused: "policyError",
 	evidence.Validation: "validationError", evidence.Operation: "operationError",
@@ -72,7 +72,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 	return f
 }
 
-// options reads the environment; a flag that is given wins.
+// options reads the environment, which flags override.
 func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
 	flags, err := plugin.ReadFlags(func(env string) string {
 		if b := f.bools[env]; b != nil && c.Flags().Changed(flagName(env)) {
@@ -130,14 +130,14 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	return p
 }
 
-// pluginReporter is how a command prints what became of a plugin.
+// pluginReporter prints the result of a command about a plugin.
 type pluginReporter struct {
 	app     *app.App
 	options plugins.Options
 	asJSON  bool
 }
 
-// reportChecked prints a checked plugin and returns what ends the program.
+// reportChecked prints a checked plugin and returns the error that ends the program.
 func (p pluginReporter) reportChecked(path string, r *plugin.Result, err error) error {
 	a := p.app
 	if err == nil {
@@ -168,7 +168,7 @@ func (e *typedError) Error() string {
 
 func (e *typedError) Unwrap() error { return e.error }
 
-// writePluginText prints what was allowed: warnings in full, checksums as a number.
+// writePluginText prints an allowed plugin: warnings in full, checksums as a number.
 func writePluginText(w io.Writer, r *plugin.Result) error {
 	var shown evidence.Report
 	files := 0

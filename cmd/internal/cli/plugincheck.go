@@ -69,7 +69,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 				return a.WriteJSON(struct {
 					pluginOutcome
 					Computed string `json:"computed,omitempty"`
-					// what the environment demands, and 'plugin verify' checks
+					// demands of the environment that only 'plugin verify' checks
 					Unchecked []string `json:"not_checked,omitempty"`
 				}{outcomeOfPlugin(names[0], r, plugins.Options{}, err), computed, demands}, err)
 			}
@@ -92,7 +92,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// listUnvalidated lists what the environment demands of plugins, none of which validate checks.
+// listUnvalidated lists the demands of the environment on plugins, none of which validate checks.
 func listUnvalidated(getenv func(string) string) (demands []string, err error) {
 	flags, err := plugin.ReadFlags(getenv)
 	for _, d := range []struct {
@@ -175,8 +175,8 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// outcomesOfPlugins is the outcome of each plugin that was checked, and the errors of those
-// that were refused.
+// outcomesOfPlugins returns the outcome of each checked plugin, and the errors of those that were
+// refused.
 func outcomesOfPlugins(all []plugins.CheckResult, o plugins.Options) ([]pluginOutcome, error) {
 	outcomes := []pluginOutcome{}
 	var failed []error

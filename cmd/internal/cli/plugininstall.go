@@ -69,8 +69,8 @@ the registry, of which the record and its proof in the registry's log are checke
 	return c
 }
 
-// pluginRegistry is the registry that plugins are installed from by name. That there is
-// none matters only if one is.
+// pluginRegistry returns the registry that plugins are installed from by name. A missing one is an
+// error only if a plugin is installed by name.
 func pluginRegistry(h *host.Host, c *cobra.Command, base string) (project.Registry, error) {
 	h.Sending.AllowURL(base)
 	rules, err := trail.Rules(".", "")
@@ -185,8 +185,8 @@ lies among the plugins, or in the directory of one, is refused.`,
 	return c
 }
 
-// machineWarnings says of an allowed plugin that this machine did not install it, or that it
-// is less than what this machine accepted before.
+// machineWarnings warns if this machine did not install an allowed plugin, or accepted a stronger
+// version of it before.
 func machineWarnings(a *app.App, v plugins.CheckResult) {
 	if v.Err != nil || !v.Result.Verdict.Allowed() {
 		return

@@ -6,11 +6,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 )
 
-// registryProgram has the commands of 'hallmark registry': a program of its own, so that
-// those who run no registry carry no server and no databases.
+// registryProgram has the commands of 'hallmark registry'. It is a separate program, so that
+// hallmark links no server and no database.
 const registryProgram = "hallmark-registry"
 
-// registryCommand hands over to hallmark-registry, with all that was said.
+// registryCommand hands all arguments over to hallmark-registry.
 func registryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "registry",

@@ -122,7 +122,7 @@ those that --item names.`,
 			return nil
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	a.AllowFlags(c)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
 	c.Flags().StringArrayVar(&o.Items, "item", nil,
@@ -134,7 +134,7 @@ those that --item names.`,
 	return c
 }
 
-// chooseItems asks for each item of a drift whether it is approved.
+// chooseItems asks for each drifted item whether it is approved.
 func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, error) {
 	fmt.Fprint(a.Stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
 	approved := []string{}

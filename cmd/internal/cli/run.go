@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// What a start leaves is not worth collecting before the server has answered: that would be a
-// sixth of the work of starting a small one.
+// Delay garbage collection until the server has answered: collecting before would take a sixth of
+// the time to start a small server.
 const (
 	startPercent = 400             // of GOGC: the heap is collected at 16 MiB, not at 4
 	startTime    = 2 * time.Second // after that it is as usual
@@ -113,7 +113,7 @@ the server's table has extra_arguments = "any".`,
 			return nil
 		},
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,

@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// results are the findings that are refused or warned about, as code scanning shows them.
+// results returns the findings that are refused or warned about, in the form of code scanning.
 func results(findings []policy.Finding) []evidence.Result {
 	out := []evidence.Result{}
 	for _, f := range findings {
@@ -25,10 +25,10 @@ func results(findings []policy.Finding) []evidence.Result {
 	return out
 }
 
-// inDist is a subject that is a file of a plugin, with or without a line.
+// inDist matches a subject that is a file of a plugin, with or without a line.
 var inDist = regexp.MustCompile(`^(dist/.*?)(?::([1-9][0-9]{0,8}))?$`)
 
-// pluginResults is what was refused or warned about of plugins, each at its file.
+// pluginResults returns what was refused or warned about plugins, each at its file.
 func pluginResults(plugins []pluginOutcome) []evidence.Result {
 	var out []evidence.Result
 	for _, p := range plugins {

@@ -106,7 +106,8 @@ func setScanned(c *cobra.Command, o *scan.Options, paths []string) error {
 	return nil
 }
 
-// scanError says in a line how much was refused: what and why was printed with its server.
+// scanError returns a line with the number of refused entries. The reasons were printed with each
+// server.
 func scanError(a *app.App, found *scan.Result, err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +131,7 @@ func scanError(a *app.App, found *scan.Result, err error) error {
 	return program.Shown{Err: err}
 }
 
-// showScan prints each file, its servers and what is wrong with them.
+// showScan prints each file, its servers and their findings.
 func showScan(w io.Writer, found *scan.Result) error {
 	var b strings.Builder
 	file := ""

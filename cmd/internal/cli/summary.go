@@ -18,15 +18,15 @@ func summaryFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "summary", "", "append what a reviewer is to know to `file`, as Markdown")
 }
 
-// maxRows bounds a table of a summary: a page that nobody reads to its end hides what it says.
+// maxRows bounds a table of a summary: in a page that is too long to read, findings go unnoticed.
 const maxRows = 100
 
-// summary is a file that verdicts are appended to, "" for none, and the project's directory:
-// nothing is written where a link of the project leads.
+// summary is a file that verdicts are appended to, "" for none, and the project's directory: no
+// link of the project is followed.
 type summary struct{ dir, file string }
 
-// write appends a verdict as Markdown: a line, and a table of what was refused, waived or warned
-// about, and what was not looked at.
+// write appends a verdict as Markdown: a line, and a table of what was refused, waived, warned
+// about, or not examined.
 func (s summary) write(a *app.App, what string, v policy.Verdict, unseen ...string) error {
 	if s.file == "" {
 		return nil
@@ -102,8 +102,8 @@ func markdown(what string, v policy.Verdict, unseen []string) string {
 	return b.String()
 }
 
-// cell is text from outside as a cell of a table shows it: its own characters and none that
-// Markdown or HTML would take for themselves.
+// cell returns text from outside for a cell of a table: visible characters, escaped where Markdown
+// or HTML would interpret them.
 func cell(s string) string {
 	var b strings.Builder
 	for _, r := range surface.Escape(s) {

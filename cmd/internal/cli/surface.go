@@ -34,16 +34,16 @@ instructions, in one canonical form (spec/surface.md).`,
 	return c
 }
 
-// seeing are the flags of commands that may start a server to see its surface.
-type seeing struct {
+// surfaceFlags holds the flags of commands that may start a server to capture its surface.
+type surfaceFlags struct {
 	dir    string
 	asJSON bool
 	o      launch.SurfaceOptions
 	log    trail.Options
 }
 
-func (s *seeing) register(c *cobra.Command, a *app.App) {
-	projectFlag(c, &s.dir)
+func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
+	addProjectFlag(c, &s.dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
@@ -57,8 +57,8 @@ func (s *seeing) register(c *cobra.Command, a *app.App) {
 	}
 }
 
-// capture starts the server called name, or the command of s.
-func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+// capture starts the server called name, or the command in s, and returns its surface.
+func (s *surfaceFlags) capture(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	h, err := a.Host(s.dir)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Su
 	return seen, err
 }
 
-// readStored returns the surface in a file, or of a locked server if there is no such file.
-func (s *seeing) readStored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+// readStored returns the surface in a file, or that of a locked server if there is no such file.
+func (s *surfaceFlags) readStored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	if isFile(name) {
 		return launch.ReadSurface(name)
 	}
@@ -84,7 +84,7 @@ func (s *seeing) readStored(a *app.App, c *cobra.Command, name string) (*surface
 	return launch.LockedSurface(c.Context(), h, s.dir, name)
 }
 
-// isFile reports whether an argument is meant as a file and not as a server.
+// isFile reports whether an argument names a file and not a server.
 func isFile(name string) bool {
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
 		return true
@@ -118,7 +118,7 @@ func shownResult(s *surface.Surface) shownJSON {
 }
 
 func surfaceCaptureCommand(a *app.App) *cobra.Command {
-	var s seeing
+	var s surfaceFlags
 	c := &cobra.Command{
 		Use:     "capture NAME | -- COMMAND [ARGUMENT...]",
 		Short:   "Start a server and print what it shows each kind of client",
@@ -195,7 +195,7 @@ func surfaceHashCommand(a *app.App) *cobra.Command {
 }
 
 func surfaceDiffCommand(a *app.App) *cobra.Command {
-	var s seeing
+	var s surfaceFlags
 	c := &cobra.Command{
 		Use:     "diff NAME | OLD NEW",
 		Short:   "Compare the locked surface with what is shown now",
@@ -245,7 +245,7 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 }
 
 func surfaceShowCommand(a *app.App) *cobra.Command {
-	var s seeing
+	var s surfaceFlags
 	c := &cobra.Command{
 		Use:   "show NAME | FILE",
 		Short: "Print a surface for a person to read",
@@ -263,13 +263,13 @@ escaped, and what looks like an instruction to the model is named.`,
 			return showItems(a.Stdout, seen)
 		}),
 	}
-	projectFlag(c, &s.dir)
+	addProjectFlag(c, &s.dir)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print the surface, its digests and warnings as one JSON document")
 	return c
 }
 
-// showItems prints each item in full, one member a line.
+// showItems prints each item in full, one member per line.
 func showItems(w io.Writer, s *surface.Surface) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "surface      %s\napi_surface  %s\n", s.Digest(), s.APISurface())

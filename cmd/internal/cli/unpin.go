@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// clientFlags add --client and --config.
-func clientFlags(c *cobra.Command, f *pin.ClientFiles) {
+// addClientFlags adds --client and --config.
+func addClientFlags(c *cobra.Command, f *pin.ClientFiles) {
 	c.Flags().StringVar(&f.Client, "client", "",
 		"the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
@@ -89,8 +89,8 @@ is undone, or nothing.`,
 			return nil
 		}),
 	}
-	projectFlag(c, &dir)
-	clientFlags(c, &o.Files)
+	addProjectFlag(c, &dir)
+	addClientFlags(c, &o.Files)
 	c.Flags().BoolVar(&yes, "yes", false, "consent to what files inside the project get back")
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")

@@ -47,15 +47,15 @@ nothing.`,
 			}
 			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
-			servers(a, c, h, &f)
+			askAboutServers(a, c, h, &f)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
+			o.Pin.Confirm, o.Pin.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
 				showUpgrade(a, w, p)
-			}), consent.beginning(c.Context(), a, h)
-			o.Pin.Start = consent.starting(c.Context(), a)
+			}), consent.askBeforeSending(c.Context(), a, h)
+			o.Pin.Start = consent.askBeforeStart(c.Context(), a)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
@@ -89,7 +89,8 @@ nothing.`,
 	return c
 }
 
-// showUpgrade prints what the upgrade of a server changes, and all that consent is asked for.
+// showUpgrade prints what the upgrade of a server changes, and everything that consent is asked
+// for.
 func showUpgrade(a *app.App, w io.Writer, p *pin.Pinned) {
 	var before project.ServerLock
 	if p.Before != nil {
@@ -134,7 +135,7 @@ func showUpgraded(w io.Writer, out *facets.Upgraded) error {
 	return nil
 }
 
-// shownVersion is a version in a line of text; some servers have none.
+// shownVersion returns a version for a line of text; some servers have none.
 func shownVersion(version string) string {
 	if version == "" {
 		return "(none)"
@@ -142,7 +143,7 @@ func shownVersion(version string) string {
 	return version
 }
 
-// serverStatusJSON is a server of outdated.
+// serverStatusJSON is a server in the answer of outdated.
 type serverStatusJSON struct {
 	Name     string              `json:"name"`
 	Declared string              `json:"declared"`
@@ -239,7 +240,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			return err
 		}),
 	}
-	projectFlag(c, &dir)
+	addProjectFlag(c, &dir)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c

@@ -7,8 +7,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// exitCodes is the one table of exit codes. With several problems the code is that of
-// the most urgent class, in the order in which package evidence declares them.
+// exitCodes is the only table of exit codes. With several problems the code is that of the most
+// urgent class, in the order in which package evidence declares them.
 var exitCodes = map[evidence.Class]int{
 	evidence.OK:         0,
 	evidence.Operation:  1,
@@ -19,7 +19,7 @@ var exitCodes = map[evidence.Class]int{
 	evidence.Drift:      6,
 }
 
-// exitInterrupted is the exit code after Ctrl-C, as shells know it.
+// exitInterrupted is the exit code after Ctrl-C, by the convention of shells.
 const exitInterrupted = 130
 
 // ExitCode maps an error to the code of its class.
@@ -34,7 +34,7 @@ func ExitCode(err error) int {
 	return exitCodes[evidence.ClassOf(err)]
 }
 
-// ServerExit is the exit code of a server that was run; it is passed on as it is.
+// ServerExit is the exit code of a server that was run, which becomes that of the program.
 type ServerExit int
 
 // Error is never shown: the server's own messages were.
@@ -43,7 +43,7 @@ func (ServerExit) Error() string { return "the server ended" }
 // Shown is an error that was printed already.
 type Shown struct{ Err error }
 
-// Error is the message of the error that was printed.
+// Error returns the message of the error that was printed.
 func (e Shown) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error that was printed.

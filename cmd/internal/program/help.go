@@ -19,7 +19,7 @@ const (
 	maxLabel    = 28 // columns of a flag or command, past which its text begins on the next line
 )
 
-// addHelp gives a program its help: the flag, the command, and the examples' names.
+// addHelp gives a program its help: the flag, the command, and the program's name in examples.
 func addHelp(root *cobra.Command) {
 	root.SetHelpFunc(showHelp)
 	help := helpCommand()
@@ -41,7 +41,7 @@ func showHelp(c *cobra.Command, _ []string) {
 	io.WriteString(c.OutOrStdout(), Help(c, columns))
 }
 
-// helpCommand is the command help: of a command it shows what its --help does.
+// helpCommand returns the command help, which shows what --help of another command does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -71,8 +71,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// nameExamples puts the command before each example: definitions hold only what follows
-// it, as a command has another name in another program.
+// nameExamples puts the command before each example. Definitions hold only the rest, because a
+// command has another name in another program.
 func nameExamples(c *cobra.Command) {
 	if c.HasExample() {
 		var lines []string
@@ -86,8 +86,8 @@ func nameExamples(c *cobra.Command) {
 	}
 }
 
-// Help is the help of a command in lines of at most so many columns, save words and
-// examples that are longer.
+// Help returns the help of a command in lines of at most so many columns, except longer words and
+// examples.
 func Help(c *cobra.Command, columns int) string {
 	var b strings.Builder
 	text := c.Long
@@ -159,7 +159,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet, columns 
 	writeColumns(b, title, labels, texts, columns)
 }
 
-// writeColumns prints labels with their texts beside them, and a long one above its text.
+// writeColumns prints labels with their texts beside them; the text of a long label follows below.
 func writeColumns(b *strings.Builder, title string, labels, texts []string, columns int) {
 	if len(labels) == 0 {
 		return

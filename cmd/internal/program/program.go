@@ -1,5 +1,5 @@
-// Package program is what all programs of Hallmark have in common: their version, how
-// they are run and interrupted, the form of their messages, and their exit codes.
+// Package program holds what all programs of Hallmark have in common: their version, how they run
+// and are interrupted, the form of their messages, and their exit codes.
 //
 // It links no flow, so that a small program stays small.
 package program
@@ -26,7 +26,7 @@ import (
 // Version is set by the linker. Without it the module's own version is used.
 var Version string
 
-// Release is the version of the program.
+// Release returns the version of the program.
 func Release() string {
 	if Version != "" {
 		return Version
@@ -37,8 +37,8 @@ func Release() string {
 	return "devel"
 }
 
-// Run runs the command that args name below root and returns the exit code. Ended is
-// called when the command has ended, before its error is printed; nil is nothing.
+// Run runs the command that args name below root and returns the exit code. It calls ended, unless
+// that is nil, when the command has ended, before its error is printed.
 func Run(root *cobra.Command, args []string, ended func()) int {
 	name := root.Name()
 	root.SetArgs(args)
@@ -70,7 +70,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	return ExitCode(err)
 }
 
-// Hangup is the annotation of a command to which a hangup means something else than its end.
+// Hangup is the annotation of a command that handles SIGHUP itself instead of ending.
 const Hangup = "hangup"
 
 // endSignals returns the signals that cancel the context of command c, so that it ends what it
@@ -90,8 +90,8 @@ func AddHelpAndVersion(root *cobra.Command) {
 	addVersion(root)
 }
 
-// addVersion gives root its flag --version. Cobra's own prints by a template, with which the
-// linker keeps every method of every type.
+// addVersion gives root its flag --version. Cobra's own version flag prints by a template, which
+// makes the linker keep every method of every type.
 func addVersion(root *cobra.Command) {
 	wanted, run := false, root.RunE
 	root.Flags().BoolVarP(&wanted, "version", "v", false, "version for "+root.Name())
@@ -124,13 +124,14 @@ func escapeHidden(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Usage makes err, about the command line of c, an error of class Validation with a hint at the help.
+// Usage returns err, about the command line of c, as an error of class Validation with a hint at
+// the help.
 func Usage(c *cobra.Command, err error) error {
 	return &evidence.Error{Kind: evidence.Validation, Err: err, Hint: "see '" + c.CommandPath() + " --help'"}
 }
 
-// Args makes errors of check errors of class Validation. In place of cobra's count of arguments they
-// show how the command is written.
+// Args returns check with its errors made class Validation. In place of cobra's count of arguments
+// they show how the command is written.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		err := check(c, args)

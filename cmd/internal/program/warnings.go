@@ -12,15 +12,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Warnings is a handler of log records that prints warnings for a person, in the form of
-// the other messages: one line with the message, then its attributes.
+// Warnings is a handler of log records that prints warnings for a person, in the form of the other
+// messages: one line with the message, then its attributes.
 type Warnings struct {
 	Name   string // of the program
 	Stderr io.Writer
 	Clear  func() // what stands on the line, before one is printed; nil: nothing does
 }
 
-// Enabled leaves out what is no warning.
+// Enabled reports whether a record is a warning or worse.
 func (w Warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 // Handle prints a record.
@@ -38,7 +38,8 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// formatValue is the value of an attribute in a line of text: quoted unless it is one plain word.
+// formatValue returns the value of an attribute for a line of text: quoted unless it is one plain
+// word.
 func formatValue(text string) string {
 	switch {
 	case surface.Escape(text) == text && text != "" && !strings.ContainsAny(text, " \"="):
