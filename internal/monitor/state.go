@@ -218,7 +218,7 @@ func (s *State) Write(path string) error {
 		return nil
 	}
 	if s.replay.Size() != s.head.Size {
-		return errors.New("the monitor's state is not verified") // a programming error: callers write verified states only
+		return errors.New("the monitor's state is not verified") // a programming error
 	}
 	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := Wire{

@@ -28,7 +28,8 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 			}
 			if err != nil {
 				return ledger.Key{},
-					fmt.Errorf("%w: %s is what it signed last, and %s is not there", otherKeyError(note), heads.Path, path)
+					fmt.Errorf("%w: %s is what it signed last, and %s is not there", otherKeyError(note),
+						heads.Path, path)
 			}
 			return key, durable.Place(unnamed, path)
 		}
