@@ -10,8 +10,8 @@ import (
 )
 
 // Opener opens files below dir, from any number of goroutines, until done is called. The kernel resolves the
-// whole path in one call and follows no link anywhere in it. os.Root opens each directory on the way for each
-// file: it stands in where there is no openat2(2), before Linux 5.6 and in some containers.
+// whole path in one call and follows no link anywhere in it. Where openat2(2) does not exist, before Linux 5.6
+// and in some containers, os.Root opens each file instead, which costs one call for each directory on the way.
 func Opener(dir *os.Root) (open tree.Open, done func()) {
 	plain := func(path string) (io.ReadCloser, error) { return dir.Open(path) }
 	top, err := dir.Open(".")
@@ -31,7 +31,7 @@ func Opener(dir *os.Root) (open tree.Open, done func()) {
 				return os.NewFile(uintptr(fd), path), nil
 			case unix.EINTR:
 			default:
-				return plain(path) // which says what is wrong, or knows another way
+				return plain(path) // works without openat2, or returns the error that the caller expects
 			}
 		}
 	}, func() { top.Close() }

@@ -11,7 +11,7 @@ import (
 
 // Become runs the program at path in the place of this one, with its standard streams, and
 // ends this program with its exit code. argv includes the program's name. It returns only
-// where that failed.
+// if that fails.
 func Become(path string, argv, environ []string) error {
 	c := exec.Cmd{Path: path, Args: argv, Env: environ, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	err := c.Run() // Ctrl-C reaches both, and this one waits for the other

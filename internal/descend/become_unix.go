@@ -8,7 +8,7 @@ import (
 )
 
 // Become replaces this program by the one at path: the process, its terminal and its
-// signals stay. argv includes the program's name. It returns only where that failed.
+// signals stay. argv includes the program's name. It returns only if that fails.
 func Become(path string, argv, environ []string) error {
 	return fmt.Errorf("start %s: %w", path, syscall.Exec(path, argv, environ))
 }

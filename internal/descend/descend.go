@@ -20,17 +20,18 @@
 // itself, then SIGTERM, then SIGKILL. What is in the session of its family's first process
 // is killed as soon as that has ended.
 //
-// A number may come to be another process's. The number of a child stays its own until it
-// is reaped, which happens under one lock; any other process is opened (pidfd), and sent a
-// signal only if what is open began at the same moment as what was found.
+// The system may give a process id to another process. That of a child stays its own until
+// the child is reaped, which happens under one lock. Any other process is opened (pidfd), and
+// gets a signal only if the open process began at the same moment as the one that was found.
 //
 // If this process is killed (SIGKILL), the first process of each family is killed by the
 // kernel (PR_SET_PDEATHSIG). The kernel does that when the thread ends that started it, so
-// one thread, which never ends, starts all of them. What descends from them stays, but where
-// [StartFile] started them in a program that calls [EnableKeepers]: a keeper, which is that program
-// once more, is their parent then, and kills all that descends from it when this process is
-// gone. A process of another user stays, such as one started by a set-user-ID program, which
-// this one may not end, and everything if the keeper is killed before.
+// one thread, which never ends, starts all of them. Their descendants go on, unless [StartFile]
+// started the family in a program that called [EnableKeepers]: then a keeper, a second process
+// of the same program, is the parent of the first process, and kills all its descendants when
+// this process is gone. A process of another user goes on, such as one that a set-user-ID
+// program started, because this user may not end it; and all go on if the keeper was killed
+// before.
 //
 // # Other systems
 //
@@ -60,7 +61,7 @@ type Family struct {
 	reaped bool // its process id may be reused
 	killed bool // its descendants are killed without time to end by themselves
 
-	alive io.Closer // of a keeper: it kills all when that is closed
+	alive io.Closer // pipe to the keeper, which kills the family when this end is closed; nil without a keeper
 }
 
 // registry holds the families whose first process has not been reaped. Its mutex is also held
@@ -144,7 +145,8 @@ func startFamily(begin func() (pid int, err error)) (*Family, error) {
 	}
 	if registry.pipes == nil && len(brokenPipe) > 0 {
 		// A reader of our output that went away must not end this process before it has
-		// ended the others. To be ignored is inherited, to be caught is not.
+		// ended the others. The signal is caught, not ignored: the programs that are started
+		// would inherit that it is ignored.
 		registry.pipes = make(chan os.Signal, 1)
 		signal.Notify(registry.pipes, brokenPipe...)
 	}
@@ -178,7 +180,7 @@ func (f *Family) Wait(reap func() error) error {
 		f.reaped = true
 		f.mu.Unlock()
 		registry.Lock()
-		if registry.families[f.pid] == f { // and not another, which got the number since
+		if registry.families[f.pid] == f { // not a newer family that got the same process id
 			delete(registry.families, f.pid)
 		}
 		registry.Unlock()
@@ -203,13 +205,18 @@ func (f *Family) Wait(reap func() error) error {
 	if reaped != nil {
 		err = <-reaped
 	}
+	releaseBrokenPipe()
+	return err
+}
+
+// releaseBrokenPipe stops catching the signal of a broken pipe when the last family is gone.
+func releaseBrokenPipe() {
 	registry.Lock()
 	defer registry.Unlock()
 	if len(registry.families) == 0 && registry.pipes != nil {
 		signal.Stop(registry.pipes)
 		registry.pipes = nil
 	}
-	return err
 }
 
 // noteEnd records that the first process has ended.

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keeper is this program once more, between it and a server: the parent of the server, and
-// of all that the server leaves. It holds the end of a pipe that nobody writes to. When that
-// is closed, by this process or by the kernel because this process is gone, it kills all that
-// descends from it, and ends. It ends as its server did, and has nothing else to do.
+// A keeper is a second process of this program, between it and a server: the parent of the
+// server, and of every process that the server leaves behind. It reads from a pipe that nobody
+// writes to. When the other end is closed, by this process or by the kernel because this
+// process is gone, the keeper kills all its descendants and ends. If the server ends by itself
+// the keeper ends with the same status.
 
 // keepMark is the first argument of a keeper. Its second is how many files the server gets;
 // behind those it has the program to start, the pipe, and another to say that it began.
@@ -30,15 +31,15 @@ const killPatience = time.Second
 // signals are passed on by a keeper.
 var signals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// keepersEnabled says that Keep was called, so that this program can be its own keeper.
+// keepersEnabled is true once [EnableKeepers] was called: this program can be its own keeper.
 var keepersEnabled bool
 
 // EnableKeepers makes [StartFile] start a keeper with each server. A program calls it once, before the
 // first server.
 func EnableKeepers() { keepersEnabled = true }
 
-// A keeper is one before main, and so before most packages of the program that it is have
-// prepared what it has no use for: that takes longer than all that it does.
+// A keeper runs in init and not in main, because initializing the other packages of the program
+// takes longer than everything that the keeper does.
 func init() {
 	if len(os.Args) < 4 || os.Args[1] != keepMark {
 		return
@@ -51,8 +52,8 @@ func init() {
 	exitLike(status)
 }
 
-// StartFile starts the open file exe as the first process of a family, with a keeper if this
-// program has those. The family is the keeper's then, and so is p.
+// StartFile starts the open file exe as the first process of a family, under a keeper if
+// [EnableKeepers] was called. Then the keeper is the first process of the family, and is p.
 func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
 	if !keepersEnabled {
 		fd, err := duplicateAbove(exe, attr.Files)
@@ -91,14 +92,7 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 		return nil, nil, err
 	}
 	f.alive = alive
-	why, err := io.ReadAll(io.LimitReader(report, 4<<10))
-	if err == nil && string(why) != startedMessage {
-		err = errors.New("its keeper did not start it")
-		if len(why) > 0 {
-			err = errors.New(string(why))
-		}
-	}
-	if err != nil {
+	if err := readReport(report); err != nil {
 		f.Kill()
 		f.Wait(func() error { _, err := p.Wait(); return err })
 		return nil, nil, err
@@ -106,7 +100,21 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	return p, f, nil
 }
 
-// startedMessage is what a keeper says of a server that has begun.
+// readReport reads what a keeper reports, and returns an error unless it started its server.
+func readReport(report io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(report, 4<<10))
+	switch {
+	case err != nil:
+		return err
+	case string(text) == startedMessage:
+		return nil
+	case len(text) == 0:
+		return errors.New("its keeper did not start it")
+	}
+	return errors.New(string(text))
+}
+
+// startedMessage is what a keeper reports when its server has started.
 const startedMessage = "begun"
 
 // duplicateAbove duplicates file to a descriptor number that os.StartProcess does not overwrite in the
@@ -145,13 +153,7 @@ func runKeeper(count string, argv []string) (status syscall.WaitStatus, err erro
 		io.WriteString(reporter, err.Error())
 		return 0, err
 	}
-	// Whoever reads what the server writes waits for all ends of its pipes to be closed.
-	if null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
-		for fd := range 3 {
-			unix.Dup3(null, fd, unix.O_CLOEXEC)
-		}
-		unix.Close(null)
-	}
+	dropStandardStreams()
 	for _, f := range append(files[3:], exe) {
 		f.Close()
 	}
@@ -176,6 +178,19 @@ func runKeeper(count string, argv []string) (status syscall.WaitStatus, err erro
 	})
 	runtime.KeepAlive(files)
 	return status, err
+}
+
+// dropStandardStreams replaces the keeper's standard streams, which are the server's: a reader of what
+// the server writes waits until every copy of its pipes is closed.
+func dropStandardStreams() {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	for fd := range 3 {
+		unix.Dup3(null, fd, unix.O_CLOEXEC)
+	}
+	unix.Close(null)
 }
 
 // exitLike ends this process as another one ended.

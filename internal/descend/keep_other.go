@@ -5,5 +5,5 @@ package descend
 // EnableKeepers does nothing: there are no keepers.
 func EnableKeepers() {}
 
-// killPatience is of keepers.
+// killPatience is 0: it is used only with a keeper.
 const killPatience = 0

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is left of a family in sessions of its own may end by itself, is then asked to, and
-// then killed.
+// Processes that a family left in sessions of their own get time to end by themselves, then
+// SIGTERM, then SIGKILL.
 const (
 	graceAlone = 100 * time.Millisecond
 	graceTerm  = 150 * time.Millisecond
-	patience   = 2 * time.Second // until what cannot be killed is left
+	patience   = 2 * time.Second // after which a process that cannot be killed is left running
 	reapPause  = 250 * time.Millisecond
 )
 
@@ -86,9 +86,10 @@ func (f *Family) endRest() {
 // endAll ends at once all families, and what they left.
 func endAll() { endSession(0, true) }
 
-// endSession ends what the families left whose first process has ended: what is in the session
-// session at once, and, while no family is alive, the rest, to which it gives time unless
-// killed is set. Session 0 stands for all of them, alive or not.
+// endSession ends what a family left behind when its first process, whose id is session, ended:
+// processes in that session are killed at once. While no family is alive it also ends all other
+// leftovers, which get time to end by themselves unless killed is set. Session 0 means every
+// family, alive or not.
 func endSession(session int, killed bool) {
 	asked := map[int]bool{}
 	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -100,7 +101,8 @@ func endSession(session int, killed bool) {
 	}
 }
 
-// endOnce is one round of end, and reports whether something is left.
+// endOnce is one round of endSession, and reports whether something is left. asked holds the
+// processes that were sent SIGTERM.
 func endOnce(session int, killed bool, since time.Duration, asked map[int]bool) (left bool) {
 	registry.Lock()
 	defer registry.Unlock()

@@ -2,8 +2,8 @@
 
 package descend
 
-// Nothing is known of processes but the first of each family: its group is killed when it
-// has ended, and what made a group or session of its own stays.
+// These systems offer no way to find descendants. Only the group of a family's first process is
+// killed when it has ended; a process that made a group or session of its own goes on.
 
 func prepareReaping() error { return nil }
 

@@ -2,5 +2,5 @@
 
 package descend
 
-// waitUnreaped does not wait: what a program leaves in its group is left running.
+// waitUnreaped does not wait, so that what a program leaves in its group is left running.
 func waitUnreaped(int) bool { return false }

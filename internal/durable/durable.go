@@ -29,7 +29,8 @@
 //
 // # Limits
 //
-// Fsync is as good as the disk is honest. On Windows directories cannot be synced
+// Fsync protects only if the disk has written what it reports as written. On Windows directories
+// cannot be synced
 // and step 4 is left to the file system's own journal.
 package durable
 
@@ -52,10 +53,10 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		os.Remove(tmp)
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("write %s: %w", path, stripPath(err))
 	}
 	if err := syncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("write %s: sync directory: %w", path, cause(err))
+		return fmt.Errorf("write %s: sync directory: %w", path, stripPath(err))
 	}
 	return nil
 }
@@ -74,13 +75,13 @@ func tempName(path, id string) string {
 func writeNew(path string, data []byte, perm fs.FileMode) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return cause(err)
+		return stripPath(err)
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(path)
-			err = cause(err)
+			err = stripPath(err)
 		}
 	}()
 	if _, err := f.Write(data); err != nil {
@@ -97,8 +98,9 @@ func writeNew(path string, data []byte, perm fs.FileMode) (err error) {
 	return f.Close() // some file systems report a full disk here
 }
 
-// cause strips the name of a temporary file, which means nothing to a reader.
-func cause(err error) error {
+// stripPath returns err without the path that it names: that of a temporary file means nothing to a
+// reader, and callers name the file that was meant.
+func stripPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

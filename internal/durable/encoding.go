@@ -18,8 +18,8 @@ import (
 //
 //	hallmark-journal-v1 sha256:<digest of all that follows the line feed>
 //
-// and a JSON array of [File]. The digest is in front, where a torn journal has it
-// or is recognised by its absence.
+// and a JSON array of [File]. The digest comes first: a journal that was cut off either lacks
+// it or has content that does not match it.
 const (
 	journalFamily  = "hallmark-journal-v"
 	journalVersion = "1"
@@ -49,12 +49,12 @@ func encodeJournal(files []File) (data []byte, id string, err error) {
 func readJournal(path string) ([]File, string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", cause(err)
+		return nil, "", stripPath(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxJournal+1))
 	if err != nil {
-		return nil, "", cause(err)
+		return nil, "", stripPath(err)
 	}
 	return decodeJournal(data)
 }
@@ -83,7 +83,7 @@ func decodeJournal(data []byte) ([]File, string, error) {
 	if e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}}); e.Outcome != evidence.Match {
 		return nil, "", errTorn
 	}
-	// The digest holds: from here on nothing is torn, and what cannot be read is an error.
+	// The digest matches, so the journal is complete: whatever cannot be read from here on is an error.
 	var files []File
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()

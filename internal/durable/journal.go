@@ -32,8 +32,8 @@ func (f File) perm() fs.FileMode {
 	return f.Perm
 }
 
-// ErrUnfinished is wrapped by the error of [Replace] where an earlier journal waits for
-// [Recover], and where Replace itself was stopped half-way and leaves one behind.
+// ErrUnfinished is wrapped by the error of [Replace] if an earlier journal waits for [Recover],
+// or if Replace itself was stopped half-way and leaves one behind.
 var ErrUnfinished = errors.New("an interrupted change waits to be finished")
 
 // Replace replaces all files or none. In this order:
@@ -42,7 +42,7 @@ var ErrUnfinished = errors.New("an interrupted change waits to be finished")
 //     synced, then its directory is. A crash before that is complete leaves no
 //     journal or one whose digest does not hold: then nothing was applied, and
 //     Recover throws it away. That decision needs step 1 to be over before step 3
-//     begins, which is what the two syncs are for.
+//     begins: the two syncs ensure it.
 //  2. The new contents of every file are written beside it and synced. A failure
 //     here (a full disk, a directory that cannot be written) removes them and the
 //     journal: all files are the old ones, and Replace returns the error.
@@ -51,18 +51,18 @@ var ErrUnfinished = errors.New("an interrupted change waits to be finished")
 //     twice gives the same as once.
 //  4. Every directory concerned is synced. Only then is the journal removed: were
 //     its removal to reach the disk before the renames, a power cut would leave
-//     some old and some new files and nothing to tell.
+//     some old and some new files, and no journal to finish from.
 //
 // Two processes must not work on the same journal or files: callers hold a [Lock],
 // and call Recover when they have it, before they read what they are to change.
 //
-// A journal is obeyed wherever it points, so it lives where only the user writes:
-// in the state directory, never in a project. Directories of the files must exist.
+// Recover writes to every path that a journal names, so the journal must lie where only the
+// user writes: in the state directory, never in a project. Directories of the files must exist.
 func Replace(journalPath string, files []File) error {
 	if _, err := os.Lstat(journalPath); err == nil {
 		return fmt.Errorf("journal %s: %w", journalPath, ErrUnfinished)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("journal %s: %w", journalPath, cause(err))
+		return fmt.Errorf("journal %s: %w", journalPath, stripPath(err))
 	}
 	if err := checkFiles(files); err != nil {
 		return fmt.Errorf("journal %s: %w", journalPath, err)
@@ -83,27 +83,27 @@ func Replace(journalPath string, files []File) error {
 	}
 	if err := syncDir(filepath.Dir(journalPath)); err != nil {
 		os.Remove(journalPath)
-		return fmt.Errorf("journal %s: sync directory: %w", journalPath, cause(err))
+		return fmt.Errorf("journal %s: sync directory: %w", journalPath, stripPath(err))
 	}
-	if err := stage(files, id); err != nil {
+	if err := stageFiles(files, id); err != nil {
 		if rm := removeSynced(journalPath); rm != nil {
 			return fmt.Errorf("journal %s: %w: %w", journalPath, ErrUnfinished, errors.Join(err, rm))
 		}
 		return err
 	}
-	return finish(journalPath, files, id)
+	return applyJournal(journalPath, files, id)
 }
 
-// ErrChanged is wrapped by the error of [Recover] where a file is neither the old nor the
-// new one.
+// ErrChanged is wrapped by the error of [Recover] if a file has neither the old nor the new
+// content.
 var ErrChanged = errors.New("was changed after an interrupted replacement, which is given up")
 
 // Recover finishes a [Replace] that was interrupted and reports whether there was one
 // to finish. A journal that is torn or damaged is removed: it was never complete, and
 // so nothing was applied. One of an unknown version is an error, and stays.
 //
-// Where somebody changed a file since, finishing would undo their change. The journal
-// is put aside then, beside its name with ".abandoned", and the error says which file.
+// If somebody changed a file since, finishing would undo their change. Then the journal is
+// renamed to its name with ".abandoned" behind it, and the error names the file.
 func Recover(journalPath string) (bool, error) {
 	files, id, err := readJournal(journalPath)
 	switch {
@@ -132,10 +132,10 @@ func Recover(journalPath string) (bool, error) {
 			return false, fmt.Errorf("journal %s: %w", journalPath, err)
 		}
 	}
-	if err := stage(files, id); err != nil {
+	if err := stageFiles(files, id); err != nil {
 		return false, fmt.Errorf("journal %s: %w: %w", journalPath, ErrUnfinished, err)
 	}
-	if err := finish(journalPath, files, id); err != nil {
+	if err := applyJournal(journalPath, files, id); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -166,13 +166,14 @@ func digestFile(path string) (digest.Digest, error) {
 		return digest.Digest{}, nil
 	}
 	if err != nil {
-		return digest.Digest{}, fmt.Errorf("%s: %w", path, cause(err))
+		return digest.Digest{}, fmt.Errorf("%s: %w", path, stripPath(err))
 	}
 	defer f.Close()
 	d, _, err := digest.FromReader(f)
 	return d, err
 }
 
+// sameContent compares two results of digestFile; files that do not exist are the same.
 func sameContent(a, b digest.Digest) bool {
 	if a.IsZero() || b.IsZero() {
 		return a.IsZero() && b.IsZero()
@@ -180,8 +181,9 @@ func sameContent(a, b digest.Digest) bool {
 	return evidence.Same(a, b)
 }
 
-// stage writes the new contents beside the files. After an error there are none.
-func stage(files []File, id string) error {
+// stageFiles does step 2 of [Replace]: it writes the new contents beside the files. After an error
+// it leaves none of them.
+func stageFiles(files []File, id string) error {
 	for i, f := range files {
 		err := checkReplaceable(f.Path)
 		if err == nil && !f.Remove {
@@ -206,10 +208,10 @@ func checkReplaceable(path string) error {
 	return nil
 }
 
-// finish does steps 3 and 4 of [Replace].
-func finish(journalPath string, files []File, id string) error {
+// applyJournal does steps 3 and 4 of [Replace].
+func applyJournal(journalPath string, files []File, id string) error {
 	unfinished := func(path string, err error) error {
-		return fmt.Errorf("journal %s: %w: %s: %w", journalPath, ErrUnfinished, path, cause(err))
+		return fmt.Errorf("journal %s: %w: %s: %w", journalPath, ErrUnfinished, path, stripPath(err))
 	}
 	var dirs []string
 	for _, f := range files {
@@ -243,11 +245,12 @@ func finish(journalPath string, files []File, id string) error {
 // cut would undo what was written since.
 func removeSynced(path string) error {
 	if err := os.Remove(path); err != nil {
-		return cause(err)
+		return stripPath(err)
 	}
 	return syncDir(filepath.Dir(path))
 }
 
+// checkFiles refuses a list of files that no Replace of ours could have written.
 func checkFiles(files []File) error {
 	seen := map[string]bool{}
 	for _, f := range files {

@@ -19,8 +19,8 @@ import (
 // ErrLocked says that somebody else holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// ErrNoLock says that the path of a lock holds something else: a link, a pipe, a directory. It is
-// neither followed nor opened nor waited for.
+// ErrNoLock says that the path of a lock names something other than a regular file, such as a link,
+// a pipe or a directory. Nothing of that kind is followed, opened or waited for.
 var ErrNoLock = errors.New("is not a regular file, and so no lock")
 
 // Lock takes the advisory lock at path, creating the file if needed, and waits for
@@ -31,9 +31,8 @@ var ErrNoLock = errors.New("is not a regular file, and so no lock")
 // The file stays when the lock is released: removing it would let two processes
 // hold locks on two files of the same name.
 //
-// The lock is asked for again and again rather than waited for in the kernel,
-// because a wait in the kernel cannot be called off: it would hold a thread, and
-// then the lock, after ctx has ended.
+// Lock polls instead of waiting in the kernel, because that wait cannot be cancelled: it would
+// hold a thread, and then the lock, after ctx has ended.
 func Lock(ctx context.Context, path, what string) (unlock func(), err error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		unlock, err := TryLock(path, what)
@@ -69,7 +68,7 @@ func TryLock(path, what string) (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, ErrLocked)
 	}
-	// A note for people who look for the holder; nothing depends on it.
+	// The process id is for people who look for the holder; no code depends on it.
 	if f.Truncate(0) == nil {
 		f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
@@ -102,6 +101,7 @@ func openLock(path string) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock} // it was made and removed each time
 }
 
+// sameFile reports whether path still names the open file f.
 func sameFile(f *os.File, path string) bool {
 	a, err := f.Stat()
 	if err != nil {

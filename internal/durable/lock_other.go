@@ -7,4 +7,5 @@ import (
 	"os"
 )
 
+// lockFile fails: this system has no lock that the kernel releases when a process ends.
 func lockFile(*os.File) (bool, error) { return false, errors.ErrUnsupported }

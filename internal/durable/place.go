@@ -11,7 +11,7 @@ import (
 // WriteFile or that another library writes. Temp lies in the directory of path; it is
 // synced before it gets its name, and the directory after. A file that has the name
 // already is an error that wraps fs.ErrExist, and stays. Only one process at a time may
-// place a file under a name: between looking and renaming lies a moment.
+// place a file under a name, because the check for an existing file and the rename are two steps.
 func Place(temp, path string) error {
 	if filepath.Dir(temp) != filepath.Dir(path) {
 		return errors.New("the temporary file lies in another directory")

@@ -153,7 +153,7 @@ func (c Checkout) FilterPath(path string) string {
 // not a file of the checkout. If only the checkout has one the error is of class Refused and names
 // it; if there is none it is [ErrNotFound].
 func (c Checkout) Find(path, name string) (string, error) {
-	var passed error
+	var refused error // for the first tool that was passed over
 	for _, dir := range filepath.SplitList(path) {
 		at, err := filepath.Abs(filepath.Join(dir, name))
 		if err != nil {
@@ -163,15 +163,15 @@ func (c Checkout) Find(path, name string) (string, error) {
 		switch {
 		case err != nil:
 		case c.Holds(found):
-			passed = cmp.Or(passed, refuseCheckoutProgram(found, name))
+			refused = cmp.Or(refused, refuseCheckoutProgram(found, name))
 		case !filepath.IsAbs(dir):
-			passed = cmp.Or(passed, refuseProgram(found, name,
+			refused = cmp.Or(refused, refuseProgram(found, name,
 				"PATH names its directory as a relative one, which is another wherever it is used"))
 		default:
 			return found, nil
 		}
 	}
-	return "", cmp.Or(passed, ErrNotFound)
+	return "", cmp.Or(refused, ErrNotFound)
 }
 
 // refuseCheckoutProgram is the error for a tool that is a file of the checkout.
@@ -179,6 +179,7 @@ func refuseCheckoutProgram(path, name string) error {
 	return refuseProgram(path, name, "it is a program of the project, which is not started before somebody agreed")
 }
 
+// refuseProgram is the error for a tool that must not be started, because of why.
 func refuseProgram(path, name, why string) error {
 	return evidence.Errorf(evidence.Refused, path,
 		fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: "+

@@ -54,8 +54,8 @@ var remoteVariables = []string{
 	"AWS_PROFILE", "AWS_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "NETRC",
 }
 
-// credentialVariables say where the usual credential helpers of docker's find what they keep, and how
-// they reach who knows it.
+// credentialVariables say where the usual credential helpers of docker keep credentials, and how they
+// reach the services that hold them.
 var credentialVariables = []string{
 	"DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
 	"XAUTHORITY", "GNUPGHOME", "PASSWORD_STORE_DIR", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION",

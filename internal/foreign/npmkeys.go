@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// projectNPMKeys are the keys that are taken of the .npmrc of a checkout, beside those for a
-// scope or a host: where packages come from, how to get there, and how patiently.
+// projectNPMKeys are the keys that are read from the .npmrc of a checkout, besides those for a
+// scope or a host: registries, proxies and certificates, timeouts and retries.
 var projectNPMKeys = []string{
 	"registry", "cafile", "ca", "proxy", "https-proxy", "noproxy", "replace-registry-host",
 	"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout",
 }
 
-// userNPMKeys are those that are taken of the user's own files and variables too: what a user
-// may say of the way, and of which versions are chosen. Keys that name programs, files to
-// write or code to load are in neither list, and neither is what a later npm may add.
+// userNPMKeys are the keys that are read from the user's own files and variables: the above, and
+// those that decide how packages are reached and which versions are chosen. Keys that name
+// programs, files to write or code to load are in neither list, and neither are keys that a later
+// npm may add.
 var userNPMKeys = slices.Concat(projectNPMKeys, []string{
 	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age",
 	"min-release-age-exclude", "fetch-timeout", "legacy-peer-deps", "strict-peer-deps", "engine-strict",
@@ -23,16 +24,16 @@ var userNPMKeys = slices.Concat(projectNPMKeys, []string{
 // hostNPMKeys are the last parts of keys "//HOST/PATH/:NAME", the credentials for a host.
 var hostNPMKeys = []string{"_authToken", "_auth", "username", "_password", "email", "certfile", "keyfile"}
 
-// ProjectNPMKey reports whether a key is taken of the .npmrc of a checkout.
+// ProjectNPMKey reports whether a key is read from the .npmrc of a checkout.
 func ProjectNPMKey(key string) bool {
 	if _, name, ok := HostKey(key); ok {
-		// Files of certificates would be read wherever they lie.
+		// A checkout must not choose which files of the user's are read.
 		return name != "certfile" && name != "keyfile"
 	}
 	return isScopeKey(key) || slices.Contains(projectNPMKeys, key)
 }
 
-// UserNPMKey reports whether a key is taken of the user's own configuration of npm.
+// UserNPMKey reports whether a key is read from the user's own configuration of npm.
 func UserNPMKey(key string) bool {
 	if _, _, ok := HostKey(key); ok {
 		return true

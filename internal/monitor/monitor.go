@@ -60,18 +60,18 @@ type Anomaly struct {
 // The values of Anomaly.What: what is wrong with a log, or with what a registry serves.
 const (
 	AnomalyDuplicate  = "duplicate"         // a name and version twice
-	AnomalyUnreadable = "unreadable entry"  // no leaf
-	AnomalyEntry      = "entry differs"     // an entry is another one than was read before
-	AnomalyTile       = "tile differs"      // a tile is not made of the entries
-	AnomalyRoot       = "root differs"      // the entries do not make the checkpoint's tree
-	AnomalyFork       = "fork"              // two checkpoints that no one log has
+	AnomalyUnreadable = "unreadable entry"  // the text of an entry is not a leaf
+	AnomalyEntry      = "entry differs"     // an entry differs from what was read before
+	AnomalyTile       = "tile differs"      // a tile does not hold the hashes of the entries
+	AnomalyRoot       = "root differs"      // the entries do not have the root of the checkpoint
+	AnomalyFork       = "fork"              // two checkpoints that cannot be of one log
 	AnomalyCheckpoint = "checkpoint"        // not signed as it must be, or unreadable
 	AnomalyRecord     = "record differs"    // the record is not the one of its entry
 	AnomalyMissing    = "record missing"    // an entry whose record is not served
 	AnomalyUnlogged   = "record not logged" // a record without an entry
 	AnomalyStatus     = "status differs"    // the record's status is not that of its newest entry
-	AnomalyArchive    = "archive differs"   // the archive is not the one of its record, or is not there
-	AnomalyWithheld   = "entry withheld"    // a status or finding that is not named to who asks for the record
+	AnomalyArchive    = "archive differs"   // the archive is not the one of its record, or is missing
+	AnomalyWithheld   = "entry withheld"    // a status or finding that the registry leaves out of a record's entries
 )
 
 // maxAnomalies bounds the anomalies that are kept.
@@ -149,6 +149,7 @@ type logSource struct {
 	recordEntries func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
 }
 
+// openMonitor opens the log and the kept state, and chooses the key that the log must be signed with.
 func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error) {
 	m := &monitor{host: h, options: o, recomputed: map[int64]bool{}, laterEntries: laterEntries{}}
 	var key string

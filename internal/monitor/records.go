@@ -38,75 +38,94 @@ const (
 // maxUnsettled bounds the records that one comparison compares again.
 const maxUnsettled = 10_000
 
+// comparison is one pass over the lists of a registry.
+type comparison struct {
+	*monitor
+	size      int64  // entries that are compared; later ones may belong to records that were listed too early
+	seen      []byte // a bit for each entry whose record was listed
+	unsettled []listedRecord
+}
+
 // compareRecords reads the registry's lists page by page, compares each record with its entry, and
 // adds an anomaly for each entry whose record was not listed.
 func (m *monitor) compareRecords(ctx context.Context) error {
-	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
-	seen := make([]byte, (size+7)/8)
-	var unsettled []listedRecord
-	compare := func(r listedRecord, err error) bool {
-		m.records++
-		if err != nil {
-			m.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version),
-				Actual: err.Error()})
-			return false
-		}
-		if index, ok := m.state.replay.Find(r.kind, r.name, r.version); ok && index < size {
-			seen[index/8] |= 1 << (index % 8)
-		}
-		a := m.compareRecord(r)
-		if a != nil && len(unsettled) < maxUnsettled {
-			unsettled = append(unsettled, r)
-		}
-		return a == nil
-	}
-	err := m.eachPage(func(q registry.Query) (int, string, error) {
-		page, err := m.source.listRecords(ctx, q)
-		if err != nil {
-			return 0, "", err
-		}
-		for _, envelope := range page.Servers {
-			compare(parseListed(envelope))
-		}
-		return len(page.Servers), page.Metadata.NextCursor, nil
-	})
-	if err != nil {
+	size := m.state.replay.Size()
+	c := &comparison{monitor: m, size: size, seen: make([]byte, (size+7)/8)}
+	if err := c.compareServers(ctx); err != nil {
 		return err
 	}
 	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
-		err := m.eachPage(func(q registry.Query) (int, string, error) {
-			page, err := m.source.listArchives(ctx, string(kind), q)
-			if trail.IsNotFound(err) {
-				return 0, "", nil // a registry that has none of the kind
-			}
-			if err != nil {
-				return 0, "", err
-			}
-			for _, rec := range page.Archives {
-				if !compare(parseListedArchive(rec)) {
-					continue
-				}
-				if err := m.recomputeArchive(ctx, rec); err != nil {
-					return 0, "", err
-				}
-			}
-			return len(page.Archives), page.Metadata.NextCursor, nil
-		})
-		if err != nil {
+		if err := c.compareArchives(ctx, kind); err != nil {
 			return err
 		}
 	}
-	if err := m.recheckRecords(ctx, unsettled); err != nil {
+	if err := m.recheckRecords(ctx, c.unsettled); err != nil {
 		return err
 	}
 	for index := range size {
-		if m.state.statuses[index] != noRecord && seen[index/8]&(1<<(index%8)) == 0 {
+		if m.state.statuses[index] != noRecord && c.seen[index/8]&(1<<(index%8)) == 0 {
 			if err := m.addMissing(ctx, index); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// compareServers compares the records of the list of servers.
+func (c *comparison) compareServers(ctx context.Context) error {
+	return c.eachPage(func(q registry.Query) (int, string, error) {
+		page, err := c.source.listRecords(ctx, q)
+		if err != nil {
+			return 0, "", err
+		}
+		for _, envelope := range page.Servers {
+			c.compare(parseListed(envelope))
+		}
+		return len(page.Servers), page.Metadata.NextCursor, nil
+	})
+}
+
+// compareArchives compares the records of the list of one kind of archive, and recomputes the archives
+// of those that match.
+func (c *comparison) compareArchives(ctx context.Context, kind ledger.Kind) error {
+	return c.eachPage(func(q registry.Query) (int, string, error) {
+		page, err := c.source.listArchives(ctx, string(kind), q)
+		if trail.IsNotFound(err) {
+			return 0, "", nil // a registry that has none of the kind
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		for _, rec := range page.Archives {
+			if !c.compare(parseListedArchive(rec)) {
+				continue
+			}
+			if err := c.recomputeArchive(ctx, rec); err != nil {
+				return 0, "", err
+			}
+		}
+		return len(page.Archives), page.Metadata.NextCursor, nil
+	})
+}
+
+// compare compares a listed record with its entry, and reports whether they match. err is that of
+// reading the record.
+func (c *comparison) compare(r listedRecord, err error) bool {
+	c.records++
+	if err != nil {
+		c.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version),
+			Actual: err.Error()})
+		return false
+	}
+	if index, ok := c.state.replay.Find(r.kind, r.name, r.version); ok && index < c.size {
+		c.seen[index/8] |= 1 << (index % 8)
+	}
+	a := c.compareRecord(r)
+	if a != nil && len(c.unsettled) < maxUnsettled {
+		c.unsettled = append(c.unsettled, r)
+	}
+	return a == nil
 }
 
 // eachPage asks for page after page while there is a cursor. A list that is longer than the log

@@ -141,13 +141,13 @@ func parseWire(data []byte) (w Wire, parts []byte, err error) {
 	if w.Version == 1 {
 		return w, parts, nil
 	}
-	said := w.Digest
+	claimed := w.Digest
 	w.Digest = ""
 	blank, err := json.Marshal(w)
 	if err != nil {
 		return w, nil, err
 	}
-	if StateDigest(blank, parts) != said {
+	if StateDigest(blank, parts) != claimed {
 		return w, nil, errors.New("it was changed after it was written")
 	}
 	return w, parts, nil
@@ -218,7 +218,7 @@ func (s *State) Write(path string) error {
 		return nil
 	}
 	if s.replay.Size() != s.head.Size {
-		return errors.New("the monitor's state is not verified") // a mistake of ours
+		return errors.New("the monitor's state is not verified") // a programming error
 	}
 	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := Wire{

@@ -87,7 +87,7 @@ func (m *monitor) addWrongRoot(ctx context.Context, head ledger.Signed, start in
 		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served",
 			size),
 	})
-	return errors.Join(m.comparePartialTiles(ctx, size), m.restoreState()) // which may say where
+	return errors.Join(m.comparePartialTiles(ctx, size), m.restoreState()) // a tile that differs shows where
 }
 
 // addFirstDifference adds the anomaly of the first entry of a forked log that differs from the one

@@ -27,7 +27,7 @@ type WitnessOptions struct {
 	Name    string   // of a new key; "" is one that nobody else has
 	State   string   // directory of the newest checkpoints
 	Logs    []string // verifier keys of the logs to cosign
-	Begin   bool     // with the logs that State has nothing of; a new key does so by itself
+	Begin   bool     // cosign logs of which State has nothing; with a new key this is always allowed
 	Logger  *slog.Logger
 	// Listening is called once requests are accepted; may be nil.
 	Listening func(addr net.Addr, verifierKey string)
@@ -39,23 +39,9 @@ const maxSignerKey = 4 << 10
 // Witness cosigns the checkpoints of logs until ctx ends.
 func Witness(ctx context.Context, o WitnessOptions) error {
 	fault := func(kind evidence.Class, err error) error { return evidence.Errorf(kind, "witness", "", err) }
-	name := o.Name
-	if _, err := os.Lstat(o.KeyFile); name == "" && errors.Is(err, os.ErrNotExist) {
-		id := make([]byte, 8)
-		rand.Read(id) // never fails
-		name = "hallmark-witness-" + hex.EncodeToString(id)
-	}
-	_, created, err := logkey.Open(ctx, o.KeyFile, name)
+	key, created, err := openWitnessKey(ctx, o)
 	if err != nil {
-		return fault(evidence.ClassOf(err), err)
-	}
-	secret, err := host.ReadNamed(o.KeyFile, maxSignerKey)
-	if err != nil {
-		return fault(evidence.Operation, err)
-	}
-	key, err := ledger.ParseWitnessKey(strings.TrimSuffix(string(secret), "\n"))
-	if err != nil {
-		return fault(evidence.Validation, err)
+		return err
 	}
 	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created,
 		Logger: o.Logger})
@@ -87,4 +73,27 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 		return nil
 	}
 	return err
+}
+
+// openWitnessKey opens the key that cosigns, and reports whether it was created.
+func openWitnessKey(ctx context.Context, o WitnessOptions) (key ledger.Key, created bool, err error) {
+	name := o.Name
+	if _, err := os.Lstat(o.KeyFile); name == "" && errors.Is(err, os.ErrNotExist) {
+		id := make([]byte, 8)
+		rand.Read(id) // never fails
+		name = "hallmark-witness-" + hex.EncodeToString(id)
+	}
+	_, created, err = logkey.Open(ctx, o.KeyFile, name)
+	if err != nil {
+		return ledger.Key{}, false, evidence.Errorf(evidence.ClassOf(err), "witness", "", err)
+	}
+	secret, err := host.ReadNamed(o.KeyFile, maxSignerKey)
+	if err != nil {
+		return ledger.Key{}, false, evidence.Errorf(evidence.Operation, "witness", "", err)
+	}
+	key, err = ledger.ParseWitnessKey(strings.TrimSuffix(string(secret), "\n"))
+	if err != nil {
+		return ledger.Key{}, false, evidence.Errorf(evidence.Validation, "witness", "", err)
+	}
+	return key, created, nil
 }

@@ -29,8 +29,8 @@ func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		if !isBundle(s.Ref) || allowedBundle(s.Ref, bundleHosts) {
 			return false
 		}
-		// A bundle that will be refused for its host is not fetched: a publisher must not choose
-		// what the registry requests, nor learn what an allowed host answers.
+		// Judge the host before fetching: a publisher must not choose what the registry requests,
+		// nor learn what a host inside its network answers.
 		for _, c := range s.Claims {
 			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+
 				bundleHost(s.Ref)))
@@ -47,12 +47,12 @@ func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		if err != nil {
 			return nil, err
 		}
-		unclaimed, err := unclaimedFiles(ctx, client, ref, report)
+		unclaimed, err := listUnclaimed(ctx, client, ref, report)
 		if err != nil {
 			return nil, err
 		}
 		report = append(report, unclaimed...)
-		owner, err := ownershipEvidence(ctx, client, doc.Name, ref, bundleHosts)
+		owner, err := checkOwnership(ctx, client, doc.Name, ref, bundleHosts)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 	return report, nil
 }
 
-// unclaimedFiles returns evidence of each file of ref that report does not mention.
-func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
+// listUnclaimed returns evidence of each file of ref that report does not mention.
+func listUnclaimed(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	report evidence.Report) (evidence.Report, error) {
 	known := func(ref artifact.Ref) bool {
 		return slices.ContainsFunc(report, func(e evidence.Evidence) bool { return document.SameRef(e.Subject, ref) })
@@ -89,8 +89,8 @@ func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	return unclaimed, nil
 }
 
-// ownershipEvidence asks a package which server it belongs to, and compares that with name.
-func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
+// checkOwnership asks a package which server it belongs to, and compares that with name.
+func checkOwnership(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
 	bundleHosts []string) (evidence.Evidence, error) {
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
 	switch ref.Kind() {
@@ -138,7 +138,7 @@ func answerEvidence(ctx context.Context, claim evidence.Claim, text string, err 
 	case err != nil:
 		return evidence.Evidence{}, err
 	}
-	return evidence.Fact(claim, document.Clip(text, document.MaxReason)), nil // a name is shorter than what is cut
+	return evidence.Fact(claim, document.Clip(text, document.MaxReason)), nil // no valid name is as long as the limit
 }
 
 // isBundle reports whether ref is a plain download, which belongs to no package registry.
@@ -156,7 +156,7 @@ func allowedBundle(ref artifact.Ref, hosts []string) bool {
 
 // bundleHost returns the host of a bundle.
 func bundleHost(ref artifact.Ref) string {
-	if ref.Normal().Kind() == artifact.GitHub { // of which the normal form has no URL
+	if ref.Normal().Kind() == artifact.GitHub { // its normal form has no URL
 		return document.HostOf(model.RegistryURLGitHub)
 	}
 	return document.HostOf(ref.Normal().URL())

@@ -81,7 +81,7 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 // file exists.
 func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	if _, err := os.Lstat(file); err == nil {
-		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // before the work
+		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // fail before the work of the export
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".export-*.tmp")
 	if err != nil {

@@ -57,14 +57,14 @@ type ImportOptions struct {
 // ImportResult counts the records of an import. Imported records keep the time of their first
 // publishing and are marked with their origin; nothing of them is recomputed.
 type ImportResult struct {
-	Resumed   bool     `json:"resumed"`   // went on where one was interrupted
+	Resumed   bool     `json:"resumed"`   // this import continued an interrupted one
 	Since     string   `json:"since"`     // only what changed upstream since then was asked for; empty is everything
-	Added     int      `json:"added"`     //
-	Present   int      `json:"present"`   // were here, with the same document
+	Added     int      `json:"added"`     // records that were inserted
+	Present   int      `json:"present"`   // records that existed here, with the same document
 	Followed  int      `json:"followed"`  // of these, took over a new status
 	Invalid   int      `json:"invalid"`   // of those added, this registry would refuse the document at publish
-	Conflicts []string `json:"conflicts"` // name@version of those that are here with another document, or damaged
-	Refused   []string `json:"refused"`   // cannot be records at all, with why
+	Conflicts []string `json:"conflicts"` // name@version of those that exist here with another document, or are damaged
+	Refused   []string `json:"refused"`   // those that cannot be records, with the reason
 
 	conflicts, refused int
 }
@@ -74,7 +74,7 @@ type ImportResult struct {
 // whole each time. It may be repeated: existing records stay as they are, except that imported
 // records follow the status of their originals.
 func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
-	if !strings.Contains(o.From, "://") { // before there is a registry that was made for it
+	if !strings.Contains(o.From, "://") { // fail before a registry is created for the import
 		if _, err := os.Stat(o.From); err != nil {
 			return nil, document.OpenError(o.From, err)
 		}
@@ -87,6 +87,7 @@ func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 	return importInto(ctx, db, o)
 }
 
+// importInto is Import into an open database.
 func importInto(ctx context.Context, db database, o ImportOptions) (*ImportResult, error) {
 	if o.pause == nil {
 		o.pause = sleep
@@ -237,7 +238,7 @@ func (i *importer) importFile(ctx context.Context) error {
 		return document.OpenError(i.From, err)
 	}
 	defer f.Close()
-	i.origin = "file:" + filepath.Base(i.From) // its directory is nobody's business
+	i.origin = "file:" + filepath.Base(i.From) // the origin is published, so that it leaves out the directory
 	var stopped error
 	n := 0
 	archives := &archiveImporter{importer: i}
@@ -404,16 +405,16 @@ func orNow(t, now time.Time) time.Time {
 	return t
 }
 
-// addConflict counts a record that is here with other bytes, and lists the first ones.
+// addConflict counts a record that exists here with other bytes, and lists the first ones.
 func (i *importer) addConflict(what string) {
 	if i.out.conflicts++; i.out.conflicts <= importMaxListed {
 		i.out.Conflicts = append(i.out.Conflicts, surface.Escape(what))
 	}
 }
 
-// addRefused counts a record that cannot be taken, and lists the first ones.
+// addRefused counts a record that cannot be imported, and lists the first ones.
 func (i *importer) addRefused(env registry.Envelope, why error) {
-	name, version, _ := registry.ReadName(env.Server) // what can be read of it
+	name, version, _ := registry.ReadName(env.Server) // empty if the document cannot be read
 	if i.out.refused++; i.out.refused <= importMaxListed {
 		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
 	}

@@ -25,11 +25,11 @@ import (
 // temporary file; when the record follows it recomputes all that the record claims.
 type archiveImporter struct {
 	*importer
-	blobs    registry.Blobs // opened with the first archive
+	blobs    registry.Blobs // nil until the first archive is stored
 	spool    *os.File       // nil without parts
-	sum      digest.Digest  // of the archive whose parts are there
+	sum      digest.Digest  // of the archive whose parts are collected
 	size     int64
-	partsErr error // why the parts are of no use
+	partsErr error // why the parts cannot be used
 }
 
 // takePart takes one part, or the record that ends an archive. It counts what is wrong with an
@@ -150,7 +150,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 	return nil
 }
 
-// addRefusedArchive counts an archive that cannot be taken, and lists the first ones.
+// addRefusedArchive counts an archive that cannot be imported, and lists the first ones.
 func (a *archiveImporter) addRefusedArchive(rec registry.ArchiveRecord, why error) {
 	if a.out.refused++; a.out.refused <= importMaxListed {
 		a.out.Refused = append(a.out.Refused,

@@ -110,7 +110,7 @@ func TestOwnershipOfKinds(t *testing.T) {
 		}
 		for name, want := range map[string]evidence.Outcome{"io.github.o/notes": evidence.Match,
 			"io.github.o/other": evidence.Mismatch, "io.github.o/notes2": evidence.Mismatch} {
-			got, err := ownershipEvidence(t.Context(), client, name, ref, nil)
+			got, err := checkOwnership(t.Context(), client, name, ref, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestOwnershipOfKinds(t *testing.T) {
 			}
 		}
 		silent, _ := kindClient(t, map[string]string{})
-		if got, err := ownershipEvidence(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" &&
+		if got, err := checkOwnership(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" &&
 			(err != nil || got.Outcome != evidence.Unverifiable) {
 			t.Errorf("%s, gone: %s, %v", text, got.Outcome, err)
 		}
@@ -244,7 +244,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := ownershipEvidence(t.Context(), client, "io.github.o/notes", ref, nil)
+	owner, err := checkOwnership(t.Context(), client, "io.github.o/notes", ref, nil)
 	if err != nil || owner.Outcome != evidence.Mismatch {
 		t.Errorf("owner: %s, %v", owner.Outcome, err)
 	}

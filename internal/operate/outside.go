@@ -18,9 +18,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
-// loginOutside returns the clients that verify logins at other hosts. They obey the same rules
+// newOutside returns the clients that verify logins at other hosts. They obey the same rules
 // about private addresses, and trust the same authorities, as the client that fetches packages.
-func loginOutside(o ServeOptions) login.Outside {
+func newOutside(o ServeOptions) login.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
@@ -44,8 +44,8 @@ func loginOutside(o ServeOptions) login.Outside {
 	}
 }
 
-// tokenIssuer opens the key that signs tokens.
-func tokenIssuer(ctx context.Context, o ServeOptions) (*login.Issuer, error) {
+// openIssuer opens the key that signs tokens, which it creates if it is missing in o.Data.
+func openIssuer(ctx context.Context, o ServeOptions) (*login.Issuer, error) {
 	var seed []byte
 	var err error
 	if o.TokenKeyFile != "" {

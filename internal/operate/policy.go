@@ -14,6 +14,7 @@ type currentPolicy struct {
 	current atomic.Pointer[api.Policy]
 }
 
+// newCurrentPolicy reads the policy that a registry starts with.
 func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
 	p, err := readPolicy(o)
 	if err != nil {
@@ -24,6 +25,7 @@ func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
 	return c, nil
 }
 
+// get returns the policy that holds now.
 func (c *currentPolicy) get() api.Policy { return *c.current.Load() }
 
 // reload reads the policy's file again. If that fails the old policy stays.

@@ -43,9 +43,9 @@ type ReverifyOptions struct {
 
 // Reverification counts the records of [Reverify], and names those that fail.
 type Reverification struct {
-	Records   int `json:"records"`   // looked at; those with status deleted are not
+	Records   int `json:"records"`   // that were looked at; deleted ones are skipped
 	Claimed   int `json:"claimed"`   // of these, with a claim to recompute
-	Unreached int `json:"unreached"` // of these, with a file that could not be had now
+	Unreached int `json:"unreached"` // of these, with a file that could not be fetched now
 	// name@version of those that fail, "facet name@version" of an archive; known before or not
 	Failing []string           `json:"failing"`
 	Found   []ReverifiedRecord `json:"found"` // what was added as a finding
@@ -93,11 +93,11 @@ type reverifier struct {
 		registry.ArchiveRecords
 	}
 	check func(context.Context, *serverjson.Document) (evidence.Report, error)
-	blobs func() (registry.Blobs, error) // asked if there is an archive; safe for concurrent use
+	blobs func() (registry.Blobs, error) // called only if there is an archive; safe for concurrent use
 	build string
 	now   func() time.Time
 
-	logger *slog.Logger // told of archives that are not there
+	logger *slog.Logger // gets a warning for each missing archive
 }
 
 // claimedRecord is a record whose claims can be recomputed.
@@ -105,7 +105,7 @@ type claimedRecord struct {
 	subject   string
 	status    registry.Status
 	published time.Time
-	before    []byte // what is known to fail, a JSON array
+	before    []byte // evidence that is known to fail, a JSON array
 	check     func(context.Context) (report evidence.Report, claims bool, err error)
 	add       func(ctx context.Context, failing []byte) error // a finding
 }
@@ -269,7 +269,7 @@ func checkArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	kept := &monitor.ErrorReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
 	integrity, _, bad := monitor.ArchiveHashes(ctx, ledger.Kind(rec.Kind), kept)
 	if kept.Err == nil {
-		_, _ = io.Copy(io.Discard, kept) // its error is kept's
+		_, _ = io.Copy(io.Discard, kept) // kept.Err holds the error
 	}
 	switch {
 	case kept.Err != nil && errors.Is(kept.Err, registry.ErrUnavailable) && ctx.Err() == nil:
@@ -282,7 +282,7 @@ func checkArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	switch {
 	case bad != nil && evidence.ClassOf(bad) == evidence.Validation:
 		return append(report, evidence.CannotVerify(claims[1], evidence.Malformed, bad.Error())), nil
-	case bad != nil && file.Outcome != evidence.Match: // whatever it ended with
+	case bad != nil && file.Outcome != evidence.Match: // other bytes: why they cannot be read does not matter
 		return report, nil
 	case bad != nil:
 		return nil, bad
@@ -320,7 +320,7 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 	if out.claimed = claims; err != nil || !claims {
 		return out, err
 	}
-	out.failing, out.class, out.unreached = failingOf(report)
+	out.failing, out.class, out.unreached = selectFailing(report)
 	before, err := knownFailures(rec.before)
 	if err != nil {
 		return out, err
@@ -359,13 +359,13 @@ func knownFailures(text []byte) ([]string, error) {
 			Observed: evidence.Observed{Text: p.Actual}, Outcome: p.Outcome, Cause: p.Cause,
 		})
 	}
-	bad, _, _ := failingOf(report)
+	bad, _, _ := selectFailing(report)
 	return failureKeys(bad), nil
 }
 
-// failingOf returns the evidence for which a publish would be refused, its most urgent class, and
+// selectFailing returns the evidence for which a publish would be refused, its most urgent class, and
 // whether something else could not be reached.
-func failingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
+func selectFailing(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
 	bad = evidence.Report{}
 	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
 		e := f.Evidence

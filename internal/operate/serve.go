@@ -49,9 +49,9 @@ type ServeOptions struct {
 	TokenKeyFile   string        // seed of the key that signs tokens; "" is one in Data, created if it is missing
 	LogKeyFile     string        // key that signs the log; "" is one in Data, created if it is missing
 	LogOrigin      string        // name of the log, if its key is created; "" is a random one
-	FirstLog       bool          // the key of LogKeyFile is new, and has signed nothing anywhere
-	ReplaceLog     string        // name of a log that cannot go on, in whose place the one of the key comes
-	Witnesses      []log.Witness // who cosign the log's checkpoints
+	FirstLog       bool          // the key of LogKeyFile is new, and has never signed a log
+	ReplaceLog     string        // name of a log that cannot continue, which the log of the key replaces
+	Witnesses      []log.Witness // that cosign the log's checkpoints
 	PolicyFile     string        // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         api.Limits
@@ -60,9 +60,9 @@ type ServeOptions struct {
 	Version        string
 	Commit, Built  string // of the program; may be empty
 	Logger         *slog.Logger
-	Listening      func(net.Addr) // told once, when connections are taken; may be nil
+	Listening      func(net.Addr) // called once, when connections are accepted; may be nil
 
-	// Credentials reads those of Fetch again, whenever Reload says so; may be nil.
+	// Credentials reads the credentials of Fetch again when Reload receives a signal; may be nil.
 	Credentials func() ([]fetch.HostCredential, error)
 }
 
@@ -100,7 +100,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	}
 	client := fetch.New(o.Fetch)
-	issuer, err := tokenIssuer(ctx, o)
+	issuer, err := openIssuer(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
 		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
 		Statuses:  records, Tokens: records.Tokens(),
-		Issuer: issuer, Logins: o.Login.Offered, Outside: loginOutside(o), GitHubClient: o.Login.GitHubClient,
+		Issuer: issuer, Logins: o.Login.Offered, Outside: newOutside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
 		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
 	})

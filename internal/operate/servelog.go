@@ -26,7 +26,7 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	if bucket, ok := blobs.(*registryblobs.S3); ok {
 		heads = log.BesideHeads{Heads: bucket.Heads(), Beside: heads}
 	}
-	key, err := logKey(ctx, o, path, entries, heads)
+	key, err := openLogKey(ctx, o, path, entries, heads)
 	if err != nil {
 		return nil, explainLogError(path, err)
 	}
@@ -48,15 +48,15 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	return log, nil
 }
 
-// logKey reads the key at path. It creates a key only for a new log: the database must not have been
-// signed before, and the place of the heads must hold none of another key.
-func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries,
+// openLogKey reads the key at path. It creates a key only for a new log: no key may have signed the log
+// of the database before, and heads must not hold a checkpoint of another key.
+func openLogKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries,
 	heads registry.Heads) (key ledger.Key, err error) {
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
 		return logkey.Read(path, o.LogOrigin)
-	case o.ReplaceLog != "": // what the old log signed last is there
+	case o.ReplaceLog != "": // heads hold the last checkpoint of the log that is replaced
 		key, created, err = logkey.Open(ctx, path, o.LogOrigin)
 	default:
 		key, created, err = log.OpenNew(ctx, path, o.LogOrigin, func() error {

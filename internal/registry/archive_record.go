@@ -28,8 +28,8 @@ type ArchiveRecord struct {
 	Manifest    json.RawMessage          `json:"manifest"`   // as it stands in the archive, save for white space
 	Assets      map[string]digest.Digest `json:"assets"`     // of each member, by path
 
-	// APISurface is what the publisher says of a server that was packed from source. The
-	// registry never runs it, and so does not know.
+	// APISurface is what the publisher claims about a server that was packed from source. The
+	// registry never runs the server, so that it cannot check the claim.
 	APISurface digest.Digest `json:"api_surface,omitzero"`
 
 	Publisher       string    `json:"publisher"` // who published it, as the log says it
@@ -41,15 +41,15 @@ type ArchiveRecord struct {
 	UpdatedAt       time.Time `json:"updated_at"`
 	IsLatest        bool      `json:"is_latest"` // computed by InsertArchive
 
-	// Findings are the newest MaxFindings of what was found when the archive was recomputed
-	// later, newest first; InsertArchive ignores them.
+	// Findings are the newest MaxFindings findings, newest first: results of recomputing the
+	// archive later. InsertArchive ignores them.
 	Findings []Finding `json:"findings,omitempty"`
 
 	// Proof is a C2SP tlog-proof that the record is in the registry's log, unverified. It
 	// is with single records only, not with those of a list.
 	Proof []byte `json:"-"`
 
-	DocumentDigest digest.Digest `json:"-"` // of the canonical form of Manifest; zero if nobody has computed it
+	DocumentDigest digest.Digest `json:"-"` // of the canonical form of Manifest; zero if it is not known yet
 	Entry          int64         `json:"-"` // index in the log
 	StatusEntry    *int64        `json:"-"` // index of the newest change of its status; nil if there was none
 }
@@ -69,7 +69,7 @@ func (r ArchiveRecord) Document() (digest.Digest, error) {
 	return digest.FromBytes(canonical), nil
 }
 
-// PageSize is about the number of bytes of r that a page counts.
+// PageSize is about how many bytes r takes of a page.
 func (r ArchiveRecord) PageSize() int {
 	n := len(r.Manifest) + 512
 	for path := range r.Assets {
@@ -102,20 +102,20 @@ func (r ArchiveRecord) Admit(a policy.Admitted) error {
 	return nil
 }
 
-// Normal rounds the times to what is kept, and fills what an insert decides.
+// Normal returns r as a database keeps it: times in microseconds, defaults filled in, and without
+// what the database computes itself.
 func (r ArchiveRecord) Normal() ArchiveRecord {
 	for _, t := range []*time.Time{&r.PublishedAt, &r.StatusChangedAt, &r.UpdatedAt} {
 		*t = t.UTC().Truncate(time.Microsecond)
 	}
 	r.Status = cmp.Or(r.Status, Active)
-	r.Publisher = subject(cmp.Or(r.Publisher, Anonymous))
+	r.Publisher = entryPublisher(cmp.Or(r.Publisher, Anonymous))
 	r.Proof, r.Findings, r.StatusEntry, r.IsLatest = nil, nil, nil, false
 	return r
 }
 
-// ArchiveRecords keeps what was published as archives, the archives themselves excepted,
-// which are [Blobs]. Implementations are those of [Records], and pass the same
-// conformance suite.
+// ArchiveRecords keeps the records of archives; the archives themselves are [Blobs]. Databases
+// that implement [Records] implement it too, and pass the same conformance suite.
 type ArchiveRecords interface {
 	// InsertArchive adds a record if the admission permits to publish its subject with
 	// its digests, and appends its entry to the log in the same transaction. A version
@@ -143,8 +143,8 @@ type ArchiveRecords interface {
 	// AddArchiveFinding adds a finding of a record, as [Findings].AddFinding does.
 	AddArchiveFinding(context.Context, Finding) error
 
-	// ArchiveFindings returns all that was found of a record, newest first. The newest
-	// MaxFindings come with the record itself.
+	// ArchiveFindings returns all findings of a record, newest first. The newest MaxFindings
+	// come with the record itself.
 	ArchiveFindings(ctx context.Context, kind ledger.Kind, name, version string) ([]Finding, error)
 }
 
@@ -170,11 +170,11 @@ func NewArchivePage(records []ArchiveRecord, next string) ArchivePage {
 	return p
 }
 
-// Plural is a kind as paths have it.
+// Plural is a kind as it stands in paths.
 func Plural(kind ledger.Kind) string { return string(kind) + "s" }
 
-// SurfaceParameter is the query parameter of an upload in which the publisher of a server says
-// what its tools are.
+// SurfaceParameter is the query parameter of an upload in which the publisher of a server claims
+// its api_surface.
 const SurfaceParameter = "api_surface"
 
 // UpdatedArchives is the answer to a change of status. Archives ends early when it is

@@ -16,7 +16,7 @@ import (
 // harmless.
 type Blobs interface {
 	// Put keeps the first size bytes of r under sum, which is a sha256 digest, unless
-	// that is there already: then it reads nothing, and stored is false. Of several
+	// the blob exists already: then it reads nothing, and stored is false. Of several
 	// concurrent puts one stores and the others find it stored. The blob is on disk when
 	// Put returns without an error. After an error, or a kill at any moment, it is there
 	// whole or not at all. Bytes that do not have the size and digest are
@@ -24,8 +24,8 @@ type Blobs interface {
 	Put(ctx context.Context, sum digest.Digest, size int64, r io.ReaderAt) (stored bool, err error)
 
 	// Open returns the bytes from offset on, at most length of them; a negative length
-	// is all of them. A blob that is not there is ErrNotFound. What is read is not
-	// hashed again: that is for whoever uses the bytes.
+	// is all of them. A missing blob is ErrNotFound. Open does not hash the bytes again:
+	// the caller must do so before it relies on them.
 	Open(ctx context.Context, sum digest.Digest, offset, length int64) (io.ReadCloser, error)
 
 	// Stat returns the size of a blob, or ErrNotFound.

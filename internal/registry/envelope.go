@@ -47,11 +47,11 @@ type Integrity struct {
 	Build      string          `json:"build,omitempty"` // the version of the program that checked
 	Evidence   json.RawMessage `json:"evidence"`
 
-	// Findings are the newest of what was found when the claims were recomputed later.
+	// Findings are the newest MaxFindings results of recomputing the claims later, newest first.
 	Findings []Finding `json:"findings,omitempty"`
 
-	// ImportedFrom says that the record was not published here, and so nothing of it
-	// was recomputed then.
+	// ImportedFrom names the registry or file that the record was imported from; an import
+	// recomputes nothing. It is "" if the record was published here.
 	ImportedFrom string     `json:"importedFrom,omitempty"`
 	ImportedAt   *time.Time `json:"importedAt,omitempty"`
 
@@ -107,7 +107,7 @@ func AppendEnvelope(dst []byte, rec Record) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// AppendProof puts a proof into an envelope, to whose end b was filled.
+// AppendProof puts a proof into the envelope with which b ends.
 func AppendProof(b, proof []byte) ([]byte, error) {
 	const end = "}}}" // of the integrity, _meta and the envelope
 	if proof == nil {
@@ -152,8 +152,8 @@ func NewPage(records []Record, next string) Page {
 // SortedKeys are the keys of m in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ReadName returns the name and the version that a document of a record has, as it spells its members:
-// encoding/json would take "Name" for the one, and whoever publishes the record would not.
+// ReadName returns the name and the version in the document of a record. It compares the names of members
+// exactly: encoding/json would read a member "Name" as the name, and other readers would not.
 func ReadName(document json.RawMessage) (name, version string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {

@@ -1,4 +1,4 @@
 package registry
 
 // What the tests outside of this package see besides.
-var Subject = subject
+var Subject = entryPublisher

@@ -12,8 +12,8 @@ import (
 // MaxFindings is how many findings of a record are shown with it, newest first.
 const MaxFindings = 10
 
-// Finding is what the claims of a record came to when they were recomputed after
-// publishing, where that is not what was known before.
+// Finding is the result of recomputing the claims of a record after it was published, if that
+// differs from what was known before.
 type Finding struct {
 	Kind    ledger.Kind `json:"-"` // of an archive; "" is a server's
 	Name    string      `json:"-"`
@@ -27,16 +27,16 @@ type Finding struct {
 	Evidence json.RawMessage `json:"evidence"`
 }
 
-// Findings keeps what was found of records. They are added and never changed, and the
-// record itself stays as it is. Implementations are those of [Records].
+// Findings keeps the findings of records. They are added and never changed, and the record
+// itself stays as it is. Databases that implement [Records] implement it too.
 type Findings interface {
 	// AddFinding adds a finding of a record, or returns ErrNotFound if there is none.
 	// Its entry is appended to the log in the same transaction. It is on disk when
 	// AddFinding returns.
 	AddFinding(context.Context, Finding) error
 
-	// Findings returns all that was found of a record, newest first. The newest
-	// MaxFindings come with the record itself.
+	// Findings returns all findings of a record, newest first. The newest MaxFindings come
+	// with the record itself.
 	Findings(ctx context.Context, name, version string) ([]Finding, error)
 }
 
@@ -61,7 +61,7 @@ func FindingsOf(kind ledger.Kind, name, version string, kept []byte) (found []Fi
 	return found, nil
 }
 
-// Normal rounds the time to what is kept.
+// Normal returns f as a database keeps it: its time in microseconds, and evidence that is a list.
 func (f Finding) Normal() Finding {
 	f.At = f.At.UTC().Truncate(time.Microsecond)
 	if len(f.Evidence) == 0 {

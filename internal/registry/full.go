@@ -8,8 +8,8 @@ import (
 // sqliteFull is the code of SQLite's errors for a disk without room.
 const sqliteFull = 13
 
-// NoRoom reports whether the disk is full, which somebody will notice and mend. The errors of
-// SQLite are told by their code, as who only asks need not link the database.
+// NoRoom reports whether err says that the disk is full, which an operator can mend. It recognizes
+// SQLite's error by its code, so that its callers need not link the database.
 func NoRoom(err error) bool {
 	e, ok := errors.AsType[interface {
 		error

@@ -9,7 +9,7 @@ import (
 // ShutdownTime is how long requests may take to finish when a server stops.
 const ShutdownTime = 30 * time.Second
 
-// NewHTTP returns a server for h on addr that does not wait for slow clients.
+// NewHTTP returns a server for h on addr that ends the connections of clients that are too slow.
 func NewHTTP(addr string, h http.Handler) *http.Server {
 	return &http.Server{
 		Addr:              addr,

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// newer orders the versions of one name; the greatest is the latest. The rules are
+// compareVersions orders the versions of one name; the greatest is the latest. The rules are
 // those of the official registry, made a total order:
 //
 //	a semantic version is above any other text
@@ -16,9 +16,9 @@ import (
 //	and at the same microsecond by bytes
 //
 // As the order is total the latest does not depend on the order of inserting.
-func newer(a, b Record) int {
-	va, oka := semantic(a.Version)
-	vb, okb := semantic(b.Version)
+func compareVersions(a, b Record) int {
+	va, oka := parseSemantic(a.Version)
+	vb, okb := parseSemantic(b.Version)
 	switch {
 	case oka && !okb:
 		return 1
@@ -35,9 +35,9 @@ func newer(a, b Record) int {
 	return cmp.Compare(a.Version, b.Version)
 }
 
-// semantic returns version in the form that package semver reads. A leading "v" is
-// allowed; "1" and "1.2", which that package takes, are no semantic versions.
-func semantic(version string) (string, bool) {
+// parseSemantic returns version in the form that package semver reads. A leading "v" is
+// allowed; "1" and "1.2", which that package accepts, are not semantic versions.
+func parseSemantic(version string) (string, bool) {
 	v := "v" + strings.TrimPrefix(version, "v")
 	if !semver.IsValid(v) {
 		return "", false
@@ -47,17 +47,17 @@ func semantic(version string) (string, bool) {
 	return v, strings.Count(core, ".") == 2
 }
 
-// Supersedes reports whether a new record becomes its name's latest in place of the one
-// that is. A deleted version is the latest only while all are deleted.
+// Supersedes reports whether rec becomes the latest of its name in place of latest. A deleted
+// version is the latest only while all are deleted.
 func Supersedes(rec, latest Record) bool {
 	if gone := latest.Status == Deleted; gone != (rec.Status == Deleted) {
 		return gone
 	}
-	return newer(rec, latest) > 0
+	return compareVersions(rec, latest) > 0
 }
 
-// LatestOf returns the indexes of the record that is marked as the latest, -1 if none
-// is, and of the one that has to be.
+// LatestOf returns the indexes of the record that is marked as the latest, -1 if none is, and
+// of the record that must be.
 func LatestOf(all []Record) (was, is int) {
 	was, is = -1, -1
 	for i, rec := range all {

@@ -19,7 +19,7 @@ func (r ArchiveRecord) Leaf() (ledger.Leaf, error) {
 	return ledger.Leaf{
 		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity,
 		APISurface: r.APISurface,
-		Document:   document, Publisher: r.Publisher, At: second(r.PublishedAt),
+		Document:   document, Publisher: r.Publisher, At: entryTime(r.PublishedAt),
 	}, err
 }
 
@@ -30,7 +30,7 @@ func (r ArchiveRecord) StatusLeaf(by string, at time.Time) (ledger.Leaf, error) 
 	return leaf, err
 }
 
-// Publishers that are no subject of a login.
+// Publishers that are not the subject of a login.
 const (
 	Anonymous = "anonymous" // published without a token
 	operator  = "operator"  // a command beside the registry
@@ -39,15 +39,15 @@ const (
 // leaf is the entry that says that rec was inserted.
 func (r Record) leaf() ledger.Leaf {
 	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest,
-		Publisher: subject(cmp.Or(r.Publisher, Anonymous)), At: second(r.PublishedAt)}
+		Publisher: entryPublisher(cmp.Or(r.Publisher, Anonymous)), At: entryTime(r.PublishedAt)}
 	if !r.ImportedAt.IsZero() {
-		l.Publisher, l.At = subject("import:"+r.Origin), second(r.ImportedAt)
+		l.Publisher, l.At = entryPublisher("import:"+r.Origin), entryTime(r.ImportedAt)
 	}
 	return l
 }
 
-// Leaves are the entries of a record that is inserted: a status that is not the one
-// that every record begins with has one of its own.
+// Leaves are the entries of a record that is inserted: one for the record and, unless its status
+// is Active without a message, one for the status.
 func (r Record) Leaves() ([]ledger.Leaf, error) {
 	leaves := []ledger.Leaf{r.leaf()}
 	if r.Status == Active && r.StatusMessage == "" {
@@ -61,7 +61,7 @@ func (r Record) Leaves() ([]ledger.Leaf, error) {
 func (r Record) statusLeaf(by string, at time.Time) (ledger.Leaf, error) {
 	document, err := ledger.StatusDocument(string(r.Status), r.StatusMessage)
 	return ledger.Leaf{Kind: ledger.Status, Of: ledger.Server, Name: r.Name, Version: r.Version, Document: document,
-		Status: string(r.Status), Publisher: subject(cmp.Or(by, operator)), At: second(at)}, err
+		Status: string(r.Status), Publisher: entryPublisher(cmp.Or(by, operator)), At: entryTime(at)}, err
 }
 
 // FollowedLeaf is the entry that says that an imported record took over the status of rec.
@@ -76,21 +76,21 @@ func (f Finding) Leaf() (ledger.Leaf, error) {
 		return ledger.Leaf{}, fmt.Errorf("finding of %+q: %w", f.Name+"@"+f.Version, err)
 	}
 	return ledger.Leaf{Kind: ledger.Finding, Of: cmp.Or(f.Kind, ledger.Server), Name: f.Name, Version: f.Version,
-		Document: digest.FromBytes(canonical), Publisher: operator, At: second(f.At)}, nil
+		Document: digest.FromBytes(canonical), Publisher: operator, At: entryTime(f.At)}, nil
 }
 
-// second is t as an entry can say it. What claims to be of before 1970 came with an
-// export from elsewhere.
-func second(t time.Time) time.Time {
+// entryTime returns t in the range and precision of an entry. Times outside that range can only
+// come from an import.
+func entryTime(t time.Time) time.Time {
 	if t.Year() < 1970 || t.Year() > 9999 {
 		return time.Unix(0, 0).UTC()
 	}
 	return t.UTC().Truncate(time.Second)
 }
 
-// subject is s as an entry can name it: issuers of tokens and names of files may have
-// anything in them.
-func subject(s string) string {
+// entryPublisher returns s without what an entry cannot hold: the names of users and of imported
+// files may contain control characters, be malformed or too long.
+func entryPublisher(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return utf8.RuneError
@@ -104,5 +104,5 @@ func subject(s string) string {
 	return s
 }
 
-// BeforeTheLog is the publisher of records of before the log: nobody kept who it was.
+// BeforeTheLog is the publisher of records that are older than the log: their publisher was not kept.
 const BeforeTheLog = "before the log"

@@ -11,22 +11,23 @@ import (
 
 // Heads keeps the checkpoint that was signed last, outside of the database.
 type Heads interface {
-	// Load returns the checkpoint and a tag that another one would not have. Without
-	// one both are empty.
+	// Load returns the checkpoint and a tag, which identifies it. Without a checkpoint both
+	// are empty.
 	Load(ctx context.Context) (note []byte, tag string, err error)
 
-	// Swap puts note in the place of the checkpoint with that tag, or of none, and
-	// returns its tag; it is on disk then. Where there is another one it is ErrMoved.
-	// After any other error nobody knows.
+	// Swap replaces the checkpoint with that tag by note, or keeps note as the first one if
+	// the tag is empty, and returns the tag of note, which is on disk then. If the checkpoint
+	// has another tag the error is ErrMoved. After any other error it is not known whether
+	// note was kept.
 	Swap(ctx context.Context, tag string, note []byte) (string, error)
 }
 
-// ErrMoved says that somebody else has signed meanwhile.
+// ErrMoved says that another process has signed meanwhile.
 var ErrMoved = errors.New("another checkpoint was signed meanwhile")
 
-// Entries is the log as a database keeps it. What is appended is appended by the
-// transaction that changes a record, so that neither is there without the other.
-// Implementations are those of [Records].
+// Entries is the log as a database keeps it. The transaction that changes a record appends its
+// entries too, so that neither exists without the other. Databases that implement [Records]
+// implement it too.
 type Entries interface {
 	// LogHashes returns up to n hashes from the one with the index first on: of
 	// entries at level 0, and of complete subtrees of 256^level entries above. They
@@ -43,9 +44,9 @@ type Entries interface {
 	// published as kind, of each the newest n, in ascending order.
 	LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) ([]int64, error)
 
-	// LogSettled returns nil if the entries that were read before it are as safe as those
-	// of a commit that succeeded. Where a commit waits for a replica of the database, one
-	// that gave up waiting failed, and what it wrote may be read all the same.
+	// LogSettled returns nil if the entries that were read before the call are as durable as
+	// those of a successful commit. Where commits wait for a replica of the database, a commit
+	// may fail because it stopped waiting, and its entries can be read nevertheless.
 	LogSettled(ctx context.Context) error
 
 	// LogState returns what is kept beside the entries.
@@ -62,16 +63,16 @@ type LogState struct {
 	Cosigned []byte // the newest checkpoint with signatures of witnesses; nil if none
 }
 
-// MaxLater is how many of the later entries about a record are named: the newest of its
-// statuses and the newest of its findings, so that neither pushes the other out.
+// MaxLater bounds the later entries of a record in an answer: the newest of its statuses, and as
+// many of its findings, so that neither displaces the other.
 const (
 	MaxLater     = 2 * MaxLaterEach
 	MaxLaterEach = 50
 )
 
-// RecordEntries are the places in the log of what is about one record. Who relies on
-// them reads the entries themselves, with proofs; that none is left out is for monitors
-// to find.
+// RecordEntries are the indexes of the log's entries about one record. A client that relies on
+// them reads the entries themselves, with proofs. It cannot tell whether the registry leaves one
+// out: monitors find that.
 type RecordEntries struct {
 	Index int64   `json:"index" doc:"Of the entry that published it"`
 	Later []int64 `json:"later" doc:"Of its statuses and findings, in ascending order; the newest 50 of each"`

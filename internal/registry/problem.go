@@ -26,8 +26,8 @@ type Problem struct {
 	// package belongs to another server. It is absent if they are about the document.
 	Class string `json:"class,omitempty"`
 
-	// Proof is with the status 410 the C2SP tlog-proof of the entry of the registry's log
-	// that says that a version was deleted.
+	// Proof comes with the status 410: it is the C2SP tlog-proof of the log's entry about the
+	// deletion of the version.
 	Proof string `json:"proof,omitempty"`
 
 	// RetryAfter is the header of that name, in whole seconds; 0 if there is none.

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// ContextReader reads r until ctx ends, and gives the error of ctx then.
-func ContextReader(ctx context.Context, r io.Reader) io.Reader { return &readerUntil{ctx, r} }
+// ContextReader reads r until ctx ends, and then returns the error of ctx.
+func ContextReader(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
 
-type readerUntil struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u *readerUntil) Read(p []byte) (int, error) {
+func (u *contextReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -65,22 +65,22 @@ type Record struct {
 	Origin     string
 	ImportedAt time.Time
 
-	// Publisher is the subject that publishes, for the entry in the log. It is not kept
-	// with the record, so that only Insert looks at it; "" is nobody known.
+	// Publisher is the subject that publishes, for the entry in the log. Only Insert reads it: it
+	// is not kept with the record. "" is an anonymous publisher.
 	Publisher string
 
 	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 
-	// Of a record that Insert has inserted.
-	Answer    []byte `json:"-"` // as AppendEnvelope gives it; nil if nobody has rendered it
+	// Set by Insert.
+	Answer    []byte `json:"-"` // as AppendEnvelope returns it; nil if it was not rendered
 	Entry     int64  `json:"-"` // index in the log
 	EntryText []byte `json:"-"` // its entry there
 
-	summed []byte // the bytes that Digest was computed of; nil if nobody says so
+	summed []byte // the bytes that Digest was computed of; nil if not known
 }
 
-// WithDigest is r with the digest of the canonical form of its very document, which the caller
-// has computed and nobody needs to compute again.
+// WithDigest returns r with the digest of its document's canonical form, which the caller has
+// computed: [Admit] does not compute it again.
 func (r Record) WithDigest(d digest.Digest) Record {
 	r.Digest, r.summed = d, r.Document
 	return r
@@ -89,7 +89,7 @@ func (r Record) WithDigest(d digest.Digest) Record {
 // Subject is the record's name in evidence and in what is admitted.
 func (r Record) Subject() string { return r.Name + "@" + r.Version }
 
-// PageSize is the number of bytes of rec that a page counts.
+// PageSize is how many bytes r takes of a page.
 func (r Record) PageSize() int {
 	n := len(r.Document) + len(r.Evidence)
 	for _, f := range r.Findings {
@@ -146,11 +146,11 @@ type Records interface {
 	// inserts.
 	List(context.Context, Query) (page []Record, next string, err error)
 
-	// AppendRecord is Get, and AppendPage is List, of which the records come as the
-	// API answers them: the JSON of an Envelope each, with commas between, appended
-	// to dst. Where nothing but the answer is wanted this does no work on JSON that
-	// could be done once, at the insert. On an error dst is returned as it was. A record
-	// with the status deleted is ErrNotFound for AppendRecord unless deleted says so.
+	// AppendRecord is Get, and AppendPage is List, for callers that need only the answer of
+	// the API: they append the JSON of an Envelope for each record, with commas between, to
+	// dst. An implementation may encode it once, at the insert. On an error dst is returned as
+	// it was. For AppendRecord a record with the status deleted is ErrNotFound unless deleted
+	// is true.
 	AppendRecord(ctx context.Context, dst []byte, name, version string, deleted bool) ([]byte, error)
 	AppendPage(ctx context.Context, dst []byte, q Query) (answer []byte, count int, next string, err error)
 }
@@ -173,7 +173,7 @@ func Admit(a policy.Admitted, rec Record) error {
 		return err
 	}
 	if n := len(rec.summed); n > 0 && n == len(rec.Document) && &rec.summed[0] == &rec.Document[0] {
-		return nil // the publish has computed it of these very bytes
+		return nil // WithDigest was given the digest of the same bytes
 	}
 	canonical, err := serverjson.Canonical(rec.Document)
 	if err != nil {
@@ -185,7 +185,8 @@ func Admit(a policy.Admitted, rec Record) error {
 	return nil
 }
 
-// Normal rounds the times to what is kept, and fills what Insert decides.
+// Normal returns r as a database keeps it: times in microseconds, defaults filled in, and without
+// findings.
 func (r Record) Normal() Record {
 	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt, &r.ImportedAt} {
 		if !t.IsZero() {
@@ -202,8 +203,7 @@ func (r Record) Normal() Record {
 	return r
 }
 
-// Storable reports whether PostgreSQL can hold text at all. A key that it cannot is
-// one that nothing has.
+// Storable reports whether PostgreSQL can hold the texts. A record cannot have a key that it cannot hold.
 func Storable(text ...string) bool {
 	for _, s := range text {
 		if strings.Contains(s, "\x00") || strings.ToValidUTF8(s, "") != s {

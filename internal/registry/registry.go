@@ -3,7 +3,7 @@
 // of a database ([Records], [ArchiveRecords], [Statuses], [Findings], [Imports], [Tokens],
 // [Entries]), of a store of archives ([Blobs]) and of the place of a log's head ([Heads]).
 //
-// The packages below it stand on floors, and import only from below their own:
+// The packages in its directory are layered, and each imports only packages of the lines above its own:
 //
 //	archivesql, logsql, tokensql     statements that databases share
 //	blobs, client, kinds             archives, calls to a registry, what it publishes

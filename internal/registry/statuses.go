@@ -16,12 +16,12 @@ type Change struct {
 	By      string    // the subject that makes it, for the entries in the log; "" is the operator
 }
 
-// alters reports whether c makes a difference to rec.
+// alters reports whether c changes the status or message of rec.
 func (c Change) alters(rec Record) bool {
 	return rec.Status != c.Status || rec.StatusMessage != c.Message
 }
 
-// Leaves are the entries of those of a name, by their indexes, that c altered.
+// Leaves are the entries for the records of all that c altered, which have the indexes altered.
 func (c Change) Leaves(all []Record, altered []int) ([]ledger.Leaf, error) {
 	leaves := make([]ledger.Leaf, len(altered))
 	for n, i := range altered {
@@ -34,7 +34,7 @@ func (c Change) Leaves(all []Record, altered []int) ([]ledger.Leaf, error) {
 	return leaves, nil
 }
 
-// Apply sets the status of all those of a name that c alters, of one version or with ""
+// Apply sets the status of the records of one name that c alters, of one version or with version ""
 // of all, and returns their indexes.
 func (c Change) Apply(all []Record, version string) (altered []int, err error) {
 	found := false
@@ -57,7 +57,7 @@ func (c Change) Apply(all []Record, version string) (altered []int, err error) {
 	return altered, nil
 }
 
-// Statuses changes the status of records, which is all of them that ever changes.
+// Statuses changes the status of records. Nothing else of a record ever changes.
 type Statuses interface {
 	// SetStatus changes the status of one version, or with version "" of all versions
 	// of a name, in one transaction in which it also decides which version is the

@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// Token is what is kept of an API token.
+// Token is an API token without its text, which is not kept.
 type Token struct {
 	ID          string            `json:"id"` // 16 hexadecimal digits, of no use to log in with
 	Note        string            `json:"note"`
@@ -44,7 +44,7 @@ type Tokens interface {
 }
 
 const (
-	TokenPrefix = "hlmk_" // by which people, and programs that look for secrets, know it
+	TokenPrefix = "hlmk_" // lets people, and programs that look for secrets, recognize a token
 	TokenLength = 48      // bytes of text
 	maxNote     = 200     // characters
 	maxGrants   = 100     // permissions of a token
@@ -82,7 +82,8 @@ func NewToken(
 	return t, text, TokenHash(text), nil
 }
 
-// TokenHash needs no salt and no stretching, as the text has 256 random bits.
+// TokenHash returns the hash under which a token is kept. It needs no salt and no stretching, because
+// the text has 256 random bits.
 func TokenHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -23,8 +23,8 @@ import (
 // 20, and then their number. Their subject is "subject: path".
 //
 // The slot is nil unless all of the report matches. The error is [ErrNotStored] if
-// there is no slot, and otherwise says that nothing could be decided; what is wrong with a
-// slot is in the report.
+// there is no slot. Any other error means that the audit could not be done; what is wrong with
+// a slot is in the report.
 func (s *Store) Audit(ctx context.Context, subject string, want digest.Digest) (*Slot, evidence.Report, error) {
 	return s.AuditClaim(ctx, evidence.Claim{
 		Subject: subject, Want: []digest.Digest{want}, Authority: evidence.Lock, Where: "hallmark.lock",
@@ -41,6 +41,7 @@ func (s *Store) AuditClaim(ctx context.Context, claim evidence.Claim) (*Slot, ev
 	return s.audit(ctx, claim, false)
 }
 
+// audit is AuditClaim for a claim with its scheme. full decodes the whole sidecar even if nothing differs.
 func (s *Store) audit(ctx context.Context, claim evidence.Claim, full bool) (*Slot, evidence.Report, error) {
 	at, err := address(claim.Want[0])
 	if err != nil {
@@ -77,32 +78,18 @@ type audit struct {
 	report     evidence.Report
 }
 
+// isBad reports whether something does not match, so that the slot must not be used.
 func (a *audit) isBad() bool {
 	return a.report.Count(evidence.Match) < len(a.report) || a.sidecar == nil
 }
 
+// run opens the slot at address at, and reports what is wrong with it.
 func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
-	slot := r
-	for i, name := range splitPath(at) {
-		sub, err := openDir(slot, name)
-		if i > 0 {
-			slot.Close()
-		}
-		var notDir *notDirError
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%+q: %s: %w", a.claim.Subject, a.claim.Want[0], ErrNotStored)
-		case errors.As(err, &notDir):
-			a.reportNoTree("the slot's directory is " + notDir.kind)
-			return nil
-		case err != nil:
-			a.reportUnreadable(err)
-			return nil
-		}
-		slot = sub
+	slot, err := a.openSlot(r, at)
+	if slot == nil || err != nil {
+		return err
 	}
 	defer slot.Close()
-
 	found, err := a.inspectSlot(slot)
 	if err != nil {
 		a.reportUnreadable(err)
@@ -133,6 +120,31 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	}
 	defer content.Close()
 	return a.inspectContent(ctx, content, found)
+}
+
+// openSlot opens the directory of the slot at address at, one element of the path after the other, so
+// that no link is followed. It returns nil if it reported why the slot cannot be opened.
+func (a *audit) openSlot(r *os.Root, at string) (*os.Root, error) {
+	slot := r
+	for i, name := range splitPath(at) {
+		sub, err := openDir(slot, name)
+		if i > 0 {
+			slot.Close()
+		}
+		var notDir *notDirError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%+q: %s: %w", a.claim.Subject, a.claim.Want[0], ErrNotStored)
+		case errors.As(err, &notDir):
+			a.reportNoTree("the slot's directory is " + notDir.kind)
+			return nil, nil
+		case err != nil:
+			a.reportUnreadable(err)
+			return nil, nil
+		}
+		slot = sub
+	}
+	return slot, nil
 }
 
 // inspectSlot reports every entry beside the content that is no part of a slot, and reads the sidecar.
@@ -170,8 +182,8 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	return found, nil
 }
 
-// readSidecar returns the sidecar's bytes, or in wrong why it is none. An error says that it could not be
-// read.
+// readSidecar returns the sidecar's bytes, or in wrong what is wrong with the file. An error means that it
+// could not be read.
 func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 	info, err := slot.Lstat(sidecarName)
 	switch {

@@ -107,6 +107,7 @@ func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
 	return e
 }
 
+// executableText names the mode of a file in a report.
 func executableText(yes bool) string {
 	if yes {
 		return "executable"
@@ -114,10 +115,12 @@ func executableText(yes bool) string {
 	return "not executable"
 }
 
+// contentPath is the absolute path of a file of the slot.
 func (a *audit) contentPath(path string) string {
 	return filepath.Join(a.dir, contentDir, filepath.FromSlash(path))
 }
 
+// fileClaim is what the sidecar claims about a file.
 func (a *audit) fileClaim(path string, note fileNote) evidence.Claim {
 	return evidence.Claim{
 		Subject: a.claim.Subject + ": " + path, Scheme: evidence.File, Want: []digest.Digest{note.SHA256},

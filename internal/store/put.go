@@ -33,10 +33,10 @@ func (s *Slot) Dir() string { return s.dir }
 
 // Put moves what was staged into the store. It computes the fingerprint itself and
 // asks adm whether that may be kept as subject; ref is recorded, and names the slot in
-// listings. Directories without a file below them are removed: a fingerprint does not tell
-// them, so that an audit refuses them. A valid slot that is there already wins, a bad one is moved to
-// quarantine. Whatever happens, the staging is over afterwards: after an error
-// nothing of it is left.
+// listings. Directories without a file below them are removed: a fingerprint does not cover
+// them, so that an audit would refuse them. If the slot exists already and is valid, it stays and
+// is returned; a bad one is moved to quarantine. The staging is over when Put returns, with an
+// error too: then nothing of it is left.
 //
 // No file may have a second name (a hard link): its bytes could be changed, and its
 // mode would be changed by us, through a name outside the store.
@@ -58,15 +58,7 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	if err := adm.Permits(subject, m.tree, policy.Keep); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	note, err := m.describe(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	note.ContentHash = st.ContentHash
-	if s.scheme != evidence.Tree {
-		note.Scheme = s.scheme
-	}
-	data, err := note.encode()
+	note, data, err := st.encodeSidecar(ctx, m, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +96,20 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	st.release(r)
 	r.Chmod(at, 0o555)
 	return note.slot(m.treeSums, len(m.files), filepath.Join(s.root, at)), nil
+}
+
+// encodeSidecar returns the sidecar of what was staged and measured, and its bytes.
+func (st *Staging) encodeSidecar(ctx context.Context, m *stagedTree, ref string) (*sidecar, []byte, error) {
+	note, err := m.describe(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	note.ContentHash = st.ContentHash
+	if st.store.scheme != evidence.Tree {
+		note.Scheme = st.store.scheme
+	}
+	data, err := note.encode()
+	return note, data, err
 }
 
 // evict moves a bad slot at address at to quarantine and returns a good one. Without a
@@ -145,6 +151,7 @@ func (m *stagedTree) describe(ctx context.Context, ref string) (*sidecar, error)
 	return note, nil
 }
 
+// slot returns the slot in dir that c describes, of which found was measured.
 func (c *sidecar) slot(found treeSums, files int, dir string) *Slot {
 	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created,
 		dir: filepath.Join(dir, contentDir)}
@@ -176,7 +183,7 @@ func protect(r *os.Root) error {
 		return r.Chmod(path, mode)
 	})
 	for i := len(dirs) - 1; i >= 0 && err == nil; i-- { // the deeper ones first
-		if dirs[i] != "." && r.Remove(dirs[i]) == nil { // one that holds something cannot be
+		if dirs[i] != "." && r.Remove(dirs[i]) == nil { // fails unless the directory is empty
 			continue
 		}
 		err = r.Chmod(dirs[i], 0o555)
@@ -184,6 +191,7 @@ func protect(r *os.Root) error {
 	return err
 }
 
+// writeSidecar writes a new file with the bytes of a sidecar.
 func writeSidecar(r *os.Root, name string, data []byte) error {
 	f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {

@@ -39,6 +39,7 @@ type sidecar struct {
 	data []byte // as read
 }
 
+// fileNote is what a sidecar lists of one file.
 type fileNote struct {
 	SHA256 digest.Digest `json:"sha256"`
 	Size   int64         `json:"size"`
@@ -52,6 +53,7 @@ const (
 	selfAfter     = "\"}\n"
 )
 
+// encode returns the one form of the sidecar, with its own digest at the end.
 func (c *sidecar) encode() ([]byte, error) {
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -117,6 +119,7 @@ var selfLen = len(digest.SHA256) + 1 + 2*digest.SHA256.Size()
 
 var errSidecarForm = errors.New("is not JSON of the expected form")
 
+// decodeStrict decodes one JSON value without unknown members, and nothing after it.
 func decodeStrict(data []byte, to any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

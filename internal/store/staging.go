@@ -110,6 +110,7 @@ func (st *Staging) Discard() error {
 	return st.discard()
 }
 
+// discard is Discard for a caller that holds the mutex.
 func (st *Staging) discard() error {
 	if st.unlock == nil {
 		return nil
@@ -159,6 +160,7 @@ func (m *stagedTree) close() { m.root.Close() }
 
 func (m *stagedTree) open(path string) (io.ReadCloser, error) { return m.root.Open(path) }
 
+// measure is Measure for a caller that holds the mutex, and must close what it returns.
 func (st *Staging) measure(ctx context.Context) (*stagedTree, error) {
 	if st.unlock == nil {
 		return nil, errStagingOver

@@ -89,8 +89,7 @@ func Open(root string, log *slog.Logger) (*Store, error) {
 // Path is the store's directory, absolute.
 func (s *Store) Path() string { return s.root }
 
-// open gives access to the store's directory; its error wraps fs.ErrNotExist if
-// nothing was ever stored.
+// open opens the store's directory; its error wraps fs.ErrNotExist if nothing was ever stored.
 func (s *Store) open() (*os.Root, error) {
 	r, err := os.OpenRoot(s.root)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type SlotReport struct {
 	Name   string          // relative to the store: "sha256/<2>/<64>", or what stands where a slot is due
 	Ref    string          // from the sidecar; empty if that could not be read
-	Report evidence.Report // as of Audit, with the slot's address in place of the lock
+	Report evidence.Report // as Audit returns it, with the slot's address in place of the lock
 }
 
 // Verify audits every slot against its own address, in order of the addresses.
@@ -165,6 +165,7 @@ func (s *Store) eachSlot(f func(name string, d digest.Digest) error) error {
 	})
 }
 
+// eachEntry calls f for every entry of directory dir in r.
 func eachEntry(r *os.Root, dir string, f func(name string, entry fs.DirEntry) error) error {
 	if err := checkDir(r, dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -226,8 +227,8 @@ func (s *Store) pruneSlot(name string, before time.Time) (bool, error) {
 	if !info.ModTime().Before(before) {
 		return false, nil
 	}
-	// Moved first, so that a kill leaves no half slot under the address; the rest is
-	// swept with the stagings, as nobody holds a lock of it.
+	// The slot is moved first, so that a kill leaves no half slot under the address. Stage removes
+	// what is left of it later, because no process holds a lock for it.
 	to := filepath.Join(stagingDir, "pruned-"+filepath.Base(name))
 	if info.IsDir() {
 		r.Chmod(name, 0o700)

@@ -15,9 +15,9 @@
 //	422  the proof does not show that the checkpoint continues what was cosigned last
 //
 // What is cosigned is on disk before it is answered, so that a crash never lets a witness
-// cosign two histories. For the same reason a log of which nothing is kept is not begun
-// with, unless a person says that nothing was ever cosigned of it: after the loss of a
-// disk the witness would cosign whatever history it is shown first.
+// cosign two histories. For the same reason a witness does not start with a log of which it
+// has no state, unless its operator says that it never cosigned that log: after the loss of
+// a disk the witness would cosign whatever history it is shown first.
 package witness
 
 import (
@@ -39,11 +39,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Witness is an [http.Handler]. It is safe for concurrent use.
 type Witness struct {
-	Begun []string // the origins of the logs that Open began with
+	Begun []string // the origins of the logs that had no state when Open began to cosign them
 
 	key    ledger.Key
 	dir    string
@@ -174,6 +175,7 @@ type refusal struct {
 	alarm  bool  // the log signed two histories
 }
 
+// addCheckpoint judges one request: it returns the cosignature, or why there is none.
 func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 	request, err := ledger.ParseAddCheckpoint(body)
 	if err != nil {
@@ -203,17 +205,9 @@ func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 		return nil, &refusal{status: http.StatusConflict, origin: origin, size: last.Size,
 			why: "another size was cosigned last"}
 	}
-	if last.Note != nil {
-		if err := ledger.CheckConsistency(last.Checkpoint, s.Checkpoint, request.Proof); err != nil {
-			status, forked := http.StatusUnprocessableEntity, s.Size == last.Size && s.Root != last.Root
-			if forked {
-				status = http.StatusConflict
-			}
-			return nil, &refusal{status: status, why: err.Error(), origin: origin, size: last.Size, alarm: forked}
-		}
-	} else if len(request.Proof) > 0 {
-		return nil, &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes",
-			origin: origin}
+	if refused := checkContinues(last, s, request.Proof); refused != nil {
+		refused.origin = origin
+		return nil, refused
 	}
 	line, err := ledger.Cosign(s, w.key)
 	if err != nil {
@@ -228,6 +222,26 @@ func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 		}
 	}
 	return line, nil
+}
+
+// checkContinues returns nil if the proof shows that s continues last, which has no note before the
+// first checkpoint.
+func checkContinues(last, s ledger.Signed, proof []tlog.Hash) *refusal {
+	if last.Note == nil {
+		if len(proof) > 0 {
+			return &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes"}
+		}
+		return nil
+	}
+	err := ledger.CheckConsistency(last.Checkpoint, s.Checkpoint, proof)
+	if err == nil {
+		return nil
+	}
+	status, forked := http.StatusUnprocessableEntity, s.Size == last.Size && s.Root != last.Root
+	if forked {
+		status = http.StatusConflict
+	}
+	return &refusal{status: status, why: err.Error(), size: last.Size, alarm: forked}
 }
 
 // readNewest returns the checkpoint that was cosigned last, or the zero value if there is none yet. A
@@ -254,6 +268,7 @@ func (w *Witness) readNewest(origin string) (ledger.Signed, error) {
 	return s, nil
 }
 
+// checkpointFile is the path of the kept state of a log.
 func (w *Witness) checkpointFile(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return filepath.Join(w.dir, hex.EncodeToString(sum[:8])+".checkpoint")

@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// placeFlags are the registry that a command works on.
-func placeFlags(c *cobra.Command, p *operate.Place) {
+// addPlaceFlags adds the flags that name the registry that a command works on.
+func addPlaceFlags(c *cobra.Command, p *operate.Place) {
 	c.Flags().StringVar(&p.Database, "db", "",
 		"`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
 	c.Flags().StringVar(&p.Blobs, "blobs", "",
@@ -28,6 +28,7 @@ func placeFlags(c *cobra.Command, p *operate.Place) {
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
+// reverifyCommand is hallmark-registry reverify.
 func reverifyCommand(a *app.App) *cobra.Command {
 	o := operate.ReverifyOptions{Fetch: fetch.ServerConfig()}
 	var since, github string
@@ -47,11 +48,11 @@ meanwhile.
 Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
-			if err := registryDir(&o.Data); err != nil {
+			if err := setDefaultDir(&o.Data); err != nil {
 				return err
 			}
 			if since != "" {
-				if o.Since, err = sinceTime(since, time.Now()); err != nil {
+				if o.Since, err = parseSince(since, time.Now()); err != nil {
 					return app.Usage(c, err)
 				}
 			}
@@ -91,7 +92,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		}),
 	}
 	f := c.Flags()
-	placeFlags(c, &o.Place)
+	addPlaceFlags(c, &o.Place)
 	f.StringVar(&since, "since", "",
 		"only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
 	sources.register(f)
@@ -104,8 +105,8 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 	return c
 }
 
-// sinceTime reads a moment, or a span before now.
-func sinceTime(s string, now time.Time) (time.Time, error) {
+// parseSince reads a moment, or a span before now.
+func parseSince(s string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, nil
@@ -123,6 +124,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 		fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
 }
 
+// importRecordsCommand is hallmark-registry import.
 func importRecordsCommand(a *app.App) *cobra.Command {
 	var o operate.ImportOptions
 	network := app.NetworkFlags{}
@@ -141,7 +143,7 @@ only for what changed. Records that are here already are never replaced: one tha
 there with another document is reported, with exit code 3.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
-			if err := registryDir(&o.Data); err != nil {
+			if err := setDefaultDir(&o.Data); err != nil {
 				return err
 			}
 			if o.RootCAs, err = network.Set(); err != nil {
@@ -169,19 +171,19 @@ there with another document is reported, with exit code 3.`,
 					*operate.ImportResult
 				}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
 			}
-			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
+			counts := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
 			if i.Followed > 0 {
-				said = append(said, fmt.Sprintf("%d with a new status", i.Followed))
+				counts = append(counts, fmt.Sprintf("%d with a new status", i.Followed))
 			}
 			if i.Invalid > 0 {
-				said = append(said, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
+				counts = append(counts, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(said, ", "))
+			fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(counts, ", "))
 			return err
 		}),
 	}
 	f := c.Flags()
-	placeFlags(c, &o.Place)
+	addPlaceFlags(c, &o.Place)
 	network.Register(f)
 	f.BoolVar(&o.Restore, "restore", false,
 		"the file is an export of this registry itself: take records with their evidence, as its own")
@@ -191,6 +193,7 @@ there with another document is reported, with exit code 3.`,
 	return c
 }
 
+// exportCommand is hallmark-registry export.
 func exportCommand(a *app.App) *cobra.Command {
 	var at operate.Place
 	c := &cobra.Command{
@@ -202,7 +205,7 @@ registry answers it, with its evidence and findings. The registry may be serving
 meanwhile. 'hallmark-registry import --restore' reads it back.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, names []string) (err error) {
-			if err := registryDir(&at.Data); err != nil {
+			if err := setDefaultDir(&at.Data); err != nil {
 				return err
 			}
 			var n int
@@ -217,10 +220,11 @@ meanwhile. 'hallmark-registry import --restore' reads it back.`,
 			return err
 		},
 	}
-	placeFlags(c, &at)
+	addPlaceFlags(c, &at)
 	return c
 }
 
+// backupCommand is hallmark-registry backup.
 func backupCommand(a *app.App) *cobra.Command {
 	var at operate.Place
 	c := &cobra.Command{
@@ -233,7 +237,7 @@ registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL
 backed up with PostgreSQL's own means. Keys are files beside the database; copy them too.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
-			if err := registryDir(&at.Data); err != nil {
+			if err := setDefaultDir(&at.Data); err != nil {
 				return err
 			}
 			if err := operate.Backup(c.Context(), at, names[0]); err != nil {
@@ -243,6 +247,6 @@ backed up with PostgreSQL's own means. Keys are files beside the database; copy 
 			return nil
 		},
 	}
-	placeFlags(c, &at)
+	addPlaceFlags(c, &at)
 	return c
 }

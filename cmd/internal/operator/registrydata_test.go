@@ -138,7 +138,7 @@ func TestSince(t *testing.T) {
 		"30d": "2026-03-01T12:00:00Z", "0d": "2026-03-31T12:00:00Z", "90m": "2026-03-31T10:30:00Z",
 		"": "", "-1h": "", "-3d": "", "3 d": "", "3dx": "", "d": "", "tomorrow": "", "99999999999d": "",
 	} {
-		got, err := sinceTime(s, now)
+		got, err := parseSince(s, now)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q: %s", s, got)

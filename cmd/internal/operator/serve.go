@@ -23,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
+// serveCommand is hallmark-registry serve.
 func serveCommand(a *app.App) *cobra.Command {
 	o := operate.ServeOptions{Fetch: fetch.ServerConfig()}
 	var validation string
@@ -60,7 +61,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				return app.Usage(c,
 					errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
 			}
-			err := registryDir(&o.Data)
+			err := setDefaultDir(&o.Data)
 			if err != nil {
 				return err
 			}
@@ -145,8 +146,8 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	return c
 }
 
-// registryDir fills in the default of --data.
-func registryDir(dir *string) error {
+// setDefaultDir sets dir to the default of --data if it is empty.
+func setDefaultDir(dir *string) error {
 	if *dir != "" {
 		return nil
 	}

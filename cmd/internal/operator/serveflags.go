@@ -46,6 +46,7 @@ func (l *loginFlags) register(f *pflag.FlagSet) {
 	f.Lookup("proof-port").Hidden = true // only 443 proves anything about a domain; another is for tests
 }
 
+// methods returns the logins that the flags ask for.
 func (l *loginFlags) methods() (operate.LoginMethods, error) {
 	for _, name := range l.offered {
 		if name == "" {
@@ -67,7 +68,8 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 		return l.LoginMethods, nil
 	}
 	if l.client == "" || len(l.oidcPublish)+len(l.oidcEdit) == 0 {
-		// Else every token of the issuer would do, or none would be of use.
+		// Without an audience every token of the issuer would be accepted; without names a token
+		// would permit nothing.
 		return operate.LoginMethods{},
 			errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
 	}
@@ -119,14 +121,15 @@ func (l *limitFlags) register(f *pflag.FlagSet) {
 		"`address` or network of a proxy whose X-Forwarded-For is believed")
 }
 
-// maxChecks is more publishes at once than one machine can fetch for.
+// maxChecks is the largest value of --max-checks: more than one machine can fetch for at once.
 const maxChecks = 10_000
 
-// bursts: how many seconds' worth may come at once.
-const bursts = 10
+// burstSeconds is how many seconds of a rate may come at once.
+const burstSeconds = 10
 
+// limits returns the limits that the flags set.
 func (l *limitFlags) limits() (api.Limits, error) {
-	per := func(n float64) api.Rate { return api.Rate{PerSecond: n, Burst: int(n * bursts)} }
+	per := func(n float64) api.Rate { return api.Rate{PerSecond: n, Burst: int(n * burstSeconds)} }
 	out := api.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
 		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.Bytes(),

@@ -17,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// tokensCommand are the commands for API tokens, beside a registry that may be running.
+// tokensCommand is hallmark-registry token with its commands, which work while the registry serves.
 func tokensCommand(a *app.App) *cobra.Command {
 	var at operate.Place
 	c := &cobra.Command{
@@ -30,9 +30,9 @@ func tokensCommand(a *app.App) *cobra.Command {
 		"`directory` of the registry's database (default: below the user's data directory)")
 	c.PersistentFlags().StringVar(&at.Database, "db", "",
 		"`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
-	// with runs f on the tokens.
+	// with opens the tokens, runs f on them, and closes them.
 	with := func(c *cobra.Command, f func(*operate.TokenStore) error) error {
-		if err := registryDir(&at.Data); err != nil {
+		if err := setDefaultDir(&at.Data); err != nil {
 			return err
 		}
 		s, err := operate.OpenTokens(c.Context(), at, c.Name() == "create", time.Now)
@@ -45,8 +45,10 @@ func tokensCommand(a *app.App) *cobra.Command {
 	return c
 }
 
+// withTokens runs a function on the tokens of the registry that the flags of a command name.
 type withTokens func(*cobra.Command, func(*operate.TokenStore) error) error
 
+// tokenCreateCommand is hallmark-registry token create.
 func tokenCreateCommand(a *app.App, with withTokens) *cobra.Command {
 	var note, lifetime string
 	var publish, edit []string
@@ -60,7 +62,7 @@ the beginning of names and a star, as in com.example/*. The text is printed this
 the registry keeps its hash.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			life, err := duration(lifetime)
+			life, err := parseLifetime(lifetime)
 			if err != nil {
 				return app.Usage(c, err)
 			}
@@ -100,8 +102,8 @@ the registry keeps its hash.`,
 	return c
 }
 
-// duration reads a time in days too.
-func duration(s string) (time.Duration, error) {
+// parseLifetime reads a duration, which may be in days; "" is 0.
+func parseLifetime(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
@@ -115,6 +117,7 @@ func duration(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is no time such as 12h or 90d", s)
 }
 
+// tokenListCommand is hallmark-registry token list.
 func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -141,7 +144,7 @@ func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 					for _, p := range t.Permissions {
 						grants = append(grants, string(p.Action)+" "+p.Resource)
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, state(t), t.CreatedAt.Format(time.DateOnly),
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, describeState(t), t.CreatedAt.Format(time.DateOnly),
 						strings.Join(grants, ", "), surface.Escape(t.Note))
 				}
 				return w.Flush()
@@ -152,7 +155,8 @@ func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 	return c
 }
 
-func state(t registry.Token) string {
+// describeState says whether a token can be used.
+func describeState(t registry.Token) string {
 	switch {
 	case !t.RevokedAt.IsZero():
 		return "revoked"
@@ -164,6 +168,7 @@ func state(t registry.Token) string {
 	return "valid"
 }
 
+// tokenRevokeCommand is hallmark-registry token revoke.
 func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",

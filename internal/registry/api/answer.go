@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// databaseRetry is when a request may try again whose answer the database was away for.
+// databaseRetry is the Retry-After of an answer that needs the database while that is unavailable.
 const databaseRetry = 5 * time.Second
 
 // WriteProblem answers p outside of the routes.
@@ -49,7 +49,7 @@ type requestLog struct {
 	id string
 }
 
-// Logger is the request's, which adds its id.
+// Logger returns the logger of the request that ctx belongs to, which adds the request's id.
 func Logger(ctx context.Context) *slog.Logger {
 	if l, ok := ctx.Value(loggerKey{}).(*requestLog); ok {
 		return l.With("request", l.id)
@@ -57,5 +57,5 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// retryAfter is when a publish that could not reach a package may try again.
+// retryAfter is the Retry-After of a publish whose packages could not be reached.
 const retryAfter = 30 * time.Second

@@ -18,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// archivesOf is how a kind is served.
+// archivesOf returns the transport of a kind, filled in with what serves it here.
 func (s *Server) archivesOf(k kinds.Kind) (*Archives, error) {
 	switch {
 	case !k.Kind.Publishes() || k.Kind == ledger.Server:
@@ -47,9 +47,9 @@ func (s *Server) archivesOf(k kinds.Kind) (*Archives, error) {
 	return &a, nil
 }
 
-// authorizeArchive is asked before an archive is uploaded.
+// authorizeArchive decides before an upload whether its sender may publish under name.
 func (s *Server) authorizeArchive(r *http.Request, name string) (*auth.Grant, error) {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return nil, err
 	}
 	grant, err := s.authenticate(r.Context(), r.Header.Get("Authorization"), r.Header.Get("Origin"))
@@ -103,7 +103,7 @@ func (s *Server) acceptArchive(
 	}
 	switch first, err := s.ArchiveRecords.Archive(ctx, k.Kind, rec.Name, rec.Version); {
 	case err == nil:
-		return s.archiveAgain(ctx, first, rec, keep)
+		return s.answerExistingArchive(ctx, first, rec, keep)
 	case !errors.Is(err, registry.ErrNotFound):
 		return 0, nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Server) acceptArchive(
 	inserted, err := s.ArchiveRecords.InsertArchive(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, registry.ErrExists):
-		return s.archiveAgain(ctx, inserted, rec, keep)
+		return s.answerExistingArchive(ctx, inserted, rec, keep)
 	case errors.Is(err, registry.ErrTooMany):
 		return 0, nil, registry.NewProblem(http.StatusConflict, "%s", err)
 	case err != nil:
@@ -125,12 +125,12 @@ func (s *Server) acceptArchive(
 	Logger(ctx).Info("published", "kind", k.Kind, "name", rec.Name, "version", rec.Version,
 		"content_integrity", rec.ContentIntegrity.String(), "content_hash", rec.ContentHash.String(), "by",
 		rec.Publisher)
-	answer, err := s.archiveProven(ctx, inserted, inserted.Entry)
+	answer, err := s.proveArchive(ctx, inserted, inserted.Entry)
 	return http.StatusCreated, answer, err
 }
 
-// claimedSurface is the api_surface that a publisher says a server has: in the request, or
-// in the manifest as it was packed. Where both do they agree.
+// claimedSurface returns the api_surface that a publisher claims for a server, in the request or in
+// the packed manifest. If both claim one they must agree.
 func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (digest.Digest, error) {
 	text := u.Request.URL.Query().Get(registry.SurfaceParameter)
 	if text == "" {
@@ -161,9 +161,9 @@ func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (d
 	return claimed, nil
 }
 
-// readArchive has an upload read, when it is its publisher's turn.
+// readArchive waits for the publisher's turn and reads an upload.
 func (s *Server) readArchive(ctx context.Context, k kinds.Kind, u Upload) (*kinds.Content, error) {
-	done, err := s.turn(ctx, publisher(ctx, u.Grant))
+	done, err := s.waitTurn(ctx, publisher(ctx, u.Grant))
 	if err != nil {
 		return nil, err
 	}
@@ -232,9 +232,9 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content
 	return verdict, nil
 }
 
-// archiveAgain answers an upload of a version that exists. The same bytes are kept again,
-// which brings back a blob that was lost.
-func (s *Server) archiveAgain(
+// answerExistingArchive answers an upload of a version that exists. The same bytes are kept again,
+// which restores a blob that was lost.
+func (s *Server) answerExistingArchive(
 	ctx context.Context, first, rec registry.ArchiveRecord, keep func(context.Context) error,
 ) (int, any, error) {
 	if kinds.SameBytes(first, rec) {
@@ -242,7 +242,7 @@ func (s *Server) archiveAgain(
 			return 0, nil, err
 		}
 		s.Counters.Repeated.Add(1)
-		answer, err := s.archiveProven(ctx, first, -1)
+		answer, err := s.proveArchive(ctx, first, -1)
 		return http.StatusOK, answer, err
 	}
 	s.Counters.Conflicts.Add(1)
@@ -254,9 +254,9 @@ func (s *Server) archiveAgain(
 	return 0, nil, p
 }
 
-// archiveProven is a record as it is answered, with the proof of its entry in the log, for
-// which it waits. The index is looked up if it is negative.
-func (s *Server) archiveProven(
+// proveArchive waits for the proof of a record's entry in the log, and returns the answer with it.
+// It looks the index up if it is negative.
+func (s *Server) proveArchive(
 	ctx context.Context, rec registry.ArchiveRecord, index int64,
 ) (*registry.ArchiveAnswer, error) {
 	answer := &registry.ArchiveAnswer{ArchiveRecord: rec}
@@ -271,7 +271,7 @@ func (s *Server) archiveProven(
 	}
 	proof, err := s.Log.Prove(ctx, index, nil)
 	if err != nil {
-		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
+		return nil, s.unprovenError(ctx, rec.Name, rec.Version, index, err)
 	}
 	answer.ProofText = string(proof)
 	return answer, nil

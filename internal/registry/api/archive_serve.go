@@ -22,8 +22,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// findArchive is where the bytes of a version are. Of one that is deleted the answer is
-// the entry of the log that says so.
+// findArchive returns where the bytes of a version are. For a deleted version the error holds the
+// proof of its deletion.
 func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, version string) (Archive, error) {
 	rec, err := s.ArchiveRecords.Archive(ctx, kind, name, version)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version str
 	if rec.Status == registry.Deleted && !deleted {
 		return nil, s.goneProblem(r.Context(), rec)
 	}
-	return s.archiveProven(r.Context(), rec, -1)
+	return s.proveArchive(r.Context(), rec, -1)
 }
 
 func (s *Server) archiveStatus(

@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// authenticate returns what a publish may publish; nil is anything, because the
-// operator takes publishes without a token.
+// authenticate returns the grant of a publish, or nil if the operator accepts publishes without a
+// token: then any name is allowed.
 //
 // A request of a browser carries an Origin. A publish without a token from one is
 // refused, as otherwise any page that a person visits could publish to the registry
@@ -96,7 +96,7 @@ func forbidden(g auth.Grant, name string) *registry.Problem {
 	return p
 }
 
-// actor is who acts, as the log says it.
+// actor names the bearer of a grant as the log does.
 func actor(g *auth.Grant) string {
 	if g == nil {
 		return registry.Anonymous

@@ -15,21 +15,20 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// patient gives an answer the time that a publish may take to come to it, beyond
-// what the server grants others.
-func (s *Server) patient(ctx huma.Context, next func(huma.Context)) {
+// extendDeadline gives an answer as much time as a publish may take, which is more than the server
+// grants other requests.
+func (s *Server) extendDeadline(ctx huma.Context, next func(huma.Context)) {
 	_, w := humago.Unwrap(ctx)
 	// Not every writer has a deadline, those of tests for one.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.Timeout + registry.WriteTimeout))
 	next(ctx)
 }
 
-// weigh lets a request in if there is room in memory for its body, of which it counts
-// what has come, not what is announced: who announces much and sends nothing takes no
-// room from others.
-func (s *Server) weigh(ctx huma.Context, next func(huma.Context)) {
+// limitBodies admits a request if there is room in memory for its body. It counts the bytes that
+// arrived, not those announced: a client that announces much and sends nothing takes no room.
+func (s *Server) limitBodies(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(registry.BodyTimeout)) // see patient
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(registry.BodyTimeout)) // see extendDeadline
 	whose := address(ctx.Context())
 	var held int64
 	defer func() { s.bodies.give(whose, held) }()
@@ -59,8 +58,8 @@ func (s *Server) weigh(ctx huma.Context, next func(huma.Context)) {
 	}
 }
 
-// publisher is whom a publish is counted for: the bearer of a token, or an address. It is
-// "" for this machine without a token.
+// publisher returns the key under which publishes are limited: the bearer of a token, or an address.
+// It is "" for this machine without a token.
 func publisher(ctx context.Context, grant *auth.Grant) string {
 	if grant != nil {
 		return string(grant.Method) + " " + grant.Subject
@@ -68,9 +67,9 @@ func publisher(ctx context.Context, grant *auth.Grant) string {
 	return address(ctx)
 }
 
-// turn waits until a publish of whose may fetch its packages; done lets the next one. The
-// publisher's own place comes first, so that who waits for it keeps nobody else waiting.
-func (s *Server) turn(ctx context.Context, whose string) (done func(), err error) {
+// waitTurn waits until a publish of whose may fetch its packages; done lets the next one go. It takes
+// the publisher's own place first, so that a publisher who waits for that keeps nobody else waiting.
+func (s *Server) waitTurn(ctx context.Context, whose string) (done func(), err error) {
 	var held []chan struct{}
 	own := s.turns.enter(whose)
 	done = func() {

@@ -37,6 +37,7 @@ func (c *Counters) Failures(s registry.HashStatus) int64 {
 	return c.failures[i].Load()
 }
 
+// fail counts a claim that failed with s.
 func (c *Counters) fail(s registry.HashStatus) {
 	if i := slices.Index(hashStatuses, s); i >= 0 {
 		c.failures[i].Add(1)

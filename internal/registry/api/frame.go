@@ -55,14 +55,14 @@ func (s *Server) frame(next http.Handler) http.Handler {
 			WriteProblem(out, slowDown(wait, "from this address"))
 			return
 		}
-		if !before(out, r) {
+		if !answerEarly(out, r) {
 			next.ServeHTTP(out, routed)
 		}
 	})
 }
 
-// before answers what no route should see, and reports whether it did.
-func before(w http.ResponseWriter, r *http.Request) bool {
+// answerEarly answers requests that must not reach a route, and reports whether it did.
+func answerEarly(w http.ResponseWriter, r *http.Request) bool {
 	if hasNUL(r.URL) {
 		WriteProblem(w, registry.NewProblem(http.StatusBadRequest, "the URL has a NUL byte"))
 		return true

@@ -39,7 +39,7 @@ type Rate struct {
 	Burst     int // how many at once, after a time without
 }
 
-// maxBuckets is how many clients a limiter remembers, about 100 bytes each. Who is
+// maxBuckets is how many clients a limiter remembers, about 100 bytes each. A client that was
 // forgotten begins with a full bucket.
 const maxBuckets = 100_000
 
@@ -84,7 +84,7 @@ func (l *limiter) take(key string, now time.Time) time.Duration {
 	return wait
 }
 
-// slowDown is the answer to who has no more requests left.
+// slowDown is the answer to a client that has reached its rate.
 func slowDown(wait time.Duration, whose string) *registry.Problem {
 	p := registry.NewProblem(http.StatusTooManyRequests, "too many requests %s", whose)
 	p.RetryAfter = time.Duration(math.Ceil(wait.Seconds())) * time.Second
@@ -93,7 +93,7 @@ func slowDown(wait time.Duration, whose string) *registry.Problem {
 
 type addressKey struct{}
 
-// address is whom a request is counted for; "" for nobody.
+// address returns the address that a request is counted for; "" for none.
 func address(ctx context.Context) string {
 	a, _ := ctx.Value(addressKey{}).(string)
 	return a

@@ -16,8 +16,7 @@ func (s *Server) recordEntries(ctx context.Context, in *provenInput) (*recordEnt
 	return &recordEntriesOutput{entries}, err
 }
 
-// entriesOf are the places in the log of what is about one version of what is published as
-// kind.
+// entriesOf returns the indexes of the log's entries about one version of a kind.
 func (s *Server) entriesOf(
 	ctx context.Context, kind ledger.Kind, name, version string,
 ) (registry.RecordEntries, error) {

@@ -21,8 +21,8 @@ const (
 	cacheCheckpoint = "public, max-age=1"
 )
 
-// writable refuses what would append to a log that is not signed any more.
-func (s *Server) writable() error {
+// checkWritable refuses a change if the log is not signed any more.
+func (s *Server) checkWritable() error {
 	if s.Log == nil {
 		return nil
 	}
@@ -32,10 +32,9 @@ func (s *Server) writable() error {
 	return nil
 }
 
-// proven answers a record with the proof of its entry, for which it waits. Without the
-// proof a publish is not acknowledged, though it is there: the same publish again finds
-// it.
-func (s *Server) proven(
+// answerProven waits for the proof of a record's entry, and answers the record with it. Without a
+// proof the answer is an error, although the record exists: publishing the same again returns it.
+func (s *Server) answerProven(
 	ctx context.Context, rec registry.Record, index int64, leaf []byte,
 ) (*huma.StreamResponse, error) {
 	if s.Log == nil {
@@ -43,13 +42,13 @@ func (s *Server) proven(
 	}
 	proof, err := s.Log.Prove(ctx, index, leaf)
 	if err != nil {
-		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
+		return nil, s.unprovenError(ctx, rec.Name, rec.Version, index, err)
 	}
 	return answerRecord(rec, proof)
 }
 
-// unproven is the answer where the proof of an entry could not be had.
-func (s *Server) unproven(ctx context.Context, name, version string, index int64, err error) error {
+// unprovenError is the answer if an entry could not be proven.
+func (s *Server) unprovenError(ctx context.Context, name, version string, index int64, err error) error {
 	if !errors.Is(err, log.ErrBroken) && !errors.Is(err, registry.ErrUnavailable) {
 		return err
 	}
@@ -112,7 +111,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)
 }
 
-// tile serves tiles of hashes and bundles of entries, as far as the database goes.
+// tile serves tiles of hashes and bundles of entries, including those that are not signed yet.
 func (s *Server) tile(w http.ResponseWriter, r *http.Request) {
 	t, err := ledger.ParseTilePath(strings.TrimPrefix(r.URL.EscapedPath(), "/"))
 	if err != nil {
@@ -121,9 +120,9 @@ func (s *Server) tile(w http.ResponseWriter, r *http.Request) {
 	}
 	cache := cacheTile
 	if !ledger.InTree(t, s.Log.Head().Size) {
-		// Another replica may have signed it, and this one not know yet: who saw that
-		// one's checkpoint must not take this one for a log that went back. Only what
-		// was signed never changes.
+		// Another replica may have signed it, and this one may not know yet: a client that saw
+		// the newer checkpoint must not conclude that the log went back. Only signed entries
+		// never change, so that caches must not keep this answer.
 		state, err := s.Log.Entries().LogState(r.Context())
 		if err == nil && !ledger.InTree(t, state.Size) {
 			err = registry.ErrNotFound

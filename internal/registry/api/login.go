@@ -121,7 +121,7 @@ func (s *Server) answerLogin(ctx context.Context, m auth.Method, proof func() (a
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		// What the other service said may hold what is not for the caller.
+		// The other service's error may hold details that the caller must not see.
 		Logger(ctx).Error("login", "method", m, "error", err)
 		p := registry.NewProblem(http.StatusBadGateway, "%s login: the service that vouches cannot be asked now", m)
 		p.RetryAfter = retryAfter

@@ -29,7 +29,7 @@ type publishInput struct {
 }
 
 func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamResponse, error) {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return nil, err
 	}
 	grant, err := s.authenticate(ctx, in.Authorization, in.Origin)
@@ -41,7 +41,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	doc, issues, err := read(raw)
+	doc, issues, err := parseDocument(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +69,10 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw,
 		Build: s.Version}.WithDigest(digest.FromBytes(canonical))
 
-	if rules.Validation != registry.Off { // else there is nothing to be spared, and Insert tells
+	if rules.Validation != registry.Off { // without checks nothing is saved: Insert finds an existing version
 		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
 		case err == nil:
-			return s.again(ctx, first, rec)
+			return s.answerExisting(ctx, first, rec)
 		case !errors.Is(err, registry.ErrNotFound):
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	inserted, err := s.Records.Insert(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, registry.ErrExists):
-		return s.again(ctx, inserted, rec)
+		return s.answerExisting(ctx, inserted, rec)
 	case errors.Is(err, registry.ErrTooMany):
 		return nil, registry.NewProblem(http.StatusConflict, "%s", err)
 	case err != nil:
@@ -108,7 +108,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by,
 		"subject", subject)
-	return s.proven(ctx, inserted, inserted.Entry, inserted.EntryText)
+	return s.answerProven(ctx, inserted, inserted.Entry, inserted.EntryText)
 }
 
 // answerRecord answers a record that was inserted or found, with a proof if there is one.
@@ -126,8 +126,8 @@ func answerRecord(rec registry.Record, proof []byte) (*huma.StreamResponse, erro
 	})
 }
 
-// again answers a publish of a version that exists.
-func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.StreamResponse, error) {
+// answerExisting answers a publish of a version that exists.
+func (s *Server) answerExisting(ctx context.Context, first, rec registry.Record) (*huma.StreamResponse, error) {
 	if evidence.Same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
 		if s.Log == nil {
@@ -137,7 +137,7 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 		if err != nil {
 			return nil, fmt.Errorf("entry of %+q: %w", first.Subject(), err)
 		}
-		return s.proven(ctx, first, index, nil)
+		return s.answerProven(ctx, first, index, nil)
 	}
 	s.Counters.Conflicts.Add(1)
 	Logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)
@@ -160,7 +160,7 @@ func (s *Server) judge(
 	if rules.Validation == registry.Off {
 		return policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document}), nil, nil
 	}
-	done, err := s.turn(ctx, whose)
+	done, err := s.waitTurn(ctx, whose)
 	if err != nil {
 		return policy.Verdict{}, nil, err
 	}

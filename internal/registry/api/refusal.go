@@ -43,6 +43,7 @@ func failures(v policy.Verdict) map[string]registry.HashFailure {
 	return out
 }
 
+// graver reports whether a is reported rather than b, which is about the same identifier.
 func graver(a, b evidence.Evidence) bool {
 	if a.Outcome != b.Outcome {
 		return a.Outcome == evidence.Mismatch
@@ -50,8 +51,8 @@ func graver(a, b evidence.Evidence) bool {
 	return a.Authority == evidence.Publisher && b.Authority != evidence.Publisher
 }
 
-// hashStatus is the status of evidence that is a mismatch or unverifiable. A file of
-// our own that cannot be read passes, as what cannot be reached does.
+// hashStatus is the status of evidence that is a mismatch or unverifiable. A file of our own that
+// cannot be read counts as unreachable, because both errors are temporary.
 func hashStatus(e evidence.Evidence) registry.HashStatus {
 	if e.Outcome == evidence.Mismatch {
 		return registry.HashMismatch
@@ -73,7 +74,7 @@ func hashStatus(e evidence.Evidence) registry.HashStatus {
 func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 	p := registry.NewProblem(http.StatusUnprocessableEntity, "")
 	class := evidence.OK
-	passing := true // whatever failed may do otherwise the next time
+	passing := true // every failure is temporary
 	for _, f := range v.Refused() {
 		e := f.Evidence
 		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == registry.HashUnreachable

@@ -8,9 +8,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// room is the memory for request bodies: so much for all, and so much for each address,
-// as one that sends much of many bodies and the end of none could fill all of it. It is
-// counted before a token is read, for which a body need not be there.
+// room limits the memory for request bodies, in all and for each address: one address that begins
+// many large bodies and ends none could fill all of it. It applies before the token is checked,
+// because a client needs no token to send a body.
 type room struct {
 	most, each int64 // bytes; 0: no limit
 

@@ -99,7 +99,7 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 			// Package serverjson reads documents; the library would parse them loosely,
 			// and compare them with the schema of a string.
 			SkipValidateBody: true,
-			Middlewares:      huma.Middlewares{s.weigh}}
+			Middlewares:      huma.Middlewares{s.limitBodies}}
 	}
 	patch := func(id, path, summary string) huma.Operation {
 		o := post(id, path, summary)
@@ -107,7 +107,7 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 		return o
 	}
 	publish := post("publish", "/publish", "Publish a server.json")
-	publish.Middlewares = huma.Middlewares{s.patient, s.weigh}
+	publish.Middlewares = huma.Middlewares{s.extendDeadline, s.limitBodies}
 
 	route(s, api, answers[registry.Page](api, get("list-servers", "/servers", "List servers")), s.list)
 	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)

@@ -21,7 +21,7 @@ type Server struct {
 	metrics                  *metrics
 }
 
-// New is the registry that c describes, without its paths.
+// New returns the registry that c describes; [Server.Mount] registers its paths.
 func New(c Config) (*Server, error) {
 	if c.CurrentPolicy == nil {
 		p := Policy{Validation: c.Validation, RequireHashes: c.RequireHashes, AllowAnonymous: c.AllowAnonymous}
@@ -63,7 +63,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Failure makes of any error what a client may know of it; the rest is logged.
+// Failure turns an error into the answer that a client may see, and logs the rest.
 func (s *Server) Failure(ctx context.Context, err error) error {
 	var p *registry.Problem
 	switch {
@@ -89,12 +89,12 @@ func (s *Server) Handler(mux *http.ServeMux) http.Handler {
 	return s.frame(mux)
 }
 
-// Policy is the one of now.
+// Policy returns the policy that holds now.
 func (s *Server) Policy() Policy {
 	p := s.CurrentPolicy()
 	p.Validation = cmp.Or(p.Validation, registry.Enforce)
 	if s.Check == nil {
-		p.Validation = registry.Off // New saw to it that this was the operator's will
+		p.Validation = registry.Off // New refuses a missing Check unless validation is off
 	}
 	return p
 }

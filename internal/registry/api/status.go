@@ -59,12 +59,12 @@ func (s *Server) change(
 	return n, records, s.reportChange(ctx, statusChange{"server", name, version, c, grant}, n, err)
 }
 
-// judgeChange is the change that a request asks for, if its bearer is allowed to make it.
+// judgeChange returns the change that a request asks for, if its bearer is allowed to make it.
 func (s *Server) judgeChange(
 	ctx context.Context, authorization string, allowed func(auth.Grant) bool,
 	refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
 ) (registry.Change, auth.Grant, error) {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return registry.Change{}, auth.Grant{}, err
 	}
 	grant, err := s.bearer(ctx, authorization)
@@ -112,8 +112,8 @@ func (s *Server) reportChange(ctx context.Context, c statusChange, n int, err er
 	s.Counters.StatusChanges.Add(int64(n))
 	Logger(ctx).Info("status", "kind", c.kind, "name", c.name, "version", c.version, "status", c.Status,
 		"records", n, "by", c.grant.Method, "subject", c.grant.Subject)
-	// Whoever asks after this answer finds the change in the log: a record and a log that
-	// differ are refused by those who verify both.
+	// Wait for the checkpoint: clients that verify both refuse a record whose status differs
+	// from the log's.
 	if s.Log != nil {
 		if err := s.Log.CatchUp(ctx); err != nil { // the status stands all the same
 			Logger(ctx).Error("not signed yet", "kind", c.kind, "name", c.name, "version", c.version, "error", err)

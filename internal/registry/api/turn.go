@@ -2,8 +2,8 @@ package api
 
 import "sync"
 
-// turns are the places for publishes whose packages are fetched: so many for all, and so
-// many for each publisher, as one whose hosts are slow could have all of them.
+// turns limits how many publishes fetch packages at once, in all and for each publisher: one whose
+// hosts are slow could take every place.
 type turns struct {
 	all  chan struct{} // nil: no limit
 	each int           // 0: no limit
@@ -15,7 +15,7 @@ type turns struct {
 // places are those of one publisher.
 type places struct {
 	taken chan struct{}
-	users int // who wait or have one; with none the places are forgotten
+	users int // publishes that wait or have one; at 0 the entry is removed
 }
 
 func newTurns(l Limits) *turns {

@@ -13,9 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// jsonBody returns a body of which the caller is the owner. A body that does not call
-// itself JSON is refused: one of a type that forms can send would not make a browser
-// ask first.
+// jsonBody returns a copy of a body, and refuses one whose Content-Type is not JSON: for a type that
+// HTML forms can send, a browser would not ask the server's permission first.
 func jsonBody(contentType string, body []byte) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(contentType); err != nil || media != "application/json" {
 		return nil, registry.NewProblem(http.StatusUnsupportedMediaType, "the Content-Type is not application/json")
@@ -35,7 +34,7 @@ func (s *Server) validate(_ context.Context, in *validateInput) (*validateOutput
 	if err != nil {
 		return nil, err
 	}
-	_, issues, err := read(raw)
+	_, issues, err := parseDocument(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +45,8 @@ func (s *Server) validate(_ context.Context, in *validateInput) (*validateOutput
 	return out, nil
 }
 
-// read parses and validates raw. The document is nil if the issues have an error.
-func read(raw []byte) (*serverjson.Document, serverjson.Issues, error) {
+// parseDocument parses and validates raw. The document is nil if the issues have an error.
+func parseDocument(raw []byte) (*serverjson.Document, serverjson.Issues, error) {
 	doc, err := serverjson.Parse(raw)
 	if invalid := (*serverjson.Invalid)(nil); errors.As(err, &invalid) {
 		return nil, invalid.Issues, nil

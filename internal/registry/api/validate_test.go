@@ -10,7 +10,7 @@ func FuzzPublished(f *testing.F) {
 			`"identifier":"a","version":"1.0.0","transport":{"type":"stdio"}}],` +
 			`"file_hashes":{"npm:a@1.0.0":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, issues, err := read(data)
+		doc, issues, err := parseDocument(data)
 		if err == nil && len(issues) == 0 && (doc == nil || doc.Name == "" || doc.Version == "") {
 			t.Errorf("%+v", doc)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// CheckPrivate refuses the file of a key that its owner lets others read or write. As
-// with ssh it is asked of the user's own files alone: a secret that a container or a
-// service manager mounts belongs to somebody else, who has to make it readable.
+// CheckPrivate refuses the file of a key that its owner lets others read or write. Like ssh it
+// checks only files that the user owns: a secret that a container or a service manager mounts
+// belongs to another user, who must make it readable.
 func CheckPrivate(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -369,9 +369,9 @@ func (c *Client) decode(path string, text []byte, out any) error {
 	return nil
 }
 
-// stay follows redirects within the registry only: elsewhere, what was sent would
-// reach somebody else, and the answer be somebody else's.
-func stay(req *http.Request, via []*http.Request) error {
+// stayOnHost follows redirects within the registry only: another host would receive what was sent, and
+// its answer would pass for the registry's.
+func stayOnHost(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -395,7 +395,7 @@ func asProblem(res *http.Response, text []byte) *registry.Problem {
 	if p.Title == "" {
 		p.Title = http.StatusText(res.StatusCode)
 	}
-	// The form with a date is not worth the trust in a clock.
+	// The form with a date is ignored: it depends on the clocks of both sides.
 	if s, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil {
 		p.RetryAfter = time.Duration(s) * time.Second
 	}

@@ -196,7 +196,7 @@ func TestClientStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stay(&http.Request{URL: u}, []*http.Request{first}); (err == nil) != ok {
+		if err := stayOnHost(&http.Request{URL: u}, []*http.Request{first}); (err == nil) != ok {
 			t.Errorf("%s: %v", to, err)
 		}
 	}

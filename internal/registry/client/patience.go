@@ -60,7 +60,7 @@ func (c *Client) wait(path string) time.Duration {
 	return callTimeout
 }
 
-// client is what calls to path go through.
+// client returns the HTTP client for calls to path.
 func (c *Client) client(path string) *http.Client {
 	var client http.Client
 	if c.HTTP != nil {
@@ -75,7 +75,7 @@ func (c *Client) client(path string) *http.Client {
 	if c.May != nil {
 		client.Transport = asking{c.May, client.Transport}
 	}
-	client.CheckRedirect = stay
+	client.CheckRedirect = stayOnHost
 	return &client
 }
 

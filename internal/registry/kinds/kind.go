@@ -11,9 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Kind is a kind of what a registry publishes, as a value: whoever treats one kind otherwise
-// than another asks for a member of it, and no code elsewhere tells them apart by name. The
-// rows are in the table of [Of]; adding a kind is adding a row, and the file that reads it.
+// Kind is a kind of what a registry publishes. Everything in which kinds differ is a member, so
+// that no other code compares names of kinds. The table of [Of] has a row for each; to add a kind,
+// add a row and the file that reads its archives.
 type Kind struct {
 	Kind  ledger.Kind // paths have the plural
 	Title string      // of a list, for people
@@ -24,8 +24,8 @@ type Kind struct {
 	// FileName is the name of the file that an archive is saved as.
 	FileName func(name, version string) string
 
-	// Shows says that the publisher of an archive may say what it shows to a model, which is
-	// api_surface: it is a server.
+	// Shows is true for a kind of server, whose publisher may claim an api_surface: what it shows
+	// to a model.
 	Shows bool
 
 	// Install are the texts that a person copies to use a version; local is what a project
@@ -41,7 +41,7 @@ type Kind struct {
 	read func(context.Context, *io.SectionReader, archive.Limits) (*Content, error)
 }
 
-// Content is what an archive was found to be.
+// Content is what was computed and read of an archive.
 type Content struct {
 	Name, Version    string // as its manifest says
 	ContentIntegrity digest.Digest

@@ -20,7 +20,7 @@ var table = []Kind{
 	{
 		Kind: ledger.Server, Title: "Servers",
 		Install: func(name, version, local string) []string {
-			return provider(local, "server", name, version)
+			return providerTexts(local, "server", name, version)
 		},
 	},
 	{
@@ -35,7 +35,7 @@ var table = []Kind{
 		read:  readServer,
 		Shows: true,
 		Install: func(name, version, local string) []string {
-			return provider(local, "source", name, version)
+			return providerTexts(local, "source", name, version)
 		},
 	},
 	{
@@ -49,15 +49,17 @@ var table = []Kind{
 	},
 }
 
-// provider is the table of a project's file by which it gets a server, and what comes then.
-func provider(local, member, name, version string) []string {
+// providerTexts returns the table that adds a server to a project's file, and the commands that pin
+// and run it.
+func providerTexts(local, member, name, version string) []string {
 	return []string{
 		"[providers.mcp." + local + "]\n" + member + " = \"" + name + "@" + version + "\"\n",
 		"hallmark pin " + local + "\nhallmark run " + local + "\n",
 	}
 }
 
-// Of is a kind, which reads nothing. One that is in no row is told as its plural.
+// Of returns the row of a kind, without Read. For a kind that has no row it returns one whose title is
+// the plural.
 func Of(kind ledger.Kind) Kind {
 	if i := slices.IndexFunc(table, func(k Kind) bool { return k.Kind == kind }); i >= 0 {
 		return table[i]
@@ -68,22 +70,22 @@ func Of(kind ledger.Kind) Kind {
 
 // All are the kinds of archives, which read them within limits.
 func All(limits archive.Limits) []Kind {
-	return reading(limits, func(k Kind) bool { return k.read != nil })
+	return selectKinds(limits, func(k Kind) bool { return k.read != nil })
 }
 
 // Facets are the kinds of archives that package facet reads: facets, and servers that
 // are packed from source.
 func Facets(limits archive.Limits) []Kind {
-	return reading(limits, func(k Kind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
+	return selectKinds(limits, func(k Kind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
 }
 
 // Plugin is the kind of the zips of plugins.
 func Plugin(limits archive.Limits) Kind {
-	return reading(limits, func(k Kind) bool { return k.Kind == ledger.Plugin })[0]
+	return selectKinds(limits, func(k Kind) bool { return k.Kind == ledger.Plugin })[0]
 }
 
-// reading are those kinds that are wanted, which read archives within limits.
-func reading(limits archive.Limits, wanted func(Kind) bool) (out []Kind) {
+// selectKinds returns the wanted kinds, which read archives within limits.
+func selectKinds(limits archive.Limits, wanted func(Kind) bool) (out []Kind) {
 	for _, k := range table {
 		if wanted(k) {
 			k.Read = func(ctx context.Context, r *io.SectionReader) (*Content, error) { return k.read(ctx, r, limits) }

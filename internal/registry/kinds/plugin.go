@@ -45,8 +45,7 @@ func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits)
 	return c, err
 }
 
-// invalidPlugin is an invalid manifest as other archives' are: whatever is missing or
-// malformed, a registry takes no such plugin.
+// invalidPlugin returns the error of an invalid plugin in the form that other archives use.
 func invalidPlugin(err error) error {
 	var invalid *plugin.Invalid
 	if !errors.As(err, &invalid) {

@@ -9,12 +9,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// ErrHead says that nothing tells what the key of a log signed last, so that it signs
-// nothing: whatever it would sign could contradict that.
+// ErrHead says that the checkpoint which the key signed last is missing or unreadable. The key
+// must not sign without it: a new checkpoint could contradict an earlier one.
 var ErrHead = errors.New("nothing tells what the key signed last")
 
-// ErrElsewhere says that a database, which no log was ever signed over, does not have the
-// log of the key: it is the log of another database.
+// ErrElsewhere says that the log of the key belongs to another database: no log was ever signed
+// over this one, and it does not have the entries that the key signed.
 var ErrElsewhere = errors.New("the log that the key signed is not in this database")
 
 // ErrBegun says that a log is not the first one of its key.
@@ -37,7 +37,7 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 		if note == nil {
 			continue
 		}
-		if by := foreign(note, key); by != "" {
+		if by := otherSigner(note, key); by != "" {
 			return fmt.Errorf("%w, that of %+.200q", ErrKey, by)
 		}
 		last, err := trust.Open(note)
@@ -64,7 +64,7 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 		return err
 	}
 	if _, err = heads.Swap(ctx, "", first); errors.Is(err, registry.ErrMoved) {
-		return nil // by a replica that begins too, or by another key: Open tells
+		return nil // a replica began too, or another key signed: Open finds out which
 	}
 	return err
 }

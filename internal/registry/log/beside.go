@@ -10,9 +10,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// BesideHeads are Heads that decide what was signed last, of which a copy goes where the key
-// goes. The copy may be older, by what this process did not see. It makes the key refuse a
-// bucket and a database that do not have what it signed.
+// BesideHeads are Heads that decide what was signed last, with a copy beside the key. The copy may
+// be older than the Heads, because other replicas sign too. It travels with the key, so that the
+// key refuses a bucket and a database that do not have what it signed.
 type BesideHeads struct {
 	registry.Heads
 	Beside registry.Heads
@@ -24,9 +24,9 @@ func (h BesideHeads) String() string { return placeOf(h.Beside) + " and " + plac
 // HeadsOf are the Heads beside the file of a key.
 func HeadsOf(keyFile string) FileHeads { return FileHeads{keyFile + ".head"} }
 
-// newestHead is the checkpoint that heads decide on, and its tag, or else their copy, which
-// has no tag.
-func newestHead(ctx context.Context, heads registry.Heads) ([]byte, string, error) {
+// loadNewest returns the checkpoint that heads hold, and its tag, or if they hold none their copy,
+// which has no tag.
+func loadNewest(ctx context.Context, heads registry.Heads) ([]byte, string, error) {
 	note, tag, err := heads.Load(ctx)
 	if err != nil || note != nil {
 		return note, tag, err
@@ -37,22 +37,23 @@ func newestHead(ctx context.Context, heads registry.Heads) ([]byte, string, erro
 	return note, "", err
 }
 
-// HeldByAnother is an error if heads decide on the checkpoint of a log whose key is not here.
+// HeldByAnother returns an error if heads hold a checkpoint, for a caller that has no key: another key
+// signed it.
 func HeldByAnother(ctx context.Context, heads registry.Heads) error {
 	note, _, err := heads.Load(ctx)
 	if err == nil && note != nil {
-		err = errOther(note)
+		err = otherKeyError(note)
 	}
 	return err
 }
 
-// errOther says by whom a checkpoint is that the key at hand did not sign.
-func errOther(note []byte) error {
+// otherKeyError returns the error for a checkpoint that the key at hand did not sign; it names the log.
+func otherKeyError(note []byte) error {
 	origin, _, _ := bytes.Cut(note, []byte("\n"))
 	return fmt.Errorf("%w, that of %+.200q", ErrKey, origin)
 }
 
-// placesOf are the places that heads have.
+// placesOf returns each place in which heads keep a checkpoint.
 func placesOf(heads registry.Heads) []registry.Heads {
 	if both, ok := heads.(BesideHeads); ok {
 		return []registry.Heads{both.Heads, both.Beside}
@@ -68,9 +69,10 @@ func placeOf(h registry.Heads) string {
 	return "the log's head"
 }
 
-// remember keeps a copy of a checkpoint that was signed, unless the copy is newer. That it
-// cannot be written, as beside a key that is mounted, is said once and stops nothing.
-func (l *Log) remember(ctx context.Context, signed ledger.Signed) {
+// keepCopy keeps a copy of a signed checkpoint beside the key, unless the copy there is newer. If it
+// cannot be written, as when the key is on a read-only mount, one warning is logged and signing
+// goes on.
+func (l *Log) keepCopy(ctx context.Context, signed ledger.Signed) {
 	both, ok := l.heads.(BesideHeads)
 	if !ok {
 		return
@@ -83,11 +85,11 @@ func (l *Log) remember(ctx context.Context, signed ledger.Signed) {
 		_, err = both.Beside.Swap(ctx, tag, signed.Note)
 	}
 	if err == nil || errors.Is(err, registry.ErrMoved) {
-		l.forgets = false
+		l.copyFails = false
 		return
 	}
-	if !l.forgets {
+	if !l.copyFails {
 		l.logger.Warn("what was signed last is in the bucket only, and not beside the key", "error", err)
 	}
-	l.forgets = true
+	l.copyFails = true
 }

@@ -8,5 +8,5 @@ const (
 
 var (
 	EmptyLog = emptyLog
-	SignedBy = signedBy
+	SignedBy = checkSigned
 )

@@ -23,7 +23,7 @@ func NewFeeder(l *Log, trust ledger.Trust, witnesses ...Witness) *Feeder {
 }
 
 // Round asks every witness once.
-func (f *Feeder) Round(ctx context.Context, head ledger.Signed) error { return f.round(ctx, head) }
+func (f *Feeder) Round(ctx context.Context, head ledger.Signed) error { return f.askAll(ctx, head) }
 
 // Serve serves the better one of cosigned and of what the database has.
 func (f *Feeder) Serve(ctx context.Context, cosigned ledger.Signed) error {

@@ -9,11 +9,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// OpenNew is [logkey.Open] for the key of a log that is new with its key: beside it lies
-// then that the log is empty. That is on the disk before the key has its name, so that who
-// is killed in between leaves no key of which nobody knows whether it has signed. What was
-// signed by a key that is not there any more stays, and is an error. May is asked before a
-// key is created, while no other process can.
+// OpenNew is [logkey.Open] for a log that begins with its key: it also keeps, beside a new key,
+// the checkpoint of the empty log. That checkpoint is on disk before the key gets its name, so
+// that a process which is killed in between leaves no key without the checkpoint that it signed
+// last. If the checkpoint of a missing key is found, it stays, and is an error. may is called
+// before a key is created, while no other process can create one; its error ends OpenNew.
 func OpenNew(ctx context.Context, path, origin string, may func() error) (key ledger.Key, created bool, err error) {
 	return logkey.OpenOrCreate(ctx, path, origin, func() (ledger.Key, error) {
 		heads, unnamed := HeadsOf(path), path+".new"
@@ -21,14 +21,15 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 		if err != nil {
 			return ledger.Key{}, err
 		}
-		if note != nil { // of a key that was about to get its name, or of one that is gone
+		if note != nil { // of a key that was about to get its name, or of one that was lost
 			key, err := logkey.Read(unnamed, origin)
 			if err == nil {
-				err = signedBy(note, key)
+				err = checkSigned(note, key)
 			}
 			if err != nil {
 				return ledger.Key{},
-					fmt.Errorf("%w: %s is what it signed last, and %s is not there", errOther(note), heads.Path, path)
+					fmt.Errorf("%w: %s is what it signed last, and %s is not there", otherKeyError(note),
+						heads.Path, path)
 			}
 			return key, durable.Place(unnamed, path)
 		}
@@ -53,8 +54,8 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 	})
 }
 
-// signedBy is an error unless the note is a checkpoint of the key's log.
-func signedBy(note []byte, key ledger.Key) error {
+// checkSigned returns an error unless note is a checkpoint of the key's log.
+func checkSigned(note []byte, key ledger.Key) error {
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err == nil {
 		_, err = trust.Open(note)

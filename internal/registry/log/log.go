@@ -39,7 +39,7 @@ type Log struct {
 	logger  *slog.Logger
 	tiles   tileCache
 
-	kick chan struct{} // somebody waits; has room for one
+	kick chan struct{} // wakes the signing goroutine; buffers one
 	once sync.Once
 	stop context.CancelFunc
 	done chan struct{}
@@ -51,7 +51,7 @@ type Log struct {
 	last tlog.Hash   // of its last entry
 	tag  string      // of what Heads has
 
-	forgets bool // no copy of the head is kept beside the key
+	copyFails bool // the copy of the head beside the key could not be written
 
 	mu     sync.Mutex
 	head   ledger.Signed
@@ -70,7 +70,7 @@ var ErrKey = errors.New("the log is signed with another key")
 
 // Times of a Log.
 const (
-	logPoll  = time.Second      // between looks for entries that nobody here waits for
+	logPoll  = time.Second      // between looks for entries of other replicas
 	logRetry = time.Second      // after an error
 	logTry   = 30 * time.Second // of one attempt to sign
 	logWait  = 20 * time.Second // that a publish waits for its checkpoint
@@ -79,11 +79,11 @@ const (
 // extendAtOnce is how many entries are read at a time.
 const extendAtOnce = 4096
 
-// Open goes on with a log of which heads know what was signed last; see [Begin] for
-// the first one of a key. It looks first whether the database still has what was signed;
-// if not the error wraps ErrBroken, and the Log is there all the same, to tell so. There
-// is none where nothing tells what was signed (ErrHead), or where the database never had
-// the log (ErrElsewhere).
+// Open continues a log whose last signed checkpoint heads hold; see [Begin] for the first log of
+// a key. It checks first that the database still has everything that was signed. If it does not,
+// the error wraps ErrBroken, and Open returns the Log too, which then serves and does not sign.
+// It returns no Log if the last checkpoint is missing (ErrHead), or if the database never had the
+// log (ErrElsewhere).
 func Open(
 	ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key, logger *slog.Logger,
 ) (*Log, error) {
@@ -110,19 +110,20 @@ func Open(
 	return l, err
 }
 
-// Close ends signing. What is committed and not signed will be when it begins again.
+// Close ends signing. Entries that are committed and not signed are signed after the next Open.
 func (l *Log) Close() {
 	l.once.Do(l.stop)
 	<-l.done
 }
 
-// Key is the verifier key, as clients pin it.
+// Key is the verifier key that clients pin.
 func (l *Log) Key() string { return l.key.VerifierKey }
 
 // Entries are what the log signs.
 func (l *Log) Entries() registry.Entries { return l.entries }
 
-// Err is nil, or why nothing is signed: an error that wraps ErrBroken stays.
+// Err returns why nothing is signed now, nil if the last attempt succeeded. An error that wraps
+// ErrBroken is permanent.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +133,7 @@ func (l *Log) Err() error {
 	return l.passed
 }
 
-// Broken is nil unless nothing will be signed any more.
+// Broken returns the error because of which nothing will be signed any more, nil if there is none.
 func (l *Log) Broken() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,8 +147,8 @@ func (l *Log) Head() ledger.Signed {
 	return l.head
 }
 
-// Checkpoint is what is served: the newest checkpoint or, where witnesses cosign, the
-// newest that they did.
+// Checkpoint returns the checkpoint that is served: the newest that witnesses cosigned, or the newest
+// of all if none did.
 func (l *Log) Checkpoint() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +158,7 @@ func (l *Log) Checkpoint() []byte {
 	return l.head.Note
 }
 
-// Reason is what anybody may know of why the log is not signed.
+// Reason says why the log is not signed, in words that may be shown to any client.
 func Reason(err error) string {
 	if errors.Is(err, ErrBroken) {
 		return ErrBroken.Error() + ", so nothing is published until the operator has looked at it"

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Covering waits for a checkpoint of a tree with the entry. A full disk is not waited for.
+// Covering waits for a checkpoint of a tree with the entry. It does not wait while the disk is full.
 func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -51,13 +51,13 @@ func (l *Log) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// unsignedError returns the error of an entry of which there is no checkpoint, and why.
+// unsignedError returns the error for an entry that no checkpoint covers, because of why.
 func unsignedError(index int64, why error) error {
 	return errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", registry.ErrUnavailable, index), why)
 }
 
-// Prove proves that an entry is in the log, as soon as a checkpoint covers it. Leaf is
-// its encoding; nil is read from the database.
+// Prove proves that an entry is in the log, as soon as a checkpoint covers it. leaf is its
+// encoding; if it is nil Prove reads it from the database.
 func (l *Log) Prove(ctx context.Context, index int64, leaf []byte) ([]byte, error) {
 	head, err := l.Covering(ctx, index)
 	if err != nil {
@@ -77,8 +77,8 @@ func (l *Log) ProveServed(ctx context.Context, index int64) ([]byte, error) {
 	return l.Prove(ctx, index, nil)
 }
 
-// proveIn proves that an entry is in the tree of a checkpoint. What is proven was
-// checked once more.
+// proveIn proves that an entry is in the tree of a checkpoint, and verifies the proof before it
+// returns it.
 func (l *Log) proveIn(ctx context.Context, head ledger.Signed, index int64, leaf []byte) ([]byte, error) {
 	if leaf == nil {
 		leaves, err := l.entries.LogEntries(ctx, index, 1)

@@ -10,10 +10,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Replace puts a new log with that key, empty yet, in the place of the log old, of
-// which the database does not have any more what was signed last. The operator has to name
-// the log that ends, and the new one must have another name: under the old one it would be
-// the second history of one log. Where the new log is already there nothing happens.
+// Replace replaces the log called old by a new, empty log with that key. It is for a database that
+// lost entries which were signed. The operator must name the log that ends, and the new one must
+// have another name: under the same name it would be a second history of one log. It does nothing
+// if the new log is there already.
 func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old string) error {
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("log %+q: %s", key.Name(), fmt.Sprintf(format, args...))
@@ -21,7 +21,7 @@ func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old stri
 	if key.Name() == old {
 		return fault("a log is replaced by one with another key and another name")
 	}
-	note, tag, err := newestHead(ctx, heads)
+	note, tag, err := loadNewest(ctx, heads)
 	if err != nil {
 		return err
 	}

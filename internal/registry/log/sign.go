@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// run signs whenever somebody waits, and now and then.
+// run signs when kick receives, and after each logPoll.
 func (l *Log) run(ctx context.Context) {
 	defer close(l.done)
 	timer := time.NewTimer(logPoll)
@@ -57,12 +57,12 @@ func (l *Log) advance(ctx context.Context) error {
 			return err
 		}
 		if next.Size == l.edge.Size {
-			if more, err := l.more(ctx); !more || err != nil {
+			if more, err := l.hasMore(ctx); !more || err != nil {
 				return err
 			}
 			continue
 		}
-		// What the database may yet lose must not have been signed.
+		// Entries that the database could still lose must not be signed.
 		if err := l.entries.LogSettled(ctx); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (l *Log) advance(ctx context.Context) error {
 		}
 		tag, err := l.heads.Swap(ctx, l.tag, note)
 		if errors.Is(err, registry.ErrMoved) {
-			// By a replica, or by ourselves when we were not told.
+			// A replica signed, or an earlier Swap of ours succeeded in spite of its error.
 			note, tag, err := l.heads.Load(ctx)
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func (l *Log) advance(ctx context.Context) error {
 			if err := l.adopt(ctx, note, tag); err != nil {
 				return err
 			}
-			l.remember(ctx, l.Head())
+			l.keepCopy(ctx, l.Head())
 			continue
 		}
 		if err != nil {
@@ -96,13 +96,13 @@ func (l *Log) advance(ctx context.Context) error {
 		l.edge, l.last, l.tag = next, last, tag
 		l.Signed.Add(1)
 		l.publish(signed)
-		l.remember(ctx, signed) // when those who wait have been told
+		l.keepCopy(ctx, signed) // after publish, so that nobody waits for it
 	}
 }
 
-// more reports whether the database has entries beyond the edge, which cannot be read if
-// some between them and the edge are gone.
-func (l *Log) more(ctx context.Context) (bool, error) {
+// hasMore reports whether the database has entries beyond the edge. If it counts more than can be
+// read, entries after the edge were lost, and the error wraps ErrBroken.
+func (l *Log) hasMore(ctx context.Context) (bool, error) {
 	state, err := l.entries.LogState(ctx)
 	if err != nil || state.Size <= l.edge.Size {
 		return false, err
@@ -115,8 +115,9 @@ func (l *Log) more(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// grow is the edge with what the database has beyond it, up to size, and the last hash.
-// That the last entry that was signed is there tells whether the database went back.
+// grow returns the edge extended by the entries that the database has beyond it, up to size, and
+// the last hash. It reads the last signed entry again: if that is missing or differs, the database
+// went back, and the error wraps ErrBroken.
 func (l *Log) grow(ctx context.Context, size int64) (edge ledger.Edge, last tlog.Hash, err error) {
 	edge, last = l.edge.Clone(), l.last
 	for {
@@ -147,6 +148,7 @@ func (l *Log) grow(ctx context.Context, size int64) (edge ledger.Edge, last tlog
 	}
 }
 
+// sign signs the checkpoint of the tree with that edge.
 func (l *Log) sign(edge ledger.Edge) ([]byte, error) {
 	return ledger.Checkpoint{Origin: l.key.Name(), Size: edge.Size, Root: edge.Root()}.Sign(l.key)
 }
@@ -159,7 +161,7 @@ func (l *Log) publish(signed ledger.Signed) {
 	l.wake()
 }
 
-// wake lets those who wait look again. The caller has l.mu.
+// wake lets everybody who waits for a checkpoint look again. The caller holds l.mu.
 func (l *Log) wake() {
 	close(l.newer)
 	l.newer = make(chan struct{})

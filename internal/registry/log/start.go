@@ -14,9 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// begin reads what was signed last, wherever that is kept, and looks for it in the
-// database. Where the places differ the newest is the one that is gone on from, and all
-// have to be of one log.
+// begin reads every kept checkpoint, and checks that the database has their trees. It continues
+// from the newest; all must be of one log.
 func (l *Log) begin(ctx context.Context) error {
 	for {
 		state, err := l.entries.LogState(ctx)
@@ -29,7 +28,7 @@ func (l *Log) begin(ctx context.Context) error {
 		}
 		newest := kept[len(kept)-1]
 		l.edge, l.last = ledger.Edge{}, tlog.Hash{}
-		l.publish(newest) // whatever the database has: this was signed
+		l.publish(newest) // before the check: it was signed, even if the database lost entries
 		for _, signed := range kept {
 			if err := l.reach(ctx, signed); errors.Is(err, ErrBroken) && !state.Signed {
 				return fmt.Errorf("%w: %w", ErrElsewhere, err)
@@ -58,14 +57,14 @@ func (l *Log) begin(ctx context.Context) error {
 				return err
 			}
 		}
-		l.remember(ctx, newest)
+		l.keepCopy(ctx, newest)
 		return nil
 	}
 }
 
-// readKept returns the checkpoints that this key signed last, as its places have them, from the
-// smallest to the largest: one at least. Tag and decided, its size, are of the one that
-// heads have; without one there decided is -1.
+// readKept returns the kept checkpoints of this key, at least one, from the smallest tree to the
+// largest. tag and decided are the tag and the size of the checkpoint that heads hold; decided is
+// -1 if they hold none.
 func (l *Log) readKept(
 	ctx context.Context, state registry.LogState,
 ) (kept []ledger.Signed, tag string, decided int64, err error) {
@@ -86,7 +85,7 @@ func (l *Log) readKept(
 		return nil
 	}
 	if note != nil {
-		if by := foreign(note, l.key); by != "" {
+		if by := otherSigner(note, l.key); by != "" {
 			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
 		}
 		if err := add(note, l.heads); err != nil {
@@ -99,17 +98,18 @@ func (l *Log) readKept(
 		if err != nil {
 			return nil, "", 0, err
 		}
-		switch by := foreign(copied, l.key); {
+		switch by := otherSigner(copied, l.key); {
 		case copied == nil:
 		case by != "" && note == nil:
 			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
-		case by != "": // whose log was replaced, by another replica
+		case by != "": // another replica replaced the log of the copy
 		default:
 			if err := add(copied, both.Beside); err != nil {
 				return nil, "", 0, err
 			}
-			// More may have been signed than the copy knows, and only the place that decides
-			// would tell: the copy alone is gone on from if nothing came after it.
+			// More may have been signed than the copy holds, and only the missing checkpoint of
+			// heads would show it. So the copy alone suffices only if the database has nothing
+			// after it.
 			if size := kept[0].Size; note == nil && size != state.Size && (size > 0 || state.Signed) {
 				return nil, "", 0,
 					fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: "+
@@ -126,7 +126,7 @@ func (l *Log) readKept(
 	if len(kept) == 0 {
 		return nil, "", 0, fmt.Errorf("%w: there is nothing in %s", ErrHead, placeOf(l.heads))
 	}
-	if state.Cosigned != nil { // by witnesses of another log, it is none of this one
+	if state.Cosigned != nil { // one of a log that was replaced does not open, and is skipped
 		if signed, err := l.trust.Open(state.Cosigned); err == nil {
 			kept = append(kept, signed)
 		}
@@ -135,9 +135,9 @@ func (l *Log) readKept(
 	return kept, tag, decided, nil
 }
 
-// foreign is the name of who signed a checkpoint if the key did not, as the note says
-// itself. It is "" for a note that is torn.
-func foreign(signed []byte, key ledger.Key) string {
+// otherSigner returns the name of the signer of a checkpoint if the key did not sign it, as the note
+// claims it. It is "" if the key signed it, or if the note cannot be read.
+func otherSigner(signed []byte, key ledger.Key) string {
 	var unverified *note.UnverifiedNoteError
 	own, err := note.NewVerifier(key.VerifierKey)
 	if err != nil {
@@ -156,7 +156,7 @@ func foreign(signed []byte, key ledger.Key) string {
 	return sigs[0].Name
 }
 
-// adopt takes over a checkpoint that Heads has, if the database has its tree.
+// adopt makes the checkpoint of Heads the newest, if the database has its tree.
 func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	signed, err := l.trust.Open(note)
 	if err != nil {
@@ -174,8 +174,8 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	return nil
 }
 
-// reach moves the edge on to the tree of a checkpoint that is not smaller, if the database
-// has that.
+// reach extends the edge to the tree of a checkpoint that is not smaller, if the database has that
+// tree.
 func (l *Log) reach(ctx context.Context, signed ledger.Signed) error {
 	var (
 		edge ledger.Edge

@@ -15,9 +15,8 @@ import (
 // maxTiles bounds a tileCache: 8 MiB.
 const maxTiles = 512
 
-// tileCache keeps tiles of hashes, as far as they were read. Hashes of a log do not
-// change, so that what was read stays right: only what was read before it was signed can
-// be another one later, where a database lost what it had committed.
+// tileCache keeps tiles of hashes, as far as they were read. The hashes of signed entries never
+// change. A hash that was read before it was signed can change, if the database loses a commit.
 type tileCache struct {
 	mu    sync.Mutex
 	tiles map[tilePlace]*subtree
@@ -75,7 +74,7 @@ func (c *tileCache) add(level int, first int64, hashes []tlog.Hash) {
 		place, at := tilePlace{level, index / ledger.TileWidth}, int(index%ledger.TileWidth)
 		s := c.at(place)
 		if at < len(s.rows[0]) && s.rows[0][at] != h {
-			c.tiles = nil // it was not signed, and the database lost it: so may be more
+			c.tiles = nil // the database lost an unsigned entry, and may have lost others
 			s = c.at(place)
 		}
 		if len(s.rows[0]) == at {
@@ -117,7 +116,7 @@ func (l *Log) Tile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	return data, nil
 }
 
-// hashes reads hashes of the tree as the library numbers them.
+// hashes returns a reader of the tree's hashes, which are numbered as in package tlog.
 func (l *Log) hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		out := make([]tlog.Hash, len(indexes))

@@ -58,13 +58,13 @@ func ParseWitness(s string) (Witness, error) {
 	return Witness{}, fmt.Errorf("witness %+.200q: not KEY=URL", s)
 }
 
-// feeder has the checkpoints of a log cosigned.
+// feeder sends the checkpoints of a log to its witnesses.
 type feeder struct {
 	log       *Log
 	witnesses []Witness
 	trust     ledger.Trust // with the witnesses' keys
 	client    *http.Client
-	known     []int64 // what each witness cosigned last, as far as is known
+	known     []int64 // the size that each witness cosigned last, as far as is known
 }
 
 // Feed sends the log's checkpoints to witnesses until ctx ends, the newest there is when
@@ -84,7 +84,7 @@ func (l *Log) Feed(ctx context.Context, witnesses []Witness) {
 	var (
 		asked ledger.Checkpoint
 		at    time.Time
-		again time.Duration // after which the same is asked again
+		again time.Duration // after which the same checkpoint is sent again
 	)
 	for ctx.Err() == nil {
 		if head := l.Head(); head.Size > 0 && (head.Checkpoint != asked || time.Since(at) > again) {
@@ -92,7 +92,7 @@ func (l *Log) Feed(ctx context.Context, witnesses []Witness) {
 				again = 0
 			}
 			asked, at = head.Checkpoint, time.Now()
-			if err := f.round(ctx, head); err == nil {
+			if err := f.askAll(ctx, head); err == nil {
 				again = witnessRefresh
 			} else if again = min(max(2*again, witnessPause), witnessRefresh); ctx.Err() == nil {
 				l.logger.Error("log not cosigned", "error", err)
@@ -107,8 +107,8 @@ func (l *Log) Feed(ctx context.Context, witnesses []Witness) {
 	}
 }
 
-// round asks every witness once.
-func (f *feeder) round(ctx context.Context, head ledger.Signed) error {
+// askAll asks every witness once, and serves what they cosigned.
+func (f *feeder) askAll(ctx context.Context, head ledger.Signed) error {
 	answers, faults := make([][]byte, len(f.witnesses)), make([]error, len(f.witnesses))
 	var wg sync.WaitGroup
 	for i := range f.witnesses {
@@ -140,8 +140,8 @@ func (f *feeder) round(ctx context.Context, head ledger.Signed) error {
 	return errors.Join(errors.Join(faults...), f.serve(ctx, cosigned))
 }
 
-// serve keeps a checkpoint that was cosigned, and serves it or a better one that another
-// replica has kept. One without cosignatures only looks.
+// serve keeps a cosigned checkpoint, and serves it or a better one that another replica has kept.
+// With a checkpoint without cosignatures it only serves what is kept.
 func (f *feeder) serve(ctx context.Context, cosigned ledger.Signed) error {
 	state, err := f.log.entries.LogState(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *feeder) serve(ctx context.Context, cosigned ledger.Signed) error {
 	best := cosigned
 	if state.Cosigned != nil {
 		kept, err := f.trust.Open(state.Cosigned)
-		// One of before a change of the key or the witnesses has no worth.
+		// A checkpoint from before a change of the key or of the witnesses does not count.
 		if err == nil && len(kept.Cosignatures) > 0 && !kept.CosignedAt(1).After(time.Now().Add(witnessAhead)) &&
 			better(kept, cosigned) {
 			best = kept

@@ -1,5 +1,5 @@
 // Package logkey reads and makes the file with the key that signs a log, or that a witness
-// cosigns with: the same for the registry that has the log and for who only cosigns.
+// cosigns with. Registries and witnesses use the same file format.
 package logkey
 
 import (
@@ -77,7 +77,7 @@ func Open(ctx context.Context, path, origin string) (key ledger.Key, created boo
 	})
 }
 
-// OpenOrCreate reads the key at path, or has one created while no other process does.
+// OpenOrCreate reads the key at path, or calls create under a lock if there is no such file.
 func OpenOrCreate(
 	ctx context.Context, path, origin string, create func() (ledger.Key, error),
 ) (key ledger.Key, created bool, err error) {

@@ -201,8 +201,8 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 	return &view{Template: "versions", Title: name, Section: kinds.Of(kind).Title, Data: data}, nil
 }
 
-// versionsOf are the versions of a name from a cursor on, newest first, deleted ones
-// excepted: a page, or the first of one.
+// versionsOf returns versions of a name from a cursor on, newest first, without deleted ones: at most
+// first of one page.
 func (p *pages) versionsOf(
 	ctx context.Context, kind ledger.Kind, name, cursor string, first int,
 ) ([]listRow, string, error) {

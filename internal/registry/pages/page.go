@@ -88,7 +88,7 @@ func (p *pages) render(v *view) ([]byte, error) {
 
 var errPageFull = errors.New("the page is full")
 
-// boundedBuffer is a buffer with an end.
+// boundedBuffer is a buffer that refuses more than room bytes.
 type boundedBuffer struct {
 	bytes.Buffer
 	room int

@@ -46,9 +46,9 @@ func plainSegment(s string) bool {
 // or of a path as it is.
 const plainText = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._-"
 
-// typeable reports whether text can be copied into a command or a file without a thought:
-// no shell and no format sees more in it than a word.
-func typeable(text string) bool {
+// isPlainWord reports whether text can be copied into a command or a file as it is: shells and file
+// formats read it as one word.
+func isPlainWord(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		if !plainSegment(strings.ReplaceAll(part, "+", "")) || part[0] == '-' {
 			return false

@@ -150,7 +150,7 @@ const maxEarlier = 10
 func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listRow, error) {
 	items, _, err := p.versionsOf(ctx, kind, name, registry.Cursor{Name: name, Version: version}.String(), maxEarlier)
 	if errors.Is(err, registry.ErrNotFound) || errors.Is(err, registry.ErrCursor) {
-		return nil, nil // a name as no cursor has it
+		return nil, nil // the name cannot be in a cursor
 	}
 	return items, err
 }
@@ -222,7 +222,7 @@ func (p *pages) later(ctx context.Context, data *recordData) error {
 	return nil
 }
 
-// cut bounds the lists of a page.
+// cut shortens the lists of a page to maxRows.
 func (d *recordData) cut() {
 	if n := len(d.Claims) - maxRows; n > 0 {
 		d.Claims, d.MoreRows = d.Claims[:maxRows], n
@@ -259,7 +259,7 @@ func buildText(version string) string {
 // installTexts are what a person copies to use a version; none if its name or version is more
 // than a word.
 func installTexts(kind ledger.Kind, name, version string) []string {
-	if !typeable(name) || !typeable(version) {
+	if !isPlainWord(name) || !isPlainWord(version) {
 		return nil
 	}
 	return kinds.Of(kind).Install(name, version, localName(name))

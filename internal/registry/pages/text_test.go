@@ -58,7 +58,7 @@ func TestTypeable(t *testing.T) {
 		"": false, "a b": false, "a;b": false, "$(x)": false, "`x`": false, "a\"": false, "a\nb": false, "-rf": false,
 		"a/-x": false, "a/": false, "/a": false, "..": false, "ä": false, "a\u200b": false, "+": false,
 	} {
-		if typeable(text) != ok {
+		if isPlainWord(text) != ok {
 			t.Errorf("%+q: %v", text, !ok)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// What is here makes searches fast and never changes what they find: a hint that is
-// wrong costs time and nothing else, so that each process may have its own.
+// The hints of this file make searches fast and never change their results: a wrong hint only
+// costs time, so that each process may have its own.
 
 // hints is a bounded set of texts.
 type hints struct {
@@ -78,7 +78,7 @@ func (g *gramCounts) refresh(pool *pgxpool.Pool) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if g.load(ctx, pool) != nil { // the next time, then
+		if g.load(ctx, pool) != nil { // try again soon
 			g.due.Store(time.Now().Add(gramCountsMissing).Unix())
 		}
 	}()

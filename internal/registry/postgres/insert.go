@@ -125,7 +125,7 @@ func (p *DB) insert(batch []*insertion) {
 		}
 	}
 	if err != nil && len(batch) > 1 && !passing(err) {
-		// One that the database does not take must not fail the others.
+		// A record that the database refuses must not fail the others.
 		for _, i := range batch {
 			p.insert([]*insertion{i})
 		}
@@ -140,8 +140,8 @@ func (p *DB) insert(batch []*insertion) {
 	}
 }
 
-// transact inserts a batch in one transaction. Sent says that the commit was on its
-// way when the error came, so that nobody knows what became of it.
+// transact inserts a batch in one transaction. sent means that the commit was sent before the
+// error, so that it is not known whether it was made.
 func (p *DB) transact(ctx context.Context, batch []*insertion) (results []insertResult, sent bool, err error) {
 	tx, err := p.pool.Begin(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *DB) transact(ctx context.Context, batch []*insertion) (results []insert
 	return results, true, tx.Commit(ctx)
 }
 
-// state is what the database has of the names of a batch.
+// state is what the database holds about the names of a batch.
 type state struct {
 	records  map[registry.Cursor]registry.Record // those of the batch's names and versions
 	latest   map[string]registry.Record          // by name
@@ -236,7 +236,7 @@ type change struct {
 
 func (c *change) empty() bool { return len(c.added) == 0 }
 
-// decide settles the batch in its order, as if each were alone.
+// decide computes the result of each insertion in the order of the batch, and what must be written.
 func decide(batch []*insertion, was *state) ([]insertResult, *change, error) {
 	now := &change{added: map[int]*registry.Record{}, changed: map[registry.Cursor]registry.Record{},
 		versions: map[string]int{}, fresh: map[string]bool{}}
