@@ -136,24 +136,6 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	return all, nil
 }
 
-// lockFiles returns the changes that write the lock and this machine's approvals. It removes a lock
-// that accepts nothing, which is equal to a missing one.
-func lockFiles(w *workspace.Workspace) ([]durable.File, error) {
-	lock, err := w.Lock.Encode()
-	if err != nil {
-		return nil, err
-	}
-	approvals, err := w.Approvals.Encode()
-	locked := durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644}
-	if len(w.Lock.Servers()) == 0 && len(w.Lock.Facets()) == 0 {
-		locked = durable.File{Path: locked.Path, Remove: true}
-	}
-	return []durable.File{
-		locked,
-		{Path: w.ApprovalsPath(), Data: approvals, Perm: 0o600},
-	}, err
-}
-
 // restoreEntries returns the changes that restore the rewritten entries of names in clients' files,
 // and the entries by name of the server. It ignores entries that are gone, and refuses an entry
 // whose original is unknown. What a file inside the project is restored to came with the project,
