@@ -157,18 +157,18 @@ var rareMembers = []rare{
 // unreadTypes are types with members that come from no file of the campaign.
 var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
-	{"internal/scan.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
+	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/tool.PythonAnswer internal/tool.PythonPackage internal/publish.authorizeDevice() " +
 		"internal/installed.render() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
-		"internal/registry/auth.*",
+		"internal/registry/auth.* internal/registry/login.*",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"internal/check.lockedTrees() project.decodeLock() internal/store.parseSidecar()",
 		"one member of a file that another type here reads as a whole"},
-	{"internal/pin.imagePlatform() serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire",
+	{"internal/kind.imagePlatform() serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire",
 		"of bytes whose digest is compared before they are read, or that are only written"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"machine.Variables machine.Variable",
