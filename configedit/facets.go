@@ -18,7 +18,7 @@ const facetsTable = "facets"
 // SetFacet returns data, a hallmark.toml, with the entry of f in [facets], and everything
 // else as it was, comments included. Empty data becomes a new file.
 func SetFacet(data []byte, f project.Facet) ([]byte, error) {
-	if f.Kind() != project.FromRegistry {
+	if !f.Kind().HasVersions() {
 		if err := f.Check(); err != nil {
 			return nil, invalid(fmt.Sprintf("%+q", f.Name), err)
 		}
@@ -162,7 +162,7 @@ func newFacet(data []byte, all []tomltext.Key, line string) tomltext.Edit {
 
 // writeFacet is the value of the entry of f.
 func writeFacet(f project.Facet) string {
-	if f.Kind() == project.FromRegistry {
+	if f.Kind().HasVersions() {
 		return tomltext.QuotePlain(f.Requirement.String())
 	}
 	var fields []string

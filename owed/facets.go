@@ -67,9 +67,9 @@ func whenInstalled(f project.AcceptedFacet) string {
 func (b Books) FacetProof(name string, entry project.FacetLock) List {
 	subject, accepted := project.FacetProofSubject(entry.Subject(name)), b.Memory.Facets[name]
 	switch {
-	case entry.Source.Kind == project.FromRegistry && entry.Proof == "":
+	case entry.Source.Kind.HasRecords() && entry.Proof == "":
 		return b.proof(name, entry.Source.Registry, subject, "hallmark upgrade "+name, accepted.LogKey)
-	case entry.Source.Kind == project.FromRegistry:
+	case entry.Source.Kind.HasRecords():
 		return b.log(name, entry.Source.Registry, accepted.AcceptedLog)
 	case accepted.LogKey == "":
 		return nil

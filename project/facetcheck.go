@@ -50,7 +50,7 @@ func (f FacetLock) check(name string) error {
 	if f.Proof == "" {
 		return nil
 	}
-	if s.Kind != FromRegistry {
+	if !kind.records {
 		return errors.New("has a proof, and is not of a registry")
 	}
 	_, err := ledger.ParseProof([]byte(f.Proof))

@@ -31,16 +31,6 @@ type SourceLock struct {
 	Path     string     `json:"path,omitempty"` // of a local directory
 }
 
-// SourceKind is where a facet comes from.
-type SourceKind string
-
-// The kinds of sources.
-const (
-	FromRegistry SourceKind = "registry"
-	FromGit      SourceKind = "git"
-	FromLocal    SourceKind = "local"
-)
-
 // Subject names the facet in evidence: "NAME@VERSION".
 func (l FacetLock) Subject(name string) string { return FacetSubject(name, l.Version) }
 

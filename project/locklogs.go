@@ -31,7 +31,7 @@ func (l *Lock) proofs() (all []proofOf) {
 		}
 	}
 	for _, name := range l.Facets() {
-		if f := l.facets[name]; f.Source.Kind == FromRegistry {
+		if f := l.facets[name]; f.Source.Kind.HasRecords() {
 			all = append(all, proofOf{f.Source.Registry, f.Proof})
 		}
 	}

@@ -5,10 +5,25 @@ import (
 	"slices"
 )
 
-// sourceKinds is the table of all kinds of sources: what is declared and locked of one asks it.
-var sourceKinds = []sourceKind{sourceGit, sourceLocal, sourceRegistry}
+// SourceKind is where a facet comes from.
+type SourceKind string
 
-// sourceKind says how a facet of one kind of source is declared and locked.
+// The kinds of sources.
+const (
+	FromRegistry SourceKind = "registry"
+	FromGit      SourceKind = "git"
+	FromLocal    SourceKind = "local"
+)
+
+// sourceKinds is the table of all kinds of sources: what is declared, locked and owed of one asks it. The first of
+// which a declaration is counts.
+var sourceKinds = []sourceKind{
+	sourceGit,
+	sourceLocal,
+	sourceRegistry, // last: any declaration is of it
+}
+
+// sourceKind says how a facet of one kind of source is declared and locked, and what a facet has there.
 type sourceKind struct {
 	name     SourceKind
 	declared func(Facet) bool                 // whether a facet is declared to be of this kind
@@ -16,6 +31,10 @@ type sourceKind struct {
 	title    func(SourceLock) string          // as evidence shows it
 	check    func(SourceLock) error           // refuses what no declaration of this kind is locked as
 	covers   func(Facet, FacetLock) bool      // nil: one source has one facet, whatever its version
+	url      func(Facet) string               // that a declaration itself names; nil: none does
+	revision func(FacetLock) string           // that is locked of the source; nil: the version
+	versions bool                             // a requirement chooses among the versions of a facet
+	records  bool                             // a facet has a record there, which a log may prove
 }
 
 // sourceRegistry is a registry, which has a facet in versions.
@@ -30,7 +49,9 @@ var sourceRegistry = sourceKind{
 		}
 		return nil
 	},
-	covers: func(f Facet, l FacetLock) bool { return f.Requirement.Matches(l.Version) },
+	covers:   func(f Facet, l FacetLock) bool { return f.Requirement.Matches(l.Version) },
+	versions: true,
+	records:  true,
 }
 
 // sourceGit is a commit of a repository, which a tag or a branch may name.
@@ -59,6 +80,8 @@ var sourceGit = sourceKind{
 		}
 		return Facet{Git: s.URL, Tag: s.Tag, Branch: s.Branch, Sub: s.Sub}.checkSource()
 	},
+	url:      func(f Facet) string { return f.Git },
+	revision: func(l FacetLock) string { return l.Source.Commit },
 }
 
 // sourceLocal is a directory of this machine.
@@ -84,6 +107,32 @@ func (k SourceKind) kind() (sourceKind, bool) {
 	return sourceKinds[i], true
 }
 
+// SourceKinds are all kinds of sources.
+func SourceKinds() []SourceKind {
+	var names []SourceKind
+	for _, k := range sourceKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// HasVersions reports whether a source of the kind has a facet in versions, among which a requirement chooses.
+func (k SourceKind) HasVersions() bool {
+	kind, known := k.kind()
+	return known && kind.versions
+}
+
+// HasRecords reports whether a source of the kind has a record of a facet, which its log may prove.
+func (k SourceKind) HasRecords() bool {
+	kind, known := k.kind()
+	return known && kind.records
+}
+
+// RegistrySource is the source of what is locked of a registry, called as [Registry.Name] does.
+func RegistrySource(registry string) SourceLock {
+	return SourceLock{Kind: FromRegistry, Registry: registry}
+}
+
 // Kind is where f comes from.
 func (f Facet) Kind() SourceKind {
 	i := slices.IndexFunc(sourceKinds, func(k sourceKind) bool { return k.declared(f) })
@@ -92,7 +141,7 @@ func (f Facet) Kind() SourceKind {
 
 // String is f as hallmark.toml declares it: a requirement, or the source.
 func (f Facet) String() string {
-	if f.Kind() == FromRegistry {
+	if f.Kind().HasVersions() {
 		return f.Requirement.String()
 	}
 	text := f.Source(Registry{}).String()
@@ -109,6 +158,24 @@ func (f Facet) Source(registry Registry) SourceLock {
 	s := kind.lock(f, registry)
 	s.Kind = kind.name
 	return s
+}
+
+// URL is the one that f itself names as its source; "" if it names none.
+func (f Facet) URL() string {
+	kind, _ := f.Kind().kind()
+	if kind.url == nil {
+		return ""
+	}
+	return kind.url(f)
+}
+
+// Revision is what is locked of the source: a version or, of a repository, a commit.
+func (l FacetLock) Revision() string {
+	kind, _ := l.Source.Kind.kind()
+	if kind.revision == nil {
+		return l.Version
+	}
+	return kind.revision(l)
 }
 
 // Covers reports whether the entry is of what f asks for.
@@ -129,7 +196,7 @@ func (s SourceLock) String() string {
 
 // Check says what is wrong with the source of f, as for one of hallmark.toml.
 func (f Facet) Check() error {
-	if f.Kind() == FromRegistry && f.Tag+f.Branch+f.Commit+f.Sub == "" {
+	if f.Kind().HasVersions() && f.Tag+f.Branch+f.Commit+f.Sub == "" {
 		return nil
 	}
 	return f.checkSource()

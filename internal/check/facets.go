@@ -119,7 +119,7 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 			report = append(report, facets.DeclaredEvidence(m, subject, server, locked))
 		}
 	}
-	if entry.Source.Kind != project.FromRegistry {
+	if !entry.Source.Kind.HasRecords() {
 		return report, slot, nil
 	}
 	proof, err := a.logs.LockedProof(&record)

@@ -29,7 +29,7 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, nam
 		}
 	}
 	for _, name := range w.Lock.Facets() {
-		if f, _ := w.Lock.Facet(name); f.Source.Kind == project.FromRegistry {
+		if f, _ := w.Lock.Facet(name); f.Source.Kind.HasRecords() {
 			records = append(records, project.RecordLock{
 				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity,
 				Proof: f.Proof,

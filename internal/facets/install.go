@@ -3,8 +3,6 @@ package facets
 import (
 	"cmp"
 	"context"
-	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -49,7 +46,7 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 // that of the source's facet.json is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
 	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
-	if host := host.HostOfURL(f.Git); err == nil && f.Kind() == project.FromGit && !o.Dry && !h.NeedsNoConsent(host) {
+	if host := host.HostOfURL(f.URL()); err == nil && f.URL() != "" && !o.Dry && !h.NeedsNoConsent(host) {
 		err = h.RememberHosts(host) // the next command finds it in hallmark.toml
 	}
 	return out, err
@@ -177,8 +174,8 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
 		}
 	}
-	if r.add != nil && r.add.Kind() == project.FromGit {
-		w.NamedHost = host.HostOfURL(r.add.Git) // named on the command line
+	if r.add != nil && r.add.URL() != "" {
+		w.NamedHost = host.HostOfURL(r.add.URL()) // named on the command line
 	}
 	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
 		if err := w.MayAsk(w.FacetHosts()...); err != nil {
@@ -208,12 +205,12 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
 		}
 		if r.add.Name == "" {
-			if r.add.Name, err = sourceName(ctx, w, *r.add, o); err != nil {
+			if r.add.Name, err = obtain.FindName(ctx, w, *r.add, o.Offline); err != nil {
 				return nil, err
 			}
 		}
 		f := *r.add
-		if f.Kind() == project.FromRegistry && f.Requirement.String() == "" {
+		if f.Kind().HasVersions() && f.Requirement.String() == "" {
 			f.Requirement, _ = facet.ParseRequirement("*")
 		}
 		text, err = configedit.SetFacet(w.Text, f)
@@ -235,7 +232,7 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 
 // setRequirement writes the requirement of a facet that was added without one.
 func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text []byte) ([]byte, error) {
-	if r.add == nil || r.add.Kind() != project.FromRegistry || r.add.Requirement.String() != "" {
+	if r.add == nil || !r.add.Kind().HasVersions() || r.add.Requirement.String() != "" {
 		return text, nil
 	}
 	f := *r.add
@@ -253,55 +250,4 @@ func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text 
 	}
 	w.Config, err = project.ParseConfig(text)
 	return text, err
-}
-
-// sourceName is the name in the facet.json of a directory or a repository.
-func sourceName(ctx context.Context, w *workspace.Workspace, f project.Facet, o Options) (string, error) {
-	var data []byte
-	switch f.Kind() {
-	case project.FromLocal:
-		dir := filepath.FromSlash(f.Path)
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(w.Dir, dir)
-		}
-		var err error
-		if data, err = host.ReadFile(filepath.Join(dir, facet.ManifestFile), facet.MaxManifest); err != nil {
-			return "", err
-		}
-		if data == nil {
-			return "", evidence.Errorf(evidence.Validation, f.Path, "", errors.New("has no "+facet.ManifestFile))
-		}
-	case project.FromGit:
-		if o.Offline {
-			return "", obtain.OfflineError(f.Git)
-		}
-		repo, id := obtain.Repository(w, f), f.Commit
-		var err error
-		if id == "" {
-			if id, err = repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
-				return "", obtain.GitError(f.Git, err)
-			}
-		}
-		commit, err := repo.Fetch(ctx, id)
-		if err != nil {
-			return "", obtain.GitError(f.Git, err)
-		}
-		defer commit.Close()
-		files, err := commit.Files(ctx, f.Sub)
-		if err != nil {
-			return "", err
-		}
-		m, err := obtain.CommitManifest(ctx, commit, files)
-		if err != nil {
-			return "", evidence.Errorf(evidence.ClassOf(err), f.Git, "", err)
-		}
-		return m.Name, nil
-	default:
-		return "", evidence.Errorf(evidence.Validation, "", "", errors.New("a facet needs a name"))
-	}
-	m, err := facet.ParseManifest(data)
-	if err != nil {
-		return "", err
-	}
-	return m.Name, nil
 }

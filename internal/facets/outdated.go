@@ -9,17 +9,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
-	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -122,8 +118,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 		if !declared {
 			continue // its version is that of the facet that brings it along
 		}
-		has, found, err := findVersions(ctx, w, f, s.Locked)
-		all[i].Wanted, all[i].Newest = has.wanted, has.newest
+		has, found, err := obtain.FindVersions(ctx, w, f, s.Locked)
+		all[i].Wanted, all[i].Newest = has.Wanted, has.Newest
 		report = append(report, found...)
 		problems = append(problems, err)
 	}
@@ -150,61 +146,9 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	return out, errors.Join(append(problems, out.Verdict.Err())...)
 }
 
-// versions are what the source of a facet has now; empty what it does not tell.
-type versions struct {
-	wanted string // newest version that the declaration allows, or the commit
-	newest string // newest version of all
-}
-
-// findVersions asks the source of a declared facet what it has now. That a tag was moved since it was
-// locked is evidence.
-func findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
-	locked *project.FacetLock) (versions, evidence.Report, error) {
-	switch f.Kind() {
-	case project.FromGit:
-		return findCommit(ctx, w, f, locked)
-	case project.FromRegistry:
-		upstream := w.Registry()
-		if upstream == nil {
-			return versions{}, nil, workspace.NoRegistryError(f.Name)
-		}
-		records, err := upstream.ArchiveVersions(ctx, string(ledger.Facet), f.Name)
-		if err != nil {
-			return versions{}, nil, client.ExplainAnswer(f.Name, evidence.Operation, err)
-		}
-		anything, _ := facet.ParseRequirement("*")
-		var v versions
-		v.wanted, _ = obtain.NewestVersion(f.Requirement, records)
-		v.newest, _ = obtain.NewestVersion(anything, records)
-		return v, nil, nil
-	}
-	return versions{}, nil, nil
-}
-
-// findCommit asks a repository which commit is meant now.
-func findCommit(ctx context.Context, w *workspace.Workspace, f project.Facet,
-	locked *project.FacetLock) (versions, evidence.Report, error) {
-	if f.Commit != "" {
-		return versions{wanted: f.Commit}, nil, nil
-	}
-	repo := obtain.Repository(w, f)
-	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
-	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && locked != nil {
-		return versions{}, evidence.Report{obtain.MovedTagEvidence(f, *locked, obtain.NoTag)}, nil
-	}
-	if err != nil {
-		return versions{}, nil, obtain.GitError(f.Name, err)
-	}
-	now := versions{wanted: commit, newest: commit}
-	if locked == nil || f.Tag == "" || !locked.Covers(f, w.Config.Registry) {
-		return now, nil, nil
-	}
-	return now, evidence.Report{obtain.MovedTagEvidence(f, *locked, commit)}, nil
-}
-
 // Rollback reports whether what an upgrade takes is older than what is locked.
 func (s FacetStatus) Rollback() bool {
-	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry &&
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind.HasVersions() &&
 		artifact.IsOlder("", s.Wanted, s.Locked.Version)
 }
 
@@ -215,10 +159,8 @@ func (s FacetStatus) Outdated() bool {
 		return false
 	case s.Locked == nil:
 		return true
-	case s.Locked.Source.Kind == project.FromGit:
-		return s.Wanted != s.Locked.Source.Commit
 	}
-	return s.Wanted != s.Locked.Version
+	return s.Wanted != s.Locked.Revision()
 }
 
 // waivers are the opt-outs of hallmark.toml that still stand, by server.

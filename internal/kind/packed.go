@@ -83,7 +83,7 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	}
 	r := l.Entry.Record
 	locked := &project.FacetLock{
-		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry},
+		Version: r.Version, Source: project.RegistrySource(r.Registry),
 		Integrity: l.Entry.Artifacts[l.Entry.Ref],
 	}
 	x, report, err := a.Obtain(ctx, obtain.Request{

@@ -31,7 +31,7 @@ func (a *Archive) Subject() string { return a.Entry.Subject(a.Want.Name) }
 
 // LockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
 func (a *Archive) LockedRecord() *project.RecordLock {
-	if a.Entry.Source.Kind != project.FromRegistry {
+	if !a.Entry.Source.Kind.HasRecords() {
 		return nil
 	}
 	return &project.RecordLock{Registry: a.Entry.Source.Registry, Proof: a.Entry.Proof}

@@ -25,7 +25,7 @@ func SourceEvidence(registry project.Registry, f project.Facet, entry project.Fa
 		return evidence.Fact(c, c.Text)
 	}
 	found := f.Source(registry).String()
-	if f.Kind() == project.FromRegistry {
+	if f.Kind().HasVersions() {
 		found += " " + f.Requirement.String()
 	} else if f.Commit != "" {
 		found += " commit " + f.Commit
@@ -62,7 +62,7 @@ func (s *Sources) judgeEntry(r Request, locked *project.FacetLock, expected owed
 			return err
 		}
 	}
-	if f.Kind() == project.FromRegistry {
+	if f.Kind().HasRecords() {
 		return nil
 	}
 	if err := s.settleProof(f.Name, project.FacetLock{Source: f.Source(registry)}, q); err != nil {

@@ -20,9 +20,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// fromGit gets a facet of a git repository. Its commit is resolved once and locked, and later
-// installs use that commit, wherever the tag or branch points by then.
-func (s *Sources) fromGit(ctx context.Context, r Request, locked *project.FacetLock, q *inquiry) (stored, error) {
+// gitSource is a git repository.
+type gitSource struct{}
+
+// obtain gets a facet of a repository. Its commit is resolved once and locked, and later installs use
+// that commit, wherever the tag or branch points by then.
+func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *project.FacetLock,
+	q *inquiry) (stored, error) {
 	f := r.Want
 	c := claims{name: f.Name, locked: locked}
 	var here lookup
@@ -40,7 +44,7 @@ func (s *Sources) fromGit(ctx context.Context, r Request, locked *project.FacetL
 	if s.o.Offline {
 		return stored{}, q.refuseOffline(here, f.Name)
 	}
-	repo := Repository(s.Workspace, f)
+	repo := repository(s.Workspace, f)
 	id, err := s.chooseCommit(ctx, r, locked, repo, q)
 	if err != nil {
 		return stored{}, err
@@ -49,7 +53,7 @@ func (s *Sources) fromGit(ctx context.Context, r Request, locked *project.FacetL
 	c.entry.Source.Commit = id
 	commit, err := repo.Fetch(ctx, id)
 	if err != nil {
-		return stored{}, GitError(f.Name, err)
+		return stored{}, gitError(f.Name, err)
 	}
 	defer commit.Close()
 	packed, err := packCommit(ctx, commit, f.Sub, s.o.Limits)
@@ -77,18 +81,66 @@ func (s *Sources) chooseCommit(ctx context.Context, r Request, locked *project.F
 	}
 	id, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
 	if err != nil {
-		return "", GitError(f.Name, err)
+		return "", gitError(f.Name, err)
 	}
 	// A tag is a promise: that it moved since it was locked is shown before it is followed.
-	if r.Locked != nil && f.Tag != "" && r.Locked.Source.Kind == project.FromGit &&
-		r.Locked.Covers(f, s.Workspace.Config.Registry) && !r.Declared {
-		q.add(MovedTagEvidence(f, *r.Locked, id))
+	if r.Locked != nil && f.Tag != "" && r.Locked.Covers(f, s.Workspace.Config.Registry) && !r.Declared {
+		q.add(movedTagEvidence(f, *r.Locked, id))
 	}
 	return id, nil
 }
 
-// Repository is the git repository of a facet, with the environment of the project's host.
-func Repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
+// findVersions asks the repository which commit is meant now.
+func (gitSource) findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	locked *project.FacetLock) (Versions, evidence.Report, error) {
+	if f.Commit != "" {
+		return Versions{Wanted: f.Commit}, nil, nil
+	}
+	repo := repository(w, f)
+	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && locked != nil {
+		return Versions{}, evidence.Report{movedTagEvidence(f, *locked, noTag)}, nil
+	}
+	if err != nil {
+		return Versions{}, nil, gitError(f.Name, err)
+	}
+	now := Versions{Wanted: commit, Newest: commit}
+	if locked == nil || f.Tag == "" || !locked.Covers(f, w.Config.Registry) {
+		return now, nil, nil
+	}
+	return now, evidence.Report{movedTagEvidence(f, *locked, commit)}, nil
+}
+
+// findName reads the facet.json of the commit that is meant now.
+func (gitSource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error) {
+	if offline {
+		return "", OfflineError(f.Git)
+	}
+	repo, id := repository(w, f), f.Commit
+	var err error
+	if id == "" {
+		if id, err = repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
+			return "", gitError(f.Git, err)
+		}
+	}
+	commit, err := repo.Fetch(ctx, id)
+	if err != nil {
+		return "", gitError(f.Git, err)
+	}
+	defer commit.Close()
+	files, err := commit.Files(ctx, f.Sub)
+	if err != nil {
+		return "", err
+	}
+	m, err := commitManifest(ctx, commit, files)
+	if err != nil {
+		return "", evidence.Errorf(evidence.ClassOf(err), f.Git, "", err)
+	}
+	return m.Name, nil
+}
+
+// repository is the git repository of a facet, with the environment of the project's host.
+func repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 	work := ""
 	if w.Host.Places.Cache != "" {
 		work = filepath.Join(w.Host.Places.Cache, "work")
@@ -97,8 +149,8 @@ func Repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 		May: func(u consent.HostUse) error { return w.MayAsk(u) }}
 }
 
-// GitError gives the error of a repository its class.
-func GitError(name string, err error) error {
+// gitError gives the error of a repository its class.
+func gitError(name string, err error) error {
 	class := evidence.ClassOf(err)
 	if errors.Is(err, gitrepo.ErrNoRef) {
 		class = evidence.Validation
@@ -113,7 +165,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits 
 		return nil, err
 	}
 	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
-	manifest, err := CommitManifest(ctx, commit, all)
+	manifest, err := commitManifest(ctx, commit, all)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +185,8 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits 
 	return &packed, err
 }
 
-// CommitManifest reads the facet.json among the files of a commit.
-func CommitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]gitrepo.File) (*facet.Manifest, error) {
+// commitManifest reads the facet.json among the files of a commit.
+func commitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]gitrepo.File) (*facet.Manifest, error) {
 	f, ok := all[facet.ManifestFile]
 	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub",
@@ -161,18 +213,18 @@ func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Fa
 	}
 	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag})
 	if errors.Is(err, gitrepo.ErrNoRef) {
-		commit = NoTag
+		commit = noTag
 	} else if err != nil {
-		return nil, GitError(f.Name, err)
+		return nil, gitError(f.Name, err)
 	}
-	return evidence.Report{MovedTagEvidence(f, locked, commit)}, nil
+	return evidence.Report{movedTagEvidence(f, locked, commit)}, nil
 }
 
-// NoTag stands for the commit of a tag that is gone.
-const NoTag = "none: there is no such tag"
+// noTag stands for the commit of a tag that is gone.
+const noTag = "none: there is no such tag"
 
-// MovedTagEvidence is evidence of the commit that the tag of f names now.
-func MovedTagEvidence(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
+// movedTagEvidence is evidence of the commit that the tag of f names now.
+func movedTagEvidence(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock,
 		Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,

@@ -29,7 +29,7 @@ func (s *Sources) Obtain(ctx context.Context, r Request) (*Archive, evidence.Rep
 // obtainServer gets a server that is packed from source. The flow that locks or starts it demands
 // what is owed about it.
 func (s *Sources) obtainServer(ctx context.Context, r Request, q *inquiry) (*Archive, error) {
-	found, err := s.fromRegistry(ctx, r, r.Locked, q)
+	found, err := registrySource{}.obtain(ctx, s, r, r.Locked, q)
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +47,11 @@ func (s *Sources) obtainFacet(ctx context.Context, r Request, q *inquiry) (*Arch
 	if err := s.judgeEntry(r, locked, expected, q); err != nil {
 		return nil, err
 	}
-	var found stored
-	switch f.Kind() {
-	case project.FromLocal:
-		found, err = s.fromDirectory(ctx, f, locked, q)
-	case project.FromGit:
-		found, err = s.fromGit(ctx, r, locked, q)
-	default:
-		found, err = s.fromRegistry(ctx, r, locked, q)
-	}
+	found, err := sourceOf(f).obtain(ctx, s, r, locked, q)
 	if err != nil {
 		return nil, err
 	}
-	if locked != nil && f.Kind() == project.FromRegistry {
+	if locked != nil && f.Kind().HasRecords() {
 		proof, err := s.verifyLockedProof(ctx, f.Name, *locked)
 		if err != nil {
 			return nil, err

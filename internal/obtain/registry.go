@@ -18,10 +18,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// fromRegistry gets an archive of the registry: a locked one from the store without a request, a new
-// one only if the registry confirms it now. It holds the store's fetch lock while it downloads.
-func (s *Sources) fromRegistry(ctx context.Context, r Request,
-	locked *project.FacetLock, q *inquiry) (stored, error) {
+// registrySource is the project's registry, which has facets and servers in versions.
+type registrySource struct{}
+
+// obtain gets an archive of the registry: a locked one from the store without a request, a new one only
+// if the registry confirms it now. It holds the store's fetch lock while it downloads.
+func (registrySource) obtain(ctx context.Context, s *Sources, r Request, locked *project.FacetLock,
+	q *inquiry) (stored, error) {
 	upstream := s.Workspace.Registry()
 	if upstream == nil {
 		return stored{}, workspace.NoRegistryError(r.Want.Name)
@@ -129,9 +132,28 @@ func (s *Sources) confirmVersion(ctx context.Context, r Request,
 	return c, err
 }
 
-// NewestVersion is the newest active version that satisfies a requirement.
-func NewestVersion(r facet.Requirement, all []registry.ArchiveRecord) (string, bool) {
-	return r.Newest(ActiveVersions(all))
+// findVersions asks the registry for the newest active versions.
+func (registrySource) findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	_ *project.FacetLock) (Versions, evidence.Report, error) {
+	upstream := w.Registry()
+	if upstream == nil {
+		return Versions{}, nil, workspace.NoRegistryError(f.Name)
+	}
+	records, err := upstream.ArchiveVersions(ctx, string(ledger.Facet), f.Name)
+	if err != nil {
+		return Versions{}, nil, client.ExplainAnswer(f.Name, evidence.Operation, err)
+	}
+	active := ActiveVersions(records)
+	anything, _ := facet.ParseRequirement("*")
+	var v Versions
+	v.Wanted, _ = f.Requirement.Newest(active)
+	v.Newest, _ = anything.Newest(active)
+	return v, nil, nil
+}
+
+// findName fails: a registry has a facet by its name.
+func (registrySource) findName(context.Context, *workspace.Workspace, project.Facet, bool) (string, error) {
+	return "", evidence.Errorf(evidence.Validation, "", "", errors.New("a facet needs a name"))
 }
 
 // ActiveVersions are the versions that their publisher has neither deprecated nor deleted.

@@ -67,7 +67,7 @@ func UnpackSource(ctx context.Context, h *host.Host, a *facet.Archive,
 	}
 	s := &Sources{store: st.WithScheme(evidence.FacetTar)}
 	c := claims{kind: ledger.Artifact, name: a.Name(), entry: project.FacetLock{Version: a.Version(),
-		Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
+		Source: project.Facet{Path: "archive"}.Source(project.Registry{})}}
 	q := &inquiry{settings: s.Settings()}
 	found, err := s.unpack(ctx, c, packedArchive{body: body, from: "the archive", claims: []evidence.Claim{{
 		Subject: c.subject(), Scheme: evidence.FacetTar, Authority: evidence.Manifest,

@@ -41,11 +41,11 @@ func (w *Workspace) registryClient() *client.Client {
 
 // facetHosts returns the hosts that a facet comes from.
 func (w *Workspace) facetHosts(f project.Facet) []consent.HostUse {
-	switch f.Kind() {
-	case project.FromGit:
-		return []consent.HostUse{{Host: host.HostOfURL(f.Git), File: project.ConfigFile + ", facet " + f.Name}}
-	case project.FromRegistry:
+	if f.Kind().HasRecords() {
 		return w.registryHosts()
+	}
+	if url := f.URL(); url != "" {
+		return []consent.HostUse{{Host: host.HostOfURL(url), File: project.ConfigFile + ", facet " + f.Name}}
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 		}
 	}
 	for _, name := range w.Lock.Facets() {
-		if entry, _ := w.Lock.Facet(name); entry.Source.Kind == project.FromRegistry &&
+		if entry, _ := w.Lock.Facet(name); entry.Source.Kind.HasRecords() &&
 			entry.Source.Registry == w.Config.Registry.Name() {
 			uses = append(uses, w.registryHosts()...)
 		}

@@ -156,7 +156,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		if len(names) > 0 {
 			add.Name = names[0]
 			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
-				if add.Kind() != project.FromRegistry {
+				if !add.Kind().HasVersions() {
 					return nil, app.Usage(c, errors.New("a facet of git or of a directory has no requirement"))
 				}
 				r, err := facet.ParseRequirement(names[0][at+1:])
@@ -165,7 +165,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 				}
 				add.Name, add.Requirement = names[0][:at], r
 			}
-		} else if add.Kind() == project.FromRegistry {
+		} else if add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
 		if add.Name != "" && !facet.CheckName(add.Name) {

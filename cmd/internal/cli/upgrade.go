@@ -219,10 +219,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			for _, s := range all.Facets {
 				locked := "(not locked)"
 				if s.Locked != nil {
-					locked = s.Locked.Version
-					if s.Locked.Source.Kind == project.FromGit {
-						locked = s.Locked.Source.Commit
-					}
+					locked = s.Locked.Revision()
 				}
 				if failed := row(s.Outdated(), s.Rollback(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
 					return failed
