@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,7 +15,7 @@ import (
 // pins it, checks it, runs it, upgrades it, and refuses bytes that are not the locked ones.
 func TestAddedKind(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles Hallmark with a kind more")
+		t.Skip("compiles Hallmark with more")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the demo's programs have no extension")
@@ -42,7 +40,7 @@ func TestAddedKind(t *testing.T) {
 	declare("notes")
 	g.expect(1, "demo-run", "pin", "--yes")
 
-	g.hallmark = buildWithKind(t)
+	g.hallmark = buildWithMore(t)
 	g.expect(0, "demo:notes@1", "pin", "--yes")
 	lock, err := os.ReadFile(filepath.Join(g.dir, "hallmark.lock"))
 	if err != nil || !strings.Contains(string(lock), `"source": "demo"`) {
@@ -96,49 +94,4 @@ func appendTo(t *testing.T, name, text string) {
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// buildWithKind compiles hallmark as it is, with a kind more.
-func buildWithKind(t *testing.T) string {
-	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	added := filepath.Join(root, "e2e", "testdata", "addedkind")
-	replace := map[string]string{ // the new files
-		filepath.Join(root, "project", "kinddemo.go"):      filepath.Join(added, "entry.go.txt"),
-		filepath.Join(root, "internal", "kind", "demo.go"): filepath.Join(added, "flow.go.txt"),
-	}
-	for _, line := range []struct{ file, after, text string }{ // a line in each table
-		{"project/kinds.go", "var serverKinds = []serverKind{\n", "\tkindDemo,\n"},
-		{"internal/kind/table.go", "var kinds = map[project.ServerKind]Kind{\n", "\t\"demo\": demo{},\n"},
-	} {
-		file := filepath.Join(root, filepath.FromSlash(line.file))
-		text, err := os.ReadFile(file)
-		if err != nil || strings.Count(string(text), line.after) != 1 {
-			t.Fatalf("%s has no table any more: %v", line.file, err)
-		}
-		replace[file] = filepath.Join(dir, strings.ReplaceAll(line.file, "/", "-"))
-		changed := strings.Replace(string(text), line.after, line.after+line.text, 1)
-		if err := os.WriteFile(replace[file], []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "hallmark")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w", "-o", bin, "./cmd/hallmark")
-	c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
 }

@@ -18,20 +18,24 @@ import (
 	"testing"
 )
 
-// kindTables are the files that may name a kind of server: its entries are described in one place, and what the flows
-// do with it in another. Package project reads and writes what these fields hold.
-var kindTables = []string{"internal/kind/", "project/kind"}
+// kindTables are the files that may name a kind of server or of a source of facets, by its type: how it is declared and
+// locked is described in one place, and what the flows do with it in another.
+var kindTables = map[string][]string{
+	"ServerKind": {"internal/kind/", "project/kind"},
+	"SourceKind": {"internal/obtain/table.go", "project/sourcekind"},
+}
 
-// kindFields are strings by which a kind could be told without its name. Only package project compares them, and the
-// tables.
+// kindFields are strings by which a kind of server could be told without its name. Only package project, which reads
+// and writes them, compares them, and the tables.
 var kindFields = map[string][]string{
 	"Server": {"Type"}, "Closure": {"Engine"}, "ClosureLock": {"Engine"}, "ServerLock": {"Runtime"},
 }
 
-// TestKindsNamedInTables looks for a flow that knows a kind of server by its name, in place of asking the tables.
+// TestKindsNamedInTables looks for a flow that knows a kind of server or of a source by its name, in place of asking
+// the tables.
 func TestKindsNamedInTables(t *testing.T) {
 	load := newTypeLoader(t)
-	seen := 0
+	seen := map[string]int{}
 	for _, p := range load.packages {
 		if first, _, _ := strings.Cut(p.rel, "/"); first == "e2e" || first == "bench" || first == "examples" {
 			continue
@@ -41,17 +45,26 @@ func TestKindsNamedInTables(t *testing.T) {
 		}
 		for _, name := range p.GoFiles {
 			rel := p.rel + "/" + name
-			if slices.ContainsFunc(kindTables, func(table string) bool { return strings.HasPrefix(rel, table) }) {
-				seen++
+			for kind := range kindTables {
+				if isTable(kind, rel) {
+					seen[kind]++
+				}
 			}
 		}
 		for _, why := range namedKinds(t, load, p) {
 			t.Error(why)
 		}
 	}
-	if seen < 10 {
-		t.Errorf("%d files of tables: the test does not see them", seen)
+	for kind, least := range map[string]int{"ServerKind": 10, "SourceKind": 2} {
+		if seen[kind] < least {
+			t.Errorf("%d files of tables of %s: the test does not see them", seen[kind], kind)
+		}
 	}
+}
+
+// isTable reports whether the file may name values of the type called kind.
+func isTable(kind, file string) bool {
+	return slices.ContainsFunc(kindTables[kind], func(table string) bool { return strings.HasPrefix(file, table) })
 }
 
 // TestKindsRule shows that each way to name a kind is found.
@@ -70,6 +83,13 @@ func TestKindsRule(t *testing.T) {
 		`switch s.Type { case "http": }`:                        "Type",
 		`if e.Runtime == "python" {}`:                           "Runtime",
 
+		`if l.Source.Kind == "git" {}`:                "git",
+		`if f.Kind() != project.FromRegistry {}`:      "registry",
+		`switch f.Kind() { case project.FromLocal: }`: "local",
+		`_ = project.SourceLock{Kind: "registry"}`:    "registry",
+
+		`if l.Source.Kind == f.Kind() {}`:    "",
+		`if f.Kind().HasVersions() {}`:       "",
 		`if e.Source == "" {}`:               "",
 		`if e.Source == other.Source {}`:     "",
 		`if e.Source.Remote() {}`:            "",
@@ -77,7 +97,8 @@ func TestKindsRule(t *testing.T) {
 		`if c.Engine == e.Closure.Engine {}`: "",
 	} {
 		text := "package p\nimport (\"slices\"; \"" + module + "/project\")\nvar _ = slices.Max[[]int]\n" +
-			"func f(e, other project.ServerLock, c project.Closure, s project.Server) {\n" + code + "\n}\n"
+			"func f(e, other project.ServerLock, c project.Closure, s project.Server,\n" +
+			"f project.Facet, l project.FacetLock) {\n" + code + "\n}\n"
 		file := filepath.Join(t.TempDir(), "p.go")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -148,14 +169,11 @@ func namedKinds(t *testing.T, load *typeLoader, p typedPackage) (found []string)
 		files = append(files, file)
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	if _, err := (&types.Config{Importer: load.imports}).Check(p.rel, load.fset, files, info); err != nil {
+	if _, err := (&types.Config{Importer: load.imports}).Check(module+"/"+p.rel, load.fset, files, info); err != nil {
 		t.Fatal(err)
 	}
 	for i, file := range files {
 		rel := p.rel + "/" + p.GoFiles[i]
-		if slices.ContainsFunc(kindTables, func(table string) bool { return strings.HasPrefix(rel, table) }) {
-			continue
-		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			at := func(what string) {
 				found = append(found, fmt.Sprintf("%s:%d names %s: ask the tables of kinds",
@@ -163,20 +181,21 @@ func namedKinds(t *testing.T, load *typeLoader, p typedPackage) (found []string)
 			}
 			switch n := n.(type) {
 			case ast.Expr:
-				if v, named := info.Types[n], isProjectType(info.Types[n].Type, "ServerKind"); named && v.Value != nil &&
-					v.Value.ExactString() != `""` {
-					at("the kind " + v.Value.ExactString())
-					return false
+				for kind := range kindTables {
+					if !isTable(kind, rel) && isProjectType(info.Types[n].Type, kind) && isText(info, n) {
+						at("the kind " + info.Types[n].Value.ExactString())
+						return false
+					}
 				}
 				if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == gotoken.EQL || b.Op == gotoken.NEQ) {
 					for _, pair := range [][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
-						if what := kindField(info, p.rel, pair[0]); what != "" && isText(info, pair[1]) {
+						if what := kindField(info, rel, pair[0]); what != "" && isText(info, pair[1]) {
 							at(what)
 						}
 					}
 				}
 			case *ast.SwitchStmt:
-				what := kindField(info, p.rel, n.Tag)
+				what := kindField(info, rel, n.Tag)
 				for _, s := range n.Body.List {
 					texts := slices.ContainsFunc(s.(*ast.CaseClause).List, func(e ast.Expr) bool { return isText(info, e) })
 					if what != "" && texts {
@@ -197,9 +216,9 @@ func isText(info *types.Info, e ast.Expr) bool {
 }
 
 // kindField names the field that e selects, if it is one of kindFields; "" if not, and in package project.
-func kindField(info *types.Info, rel string, e ast.Expr) string {
+func kindField(info *types.Info, file string, e ast.Expr) string {
 	s, ok := e.(*ast.SelectorExpr)
-	if !ok || rel == "project" {
+	if !ok || strings.HasPrefix(file, "project/") || isTable("ServerKind", file) {
 		return ""
 	}
 	of := info.Types[s.X].Type

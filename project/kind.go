@@ -74,3 +74,17 @@ func whyOtherPackage(_ Server, t launcher.Target, s ServerLock) string {
 	}
 	return whyUnnamed(own.Name() == name, named, s)
 }
+
+// ServerKind is what a locked server is started from. Its value is the source of a lock entry.
+type ServerKind string
+
+// The kinds.
+const (
+	KindCommand  ServerKind = "command"  // a program of this machine
+	KindHTTP     ServerKind = "http"     // a server that is reached by its URL
+	KindNPM      ServerKind = "npm"      // a package of npm
+	KindPyPI     ServerKind = "pypi"     // a package of PyPI
+	KindGo       ServerKind = "go"       // a program of a module of Go
+	KindImage    ServerKind = "image"    // an OCI image
+	KindArtifact ServerKind = "artifact" // an archive that an MCP registry has, packed from source
+)
