@@ -58,20 +58,20 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	if !keepersEnabled {
 		fd, err := duplicateAbove(exe, attr.Files)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("duplicate the program's descriptor: %w", err)
 		}
 		defer unix.Close(fd)
 		return StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, attr)
 	}
 	gone, alive, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("make a pipe to its keeper: %w", err)
 	}
 	defer gone.Close()
 	report, reportEnd, err := os.Pipe()
 	if err != nil {
 		alive.Close()
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("make a pipe from its keeper: %w", err)
 	}
 	defer report.Close()
 	with := *attr
@@ -105,7 +105,7 @@ func readReport(report io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(report, 4<<10))
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("read what its keeper reports: %w", err)
 	case string(text) == startedMessage:
 		return nil
 	case len(text) == 0:

@@ -18,6 +18,7 @@ package hashfile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -75,7 +76,7 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	session, err := s.server.Connect(ctx,
 		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("begin the client's session: %w", err)
 	}
 	// The SDK's own Run does the same, and logs what is returned here.
 	defer context.AfterFunc(ctx, func() { session.Close() })()
@@ -83,10 +84,10 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.EOF):
+	case err == nil || errors.Is(err, io.EOF):
 		return nil
 	}
-	return err
+	return fmt.Errorf("serve the client: %w", err)
 }
 
 // Close releases the allowed directories. No call may be running.

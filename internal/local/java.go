@@ -78,7 +78,7 @@ func readClassPath(file string) (names []string, err error) {
 	if errors.Is(err, zip.ErrFormat) {
 		return nil, nil
 	} else if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the list of files of %s: %w", file, err)
 	}
 	for _, member := range archive.File {
 		var read func(io.Reader) ([]string, error)
@@ -95,12 +95,12 @@ func readClassPath(file string) (names []string, err error) {
 		}
 		body, err := member.Open()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("open %s of %s: %w", surface.Escape(member.Name), file, err)
 		}
 		more, err := read(body)
 		body.Close()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read %s of %s: %w", surface.Escape(member.Name), file, err)
 		}
 		for _, name := range more {
 			if decoded, err := url.PathUnescape(name); err == nil {

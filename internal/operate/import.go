@@ -293,7 +293,7 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 	case errors.Is(err, registry.ErrExists):
 		return i.updatePresent(ctx, here, rec, observed)
 	case err != nil:
-		return err
+		return fmt.Errorf("insert %+q: %w", rec.Subject(), err)
 	}
 	i.out.Added++
 	if doc, err := serverjson.Parse(rec.Document); err != nil || doc.ValidateForPublish().Err() != nil {
@@ -303,7 +303,7 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 		for _, f := range slices.Backward(env.Meta.Integrity.Findings) { // oldest first
 			f.Name, f.Version = rec.Name, rec.Version
 			if err := i.db.AddFinding(ctx, f); err != nil {
-				return err
+				return fmt.Errorf("add a finding to %+q: %w", rec.Subject(), err)
 			}
 		}
 	}
@@ -331,7 +331,10 @@ func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record,
 	if followed {
 		i.out.Followed++
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("update %+q: %w", rec.Subject(), err)
+	}
+	return nil
 }
 
 // parseRecord makes a record of an envelope. It accepts documents that this registry would refuse

@@ -120,7 +120,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		}
 	}
 	if _, err := a.blobs.Put(ctx, got.ContentHash, got.Size, a.spool); err != nil {
-		return err
+		return fmt.Errorf("store the archive of %s %+q: %w", rec.Kind, rec.Subject(), err)
 	}
 	here, err := a.db.InsertArchive(ctx, verdict.Admitted(), got)
 	switch {
@@ -137,13 +137,13 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		}
 		a.out.Present++
 	case err != nil:
-		return err
+		return fmt.Errorf("insert %s %+q: %w", rec.Kind, rec.Subject(), err)
 	default:
 		a.out.Added++
 		for _, f := range slices.Backward(rec.Findings) { // oldest first
 			f.Kind, f.Name, f.Version = ledger.Kind(got.Kind), got.Name, got.Version
 			if err := a.db.AddArchiveFinding(ctx, f); err != nil {
-				return err
+				return fmt.Errorf("add a finding to %s %+q: %w", rec.Kind, rec.Subject(), err)
 			}
 		}
 	}

@@ -137,6 +137,7 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
 		page, next, err := list(ctx, q)
 		if err != nil {
+			err = fmt.Errorf("list the records: %w", err)
 			return worst, evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
 		results := make([]recordResult, len(page))
@@ -336,7 +337,10 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 		return out, err
 	}
 	out.found = true
-	return out, rec.add(ctx, text)
+	if err := rec.add(ctx, text); err != nil {
+		return out, fmt.Errorf("add the finding: %w", err)
+	}
+	return out, nil
 }
 
 // knownFailures returns what was known to fail of a record: its last finding or, without one, what

@@ -51,7 +51,13 @@ func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth
 }
 
 // List returns all tokens, oldest first.
-func (s *TokenStore) List(ctx context.Context) ([]registry.Token, error) { return s.tokens.List(ctx) }
+func (s *TokenStore) List(ctx context.Context) ([]registry.Token, error) {
+	all, err := s.tokens.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the tokens: %w", err)
+	}
+	return all, nil
+}
 
 // Revoke makes the registry refuse a token from now on. If there is none with that id the error
 // points at listCommand, the command line that lists tokens in the program that runs.
@@ -61,5 +67,8 @@ func (s *TokenStore) Revoke(ctx context.Context, id, listCommand string) (regist
 		return t, evidence.Errorf(evidence.Validation, "token", "see '"+listCommand+"'",
 			fmt.Errorf("there is none with the id %+.100q", id))
 	}
-	return t, err
+	if err != nil {
+		return t, fmt.Errorf("revoke the token %+.100q: %w", id, err)
+	}
+	return t, nil
 }

@@ -39,7 +39,7 @@ type messages struct {
 func newMessages(w io.Writer, server string) (*messages, error) {
 	read, child, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a pipe for the server's messages: %w", err)
 	}
 	m := &messages{name: server, child: child, read: read, ended: make(chan struct{})}
 	go m.relay(w)

@@ -121,7 +121,7 @@ func sendRequest(req *http.Request, out any, statuses ...int) error {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxLoginAnswer))
 	if err != nil {
-		return err
+		return fmt.Errorf("read the answer of %s: %w", surface.Escape(req.URL.Host), err)
 	}
 	for _, status := range statuses {
 		if res.StatusCode == status {

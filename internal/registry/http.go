@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -26,5 +27,8 @@ func NewHTTP(addr string, h http.Handler) *http.Server {
 func StopHTTP(ctx context.Context, server *http.Server) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
 	defer cancel()
-	return server.Shutdown(wait)
+	if err := server.Shutdown(wait); err != nil {
+		return fmt.Errorf("finish the requests under way within %s: %w", ShutdownTime, err)
+	}
+	return nil
 }

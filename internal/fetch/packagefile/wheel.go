@@ -84,5 +84,8 @@ func (w *Wheel) readEntryPoints(text string) error {
 			w.Scripts[strings.TrimSpace(name)] = strings.ReplaceAll(target, " ", "")
 		}
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("entry_points.txt: %w", err)
+	}
+	return nil
 }

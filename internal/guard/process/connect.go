@@ -33,13 +33,13 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a pipe to the bridge: %w", err)
 	}
 	outR, outW, err := os.Pipe()
 	if err != nil {
 		inR.Close()
 		inW.Close()
-		return nil, err
+		return nil, fmt.Errorf("make a pipe from the bridge: %w", err)
 	}
 	b := &bridge{
 		remote: r, in: pipe.NewSource(inR, true), out: pipe.NewSink(outW, true),

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 
@@ -30,12 +31,12 @@ func start(c Command) (*Process, error) {
 	}
 	var in, out [2]int // of the child: it reads in[0] and writes out[1]
 	if err := unix.Pipe2(in[:], unix.O_CLOEXEC); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a pipe to the server: %w", err)
 	}
 	if err := unix.Pipe2(out[:], unix.O_CLOEXEC); err != nil {
 		unix.Close(in[0])
 		unix.Close(in[1])
-		return nil, err
+		return nil, fmt.Errorf("make a pipe from the server: %w", err)
 	}
 	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
 	files[0], files[1] = childIn, childOut

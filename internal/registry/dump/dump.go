@@ -42,14 +42,14 @@ func Export(ctx context.Context, records registry.Records, findings registry.Fin
 	for q := (registry.Query{Limit: registry.MaxLimit, Deleted: true}); ; {
 		page, next, err := records.List(ctx, q)
 		if err != nil {
-			return n, err
+			return n, fmt.Errorf("list the servers: %w", err)
 		}
 		for _, rec := range page {
 			env := registry.NewEnvelope(rec)
 			if len(rec.Findings) == registry.MaxFindings { // there may be more
 
 				if env.Meta.Integrity.Findings, err = findings.Findings(ctx, rec.Name, rec.Version); err != nil {
-					return n, err
+					return n, fmt.Errorf("read the findings of %+q: %w", rec.Subject(), err)
 				}
 			}
 			if err := enc.Encode(env); err != nil {
@@ -89,7 +89,7 @@ func ExportArchives(
 		for q := (registry.Query{Limit: registry.MaxLimit, Deleted: true}); ; {
 			page, next, err := records.ListArchives(ctx, kind, q)
 			if err != nil {
-				return n, err
+				return n, fmt.Errorf("list the archives of kind %s: %w", kind, err)
 			}
 			if len(page) > 0 && blobs == nil {
 				if blobs, err = open(); err != nil {
@@ -102,7 +102,7 @@ func ExportArchives(
 				}
 				if len(rec.Findings) == registry.MaxFindings { // there may be more
 					if rec.Findings, err = records.ArchiveFindings(ctx, kind, rec.Name, rec.Version); err != nil {
-						return n, err
+						return n, fmt.Errorf("read the findings of %s %+q: %w", rec.Kind, rec.Subject(), err)
 					}
 				}
 				if err := enc.Encode(Archive{Archive: &rec}); err != nil {

@@ -32,7 +32,7 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 	for _, place := range placesOf(heads) {
 		note, _, err := place.Load(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("read what the key signed last: %w", err)
 		}
 		if note == nil {
 			continue
@@ -54,7 +54,7 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 	}
 	state, err := entries.LogState(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the state of the log: %w", err)
 	}
 	if state.Signed {
 		return fmt.Errorf("%w: %w: the log of this database was signed before", ErrHead, ErrBegun)
@@ -66,7 +66,10 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 	if _, err = heads.Swap(ctx, "", first); errors.Is(err, registry.ErrMoved) {
 		return nil // a replica began too, or another key signed: Open finds out which
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("keep the head of the empty log: %w", err)
+	}
+	return nil
 }
 
 // emptyLog is the checkpoint of a log without entries.

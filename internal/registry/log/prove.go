@@ -44,8 +44,11 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 // CatchUp waits for a checkpoint of a tree with every entry that is committed now.
 func (l *Log) CatchUp(ctx context.Context) error {
 	state, err := l.entries.LogState(ctx)
-	if err != nil || state.Size == 0 {
-		return err
+	if err != nil {
+		return fmt.Errorf("read the state of the log: %w", err)
+	}
+	if state.Size == 0 {
+		return nil
 	}
 	_, err = l.Covering(ctx, state.Size-1)
 	return err

@@ -44,5 +44,8 @@ func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old stri
 	if _, err = heads.Swap(ctx, tag, first); errors.Is(err, registry.ErrMoved) {
 		return fault("another replica signed meanwhile: stop all, and start one first")
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("replace the log's head: %w", err)
+	}
+	return nil
 }

@@ -138,7 +138,7 @@ func (l *Log) hashes(ctx context.Context) tlog.HashReader {
 func (l *Log) Bundle(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	leaves, err := l.entries.LogEntries(ctx, t.N*ledger.TileWidth, t.W)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %d entries of the log from %d: %w", t.W, t.N*ledger.TileWidth, err)
 	}
 	if len(leaves) != t.W {
 		return nil, fmt.Errorf("%w: the database has %d of %d entries", registry.ErrNotFound, len(leaves), t.W)

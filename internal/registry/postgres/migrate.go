@@ -21,7 +21,7 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(postgresLock)); err != nil {
-			return err
+			return fmt.Errorf("wait for the lock of those who write: %w", err)
 		}
 		version, err := postgresVersion(ctx, tx)
 		switch {
@@ -37,8 +37,10 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 				return fmt.Errorf("migration %s: %w", step.Name, err)
 			}
 		}
-		_, err = tx.Exec(ctx, "UPDATE hallmark_schema SET version = $1", len(steps))
-		return err
+		if _, err = tx.Exec(ctx, "UPDATE hallmark_schema SET version = $1", len(steps)); err != nil {
+			return fmt.Errorf("set the schema's version: %w", err)
+		}
+		return nil
 	})
 }
 
@@ -51,7 +53,7 @@ func postgresVersion(ctx context.Context, tx pgx.Tx) (version int, err error) {
 			AND relnamespace = current_schema()::regnamespace)`).Scan(&ours, &any)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, fmt.Errorf("look for the schema: %w", err)
 	case !ours && any:
 		return 0, errors.New("the database is that of another program")
 	case !ours:

@@ -117,7 +117,7 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 		inserts:    make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
 	if err := p.fillLog(ctx); err != nil {
 		pool.Close()
-		return nil, err
+		return nil, fmt.Errorf("enter older records into the log: %w", err)
 	}
 	go p.write()
 	return p, nil

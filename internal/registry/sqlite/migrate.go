@@ -87,8 +87,11 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 		fmt.Sprintf("PRAGMA user_version = %d", len(steps)),
 	} {
 		if _, err := tx.ExecContext(ctx, set); err != nil {
-			return err
+			return fmt.Errorf("set the schema's version: %w", err)
 		}
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit the migrations: %w", err)
+	}
+	return nil
 }

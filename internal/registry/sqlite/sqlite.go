@@ -90,7 +90,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(err, db.write.Close())
 	}
 	if err := fillLog(ctx, db.write); err != nil {
-		return nil, errors.Join(err, db.write.Close())
+		return nil, errors.Join(fmt.Errorf("enter older records into the log: %w", err), db.write.Close())
 	}
 	if db.read, err = sql.Open("sqlite", reader); err != nil {
 		return nil, errors.Join(err, db.write.Close())
