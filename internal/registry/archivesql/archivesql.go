@@ -36,7 +36,8 @@ type Archives struct {
 
 // ArchiveColumns are those of a record when it is inserted.
 const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest,
-	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
+	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at,
+	published_at, updated_at, is_latest`
 
 // archiveRow is a whole record: its columns, and what was found later.
 const archiveRow = ArchiveColumns + ", findings"

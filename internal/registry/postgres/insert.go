@@ -397,8 +397,8 @@ func rewrite(b *pgx.Batch, rec registry.Record) error {
 			return err
 		}
 	}
-	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7,
-			answer = $8, findings = $9
+	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6,
+			is_latest = $7, answer = $8, findings = $9
 		WHERE name = $1 AND version = $2`,
 		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(),
 		rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer, findings)

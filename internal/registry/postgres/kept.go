@@ -139,10 +139,12 @@ func (p *DB) Follow(ctx context.Context, rec registry.Record) (followed bool, er
 		if _, err := appendPostgres(ctx, tx, leaf); err != nil {
 			return err
 		}
-		return restate(ctx, tx, rec.Name, all, altered, func(kept *registry.Record) {
-			kept.Status, kept.StatusMessage = rec.Status, rec.StatusMessage
-			kept.StatusChangedAt, kept.UpdatedAt = rec.StatusChangedAt, rec.UpdatedAt
-		}, func(registry.Record) {})
+		return restate(ctx, tx, restatement{name: rec.Name, all: all, altered: altered,
+			change: func(kept *registry.Record) {
+				kept.Status, kept.StatusMessage = rec.Status, rec.StatusMessage
+				kept.StatusChangedAt, kept.UpdatedAt = rec.StatusChangedAt, rec.UpdatedAt
+			},
+			use: func(registry.Record) {}})
 	})
 	return followed && err == nil, err
 }
