@@ -95,7 +95,7 @@ func (p *DB) Progress(ctx context.Context, source string) (at registry.Progress,
 
 // SetProgress implements [registry.Imports].
 func (p *DB) SetProgress(ctx context.Context, source string, at registry.Progress) error {
-	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
+	return p.read(ctx, func(ctx context.Context) error { // writing it twice does no harm
 		_, err := p.pool.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since,
 				began = excluded.began`,

@@ -13,10 +13,10 @@ import (
 // statusBatch is how many records are read and rendered again at a time.
 const statusBatch = 100
 
-// alone runs f in a transaction that no other write runs beside, in any process, and
-// commits. Nothing is tried again once f has begun, which must use the context that it is
-// given: it ends when the database has been silent for too long. Whether a commit that
-// took too long was made is not known.
+// alone runs f in a transaction beside which no other write runs, in any process, and commits.
+// It does not retry once f has begun. f must use the context that it is given, which ends when
+// the database has been silent for too long. If the commit took too long, it is not known
+// whether it was made.
 func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 	var tx pgx.Tx
 	err := p.read(ctx, func(ctx context.Context) (err error) {
@@ -46,8 +46,8 @@ func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) e
 	return unavailable(err)
 }
 
-// rollback ends tx if it has not ended, also for a caller who is gone. A silent database
-// is not waited for.
+// rollback ends tx if it has not ended, even if the caller is gone. It does not wait for a
+// silent database.
 func (p *DB) rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.readTime)
 	defer cancel()
@@ -173,8 +173,8 @@ func restate(ctx context.Context, tx pgx.Tx, r restatement) error {
 	return nil
 }
 
-// postgresStates reads of every version of a name, newest first, what decides about its
-// status and about the latest.
+// postgresStates reads, for every version of a name, newest first, what decides its status and
+// which version is the latest.
 func postgresStates(ctx context.Context, tx pgx.Tx, name string) ([]registry.Record, error) {
 	rows, err := tx.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
 		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)
