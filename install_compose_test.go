@@ -16,9 +16,9 @@ import (
 func (w *facetWorld) put(name string, files map[string]string) {
 	w.t.Helper()
 	data := packed(w.t, files)
-	client := &client.Client{Base: w.registry.URL}
-	if _, err := client.PublishArchive(w.t.Context(), "facet", name, bytes.NewReader(data), int64(len(data)),
-		""); err != nil {
+	sender := &client.Client{Base: w.registry.URL}
+	if _, err := sender.PublishArchive(w.t.Context(), "facet", name,
+		client.Upload{Body: bytes.NewReader(data), Size: int64(len(data))}); err != nil {
 		w.t.Fatal(err)
 	}
 }

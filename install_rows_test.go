@@ -66,9 +66,9 @@ func (w *facetWorld) publish(version, text string) []byte {
 			`","skills":{"greet":{"description":"Greets."}}}`,
 		"skills/greet/SKILL.md": text,
 	})
-	client := &client.Client{Base: w.registry.URL}
-	if _, err := client.PublishArchive(context.Background(), "facet", "kit", bytes.NewReader(data), int64(len(data)),
-		""); err != nil {
+	sender := &client.Client{Base: w.registry.URL}
+	if _, err := sender.PublishArchive(context.Background(), "facet", "kit",
+		client.Upload{Body: bytes.NewReader(data), Size: int64(len(data))}); err != nil {
 		w.t.Fatal(err)
 	}
 	return data

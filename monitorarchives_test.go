@@ -49,7 +49,7 @@ func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveR
 			r.t.Fatal(err)
 		}
 		rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review",
-			bytes.NewReader(data), int64(len(data)), "")
+			client.Upload{Body: bytes.NewReader(data), Size: int64(len(data))})
 		if err != nil {
 			r.t.Fatal(err)
 		}

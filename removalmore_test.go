@@ -66,7 +66,7 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
 			"main.js": removedServer})
 	if _, err := (&client.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks",
-		bytes.NewReader(source), int64(len(source)), ""); err != nil {
+		client.Upload{Body: bytes.NewReader(source), Size: int64(len(source))}); err != nil {
 		t.Fatal(err)
 	}
 	key := newWitnessKey(t)

@@ -288,19 +288,19 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 		}
 	}
 	r := newLoggedRegistry(t, "")
-	client := &client.Client{Base: r.URL}
+	sender := &client.Client{Base: r.URL}
 	record := fmt.Appendf(nil,
 		`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
 		"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.4.0","transport":{"type":"stdio"}}],
 		"file_hashes":{"npm:@acme/notes@1.4.0":%q}}`, digest.FromBytes(npm.Tarball("@acme/notes", "1.4.0")))
-	if _, err := client.Publish(t.Context(), record, ""); err != nil {
+	if _, err := sender.Publish(t.Context(), record, ""); err != nil {
 		t.Fatal(err)
 	}
 	source := packed(t,
 		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
 			"main.js": removedServer})
-	if _, err := client.PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)),
-		""); err != nil {
+	if _, err := sender.PublishArchive(t.Context(), "artifact", "tasks",
+		client.Upload{Body: bytes.NewReader(source), Size: int64(len(source))}); err != nil {
 		t.Fatal(err)
 	}
 	w := &removalWorld{facetProject: newFacetProject(t, fmt.Sprintf(`[registry]

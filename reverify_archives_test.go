@@ -50,7 +50,8 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name, file, info.Size(), "")
+	rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name,
+		client.Upload{Body: file, Size: info.Size()})
 	if err != nil {
 		r.t.Fatal(err)
 	}

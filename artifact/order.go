@@ -49,7 +49,8 @@ func (v pep440Version) phase() int {
 	return 4
 }
 
-// rank is 1 for true: what has the property follows what does not.
+// rank is 1 for true and 0 for false: a version with the property is ordered after one without
+// it.
 func rank(has bool) int {
 	if has {
 		return 1

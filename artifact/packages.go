@@ -15,7 +15,7 @@ func NewNuGet(id, version string) (Ref, error) { return Parse("nuget:" + id + "@
 // NewCargo names the .crate of a crate.
 func NewCargo(name, version string) (Ref, error) { return Parse("cargo:" + name + "@" + version) }
 
-// NewGo names a module of Go.
+// NewGo names the zip of a Go module.
 func NewGo(path, version string) (Ref, error) { return Parse("go:" + path + "@" + version) }
 
 // NewPyPI names a file of a PyPI release, or the release itself if filename is empty.

@@ -9,12 +9,13 @@ import (
 // "@" before the path, as a password may hold another.
 var userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
 
-// slashedUserinfo is the same where the password holds a slash, which no URL allows: what follows the
-// colon is no port.
+// slashedUserinfo matches the same with a slash in the password, although no URL allows one
+// there. What follows the colon must not be a port.
 var slashedUserinfo = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
 
-// bareUserinfo is "user:password@host.example.com" where no "//" says that it is of a URL: as an image, a
-// module or a program has it. The first word of a Ref is no user, and a version no host.
+// bareUserinfo matches "user:password@host.example.com" without "//", as in the name of an
+// image, a module or a program. It takes neither the kind of a Ref for a user nor a version for
+// a host.
 var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
 	`((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 

@@ -206,7 +206,7 @@ func (r Ref) String() string { return r.text }
 // IsZero reports whether r names nothing.
 func (r Ref) IsZero() bool { return r.kind == "" }
 
-// Kind is empty for the zero value.
+// Kind says where the artifact comes from. It is empty for the zero value.
 func (r Ref) Kind() Kind { return r.kind }
 
 // Name is "@scope/name" or "name" for npm, the name for PyPI, NuGet and cargo, a module's path,
@@ -235,10 +235,10 @@ func (r Ref) Digest() digest.Digest {
 // repository ("https://…" or "ssh://…") for git, and else empty.
 func (r Ref) URL() string { return r.url }
 
-// MarshalText is String.
+// MarshalText returns the text of String.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.text), nil }
 
-// UnmarshalText is Parse; empty text gives the zero value.
+// UnmarshalText reads what [Parse] does; empty text gives the zero value.
 func (r *Ref) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*r = Ref{}

@@ -87,8 +87,8 @@ func (g *guardBench) environ() []string {
 	return append(os.Environ(), "HALLMARK_HOME="+filepath.Join(g.dir, "home"))
 }
 
-// spoken is a running server with its client's ends. They block, without the runtime's
-// poller, as those of a client in most languages do.
+// spoken is a running server with the client's ends of its pipes. They block, without the
+// runtime's poller, as those of clients in most languages do.
 type spoken struct {
 	cmd *exec.Cmd
 	in  *os.File
@@ -174,9 +174,9 @@ func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99
 	return took[len(took)/2], took[len(took)*99/100], s.end()
 }
 
-// touches is the memory that the process uses in so many calls that its garbage is collected.
-// The system maps pages of a file sixteen at a time, so that most of those that count as
-// resident never are used.
+// touches returns the memory that the process uses during enough calls for it to collect
+// garbage. The system maps pages of a file sixteen at a time, so that most of those that count
+// as resident never are used.
 func (s *spoken) touches(text string) (mib float64, err error) {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("1"), 0); err != nil {
 		return 0, nil // not on this system
@@ -192,8 +192,8 @@ func (s *spoken) touches(text string) (mib float64, err error) {
 	return memoryOf(s.cmd.Process.Pid, "smaps_rollup", "Referenced:"), nil
 }
 
-// memoryOf is a line of what the system tells of a process's memory, in MiB, 0 where it does
-// not.
+// memoryOf returns a line of the system's report on a process's memory, in MiB; 0 if there is
+// none.
 func memoryOf(pid int, file, line string) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {

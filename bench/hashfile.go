@@ -146,7 +146,7 @@ type editor struct {
 	id  int
 }
 
-// start ends with the first answer.
+// start starts the server, and returns when it has answered its first request.
 func (e *editor) start(ctx context.Context) (err error) {
 	e.cmd = exec.CommandContext(ctx, e.argv[0], e.argv[1:]...)
 	e.cmd.Env = append(os.Environ(), "HALLMARK_HOME="+e.home)

@@ -191,8 +191,8 @@ func benchInstall(ctx context.Context, o options, t *table) error {
 
 // facets publishes the facets of P4 and declares them.
 func (m *machine) facets(ctx context.Context, base string) error {
-	client := &client.Client{Base: base}
-	about, err := client.About(ctx)
+	sender := &client.Client{Base: base}
+	about, err := sender.About(ctx)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (m *machine) facets(ctx context.Context, base string) error {
 		if _, err := facet.Pack(ctx, &packed, list, tree.OpenFS(files), archive.Limits{}); err != nil {
 			return err
 		}
-		if _, err := client.PublishArchive(ctx, string(ledger.Facet), name, &packed, int64(packed.Len()), ""); err !=
-			nil {
+		if _, err := sender.PublishArchive(ctx, string(ledger.Facet), name,
+			client.Upload{Body: &packed, Size: int64(packed.Len())}); err != nil {
 			return err
 		}
 		config += fmt.Sprintf("%s = \"1.*\"\n", name)

@@ -165,7 +165,7 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 	return signer.VerifierKey, proof, put("checkpoint", proof.Checkpoint)
 }
 
-// memory is stored hashes.
+// memory holds the stored hashes of a tree.
 type memory []tlog.Hash
 
 func (m *memory) ReadHashes(indexes []int64) (out []tlog.Hash, err error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 )
 
-// field is where registries are measured.
+// field is a database cluster and a directory in which registries are measured.
 type field struct {
 	options
 	dir     string

@@ -179,8 +179,8 @@ func SetLaunch(data []byte, s project.Server) ([]byte, error) {
 	return out, nil
 }
 
-// AddServers returns data, or a new file where that is nil, with a table for each server
-// behind all else: its command, arguments and variables, or its URL.
+// AddServers returns data, or a new file where that is nil, with a table for each server after
+// everything else: its command, arguments and variables, or its URL.
 func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 	out := slices.Clone(data)
 	if data == nil {

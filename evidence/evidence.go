@@ -75,7 +75,7 @@ const (
 	Publisher Authority = "publisher" // server.json, as its author wrote it
 	Registry  Authority = "registry"  // the package's own registry, such as npm's dist.integrity
 	Record    Authority = "record"    // an MCP registry's record of what was published
-	Log       Authority = "log"       // a ledger
+	Log       Authority = "log"       // a registry's append-only log
 	Lock      Authority = "lock"      // hallmark.lock
 	Sidecar   Authority = "sidecar"   // the store's own note beside a slot
 	Manifest  Authority = "manifest"  // a manifest inside an archive or plugin
@@ -118,10 +118,10 @@ const (
 // Claim is what an authority says of a subject.
 type Claim struct {
 	Subject   string          // an artifact or item as it prints: "npm:@acme/notes@1.4.0", "tool:search"
-	Scheme    Scheme          //
+	Scheme    Scheme          // what a fingerprint of it is of
 	Want      []digest.Digest // any one of them satisfies the claim; empty if nothing is claimed
 	Text      string          // what was claimed, where it is not a digest or could not be parsed
-	Authority Authority       //
+	Authority Authority       // who makes the claim
 	Where     string          // the place of the claim: "server.json, file_hashes"
 	Place     Place           // that place in a file, where there is one to point at
 }
@@ -163,7 +163,8 @@ type Evidence struct {
 	Cause    Cause  // of an unverifiable outcome
 	Reason   string // more for a person: why it is unverifiable or waived
 	Rule     string // the rule that it is evidence for, where there are several: "unpinned-launcher"
-	// what to write instead, where that is known; of a missing claim, how it is restored or paid off
+	// Fix is what to write instead, where that is known; for a missing claim, how to restore it
+	// or how to end the expectation.
 	Fix  string
 	Owed []Authority // who were told to expect a claim that is missing: project, lock, machine, caller, log
 }
@@ -197,7 +198,8 @@ func Compare(c Claim, o Observed) Evidence {
 	return e
 }
 
-// Same compares two digests where nothing is to be said of it; a zero one is the same as none.
+// Same reports whether two digests are equal, for callers that record no evidence of it. A zero
+// digest equals nothing.
 func Same(a, b digest.Digest) bool {
 	return Compare(Claim{Want: []digest.Digest{a}}, Observed{Digests: []digest.Digest{b}}).Outcome == Match
 }
@@ -222,7 +224,8 @@ func Waive(c Claim, o Observed, reason string) Evidence {
 	return Evidence{Claim: c, Observed: o, Outcome: Waived, Reason: reason}
 }
 
-// Next is what to do next about e, where Fix says that and not what to write.
+// Next is Fix where it says what to do next. It is empty where Fix is the text to write into a
+// file.
 func (e Evidence) Next() string {
 	switch {
 	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
@@ -233,8 +236,8 @@ func (e Evidence) Next() string {
 	return ""
 }
 
-// Miss is evidence that c is owed by somebody and is not there. Reason says since when, or
-// by what, it is owed; fix how it is restored or paid off. Either may be empty.
+// Miss is evidence that c is owed by somebody and is not there. Reason says since when, or by
+// what, it is owed; fix how to restore it or how to end the expectation. Either may be empty.
 func Miss(c Claim, owed Authority, reason, fix string) Evidence {
 	return Evidence{Claim: c, Outcome: Missing, Owed: []Authority{owed}, Reason: reason, Fix: fix}
 }

@@ -30,8 +30,8 @@
 // # Hashes
 //
 // content_integrity is the fingerprint facet-tar of the members, and what locks record.
-// content_hash is the digest of the archive's bytes, for the way from a registry to here
-// only. [Read] computes both, and the digest of each member, from the bytes in one pass;
+// content_hash is the digest of the archive's bytes, and protects only the download from a
+// registry. [Read] computes both, and the digest of each member, from the bytes in one pass;
 // claims are compared with them by [Archive.Evidence] and never taken for them.
 package facet
 

@@ -133,10 +133,10 @@ type Source struct {
 
 var runtimes = []string{"node", "python", "bun", "deno", RuntimeBinary}
 
-// RuntimeBinary is the runtime of an entry that is started itself.
+// RuntimeBinary is the runtime of an entry that is an executable, and is started directly.
 const RuntimeBinary = "binary"
 
-// Runtimes are what may start the entry of a server.
+// Runtimes lists the runtimes that may start the entry of a server.
 func Runtimes() []string { return slices.Clone(runtimes) }
 
 // ParseSource reads a source-mode server.json strictly. Its error is an [*Invalid] with

@@ -39,11 +39,11 @@ type Install struct {
 
 const installsVersion = 2
 
-// MaxInstalls bounds the file, in bytes.
+// MaxInstalls is the largest file of [Installs], in bytes.
 const MaxInstalls = 16 << 20
 
-// ErrOtherDirectory says that a record of the state directory was written for another directory of plugins, and so
-// witnesses nothing of this one.
+// ErrOtherDirectory says that a record of the state directory was written for another directory
+// of plugins, and so says nothing about this one.
 var ErrOtherDirectory = errors.New("was written for another project")
 
 // ParseInstalls reads the record of a directory; nil data gives an empty one. The error

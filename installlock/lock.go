@@ -1,10 +1,11 @@
-// Package installlock reads and writes what was written down when a plugin was installed: its
-// install.lock.json ([Lock]), which lies beside its files and which whoever writes to these can
-// write too, and what this machine remembers of the plugins that it installed in a directory
-// ([Installs]), which lies in the user's state directory.
+// Package installlock holds the formats of two records of installed plugins. A plugin's
+// install.lock.json ([Lock]) lies beside its files, and whoever can change these can change it
+// too. The list of the plugins that this machine installed in a directory ([Installs]) lies in
+// the user's state directory, out of reach of a checkout.
 //
-// A lock is compared with what was found of its plugin ([Lock.Claims], [Lock.Evidence]). What its
-// version owes, and it lacks, is evidence too; policy judges it. The package does no I/O.
+// A lock is compared with the plugin that was found ([Lock.Claims], [Lock.Evidence]). A member
+// that its version requires and that it lacks is evidence too. Package policy judges it. The
+// package does no I/O.
 package installlock
 
 import (
@@ -52,13 +53,13 @@ type Lock struct {
 	FileCount   int64        `json:"fileCount"`
 	TotalBytes  int64        `json:"totalBytes"`
 	Policy      plugin.Flags `json:"policy"`
-	Strict      bool         `json:"strict,omitempty"` // was asked for with --strict, and so it is from then on
+	Strict      bool         `json:"strict,omitempty"` // --strict was given, and applies from then on
 
 	members map[string]bool // that were read, those of policy as "policy.NAME"; nil of one that was made here
 }
 
-// New is the lock of a checked plugin, whose files have the fingerprint files.
-// Adm must permit to place it.
+// New is the lock of a checked plugin, whose files have the fingerprint files. adm must permit
+// placing it.
 func New(adm policy.Admitted, r *plugin.Result, files digest.Digest, l Lock) (*Lock, error) {
 	m := r.Manifest
 	if err := adm.Permits(m.Subject(), r.Tree, policy.Place); err != nil {
@@ -85,8 +86,8 @@ func (l *Lock) Digest() (digest.Digest, error) {
 	return digest.FromBytes(data), err
 }
 
-// Limits are the flags that the plugin was locked under, as limits of its host's. An older
-// lock takes no right that it does not name.
+// Limits are the flags that the plugin was locked under, as limits of its host's. A right that
+// an older lock does not name is not limited.
 func (l *Lock) Limits() plugin.Flags {
 	limits := l.Policy
 	if l.Format == 0 {

@@ -66,10 +66,10 @@ type Target struct {
 // Package is the package or image that a launcher is told to run.
 type Package struct {
 	Text      string    // as written, "@acme/notes@^1"
-	Ecosystem Ecosystem //
+	Ecosystem Ecosystem // where it comes from
 	Name      string    // without version
 	Spec      string    // its version, range, tag or digest as written, "" if none
-	Pin       Pin       //
+	Pin       Pin       // how its version is written
 	Ref       Ref       // the artifact, where the spelling is exact; an image also by its tag
 
 	at            place

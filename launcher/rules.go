@@ -25,7 +25,7 @@ const (
 	RuleWritable     = "writable-command"       // an executable that others may replace
 	RuleUnreadable   = "unreadable-file"        // a configuration that cannot be read
 	RuleMalformed    = "malformed-entry"        // an entry that cannot be read as one server
-	RuleUnguarded    = "not-guarded"            // an entry that names hallmark, and is not what guards
+	RuleUnguarded    = "not-guarded"            // an entry that names hallmark without guarding a locked server
 	RuleAround       = "around-hallmark"        // a server of a project that is started without hallmark
 	RuleRemoved      = "removed-project"        // a project that this machine approved, without its hallmark.toml
 	RuleRoot         = "wide-root"              // an editing server for more than the project
@@ -176,7 +176,7 @@ func (d Declared) pinnedSpelling(t Target) string {
 	return encode(Redact(args))
 }
 
-// encode writes v as JSON and TOML both read it.
+// encode writes v in a form that is both JSON and TOML.
 func encode(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -12,12 +12,12 @@ import (
 // redactedText stands where a secret was.
 const redactedText = "<redacted>"
 
-// secretName matches what things that hold secrets are called, at the end of a name.
+// secretName matches the end of the name of a variable or option that holds a secret.
 const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|client[-_]?secret|` +
 	`token|secret|password|passwd|pwd|credentials?|authorization)`
 
-// The patterns of secrets. Of all but secretFlag the first group is what stays, the second
-// the secret, and a third one stays behind it.
+// The patterns of secrets. In all but secretFlag the first group is kept, the second is the
+// secret, and a third one is kept after it.
 var (
 	// secretFlag is an option or a variable whose value is a secret.
 	secretFlag = sync.OnceValue(func() *regexp.Regexp {
@@ -56,7 +56,7 @@ var (
 			`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`,
 		}, "|") + `)`)
 	})
-	// longWord is a word of 32 characters or more, behind what tells that it is a digest.
+	// longWord is a word of 32 characters or more, after a prefix that may mark it as a digest.
 	longWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
 	})

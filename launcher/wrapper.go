@@ -27,7 +27,7 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 	"asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "busybox", "wine", "wsl", "cargo", "just",
 	"make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env", "npm-run-all"}
 
-// shells are those of starters that read a line of their own.
+// shells are those of starters that parse a command line by a syntax of their own.
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}
 
 // loaderVariables are environment variables that make a program load other code than its own.
@@ -213,7 +213,7 @@ func readShell(name string, words []word, depth int) Target {
 	return readWrapped("sh", line, depth)
 }
 
-// builtins are words at which a shell does something else than to start the program of that
+// builtins are words for which a shell does something other than start the program of that
 // name.
 var builtins = []string{"exec", "command", "builtin", "eval", ".", "source", "cd", "export", "set", "alias", "trap",
 	"if", "while", "until", "for", "case", "function", "time", "test", "[", "[[", "!", "nohup", "wait", "coproc",

@@ -104,8 +104,8 @@ func ParseVerifier(verifierKey string) (note.Verifier, error) {
 	return v, nil
 }
 
-// ParseWitness reads the verifier key of a witness: a cosignature key, Ed25519
-// or ML-DSA-44, or the plain Ed25519 key that gives one.
+// ParseWitness reads the verifier key of a witness: a cosignature key, Ed25519 or ML-DSA-44, or
+// the plain Ed25519 key from which one is derived.
 func ParseWitness(verifierKey string) (note.Verifier, error) {
 	v, err := cosign.NewVerifierForCosignatureV1(verifierKey)
 	if err != nil {

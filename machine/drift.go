@@ -54,7 +54,7 @@ func (n *DriftNote) Keys(reason string) (keys []string) {
 
 const driftVersion = 1
 
-// MaxDrift bounds the file, in bytes.
+// MaxDrift is the largest file of a [DriftNote], in bytes.
 const MaxDrift = 128 << 20
 
 // ParseDrift reads a drift note.

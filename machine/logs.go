@@ -37,7 +37,7 @@ type LogKey struct {
 // checkpoint of a key that no registry has may have been forgotten there, or have lost it.
 const logsVersion = 2
 
-// MaxLogs bounds the file, in bytes.
+// MaxLogs is the largest file of [Logs], in bytes.
 const MaxLogs = 16 << 20
 
 // ParseLogs reads the file; nil data gives an empty one. A file that is damaged is an

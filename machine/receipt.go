@@ -1,10 +1,10 @@
-// Package machine holds files of the user's state directory, in which this machine remembers what a
-// checkout must not say: which files were installed into a project ([Receipt]) and their digests
-// ([Materialized]), what the logs of registries showed ([Logs]), which variables may be sent to which hosts
-// ([Variables]), and what a guard saw that differs from the lock ([DriftNote]).
+// Package machine holds the formats of files in the user's state directory. This machine
+// remembers there what it must not learn from a checkout, which others write: which files were
+// installed into a project ([Receipt]) and their digests ([Materialized]), what the logs of
+// registries showed ([Logs]), which variables may be sent to which hosts ([Variables]), and
+// what a guard saw that differs from the lock ([DriftNote]).
 //
-// What was approved of a project's entries is read by project, whose entries it is about. The package does
-// no I/O.
+// Package project reads what was approved of a project's entries. The package does no I/O.
 package machine
 
 import (
@@ -61,11 +61,11 @@ const (
 	scopeProject        = "project"
 )
 
-// MaxReceipt bounds either file, in bytes.
+// MaxReceipt is the largest file of a [Receipt] or of [Materialized], in bytes.
 const MaxReceipt = sealed.MaxSize
 
-// ErrOtherProject says that a file of the state directory was written for another
-// project, and so witnesses nothing of this one.
+// ErrOtherProject says that a file of the state directory was written for another project, and
+// so says nothing about this one.
 var ErrOtherProject = errors.New("was written for another project")
 
 // NewReceipt returns an empty receipt for the project in a directory.

@@ -30,7 +30,7 @@ type Variable struct {
 
 const variablesVersion = 1
 
-// MaxVariables bounds the file, in bytes.
+// MaxVariables is the largest file of [Variables], in bytes.
 const MaxVariables = 1 << 20
 
 var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -1,6 +1,6 @@
-// Package owed says which claims somebody was told to expect, before any evidence is
-// gathered. A flow that gathers first, and judges what happens to be there, cannot see what
-// is not there.
+// Package owed says which claims must exist, before any evidence is gathered: those that the
+// project, the lock, this machine or the caller was told to expect. A flow that judges only the
+// evidence that it finds cannot notice that a claim was removed.
 //
 // An [Expectation] names a claim by its subject, scheme and authority, and who was told to
 // expect it:
@@ -18,10 +18,10 @@
 //	machine   a log proof for a facet, wherever it is from    it accepted one for the facet
 //	caller    a lock entry, a log proof                       an option demands it
 //
-// [List.Settle] sets the list beside the evidence: what nothing answers becomes evidence with
-// the outcome missing, which policy refuses in every flow. An explicit opt-out in
-// hallmark.toml, which a reviewer sees, answers what the project owes, and never what this
-// machine remembers or the caller demands.
+// [List.Settle] compares the list with the evidence: an expectation that no evidence answers
+// becomes evidence with the outcome missing, which policy refuses in every flow. An explicit
+// opt-out in hallmark.toml, which a reviewer sees, answers what the project owes, and never
+// what this machine remembers or the caller demands.
 package owed
 
 import (
@@ -39,7 +39,7 @@ type Expectation struct {
 	evidence.Claim                    // its subject, scheme, authority, and where it would stand
 	By             evidence.Authority // who was told to expect it
 	Why            string             // since when, or by what
-	Fix            string             // what restores it, or pays it off
+	Fix            string             // how to restore it, or how to end the expectation
 }
 
 // List is what is owed.

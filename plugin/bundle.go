@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// MaxBytes is how large what a Bundle holds may be, in bytes.
+// MaxBytes is the largest size of the contents of a Bundle together, in bytes.
 const MaxBytes = 256 << 20
 
 // Bundle is a plugin in memory. Its files are read once, so that what was hashed is what

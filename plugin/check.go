@@ -68,7 +68,7 @@ type check struct {
 
 	uncovered []string // files of dist that no claim of the manifest covers
 
-	// Results of what start began; each waits for its own.
+	// Each returns the result of a computation that start began, and waits for it.
 	treeOf func() (digest.Digest, error)
 	sumsOf func() (map[string]digest.Digest, error)
 	usedBy func() (*usage, error) // nil without host.Scan

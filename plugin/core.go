@@ -20,7 +20,8 @@ var coreSubpaths = wordSet(`assert/strict dns/promises fs/promises inspector/pro
 // nodeOnly are the modules of Node that exist with "node:" only.
 var nodeOnly = wordSet("sea sqlite test ffi quic")
 
-// undocumentedModules are modules of Node that are not documented, and reach the same as others.
+// undocumentedModules maps modules of Node without documentation to the documented ones that
+// give the same access.
 var undocumentedModules = map[string]string{
 	"_http_agent": "http", "_http_client": "http", "_http_common": "http", "_http_incoming": "http",
 	"_http_outgoing": "http", "_http_server": "http", "_tls_common": "tls", "_tls_wrap": "tls",
@@ -28,8 +29,8 @@ var undocumentedModules = map[string]string{
 	"_stream_transform": "stream", "_stream_wrap": "stream", "_stream_writable": "stream",
 }
 
-// bindings maps what process.binding knows, and is no module, to the module whose work it
-// does.
+// bindings maps names that process.binding knows, and that are no modules, to the module that
+// gives the same access.
 var bindings = map[string]string{
 	"cares_wrap": "dns", "contextify": "vm", "fs_event_wrap": "fs", "http_parser": "http", "pipe_wrap": "net",
 	"process_wrap": "child_process", "spawn_sync": "child_process", "stream_wrap": "stream", "tcp_wrap": "net",

@@ -12,7 +12,7 @@ import (
 type Flags struct {
 	AllowRuntimeDeps   bool `json:"PLUGIN_ALLOW_RUNTIME_DEPS"` // external packages, as the plugin's policy has it
 	AllowNative        bool `json:"PLUGIN_ALLOW_NATIVE"`       // .node files, in a sandbox
-	RequireSignatures  bool `json:"REQUIRE_SIGNATURES"`        //
+	RequireSignatures  bool `json:"REQUIRE_SIGNATURES"`        // one by a trusted key must hold
 	StrictCapabilities bool `json:"STRICT_CAPABILITIES"`       // declared and registered names are the same
 	StrictTools        bool `json:"STRICT_TOOLS"`              // registered tools are well formed
 	// counts, coverage and integrity of externals must be there

@@ -66,7 +66,8 @@ func text(low, high int, also ...form) form {
 	}
 }
 
-// like is a string that matches a pattern; otherwise says in words what another is.
+// like is a string that matches a pattern; otherwise says in words what is wrong with a string
+// that does not match.
 func like(pattern, otherwise string) form {
 	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(p *problems, at string, v any) {

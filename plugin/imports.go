@@ -21,7 +21,7 @@ type Kind string
 const (
 	Static  Kind = "import"         // import … from "x"
 	Export  Kind = "export"         // export … from "x"
-	Dynamic Kind = "import()"       //
+	Dynamic Kind = "import()"       // import("x")
 	Require Kind = "require"        // also by createRequire, module.require and under another name
 	Resolve Kind = "resolve"        // require.resolve, import.meta.resolve
 	Builtin Kind = "builtin module" // process.getBuiltinModule, process.binding

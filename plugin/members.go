@@ -13,10 +13,13 @@ const maxInteger = 1<<53 - 1
 // compares it with.
 var manifestForm = sync.OnceValue(func() form {
 	const (
-		semantic = `^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
-		ours     = `^[a-z0-9_-]+$`
-		npm      = `^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`
-		noName   = "is no name of a plugin: [a-z0-9-_]"
+		number   = `(0|[1-9][0-9]*)`
+		preText  = `(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)`
+		semantic = `^` + number + `\.` + number + `\.` + number +
+			`(-` + preText + `(\.` + preText + `)*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
+		ours   = `^[a-z0-9_-]+$`
+		npm    = `^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`
+		noName = "is no name of a plugin: [a-z0-9-_]"
 	)
 	var (
 		plugin  = text(0, 100, like(ours, noName))

@@ -139,7 +139,7 @@ type Permissions struct {
 // Dist is what the manifest claims of the files below dist/.
 type Dist struct {
 	Hash      string            // as written; "" if it is missing or no string
-	Hashes    []Hash            //
+	Hashes    []Hash            // further hashes of dist/
 	FileCount int64             // -1: not claimed
 	Bytes     int64             // -1: not claimed
 	All       bool              // coverage is all

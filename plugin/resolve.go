@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Where a specifier leads in Node: which files may stand behind it.
+// This file resolves specifiers as Node does: it finds the files that an import may load.
 
 // mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link or lie
 // below one: its bytes were not read then.

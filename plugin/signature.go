@@ -125,7 +125,7 @@ func (c *check) trustEvidence(scheme evidence.Scheme, by, why string) {
 	c.add(e)
 }
 
-// errUnknownAlg is for algorithms that nobody here can verify.
+// errUnknownAlg is the error for an algorithm that this program cannot verify.
 var errUnknownAlg = errors.New("unknown algorithm")
 
 // verify returns the trusted key that made the signature over message.

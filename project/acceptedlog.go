@@ -17,9 +17,9 @@ type AcceptedLog struct {
 	MaxAge    time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
 }
 
-// Weaker is what was demanded of the log when something was accepted, and now is not: its key,
-// as many witnesses, the same ones, and how lately they saw it. Under another key nothing is the log that was
-// accepted, whatever vouches for it.
+// Weaker returns what was demanded of the log when something was accepted and is not demanded
+// now: its key, the number of witnesses, the same witnesses, and how recently they cosigned. A
+// log with another key is not the log that was accepted, whoever vouches for it.
 func (a AcceptedLog) Weaker(now AcceptedLog) (all []Weakening) {
 	if a.LogKey == "" {
 		return nil
@@ -42,8 +42,8 @@ func (a AcceptedLog) Weaker(now AcceptedLog) (all []Weakening) {
 	return all
 }
 
-// Kept is how many of the witnesses that were known when something was accepted must have signed
-// where quorum of others do: each that is new may take the place of one of them.
+// Kept is how many of the witnesses that were known when something was accepted must sign if a
+// quorum of the given witnesses signs: each new witness may take the place of one of them.
 func (a AcceptedLog) Kept(quorum int, witnesses []string) int {
 	if len(a.Witnesses) == 0 {
 		return quorum

@@ -20,8 +20,8 @@ type serverKind struct {
 	pulled  bool     // a container engine pulls it, by its digest
 	built   bool     // its program is built on this machine: what an approval names as runtime is the compiler
 
-	// declared reports whether a declaration, whose command line was read as the target, is of this kind; nil is the
-	// kind of what no other one takes.
+	// declared reports whether a declaration, whose command line was read as the target, is of
+	// this kind; nil is the kind of every declaration that no other kind takes.
 	declared func(Server, launcher.Target) bool
 	// whyOther says why an entry of the kind is not of what a declaration of the kind names, or ""; nil is never.
 	whyOther func(Server, launcher.Target, ServerLock) string

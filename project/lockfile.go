@@ -138,8 +138,8 @@ func (l *Lock) checkEntries() error {
 	return nil
 }
 
-// checkVersion refuses a lock that lacks what its version promises. What a version does not
-// have is no sign of age in a later one, but of removal.
+// checkVersion refuses a lock that lacks what its version promises. A member that is missing
+// from a lock of a later version was removed: it is not a sign of age.
 func (l *Lock) checkVersion() error {
 	if l.version == 1 {
 		if l.logs != nil {

@@ -39,7 +39,7 @@ func (l *Lock) proofs() (all []proofOf) {
 }
 
 // provenLogs are the logs that the lock named and still has entries of, and those that its
-// proofs are of. A proof that is none names no log; the entry that has it is refused.
+// proofs are of. A malformed proof names no log; the entry that has it is refused.
 func (l *Lock) provenLogs() map[string]string {
 	logs := map[string]string{}
 	for _, r := range l.proofs() {

@@ -142,7 +142,8 @@ func ParseH1(text string) (digest.Digest, error) {
 	return all[0], nil
 }
 
-// ModuleName is the module that requires a program, to build it.
+// ModuleName is the path of the module that Hallmark writes to build a program: it requires the
+// module of the program.
 const ModuleName = closureName
 
 // inModule reports whether pkg is a package of the module at path.

@@ -12,9 +12,9 @@ import (
 // maxThere is how many names an error shows in place of one that nothing has.
 const maxThere = 8
 
-// NoSuch is the error of whoever is told a name that nothing has: what it was to name ("server",
-// "facet" or "server or facet"), where it was looked for, and what leads on. There are the names
-// that it could have been.
+// NoSuch is the error for a name that nothing has, with a hint. what is the kind of thing that
+// was wanted ("server", "facet" or "server or facet"), where is the place that was searched,
+// and there are the names that exist there.
 func NoSuch(what, where, name string, there []string) error {
 	var hints []string
 	if strings.HasPrefix(where, ConfigFile) && strings.HasPrefix(what, "server") {

@@ -64,7 +64,8 @@ func checkOwnMembers(s ServerLock, kind serverKind) error {
 	return nil
 }
 
-// checkClosure refuses install scripts that are none, or of a kind that runs none.
+// checkClosure refuses install scripts that name no package of npm, and any of a kind that runs
+// none.
 func checkClosure(s ServerLock, kind serverKind) error {
 	if s.Closure == nil {
 		return nil
@@ -77,7 +78,7 @@ func checkClosure(s ServerLock, kind serverKind) error {
 	return nil
 }
 
-// checkRecord refuses another record than the declared one, and a proof that is none.
+// checkRecord refuses another record than the declared one, and a malformed proof.
 func checkRecord(s ServerLock, _ serverKind) error {
 	if s.Launch.Server != "" && (s.Record == nil || s.Launch.Server != s.Record.Subject()) {
 		return fmt.Errorf("its record is not %+q", s.Launch.Server)

@@ -14,7 +14,7 @@ type ServerLock struct {
 	Ref       string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
 	Artifacts map[string]digest.Digest `json:"artifacts"`
 	Entry     string                   `json:"entry,omitempty"` // what of the artifact is started; see the kinds
-	// artifact: what starts it, as its server.json says
+	// Runtime is what starts an artifact, as its server.json says; other kinds have none.
 	Runtime   string       `json:"runtime,omitempty"`
 	Arguments []string     `json:"arguments"` // that the server gets
 	Variables []string     `json:"variables"` // names of those that it gets from the environment

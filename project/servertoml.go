@@ -142,7 +142,8 @@ func checkVariables(s Server) error {
 	return nil
 }
 
-// checkWaivers refuses opt-outs where nobody could tell what they leave open.
+// checkWaivers refuses opt-outs for servers of which hallmark.toml does not say what would run
+// unchecked.
 func (raw serverTOML) checkWaivers(s Server) error {
 	switch {
 	case s.Unlocked && s.Command == "":

@@ -15,6 +15,7 @@ type Weakening struct {
 	Now string `json:"now"` // what is now
 }
 
+// String says what was demanded, and what is demanded now.
 func (w Weakening) String() string { return fmt.Sprintf("%s was %s, and is %s", w.Key, w.Was, w.Now) }
 
 // strength are the values of keys that say how much is refused, the weakest first.
@@ -24,9 +25,9 @@ var strength = map[string][]string{
 	"extra_arguments": {"any", "approved"},
 }
 
-// Weaker is what l demanded and now does not: a digest of the verify block, a stricter rule, a
-// kind of surface items that was watched, the record of a registry. Another digest, or another
-// command, is no weaker one; it is another.
+// Weaker returns what l demanded and now does not: a digest of the verify block, a stricter
+// rule, a kind of surface items that was watched, the record of a registry. Another digest or
+// another command is a different demand, not a weaker one.
 func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 	for _, c := range []struct{ key, was, is string }{
 		{"on_drift", l.OnDrift, now.OnDrift},

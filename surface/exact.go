@@ -13,10 +13,10 @@ import (
 // maxInteger is 2^53, up to which a double holds every integer and RFC 8785 keeps it.
 const maxInteger = "9007199254740992"
 
-// Canonical is the RFC 8785 form of a JSON document. If it is an object, the members that
-// without names are left out. Canonical refuses what [CheckJSON] and [CheckNumbers] refuse:
-// what parsers read differently, and what that form would silently change. It is not the
-// form of a surface, which keeps large integers.
+// Canonical is the RFC 8785 form of a JSON document. If it is an object, the members named in
+// without are left out. Canonical refuses what [CheckJSON] and [CheckNumbers] refuse: what
+// parsers read differently, and what that form would silently change. It is not the form of a
+// surface, which keeps large integers.
 func Canonical(data []byte, limits Limits, without ...string) ([]byte, error) {
 	v, err := parse(data, limits, modeExact)
 	if err != nil {

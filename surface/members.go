@@ -37,7 +37,8 @@ func DecodeKnown(data []byte, to any) error {
 	return checkNames(read, reflect.TypeOf(to), "json", "", true)
 }
 
-// CheckMembers returns an error if a member of a JSON document is none of to, in its spelling.
+// CheckMembers returns an error if a JSON document has a member that to does not have in
+// exactly that spelling. It decodes nothing into to.
 func CheckMembers(data []byte, to any) error {
 	var read any
 	if err := json.Unmarshal(data, &read); err != nil {

@@ -67,7 +67,7 @@ const (
 	MaxValues = 4 << 20  // JSON values
 )
 
-// Listing is what a server gave.
+// Listing is what a server listed: its instructions and its items, as it sent them.
 type Listing struct {
 	Instructions string // "" and absent are the same; see ParseInstructions
 	// The items as sent, of all pages.
@@ -100,7 +100,7 @@ func ParseInstructions(raw []byte) (string, error) {
 	return v.text, nil
 }
 
-// Surface is a canonical surface. It does not change.
+// Surface is a listing in canonical form. It is immutable.
 type Surface struct {
 	items     []Item // in the order of Items
 	canonical []byte

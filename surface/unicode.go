@@ -29,9 +29,9 @@ func ReadUnit[T ~string | ~[]byte](s T, i int) (unit rune, ok bool) {
 	return unit, true
 }
 
-// EscapeJSON writes the code points of a JSON document that hide names as \u escapes, those
-// beyond U+FFFF as two. They must be such as stand in strings only, where an escape means
-// the same.
+// EscapeJSON returns a JSON document with a \u escape for each code point of which hide is
+// true, or two beyond U+FFFF. hide must be true only for code points that JSON allows in
+// strings alone, where an escape has the same meaning.
 func EscapeJSON(document []byte, hide func(rune) bool) []byte {
 	out := make([]byte, 0, len(document))
 	for _, r := range string(document) {

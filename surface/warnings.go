@@ -16,16 +16,16 @@ const (
 	WarnInstruction = "instruction"       // text that seems to give the model orders
 	WarnName        = "unusual-name"      // a name that can pass for another one
 	WarnLong        = "long-text"         // text that was not searched for instructions to its end
-	WarnMany        = "too-many"          // the surface was not looked at any further
+	WarnMany        = "too-many"          // the search of the surface ended at MaxWarnings
 )
 
-// Limits of looking, as a surface may be made to be large.
+// Limits of the search for warnings: a server may make its surface large on purpose.
 const (
-	// MaxSearch is how many bytes of one text are searched for instructions, and
-	// MaxSearchAll of all texts; behind them only what is hidden is found.
+	// MaxSearch is how many bytes of one text are searched for instructions, and MaxSearchAll
+	// of all texts together; beyond these only hidden characters are found.
 	MaxSearch    = 1 << 20
 	MaxSearchAll = 4 << 20
-	// MaxWarnings is after how many warnings a surface is not looked at any further.
+	// MaxWarnings is the number of warnings after which the search of a surface ends.
 	MaxWarnings = 1000
 
 	maxPath = 1024 // bytes of a warning's path, about; the names behind it are left out
@@ -70,9 +70,8 @@ var instructionPhrases = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// Warnings looks through every text of a surface, member names included. There
-// is at most one warning of a kind for each text, and at most [MaxWarnings] and a
-// last one that says so.
+// Warnings looks through every text of a surface, member names included. There is at most one
+// warning of a kind for each text, and at most [MaxWarnings] and a last one that says so.
 func Warnings(s *Surface) []Warning {
 	w := warner{left: MaxSearchAll}
 	for _, i := range s.items {

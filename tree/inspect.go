@@ -38,7 +38,8 @@ func newOddity(path string, mode fs.FileMode) Oddity {
 	return Oddity{path, "a " + kind, mode}
 }
 
-// SpecialMode returns the oddity that mode is, if it has a special bit.
+// SpecialMode describes an entry with one of the modes setuid, setgid and sticky. It returns
+// false if mode has none of them.
 func SpecialMode(path string, mode fs.FileMode) (Oddity, bool) {
 	return newOddity(path, mode), mode&specialModes != 0
 }

@@ -209,7 +209,7 @@ func (w *walker) addEntries(dir string, entries []fs.DirEntry) (below []string, 
 	return below, false, nil
 }
 
-// Kind says in words what kind of entry m is of.
+// Kind describes an entry of mode m for a message: "a symbolic link".
 func Kind(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSymlink != 0:

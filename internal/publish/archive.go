@@ -191,11 +191,12 @@ func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.
 			return p, err
 		}
 	}
+	sent := client.Upload{Body: x.Body, Size: x.Size, Token: o.Token}
 	var rec registry.ArchiveRecord
 	if x.source != nil {
-		rec, err = o.Registry.PublishServer(ctx, x.Name, shown, x.Body, x.Size, o.Token)
+		rec, err = o.Registry.PublishServer(ctx, x.Name, shown, sent)
 	} else {
-		rec, err = o.Registry.PublishArchive(ctx, string(x.Kind), x.Name, x.Body, x.Size, o.Token)
+		rec, err = o.Registry.PublishArchive(ctx, string(x.Kind), x.Name, sent)
 	}
 	if err != nil {
 		return p, client.ExplainAnswer(x.subject(), evidence.Operation, err)

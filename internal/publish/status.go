@@ -83,11 +83,12 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 			return 0, err
 		}
 	}
+	change := client.StatusChange{Status: o.Status, Message: o.Message, Token: o.Token}
 	if o.Version == "" {
-		n, err := o.Registry.SetAllStatuses(ctx, o.Name, o.Status, o.Message, o.Token)
+		n, err := o.Registry.SetAllStatuses(ctx, o.Name, change)
 		return n, client.ExplainAnswer(subject, evidence.Validation, err)
 	}
-	if _, err := o.Registry.SetStatus(ctx, o.Name, o.Version, o.Status, o.Message, o.Token); err != nil {
+	if _, err := o.Registry.SetStatus(ctx, o.Name, o.Version, change); err != nil {
 		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
 	}
 	return 1, nil
@@ -122,7 +123,8 @@ func setArchiveStatus(ctx context.Context, o StatusOptions, subject string) (int
 			return 0, err
 		}
 	}
-	n, err := o.Registry.SetArchiveStatus(ctx, kind, o.Name, o.Version, o.Status, o.Message, o.Token)
+	change := client.StatusChange{Status: o.Status, Message: o.Message, Token: o.Token}
+	n, err := o.Registry.SetArchiveStatus(ctx, kind, o.Name, o.Version, change)
 	if err != nil {
 		return n, client.ExplainAnswer(subject, evidence.Validation, err)
 	}

@@ -1,4 +1,4 @@
-// Package archivesql keeps the records of archives in a database of SQL, with the statements
+// Package archivesql stores the records of archives in an SQL database, with the statements
 // that SQLite and PostgreSQL have in common.
 package archivesql
 
@@ -17,26 +17,28 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// Archives keeps [registry.ArchiveRecords] by statements that both databases understand. An
-// archive is unpacked and hashed before it is inserted, which takes longer than its
-// transaction, so that nothing is gained here by what [registry.Records] do for speed.
+// Archives implements the methods of [registry.ArchiveRecords] by statements that both
+// databases understand. Unpacking and hashing an archive takes longer than the transaction that
+// inserts it, so the optimisations of [registry.Records] would gain nothing here.
 type Archives struct {
-	// Query calls each with the rows that the statement gives, until it wants no more.
+	// Query calls each for every row of the result, until more is false.
 	Query func(ctx context.Context, statement string, args []any,
 		each func(scan func(...any) error) (more bool, err error)) error
 
-	// Holds adds a condition on the name of a list: that it holds text.
+	// Holds returns the condition that a name contains text; arg adds an argument and returns
+	// its placeholder.
 	Holds func(text string, arg func(any) string) (condition string)
 
-	// Within a transaction beside which no other write runs:
+	// These run within a transaction, beside which no other write runs.
 	Exec   func(ctx context.Context, statement string, args ...any) error
 	Append func(ctx context.Context, leaves ...ledger.Leaf) (first int64, err error) // to the log
-	Noted  func(ctx context.Context, kind, name string) error                        // a new name, for holds
+	Noted  func(ctx context.Context, kind, name string) error                        // a new name, for Holds
 }
 
 // ArchiveColumns are those of a record when it is inserted.
 const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest,
-	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
+	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at,
+	published_at, updated_at, is_latest`
 
 // archiveRow is a whole record: its columns, and what was found later.
 const archiveRow = ArchiveColumns + ", findings"
@@ -130,7 +132,7 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		return registry.ArchiveRecord{}, err
 	}
 	leaves := []ledger.Leaf{leaf}
-	if rec.Status != registry.Active || rec.StatusMessage != "" { // that comes out of an export
+	if rec.Status != registry.Active || rec.StatusMessage != "" { // as in a record that was exported
 		status, err := rec.StatusLeaf(leaf.Publisher, leaf.At)
 		if err != nil {
 			return registry.ArchiveRecord{}, err
@@ -167,8 +169,8 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest)
 }
 
-// states reads of every version of a name, newest first, what decides about its status
-// and about the latest.
+// states reads, for every version of a name, newest first, what decides its status and which
+// version is the latest.
 func (s Archives) states(ctx context.Context, kind, name string) (all []registry.Record, err error) {
 	err = s.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
 		FROM archives WHERE kind = $1 AND name = $2 ORDER BY published_at DESC, version DESC`, []any{kind, name},
@@ -329,8 +331,7 @@ func (s Archives) List(
 		where = append(where, "status <> 'deleted'")
 	}
 	if q.Search != "" {
-		// An index of three characters knows nothing of shorter ones, and a name has no
-		// capitals.
+		// An index of three characters cannot find shorter texts. A name has no capitals.
 		text := registry.LowerASCII(q.Search)
 		where = append(where, "name LIKE "+arg("%"+LikeEscaper.Replace(text)+"%")+` ESCAPE '\'`)
 		if utf8.RuneCountInString(text) >= 3 {

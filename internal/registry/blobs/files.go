@@ -27,7 +27,7 @@ import (
 // with all of its bytes.
 type Files struct{ dir string }
 
-// abandonedAge is how old a file under incoming is that nobody writes to any more.
+// abandonedAge is the age from which a file under incoming counts as abandoned by its writer.
 const abandonedAge = 24 * time.Hour
 
 // OpenFiles keeps blobs in dir, which it makes if it is missing, and removes what
@@ -101,7 +101,7 @@ func (b *Files) Put(ctx context.Context, sum digest.Digest, size int64, r io.Rea
 	if err != nil {
 		return false, err
 	}
-	// The directory may be as new as the file, and its parent too.
+	// Sync the parents too: they may be as new as the file.
 	for _, d := range []string{dir, filepath.Dir(dir), b.dir} {
 		if err := syncDirectory(d); err != nil {
 			return false, err

@@ -33,8 +33,8 @@ type S3 struct {
 	bucket, prefix string
 }
 
-// Waits for a server, three of which, with the pauses between, an answer of ours has time
-// for. One to a put begins when the server has the object on its disks.
+// Timeouts for an answer of the server. An answer of ours has time for three attempts with
+// their pauses. A put is answered when the server has the object on its disks.
 const (
 	s3Wait    = 10 * time.Second
 	s3PutWait = 3 * s3Wait
@@ -93,7 +93,7 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 		if endpoint != "" {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
-		// Ours is sent with each object; more checksums are beyond some servers.
+		// Each object is sent with a checksum of ours; some servers refuse further ones.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
@@ -116,8 +116,8 @@ func status(err error) int {
 	return 0
 }
 
-// noBucket reports whether err is that of a server which has no such bucket, as one may say
-// that has not mounted its disks yet: what is in it is not gone.
+// noBucket reports whether err says that there is no such bucket. A server may say so before it
+// has mounted its disks, so that this does not mean that the blobs are gone.
 func noBucket(err error) bool {
 	answer, ok := errors.AsType[interface {
 		error
@@ -126,8 +126,8 @@ func noBucket(err error) bool {
 	return ok && answer.ErrorCode() == "NoSuchBucket"
 }
 
-// fault names a blob in err, and marks what passes. A wait of ours that is over looks as
-// the end of a context does, so that ctx is asked whether it ended.
+// fault names a blob in err, and marks temporary errors. A timeout of ours looks like the end
+// of a context, so fault asks ctx whether it ended.
 func (b *S3) fault(ctx context.Context, sum digest.Digest, err error) error {
 	switch s := status(err); {
 	case s == http.StatusNotFound && !noBucket(err):
@@ -158,8 +158,7 @@ func (b *S3) Put(ctx context.Context, sum digest.Digest, size int64, r io.Reader
 	case !errors.Is(err, registry.ErrNotFound):
 		return false, err
 	}
-	// The server checks the checksum, where it can. That these are the bytes is known
-	// before any is sent.
+	// Not every server checks the checksum: verify the bytes before any of them is sent.
 	if _, err := io.Copy(io.Discard, registry.ContextReader(ctx, content(r, sum, size))); err != nil {
 		return false, fmt.Errorf("blob %s: %w", sum, err)
 	}
@@ -209,7 +208,7 @@ func (b *S3) Open(ctx context.Context, sum digest.Digest, offset, length int64) 
 	out, err := b.client.GetObject(reading, in)
 	if err != nil {
 		cancel(nil)
-		if status(err) == http.StatusRequestedRangeNotSatisfiable { // beyond the end is nothing
+		if status(err) == http.StatusRequestedRangeNotSatisfiable { // nothing lies beyond the end
 			return io.NopCloser(bytes.NewReader(nil)), nil
 		}
 		return nil, b.fault(ctx, sum, err)
@@ -217,7 +216,8 @@ func (b *S3) Open(ctx context.Context, sum digest.Digest, offset, length int64) 
 	return &promptBody{ctx: reading, cancel: cancel, body: out.Body, wait: b.wait}, nil
 }
 
-// promptBody is a body of which each part arrives within wait, or is an error that passes.
+// promptBody is a body that fails with a temporary error if its next part does not arrive
+// within wait.
 type promptBody struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -233,29 +233,35 @@ func (b *archiveBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// PublishArchive sends an archive of size bytes and returns its record, with its proof if
-// the registry has a log. That the record is about what was sent is for the caller to
-// compare. The token may be empty.
-func (c *Client) PublishArchive(
-	ctx context.Context, kind, name string, body io.Reader, size int64, token string,
-) (registry.ArchiveRecord, error) {
-	return c.publishArchive(ctx, kind, name, nil, body, size, token)
+// Upload is an archive to be published.
+type Upload struct {
+	Body  io.Reader // the archive
+	Size  int64     // how many bytes Body has
+	Token string    // of the publisher; may be empty
 }
 
-// PublishServer is PublishArchive for a server that is packed from source, of whose tools
-// its publisher says that they have the fingerprint shown, unless that is zero.
+// PublishArchive sends an archive and returns its record, with its proof if the registry
+// has a log. The caller must compare the record with what was sent.
+func (c *Client) PublishArchive(
+	ctx context.Context, kind, name string, sent Upload,
+) (registry.ArchiveRecord, error) {
+	return c.publishArchive(ctx, kind, name, nil, sent)
+}
+
+// PublishServer is PublishArchive for a server that is packed from source. shown is the
+// fingerprint that the publisher claims for its tools; zero claims none.
 func (c *Client) PublishServer(
-	ctx context.Context, name string, shown digest.Digest, body io.Reader, size int64, token string,
+	ctx context.Context, name string, shown digest.Digest, sent Upload,
 ) (registry.ArchiveRecord, error) {
 	query := url.Values{}
 	if !shown.IsZero() {
 		query.Set(registry.SurfaceParameter, shown.String())
 	}
-	return c.publishArchive(ctx, string(ledger.Artifact), name, query, body, size, token)
+	return c.publishArchive(ctx, string(ledger.Artifact), name, query, sent)
 }
 
 func (c *Client) publishArchive(
-	ctx context.Context, kind, name string, query url.Values, body io.Reader, size int64, token string,
+	ctx context.Context, kind, name string, query url.Values, sent Upload,
 ) (registry.ArchiveRecord, error) {
 	path, err := archivePath(kind, name, "versions")
 	if err != nil {
@@ -267,15 +273,15 @@ func (c *Client) publishArchive(
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), io.NopCloser(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), io.NopCloser(sent.Body))
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	req.ContentLength = size
+	req.ContentLength = sent.Size
 	req.Header = http.Header{"User-Agent": {"hallmark"}, "Content-Type": {"application/octet-stream"},
 		"Accept": {"application/json, " + registry.ProblemType}}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
+	if sent.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+sent.Token)
 	}
 	res, err := c.client(publishPath).Do(req)
 	if err != nil {
@@ -301,9 +307,9 @@ func (c *Client) publishArchive(
 const archiveTimeout = 10 * time.Minute
 
 // SetArchiveStatus changes the status of one version of an archive, or with version "" of
-// all, and returns how many changed. The message may be empty.
+// all, and returns how many changed.
 func (c *Client) SetArchiveStatus(
-	ctx context.Context, kind, name, version string, status registry.Status, message, token string,
+	ctx context.Context, kind, name, version string, change StatusChange,
 ) (int, error) {
 	below := []string{"status"}
 	if version != "" {
@@ -317,7 +323,7 @@ func (c *Client) SetArchiveStatus(
 		UpdatedCount int    `json:"updatedCount"`
 		Version      string `json:"version"`
 	}
-	if err := c.patch(ctx, path, status, message, token, &answer); err != nil {
+	if err := c.patch(ctx, path, change, &answer); err != nil {
 		return 0, err
 	}
 	if version != "" {

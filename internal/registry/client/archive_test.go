@@ -68,7 +68,7 @@ func TestClientArchivesHostile(t *testing.T) {
 		if got, err := c.ArchiveVersions(ctx, "facet", "notes"); err == nil && what != "another version" {
 			t.Errorf("%s: versions %+v", what, got)
 		}
-		if got, err := c.PublishArchive(ctx, "facet", "notes", strings.NewReader("x"), 1, ""); err == nil &&
+		if got, err := c.PublishArchive(ctx, "facet", "notes", Upload{Body: strings.NewReader("x"), Size: 1}); err == nil &&
 			what != "another version" {
 			t.Errorf("%s: published %+v", what, got)
 		}
@@ -118,7 +118,7 @@ func TestClientArchivesHostile(t *testing.T) {
 	}
 	body.Close()
 	// What is published goes nowhere else, and neither does its token.
-	if _, err := c.PublishArchive(ctx, "facet", "notes", strings.NewReader("x"), 1, "secret"); err == nil {
+	if _, err := c.PublishArchive(ctx, "facet", "notes", Upload{Body: strings.NewReader("x"), Size: 1, Token: "secret"}); err == nil {
 		t.Error("published elsewhere")
 	}
 	for _, kind := range []string{"server", "status", "", "../x"} {

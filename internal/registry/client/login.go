@@ -41,9 +41,16 @@ func (c *Client) GitHubClient(ctx context.Context) (string, error) {
 	return h.ID, err
 }
 
-// SetStatus changes the status of one version. The message may be empty.
+// StatusChange is the status that versions are to get.
+type StatusChange struct {
+	Status  registry.Status
+	Message string // for users of the versions; may be empty
+	Token   string // of the publisher; may be empty
+}
+
+// SetStatus changes the status of one version.
 func (c *Client) SetStatus(
-	ctx context.Context, name, version string, status registry.Status, message, token string,
+	ctx context.Context, name, version string, change StatusChange,
 ) (*registry.Envelope, error) {
 	if version == "" {
 		return nil, errors.New("no version")
@@ -53,7 +60,7 @@ func (c *Client) SetStatus(
 		return nil, err
 	}
 	var env registry.Envelope
-	if err := c.patch(ctx, path, status, message, token, &env); err != nil {
+	if err := c.patch(ctx, path, change, &env); err != nil {
 		return nil, err
 	}
 	return &env, c.expect(env, name, version)
@@ -61,7 +68,7 @@ func (c *Client) SetStatus(
 
 // SetAllStatuses changes the status of all versions of a name and returns how many.
 func (c *Client) SetAllStatuses(
-	ctx context.Context, name string, status registry.Status, message, token string,
+	ctx context.Context, name string, change StatusChange,
 ) (int, error) {
 	path, err := escapePath("servers", name, "status")
 	if err != nil {
@@ -70,18 +77,19 @@ func (c *Client) SetAllStatuses(
 	var u struct {
 		UpdatedCount int `json:"updatedCount"`
 	}
-	err = c.patch(ctx, path, status, message, token, &u)
+	err = c.patch(ctx, path, change, &u)
 	return u.UpdatedCount, err
 }
 
-func (c *Client) patch(ctx context.Context, path string, status registry.Status, message, token string, out any) error {
-	change := registry.StatusBody{Status: status}
-	if message != "" {
-		change.Message = &message
+// patch sends a change of status to path, and decodes the answer into out.
+func (c *Client) patch(ctx context.Context, path string, change StatusChange, out any) error {
+	content := registry.StatusBody{Status: change.Status}
+	if change.Message != "" {
+		content.Message = &change.Message
 	}
-	body, err := json.Marshal(change)
+	body, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, request{method: http.MethodPatch, path: path, body: body, token: token}, out)
+	return c.do(ctx, request{method: http.MethodPatch, path: path, body: body, token: change.Token}, out)
 }

@@ -32,8 +32,8 @@ import (
 // maxDumped is the size of one value of a dump, in bytes: that of a page.
 const maxDumped = client.MaxAnswer
 
-// Export writes all records to w, in the order of the list, and returns how many. A
-// record that is published meanwhile is in it or not.
+// Export writes all records to w, in the order of the list, and returns how many. A record that
+// is published meanwhile may be missing.
 func Export(ctx context.Context, records registry.Records, findings registry.Findings, w io.Writer) (int, error) {
 	n := 0
 	out := bufio.NewWriterSize(w, 1<<20)
@@ -265,7 +265,7 @@ func startsArray(in *bufio.Reader) (bool, error) {
 
 // parseDumped reads one value of a dump.
 func parseDumped(value json.RawMessage) ([]registry.Envelope, *Archive, error) {
-	var members map[string]json.RawMessage // the names exactly, not in any case
+	var members map[string]json.RawMessage // a struct would match names in any case
 	if err := json.Unmarshal(value, &members); err != nil || members == nil {
 		return nil, nil, fmt.Errorf("is not an object")
 	}

@@ -2,8 +2,8 @@
 // vouches for, a token of GitHub, or an ID token of an OpenID Connect issuer. Package auth defines
 // their forms. An [Issuer] signs the token with which the user then publishes.
 //
-// It asks other hosts, by the client that the operator's rules about addresses bind, for at most 20
-// seconds and without following redirects.
+// It asks other hosts through an HTTP client that enforces the operator's rules about
+// addresses, for at most 20 seconds and without following redirects.
 package login
 
 import (

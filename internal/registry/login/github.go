@@ -18,8 +18,8 @@ const (
 	githubPages = 20
 )
 
-// LoginGitHub exchanges a GitHub access token. An organisation's names are for its
-// owners, as a member may be anybody who was let in to one repository.
+// LoginGitHub exchanges a GitHub access token. Only the owners of an organisation get its
+// names: a member may be anybody with access to one repository.
 func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, githubTime)
 	defer cancel()
@@ -50,8 +50,8 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, er
 }
 
 // listOwned lists the organisations that the bearer of token owns. A token that may not read
-// them gives none. Everything else that goes wrong is an error: without it an owner would be
-// told that the name belongs to somebody else.
+// them gives none. Every other failure is an error: otherwise an owner would be told that the
+// name belongs to somebody else.
 func listOwned(ctx context.Context, api github.API, token string) ([]string, error) {
 	var owned []string
 	for page := 1; page <= githubPages; page++ {

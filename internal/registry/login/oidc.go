@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// oidcTime is for discovery and keys, which are cached.
+// oidcTime bounds the reading of discovery and keys, which are cached.
 const oidcTime = 15 * time.Second
 
 // Provider verifies the ID tokens of one OpenID Connect issuer. Its documents are read
@@ -29,12 +29,12 @@ type Provider struct {
 	Claims      map[string][]string
 	Permissions []auth.Permission
 
-	mu    sync.Mutex // held for no longer than it takes to look
+	mu    sync.Mutex // never held while waiting
 	found *discovery // nil until somebody asked; one that failed is replaced
 }
 
-// discovery is one reading of an issuer's documents, which all wait for who log in
-// meanwhile, each as long as it likes.
+// discovery is one reading of an issuer's documents. All logins that arrive meanwhile wait for
+// it, each until its own context ends.
 type discovery struct {
 	done     chan struct{} // closed when the others are set
 	verifier *oidc.IDTokenVerifier
@@ -137,7 +137,8 @@ func (p *Provider) read(ctx context.Context, d *discovery) {
 // maxIssuerAnswer is how long an issuer's documents may be, in bytes.
 const maxIssuerAnswer = 1 << 20
 
-// shortAnswers cuts what is read of an answer, which the library reads to its end.
+// shortAnswers limits how much of an answer can be read: the library reads answers to their
+// end.
 type shortAnswers struct{ next http.RoundTripper }
 
 func (s shortAnswers) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -10,8 +10,8 @@ import (
 // it asks.
 var ErrRefused = errors.New("refused")
 
-// refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil,
-// is for the log of the registry: it can tell of hosts that only this machine reaches.
+// refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil, is for
+// the registry's own log only: it may name hosts that only this machine reaches.
 type refusal struct {
 	error
 	cause error

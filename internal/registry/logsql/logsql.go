@@ -1,5 +1,5 @@
-// Package logsql appends to a log that a database of SQL keeps, and reads its hashes: what
-// SQLite and PostgreSQL do alike.
+// Package logsql appends to a log in an SQL database, and reads its hashes: what SQLite and
+// PostgreSQL do alike.
 package logsql
 
 import (
@@ -79,7 +79,7 @@ func Extend(
 	return a, nil
 }
 
-// toHash is a hash as a database gives it.
+// toHash converts a hash that a database returned.
 func toHash(b []byte) (tlog.Hash, error) {
 	if len(b) != tlog.HashSize {
 		return tlog.Hash{}, errors.New("log: a hash of the database has another length")
@@ -111,14 +111,16 @@ func ReadHashes(rows interface {
 	return hashes, nil
 }
 
-// FillAtOnce is how many records of before the log get their entries in a transaction.
+// FillAtOnce is how many records that are older than the log get their entries in one
+// transaction.
 const FillAtOnce = 1000
 
-// UnloggedColumns are the columns of a record of before the log that its entries need.
+// UnloggedColumns are the columns of a record, older than the log, that its entries are made
+// of.
 const UnloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, ` +
 	`s.imported_at`
 
-// UnloggedLeaves are the entries of a row of UnloggedColumns, to which at is moved.
+// UnloggedLeaves returns the entries for a row of UnloggedColumns, and moves at to that row.
 func UnloggedLeaves(row interface{ Scan(...any) error }, at *registry.Cursor) ([]ledger.Leaf, error) {
 	rec := registry.Record{Publisher: registry.BeforeTheLog}
 	var (

@@ -35,7 +35,7 @@ func postgresArchives(q rowser) archivesql.Archives {
 	}
 }
 
-// archivesAlone runs f in a transaction that no other write runs beside.
+// archivesAlone runs f in a transaction beside which no other write runs.
 func (p *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) error) error {
 	return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		db := postgresArchives(tx)

@@ -38,9 +38,9 @@ func (h *hints) add(text string) {
 	h.set[text] = true
 }
 
-// gramCounts knows which grams many names have, from the statistics that PostgreSQL
-// gathers of its own accord. In a million names a common gram has a list of a hundred
-// thousand; those of a search with a rare part need not be read.
+// gramCounts knows how many names have a gram, from the statistics that PostgreSQL gathers. In
+// a million names the index lists a hundred thousand for a common gram; a search that has a
+// rare gram too need not read that list.
 type gramCounts struct {
 	frequencies atomic.Pointer[map[int32]float32] // part of the names; common grams only
 	due         atomic.Int64                      // when to ask again, Unix seconds
@@ -57,7 +57,7 @@ const (
 	searchGrams = 3
 )
 
-// rarest are the grams to look up of a text that has all of them.
+// rarest returns the grams to look up for a text that has all of them.
 func (g *gramCounts) rarest(grams []int32) []int32 {
 	frequencies := g.frequencies.Load()
 	if frequencies == nil || len(grams) <= searchGrams {
@@ -94,7 +94,7 @@ func (g *gramCounts) load(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	frequencies := make(map[int32]float32, len(grams))
-	for i, gram := range grams[:min(len(grams), len(parts))] { // three figures of another kind follow
+	for i, gram := range grams[:min(len(grams), len(parts))] { // three other figures follow
 		frequencies[gram] = parts[i]
 	}
 	g.frequencies.Store(&frequencies)

@@ -73,7 +73,7 @@ func (p *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	}
 }
 
-// write runs the transactions, one after another, until the records are closed.
+// write runs the transactions, one after another, until Close.
 func (p *DB) write() {
 	defer close(p.written)
 	for {
@@ -304,7 +304,8 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 				"versions) WHERE n.name = u.name", names, versions)
 		}
 	}
-	// Before what is added, as of one name one version is the latest.
+	// Rewrite existing records before adding new ones: an index allows one latest version for
+	// each name.
 	for _, rec := range c.changed {
 		if err := rewrite(&b, rec); err != nil {
 			return err
@@ -365,7 +366,7 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 	return tx.SendBatch(ctx, &b).Close()
 }
 
-// nullMicros is a time as it is kept, nil if it is zero.
+// nullMicros is a time as it is stored: microseconds since 1970, nil for the zero time.
 func nullMicros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -397,8 +398,8 @@ func rewrite(b *pgx.Batch, rec registry.Record) error {
 			return err
 		}
 	}
-	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7,
-			answer = $8, findings = $9
+	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6,
+			is_latest = $7, answer = $8, findings = $9
 		WHERE name = $1 AND version = $2`,
 		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(),
 		rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer, findings)

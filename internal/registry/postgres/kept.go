@@ -95,7 +95,7 @@ func (p *DB) Progress(ctx context.Context, source string) (at registry.Progress,
 
 // SetProgress implements [registry.Imports].
 func (p *DB) SetProgress(ctx context.Context, source string, at registry.Progress) error {
-	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
+	return p.read(ctx, func(ctx context.Context) error { // writing it twice does no harm
 		_, err := p.pool.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since,
 				began = excluded.began`,
@@ -139,10 +139,12 @@ func (p *DB) Follow(ctx context.Context, rec registry.Record) (followed bool, er
 		if _, err := appendPostgres(ctx, tx, leaf); err != nil {
 			return err
 		}
-		return restate(ctx, tx, rec.Name, all, altered, func(kept *registry.Record) {
-			kept.Status, kept.StatusMessage = rec.Status, rec.StatusMessage
-			kept.StatusChangedAt, kept.UpdatedAt = rec.StatusChangedAt, rec.UpdatedAt
-		}, func(registry.Record) {})
+		return restate(ctx, tx, restatement{name: rec.Name, all: all, altered: altered,
+			change: func(kept *registry.Record) {
+				kept.Status, kept.StatusMessage = rec.Status, rec.StatusMessage
+				kept.StatusChangedAt, kept.UpdatedAt = rec.StatusChangedAt, rec.UpdatedAt
+			},
+			use: func(registry.Record) {}})
 	})
 	return followed && err == nil, err
 }

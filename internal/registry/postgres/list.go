@@ -70,10 +70,9 @@ func (p *DB) AppendPage(
 	return answer, count, next, nil
 }
 
-// list returns the query of one page, which gives name, version and answer in order
-// and one row more than the page may hold if there are more. A fourth column, if
-// there is one, says whether many names hold what is searched for. It is not ok if no
-// record can pass.
+// list returns the query of one page, which gives name, version and answer in order and one row
+// more than the page may hold if there are more. A fourth column, if there is one, says whether
+// many names hold what is searched for. ok is false if no record can match.
 func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []any, ok bool, err error) {
 	at, err := registry.ParseCursor(q.Cursor)
 	if err != nil {
@@ -92,7 +91,7 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	switch q.Version {
 	case "":
 	case registry.Latest:
-		// Of one name there is one, so that the index's order is the list's.
+		// Each name has one latest version, so that the index's order is the list's.
 		where, order = append(where, "name >= $1", "is_latest"), "name"
 	default:
 		where, order = append(where, "name >= $1", "version = "+arg(q.Version)), "name"
@@ -104,8 +103,8 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	if q.Search != "" {
 		text := registry.LowerASCII(q.Search)
 		holds := "strpos(lower(name), " + arg(text) + ") > 0"
-		// An index over three bytes knows nothing of less. That many names hold a text
-		// is remembered of the last time.
+		// An index over three bytes cannot find shorter texts. common holds the texts that many
+		// names held at the last search.
 		p.gramCounts.refresh(p.pool)
 		if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
 			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " +
@@ -124,13 +123,14 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 			return "", nil, false, err
 		}
 		if few {
-			// OFFSET 0 keeps the order outside, whose index would be tried first.
+			// OFFSET 0 keeps the ORDER BY outside of this query: otherwise PostgreSQL would try
+			// its index first.
 			from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + arg(since) +
 				" OFFSET 0) u USING (name, version)"
 		} else {
 			where = append(where, "updated_at >= "+arg(since))
 		}
-		// What a time selects depends on the time: the plan is made for each.
+		// How many records are selected depends on the time, so each query is planned anew.
 		first = []any{pgx.QueryExecModeCacheDescribe}
 	}
 	query = fmt.Sprintf("%sSELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d",

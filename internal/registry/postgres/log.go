@@ -183,7 +183,7 @@ func (p *DB) LogSettled(ctx context.Context) error {
 		if _, err := conn.Exec(ctx, "SELECT pg_logical_emit_message(true, 'hallmark', '')"); err != nil {
 			return err
 		}
-		if custom[warnedKey] != nil { // a wait that somebody else ends is a warning, and no error
+		if custom[warnedKey] != nil { // if somebody cancels the wait, the server warns and reports no error
 			return fmt.Errorf("%w: the database did not wait for its standby", registry.ErrUnavailable)
 		}
 		return nil
@@ -210,13 +210,13 @@ func (p *DB) LogState(ctx context.Context) (state registry.LogState, err error) 
 
 // SetLogState implements [registry.Entries].
 func (p *DB) SetLogState(ctx context.Context, state registry.LogState) error {
-	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
+	return p.read(ctx, func(ctx context.Context) error { // writing it twice does no harm
 		_, err := p.pool.Exec(ctx, "UPDATE log_head SET signed = $1, cosigned = $2", state.Signed, state.Cosigned)
 		return err
 	})
 }
 
-// fillLog gives records of before the log their entries, by name and version.
+// fillLog gives records that are older than the log their entries, by name and version.
 func (p *DB) fillLog(ctx context.Context) error {
 	var at registry.Cursor
 	for done := false; !done; {

@@ -40,13 +40,13 @@ type DB struct {
 	written chan struct{} // closed when nothing takes inserts any more
 
 	readTime, writeTime  time.Duration
-	fewNames, fewUpdates int        // see list; less in tests
+	fewNames, fewUpdates int        // see list; smaller in tests
 	common               hints      // texts that many names hold
 	gramCounts           gramCounts // for the others
 }
 
-// postgresConns is how many connections a process uses at most, if the URL does not
-// say pool_max_conns. More do not make a database faster that answers within a
+// postgresConns is how many connections a process uses at most, if the URL does not say
+// pool_max_conns. More connections do not make a database faster if it answers within a
 // millisecond.
 const postgresConns = 8
 
@@ -94,8 +94,8 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 		return pgproto3.NewFrontend(bufio.NewReaderSize(r, 64<<10), w)
 	}
 	if config.ConnConfig.ValidateConnect == nil {
-		// Of several hosts, or names of one that moved, the one that takes writes: on a
-		// standby the log may be shorter than what was signed.
+		// Connect to the host that takes writes, if the URL names several or the name has
+		// moved: on a standby the log may be shorter than the checkpoint that was signed.
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
@@ -131,8 +131,8 @@ func durableCommits(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// warnedKey is what a connection has among its custom data since the server warned of
-// something.
+// warnedKey is the key of a connection's custom data that is set when the server has sent a
+// warning.
 const warnedKey = "warned"
 
 // Close lets queued inserts finish and ends the connections.
@@ -143,7 +143,7 @@ func (p *DB) Close() error {
 	return nil
 }
 
-// unavailable marks errors of a database that is away for the moment.
+// unavailable marks errors of a database that is temporarily unavailable.
 func unavailable(err error) error {
 	if err == nil || !passing(err) {
 		return err
@@ -151,8 +151,8 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", registry.ErrUnavailable, err)
 }
 
-// passing reports whether err is the connection's, or one of those of the server that
-// pass. The codes are from the manual's appendix A.
+// passing reports whether err is temporary: one of the connection, or one of the server that
+// passes. The codes are from the manual's appendix A.
 func passing(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -180,15 +180,15 @@ func broken(err error) bool {
 		errors.As(err, &op) || pgconn.SafeToRetry(err) // a connection that is closed already
 }
 
-// How long a read may take, and what is written in one transaction, so that there is time
-// for an answer when the database is silent. A change waits for both.
+// Timeouts of a read and of a writing transaction. They leave time for an answer if the
+// database is silent. A change waits for both.
 const (
 	readTime  = 20 * time.Second
 	writeTime = 30 * time.Second
 )
 
-// read runs f, once more if the connection that it was given turns out to be one of
-// before a restart, as then all others in the pool are.
+// read runs f, and once more if its connection was broken by a restart of the database, as then
+// are all others in the pool.
 func (p *DB) read(ctx context.Context, f func(context.Context) error) error {
 	reading, cancel := context.WithTimeout(ctx, p.readTime)
 	defer cancel()

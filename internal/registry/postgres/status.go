@@ -13,10 +13,10 @@ import (
 // statusBatch is how many records are read and rendered again at a time.
 const statusBatch = 100
 
-// alone runs f in a transaction that no other write runs beside, in any process, and
-// commits. Nothing is tried again once f has begun, which must use the context that it is
-// given: it ends when the database has been silent for too long. Whether a commit that
-// took too long was made is not known.
+// alone runs f in a transaction beside which no other write runs, in any process, and commits.
+// It does not retry once f has begun. f must use the context that it is given, which ends when
+// the database has been silent for too long. If the commit took too long, it is not known
+// whether it was made.
 func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 	var tx pgx.Tx
 	err := p.read(ctx, func(ctx context.Context) (err error) {
@@ -46,8 +46,8 @@ func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) e
 	return unavailable(err)
 }
 
-// rollback ends tx if it has not ended, also for a caller who is gone. A silent database
-// is not waited for.
+// rollback ends tx if it has not ended, even if the caller is gone. It does not wait for a
+// silent database.
 func (p *DB) rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.readTime)
 	defer cancel()
@@ -83,17 +83,19 @@ func (p *DB) SetStatus(
 		at := time.UnixMicro(c.At.UnixMicro()).UTC()
 		size, full := 0, false
 		n = len(altered)
-		return restate(ctx, tx, name, all, altered, func(rec *registry.Record) {
-			if rec.Status != c.Status {
-				rec.Status, rec.StatusChangedAt = c.Status, at
-			}
-			rec.StatusMessage, rec.UpdatedAt = c.Message, at
-		}, func(rec registry.Record) {
-			size += rec.PageSize()
-			if full = full || len(records) > 0 && size > registry.PageBytes; !full {
-				records = append(records, rec)
-			}
-		})
+		return restate(ctx, tx, restatement{name: name, all: all, altered: altered,
+			change: func(rec *registry.Record) {
+				if rec.Status != c.Status {
+					rec.Status, rec.StatusChangedAt = c.Status, at
+				}
+				rec.StatusMessage, rec.UpdatedAt = c.Message, at
+			},
+			use: func(rec registry.Record) {
+				size += rec.PageSize()
+				if full = full || len(records) > 0 && size > registry.PageBytes; !full {
+					records = append(records, rec)
+				}
+			}})
 	})
 	if err != nil {
 		return 0, nil, err
@@ -101,20 +103,24 @@ func (p *DB) SetStatus(
 	return n, records, nil
 }
 
-// restate changes the records of a name with the indexes altered, and those that become
-// the latest or cease to be, and renders all of them again. All has every version with
-// its new status. Each record that was altered is handed to use, in the order of altered,
-// as it is then.
-func restate(
-	ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record),
-	use func(registry.Record),
-) error {
-	was, is := registry.LatestOf(all)
-	touched := append([]int(nil), altered...)
+// restatement is a change of status that is to be written.
+type restatement struct {
+	name    string                 // whose versions change
+	all     []registry.Record      // every version of name, with its new status
+	altered []int                  // indexes in all of the records to change
+	change  func(*registry.Record) // changes a record that was altered
+	use     func(registry.Record)  // receives each changed record, in the order of altered
+}
+
+// restate changes the altered records of r and those whose is_latest changes, and renders
+// all of them again.
+func restate(ctx context.Context, tx pgx.Tx, r restatement) error {
+	was, is := registry.LatestOf(r.all)
+	touched := append([]int(nil), r.altered...)
 	if is != was {
-		// Now, as a name never has two.
-		if _, err := tx.Exec(ctx, "UPDATE servers SET is_latest = false WHERE name = $1 AND is_latest", name); err !=
-			nil {
+		// Clear the old latest first: an index allows one latest version for each name.
+		if _, err := tx.Exec(ctx, "UPDATE servers SET is_latest = false WHERE name = $1 AND is_latest",
+			r.name); err != nil {
 			return err
 		}
 		touched = append(touched, is)
@@ -127,10 +133,10 @@ func restate(
 		chunk := touched[first:min(first+statusBatch, len(touched))]
 		var versions []string
 		for _, i := range chunk {
-			versions = append(versions, all[i].Version)
+			versions = append(versions, r.all[i].Version)
 		}
-		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name,
-			versions)
+		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)",
+			r.name, versions)
 		if err != nil {
 			return err
 		}
@@ -146,15 +152,15 @@ func restate(
 		}
 		var b pgx.Batch
 		for n, i := range chunk {
-			rec := byVersion[all[i].Version]
+			rec := byVersion[r.all[i].Version]
 			if done[rec.Version] {
 				continue
 			}
 			done[rec.Version] = true
 			rec.IsLatest = i == is
-			if first+n < len(altered) {
-				change(&rec)
-				use(rec)
+			if first+n < len(r.altered) {
+				r.change(&rec)
+				r.use(rec)
 			}
 			if err := rewrite(&b, rec); err != nil {
 				return err
@@ -167,8 +173,8 @@ func restate(
 	return nil
 }
 
-// postgresStates reads of every version of a name, newest first, what decides about its
-// status and about the latest.
+// postgresStates reads, for every version of a name, newest first, what decides its status and
+// which version is the latest.
 func postgresStates(ctx context.Context, tx pgx.Tx, name string) ([]registry.Record, error) {
 	rows, err := tx.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
 		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)

@@ -23,7 +23,7 @@ type postgresTokens struct {
 }
 
 func (t postgresTokens) Add(ctx context.Context, token registry.Token, hash string) error {
-	return unavailable(t.sql.Add(ctx, token, hash)) // once: nobody knows what became of it
+	return unavailable(t.sql.Add(ctx, token, hash)) // no second try: the first may have been committed
 }
 
 func (t postgresTokens) Find(ctx context.Context, hash string) (found registry.Token, err error) {
@@ -46,7 +46,7 @@ func (t postgresTokens) Revoke(ctx context.Context, id string, at time.Time) (re
 	if !registry.Storable(id) {
 		return registry.Token{}, registry.ErrNotFound
 	}
-	err = t.db.read(ctx, func(ctx context.Context) error { // it can be said twice
+	err = t.db.read(ctx, func(ctx context.Context) error { // writing it twice does no harm
 		revoked, err = t.sql.Revoke(ctx, id, at)
 		return err
 	})

@@ -30,7 +30,8 @@ func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(stri
 		t.Fatal(err)
 	}
 	if err := exec(fmt.Sprintf(`INSERT INTO archives (`+archivesql.ArchiveColumns+`) VALUES
-		('facet', 'notes', '1.0.0', '%s', '%s', 4096, '{}', '%s', '{}', '', 'me', 'v1', 'active', '', NULL, 1, 1, 1, %s)`,
+		('facet', 'notes', '1.0.0', '%s', '%s', 4096, '{}', '%s', '{}', '', 'me', 'v1', 'active', '', NULL,
+		1, 1, 1, %s)`,
 		rec.ContentIntegrity, rec.ContentHash, document, "1=1")); err != nil {
 		t.Fatal(err)
 	}

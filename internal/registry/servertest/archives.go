@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
@@ -72,7 +73,8 @@ func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log
 
 // Put publishes as the client does.
 func Put(f *Fixture, kind ledger.Kind, name string, data []byte, token string) (registry.ArchiveRecord, error) {
-	return f.PublishArchive(context.Background(), string(kind), name, bytes.NewReader(data), int64(len(data)), token)
+	return f.PublishArchive(context.Background(), string(kind), name,
+		client.Upload{Body: bytes.NewReader(data), Size: int64(len(data)), Token: token})
 }
 
 // RequireRefused demands a problem with a status, whose text has all of want.

@@ -9,18 +9,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
 )
 
-// How a list stays as fast at a million records as at a thousand: the order of the
-// list is that of the primary key, so a page without a filter, or with one that most
-// records pass, is read from the cursor on. A filter that few records pass has an
-// index from which they are read and then sorted. Which of the two it is, the first
-// rows of that index tell; "few" are so many that reading and sorting their keys
-// takes some milliseconds.
+// How a list stays as fast at a million records as at a thousand: the order of the list is that
+// of the primary key, so a page without a filter, or with one that most records pass, is read
+// from the cursor on. A filter that few records pass has an index from which they are read and
+// then sorted. The first rows of that index tell which of the two to choose: up to these
+// numbers reading and sorting the keys takes some milliseconds.
 const (
 	fewNames   = 5_000
 	fewUpdates = 50_000
 )
 
-// Which records are deleted the indexes say, as in a row that lies behind the document,
+// The indexes hold whether a record is deleted: in a row this column lies after the document,
 // which may be large.
 
 // List implements [registry.Records].
@@ -59,8 +58,8 @@ func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	}
 	if q.Search != "" {
 		add(`name LIKE ? ESCAPE '\'`, "%"+archivesql.LikeEscaper.Replace(q.Search)+"%")
-		// A quoted string matches the names that hold it. An index of three characters
-		// knows nothing of shorter ones.
+		// A quoted string matches the names that hold it. An index of three characters cannot
+		// find shorter texts.
 		phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`
 		if utf8.RuneCountInString(q.Search) >= 3 && !strings.Contains(q.Search, "\x00") {
 			few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)

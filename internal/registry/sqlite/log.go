@@ -161,7 +161,7 @@ func (s *DB) SetLogState(ctx context.Context, state registry.LogState) error {
 	return err
 }
 
-// fillLog gives records of before the log their entries, by name and version.
+// fillLog gives records that are older than the log their entries, by name and version.
 func fillLog(ctx context.Context, db *sql.DB) error {
 	var at registry.Cursor
 	for {
@@ -172,7 +172,7 @@ func fillLog(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// fillSome does the next of them after at, in one transaction.
+// fillSome gives the next records after at their entries, in one transaction.
 func fillSome(ctx context.Context, db *sql.DB, at *registry.Cursor) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

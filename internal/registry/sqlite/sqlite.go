@@ -34,7 +34,7 @@ type DB struct {
 	write *sql.DB // one connection
 	read  *sql.DB
 
-	fewNames, fewUpdates int // see List; less in tests
+	fewNames, fewUpdates int // see List; smaller in tests
 }
 
 // sqliteReaders is how many reads run at once; more wait for one to end.
@@ -64,7 +64,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	// Only looking: to change the journal's mode would write to the file.
+	// Open the file for reading only: setting the journal's mode would write to it.
 	plain, err := sqliteName(path, url.Values{"_query_only": {"on"}})
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ func (s *DB) SetStatus(ctx context.Context, name, version string, c registry.Cha
 	return n, records, tx.Commit()
 }
 
-// setStatus is SetStatus within a transaction that no other publish or change of the
-// name runs beside.
+// setStatus is SetStatus within a transaction beside which no other publish or change of the
+// name runs.
 func setStatus(
 	ctx context.Context, tx *sql.Tx, name, version string, c registry.Change,
 ) (int, []registry.Record, error) {
@@ -78,7 +78,7 @@ func markLatest(ctx context.Context, tx *sql.Tx, name string, all []registry.Rec
 	if is == was {
 		return nil
 	}
-	// In this order, as a name never has two.
+	// Clear the old one first: an index allows one latest version for each name.
 	if was >= 0 {
 		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name,
 			all[was].Version); err != nil {
@@ -90,8 +90,8 @@ func markLatest(ctx context.Context, tx *sql.Tx, name string, all []registry.Rec
 	return err
 }
 
-// states reads of every version of a name, newest first, what decides about its status
-// and about the latest.
+// states reads, for every version of a name, newest first, what decides its status and which
+// version is the latest.
 func states(ctx context.Context, tx *sql.Tx, name string) ([]registry.Record, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT version, status, status_message, published_at, is_latest
 		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)

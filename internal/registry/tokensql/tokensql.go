@@ -1,4 +1,4 @@
-// Package tokensql keeps API tokens in a database of SQL.
+// Package tokensql stores API tokens in an SQL database.
 package tokensql
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// Tokens is Tokens in a database with the table tokens. Its statements are those
-// that SQLite and PostgreSQL have in common.
+// Tokens implements [registry.Tokens] in a database with the table tokens. Its statements are
+// those that SQLite and PostgreSQL have in common.
 type Tokens struct{ Write, Read *sql.DB }
 
 const tokenColumns = "id, note, permissions, created_at, expires_at, revoked_at"
@@ -88,7 +88,7 @@ func scanToken(row interface{ Scan(...any) error }) (registry.Token, error) {
 	return t, nil
 }
 
-// Micros is a time as it is kept, null if it is zero.
+// Micros is a time as it is stored: microseconds since 1970, null for the zero time.
 func Micros(t time.Time) sql.NullInt64 {
 	if t.IsZero() {
 		return sql.NullInt64{}
