@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// File is a text file, divided into lines. It holds on to the bytes that it was made of.
+// File is a text file, divided into lines. It shares memory with the bytes that it was made of.
 type File struct {
 	data []byte
 	ends []uint32 // offset behind each line's ending

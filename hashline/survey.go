@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Survey is an [io.Writer] that learns what a reader is told about a file, and keeps a range
-// of its lines; other lines are only counted. Memory is bounded by MaxBytes and by the size
-// of one write. Write the whole file, call Close, and then ask.
+// Survey is an [io.Writer] that gathers what a reader is told about a file (size, lines,
+// endings, encoding) and keeps a range of its lines; it only counts the others. Memory is
+// bounded by MaxBytes and by the size of one write. Write the whole file, call Close, and then
+// ask.
 type Survey struct {
 	// Set before the first write.
 	First, Last int // the lines to keep, from 1; Last 0 is the last of the file

@@ -99,10 +99,9 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// compareUTF16 orders valid UTF-8 strings by their UTF-16 code units. That is
-// the order of bytes, but for U+E000..U+FFFF, which come after the code points
-// that take a surrogate pair. It is tree.CompareUTF16: the packages of values of one
-// rank do not import each other.
+// compareUTF16 orders valid UTF-8 strings by their UTF-16 code units. That is the order of
+// bytes, but for U+E000..U+FFFF, which come after the code points that take a surrogate pair.
+// It repeats tree.CompareUTF16, because packages of one floor do not import each other.
 func compareUTF16(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -47,7 +47,7 @@ type Severity string
 
 // The severities.
 const (
-	Low    Severity = "low"    // something is offered no longer; the model sees less
+	Low    Severity = "low"    // something is no longer offered; the model sees less
 	Medium Severity = "medium" // the contract differs, without new text in places meant for text
 	High   Severity = "high"   // text or capabilities that were not approved reach the model
 )

@@ -122,8 +122,8 @@ func (w *warner) searchValue(path string, v *value) {
 	}
 }
 
-// childPath is the path of a member or element, as long as that is not too long: every
-// text below a long name has a path of its own.
+// childPath is the path of a member or element, cut off at about maxPath bytes: every text
+// below a long name would repeat the name in its path.
 func childPath(path, name string) string {
 	switch {
 	case len(path) > maxPath:
@@ -170,8 +170,8 @@ type hiddenTally struct {
 // maxSpelt is how many bytes of what tag characters spell a warning shows.
 const maxSpelt = 200
 
-// tallyHidden is Hidden without what ordinary text uses: the selectors and
-// joiners of emoji, and the joiners between letters of scripts that need them.
+// tallyHidden is [FindHidden] without what ordinary text uses: the selectors and joiners of
+// emoji, and the joiners between letters of scripts that need them.
 func tallyHidden(s string) hiddenTally {
 	var t hiddenTally
 	eachHidden(s, func(h HiddenRune, before rune, rest string) bool {

@@ -23,10 +23,10 @@
 // execute are not part of it either. A file system without execute permissions
 // gives 00 throughout, and so another fingerprint than one that has them.
 //
-// A path is relative and clean: it has no empty, "." or ".." segment, does not
-// begin or end with a slash, is valid UTF-8 and holds no control character and no
-// backslash. The empty tree has a fingerprint; whether it is acceptable is for
-// the caller to say. The vectors are in spec/tree.json.
+// A path is relative and clean: it has no empty, "." or ".." segment, does not begin or end
+// with a slash, is valid UTF-8 and holds no control character and no backslash. The empty tree
+// has a fingerprint; the caller decides whether to accept it. The vectors are in
+// spec/tree.json.
 //
 // # Canonical tar
 //

@@ -93,8 +93,8 @@ type walker struct {
 	err     error      // the first one; ends the walk
 	files   []File
 	refused []*EntryError
-	dirs    []string // if whole
-	odd     []Oddity // if whole
+	dirs    []string // if inspecting
+	odd     []Oddity // if inspecting
 	entries int
 	bytes   int64
 }
