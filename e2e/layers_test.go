@@ -338,6 +338,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "bench", "os/exec", ""},
 		{m + "project", "syscall", "no I/O"},
 		{m + "archive", "io/ioutil", "no I/O"},
+		{m + "internal/registry/pages", m + "internal/registry/sqlite", "not on a lower floor"},
 		{m + "tree", "path/filepath", "no I/O"}, // Walk, Glob, EvalSymlinks; package path does without
 		{m + "sign", "golang.org/x/sys/unix", "no I/O"},
 		{m + "plugin", "github.com/santhosh-tekuri/jsonschema/v6", "for tests"},
