@@ -75,6 +75,7 @@ type Error struct {
 	Detail  string // one line; text from outside is escaped
 }
 
+// Error says what is wrong with the archive, and with which name in it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Layer != "" {

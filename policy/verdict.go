@@ -88,6 +88,7 @@ type Refusal struct{ Verdict Verdict }
 // Class is the most urgent class of the findings.
 func (r *Refusal) Class() evidence.Class { return r.Verdict.Class() }
 
+// Error says what was refused and why, with the hint that leads on.
 func (r *Refusal) Error() string {
 	var parts []string
 	for _, f := range r.Verdict.Refused() {

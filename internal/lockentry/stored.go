@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// LockedSurface returns the surface that is stored beside the lock for a server; nil if there is none that can be read.
 func LockedSurface(w *workspace.Workspace, name string) *surface.Surface {
 	data, err := w.ReadFile(w.SurfacePath(name), workspace.MaxSurface)
 	if err != nil || data == nil {
@@ -96,6 +97,7 @@ func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surfac
 		evidence.Observed{Digests: []digest.Digest{ItemsDigest(s.ItemDigests())}, From: "the file"})
 }
 
+// ItemsDigest returns one digest of the names and digests of all items of a surface.
 func ItemsDigest(items map[string]digest.Digest) digest.Digest {
 	h := digest.NewHasher()
 	var line []byte

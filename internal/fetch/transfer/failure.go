@@ -26,7 +26,10 @@ type Failure struct {
 	After  time.Duration // the pause that the server asks for, 0 if none
 }
 
+// Error says what failed.
 func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // NewRefusal returns the failure of what a rule of a transfer does not allow.

@@ -39,6 +39,7 @@ type Refusal struct {
 	Candidates []int         `json:"candidates,omitempty"`  // line numbers
 }
 
+// Error says why the call was refused.
 func (r *Refusal) Error() string { return r.Message }
 
 // Text returns the refusal as a model reads it: the message, then the file's hash and lines as they are now.
