@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // addedFiles are what a kind of server and a source of facets more are made of, by where each stands in the module.
@@ -39,7 +41,7 @@ func buildWithMore(t *testing.T) string {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(t.TempDir(), "hallmark")
-	if err := os.WriteFile(bin, program, 0o700); err != nil {
+	if err := built.WriteProgram(bin, program); err != nil {
 		t.Fatal(err)
 	}
 	return bin

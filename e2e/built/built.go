@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -42,6 +43,15 @@ func Write(path, pkg string) error {
 	if err != nil {
 		return err
 	}
+	return WriteProgram(path, data)
+}
+
+// WriteProgram writes a program that is started next. A process that another goroutine forks meanwhile
+// would hold the file open for writing until it executes, and Linux starts no file that is written
+// (ETXTBSY): forks wait until it is closed.
+func WriteProgram(path string, data []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, data, 0o700)
 }
 
