@@ -3,19 +3,18 @@ package executable_test
 import (
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 )
 
 // TestAlgorithms: further digests come from the same bytes, and sha256 always.
 func TestAlgorithms(t *testing.T) {
-	for _, path := range []string{build(t, "x"), "/bin/echo"} {
+	for _, path := range []string{built.Greeter(t, "x"), "/bin/echo"} {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -64,22 +63,4 @@ func TestByName(t *testing.T) {
 	if !(&executable.Image{}).ByName(&executable.Image{Chain: []string{"/home/u/shims/node", "/opt/shim"}}) {
 		t.Error("a shim called node")
 	}
-}
-
-// build compiles a program that prints its name and text, without cgo and so static.
-func build(t *testing.T, text string) string {
-	t.Helper()
-	dir := t.TempDir()
-	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text +
-		"\\n\") }\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "prog")
-	cmd := exec.Command("go", "build", "-o", out, filepath.Join(dir, "main.go"))
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
-	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, b)
-	}
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
@@ -51,7 +52,7 @@ func needLinux(t *testing.T) {
 // TestReplacedAfterOpen: what runs is what was hashed, whatever happens to the file.
 func TestReplacedAfterOpen(t *testing.T) {
 	needLinux(t)
-	good, evil := build(t, "good"), build(t, "evil")
+	good, evil := built.Greeter(t, "good"), built.Greeter(t, "evil")
 	replacement, err := os.ReadFile(evil)
 	if err != nil {
 		t.Fatal(err)
@@ -280,22 +281,4 @@ func TestConnectNotAdmitted(t *testing.T) {
 		process.Remote{URL: "http://127.0.0.1:1"}); err == nil {
 		t.Error("connected")
 	}
-}
-
-// build compiles a program that prints its name and text, without cgo and so static.
-func build(t *testing.T, text string) string {
-	t.Helper()
-	dir := t.TempDir()
-	source := "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(os.Args[0] + \" " + text +
-		"\\n\") }\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "prog")
-	cmd := exec.Command("go", "build", "-o", out, filepath.Join(dir, "main.go"))
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
-	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, b)
-	}
-	return out
 }
