@@ -69,7 +69,7 @@ var plainDecoders = map[string]struct {
 	"store.go in internal/check": {1,
 		"which project a file is about; to keep too much is all that it can do"},
 	"tokensql.go in internal/registry/tokensql":   {1, "the registry's own database"},
-	"tools.go in internal/hashfile":               {2, "whose members are compared with their names"},
+	"decode.go in internal/hashfile/toolset":      {1, "into maps, whose names are compared with those of the form"},
 	"toolschema.go in plugin":                     {2, "a map; and whether references of a schema lead somewhere"},
 	"validate.go in serverjson":                   {1, "a map"},
 	"values.go in internal/registry/registrytest": {1, "fixtures of tests"},

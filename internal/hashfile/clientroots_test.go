@@ -47,7 +47,7 @@ func TestRoots(t *testing.T) {
 					}
 				}
 				r := p.call("list_allowed_directories", nil)
-				if got, _ := r.All["directories"].([]any); len(got) != len(allowed) {
+				if got := r.directories(); len(got) != len(allowed) {
 					t.Errorf("directories %v, want %q", got, allowed)
 				}
 			}
@@ -69,7 +69,7 @@ func TestRoots(t *testing.T) {
 				// The notification travels beside the calls.
 				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					r := p.call("list_allowed_directories", nil)
-					if got, _ := r.All["directories"].([]any); len(got) == len(allowed) &&
+					if got := r.directories(); len(got) == len(allowed) &&
 						(len(got) == 0 || got[0] == allowed[0]) {
 						break
 					}

@@ -130,7 +130,7 @@ func TestThirtyTwoClients(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					hash = read.Result.StructuredContent["file_hash"].(string)
+					hash = header(read.Result.Content[0].Text)["file_hash"].(string)
 					lines := strings.Split(strings.TrimSpace(read.Result.Content[0].Text), "\n")
 					last, _, _ = strings.Cut(lines[len(lines)-1], "|")
 					continue

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,9 @@ func (p *peer) call(tool string, args arguments) reply {
 		p.t.Fatalf("%s: %v", tool, err)
 	}
 	out := reply{t: p.t, Text: r.Content[0].(*mcp.TextContent).Text}
-	out.All, _ = r.StructuredContent.(map[string]any)
+	if out.All, _ = r.StructuredContent.(map[string]any); out.All == nil {
+		out.All = header(out.Text)
+	}
 	if r.IsError {
 		out.Error, _ = out.All["code"].(string)
 		if out.Error == "" || out.All["message"] == "" {
@@ -128,6 +131,33 @@ func (r reply) refused(code string) reply {
 		r.t.Errorf("%q %s, want %s", r.Error, r.Text, code)
 	}
 	return r
+}
+
+// header returns what the first line of an answer says, as "[file_hash=... total_lines=3]"; nil if it says nothing.
+func header(text string) map[string]any {
+	line, _, _ := strings.Cut(text, "\n")
+	inner, ok := strings.CutPrefix(line, "[file_hash=")
+	if !ok {
+		return nil
+	}
+	all := map[string]any{"truncated": strings.Contains(line, " next_start_line=")}
+	for _, member := range strings.Fields("file_hash=" + strings.TrimSuffix(inner, "]")) {
+		name, value, _ := strings.Cut(member, "=")
+		if all[name] = value; name != "file_hash" {
+			if n, err := strconv.ParseFloat(value, 64); err == nil {
+				all[name] = n
+			}
+		}
+	}
+	return all
+}
+
+// directories are those of an answer to list_allowed_directories.
+func (r reply) directories() []string {
+	if r.Error != "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(r.Text, "\n"), "\n")
 }
 
 func (r reply) hash() string {

@@ -10,8 +10,11 @@
 //	place       where a path leads, checked and held open
 //	contents    what a file holds, and held when it was read before
 //	disk        files and directories locked, replaced, created and moved
+//	engine      what tools do to files, as requests and results
+//	toolset     a tool, the arguments of a call, and the answer to it
+//	native      the server's own tools
 //
-// The server offers the tools, decodes their arguments, and asks these packages. What it may read and write, and how,
+// The server offers a set of tools, and finds out which directories each call may use. What it may read and write, and how,
 // is described there: confinement in place and roots, writing in disk.
 package hashfile
 
@@ -20,13 +23,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
@@ -37,30 +43,37 @@ func New(c Config) (*Server, error) {
 	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)
 	c.ReadLines = orDefault(c.ReadLines, DefaultReadLines)
 	c.ReadBytes = orDefault(c.ReadBytes, DefaultReadBytes)
+	c.ReadTokens = orDefault(c.ReadTokens, DefaultReadTokens)
 	c.RootsWait = orDefault(c.RootsWait, DefaultRootsWait)
 	c.TagWidth = orDefault(c.TagWidth, hashline.MinWidth)
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.RootsWait < 0 {
+	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.ReadTokens < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
+	}
+	offered, ok := dialects[c.Compat]
+	if !ok {
+		return nil, fmt.Errorf("there is no set of tools called %s; those of other servers are %s",
+			refusal.Show(c.Compat), strings.Join(Compatible(), ", "))
 	}
 	source, err := roots.NewSource(c.Roots, c.RootsWait)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile),
-		writer: disk.NewWriter(c.Locks, c.HardLinks), texts: texts.New()}
+	s := &Server{c: c, roots: source, texts: texts.New(), engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
+		HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
+		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions,
+			Instructions: offered.instructions,
 			Logger:       c.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
 				s.roots.NoteChange()
 			},
 		})
-	s.addTools()
+	s.addTools(offered)
 	return s, nil
 }
 
@@ -93,7 +106,8 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 // Close releases the allowed directories. No call may be running.
 func (s *Server) Close() { s.roots.Close() }
 
-const instructions = `Text files are read with each line as NUMBER:TAG|CONTENT. To edit, give file_hash and the
-anchors NUMBER:TAG of the lines concerned as they were read; never repeat old text, and never put NUMBER:TAG| into
-content. An edit answers with the new file_hash and fresh lines, so that the next edit of the file needs no reading. If
-an edit is refused as stale, use the fresh lines in the answer.`
+// Compatible returns the names of the servers whose tools can be offered in place of our own.
+func Compatible() []string {
+	names := slices.Sorted(maps.Keys(dialects))
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}

@@ -150,6 +150,9 @@ func outcome(t *testing.T, m rawMessage) reply {
 		t.Fatalf("%s", m.Error.Message)
 	}
 	r := reply{t: t, Text: m.Result.Content[0].Text, All: m.Result.StructuredContent}
+	if r.All == nil {
+		r.All = header(r.Text)
+	}
 	if m.Result.IsError {
 		r.Error, _ = r.All["code"].(string)
 	}

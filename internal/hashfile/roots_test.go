@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -262,7 +264,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			f, err := place.Resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
 			defer f.Close()
-			old, err := s.reader.Read(f)
+			old, err := contents.NewReader(DefaultMaxFile).Read(f)
 			must(t, err)
 			n, err := place.Resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)
@@ -273,8 +275,9 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			for what, err := range map[string]error{"replaced": s.writer.Replace(f, old, []byte("new\n")),
-				"created": s.writer.Create(n, []byte("new\n"))} {
+			writer := disk.NewWriter(t.TempDir(), false)
+			for what, err := range map[string]error{"replaced": writer.Replace(f, old, []byte("new\n")),
+				"created": writer.Create(n, []byte("new\n"))} {
 				var p *refusal.Refusal
 				if !errors.As(err, &p) || p.Code != refusal.IO {
 					t.Errorf("%s, %s after it was moved: %v", moved, what, err)
@@ -819,7 +822,7 @@ func (w *world) play(steps int) {
 						arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
 							"content": "edited"})})
 			expect = exists && sum([]byte(before[realOf(path)])).String() == hash
-			if r.Error == "" && !expect && !r.All["rebased"].(bool) {
+			if r.Error == "" && !expect && r.All["rebased"] != true {
 				t.Errorf("%s: an edit for %s of %q", path, hash, before[realOf(path)])
 			}
 			delete(w.read, path)

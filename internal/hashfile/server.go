@@ -6,8 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
@@ -18,6 +17,7 @@ const (
 	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
 	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
 	DefaultReadBytes  = 256 << 10 // bytes likewise
+	DefaultReadTokens = 20_000    // likewise, estimated; clients cut answers of more than 25,000
 	DefaultRootsWait  = 15 * time.Second
 )
 
@@ -32,6 +32,8 @@ type Config struct {
 	MaxRequest   int
 	ReadLines    int
 	ReadBytes    int
+	ReadTokens   int
+	Compat       string        // the server whose tools are offered; "" is this one
 	RootsWait    time.Duration // for a client that is asked for its roots
 	Locks        string        // directory for lock files, made if it is missing
 	Version      string
@@ -42,8 +44,7 @@ type Config struct {
 type Server struct {
 	c      Config
 	roots  *roots.Source
-	writer *disk.Writer
-	reader *contents.Reader
+	engine *engine.Engine
 	texts  *texts.Texts
 	server *mcp.Server
 }

@@ -40,6 +40,7 @@ type Reader struct {
 	maxFile   int64
 	snapshots snapshots
 	chunks    chunks
+	shown     shown
 }
 
 // NewReader returns a reader of files of at most maxFile bytes.

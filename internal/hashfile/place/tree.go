@@ -77,8 +77,11 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 }
 
 // Visit is called for each entry of a tree with the directory that holds the entry, its path from the root, and the
-// rules of the directory. An error ends the walk, which returns it.
+// rules of the directory. An error ends the walk, which returns it; ErrSkip only passes over what is below the entry.
 type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
+
+// ErrSkip is returned by a visit of a directory whose entries are not visited.
+var ErrSkip = errors.New("skip")
 
 // Walk visits what is below the directory at a place, in the order of names and without following links. Dir is the
 // open directory and sets its rules, as OpenDirectory returns them. What the rules forbid, and what .gitignore and
@@ -126,7 +129,9 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git 
 			e.IsDir() && e.Name() == ".git") {
 			continue
 		}
-		if err := t.visit(dir, below, e, sets); err != nil {
+		if err := t.visit(dir, below, e, sets); err == ErrSkip {
+			continue
+		} else if err != nil {
 			return err
 		}
 		if !e.IsDir() {

@@ -3,6 +3,7 @@ package roots
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -42,7 +43,25 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 			return a.Refusal()
 		}
 	}
+	if len(s.Directories()) == 0 {
+		return s.RefuseAll()
+	}
 	return refusal.Outside(asked)
+}
+
+// RefuseAll returns the refusal of every path, for a call that may use no directory.
+func (s *Scope) RefuseAll() *refusal.Refusal {
+	switch {
+	case s.narrow && len(s.within) == 0:
+		return refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started with --root, but "+
+			"the client offers roots, which narrow that, and lists none that is a directory of this machine; have the "+
+			"client list a directory of --root, or offer no roots")
+	case s.narrow:
+		return refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started with --root, which "+
+			"the client's roots narrow, and none of these (%s) lies in it", refusal.Show(strings.Join(s.given, ", ")))
+	}
+	return refusal.New(refusal.OutsideRoots, "no directory is allowed: the client lists no root that is a directory of "+
+		"this machine, and the server was started without --root; start it with --root DIR")
 }
 
 // FindRoot returns the outermost allowed directory above path, by names alone, and the path from there; nil if there

@@ -128,7 +128,8 @@ for path in ["/etc/passwd", base + "/outside/secret", allowed + "/../outside/sec
         refused("%s %s" % (tool, path), call("w", tool, arguments))
 
 # Edits.
-h = play("a read", [read()], [1])[1]["result"]["structuredContent"]["file_hash"]
+import re
+h = re.match(r"\[file_hash=(\S+) ", play("a read", [read()], [1])[1]["result"]["content"][0]["text"]).group(1)
 def edit(operations, **more):
     return call("w", "edit_text_file", {"path": "file", "file_hash": h, "operations": operations, **more})
 refused("operations that are none", edit("all"), "invalid")

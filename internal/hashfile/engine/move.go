@@ -1,8 +1,7 @@
-package hashfile
+package engine
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -16,69 +15,64 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-type moveArguments struct {
-	Source      string `json:"source" jsonschema:"file or directory to move"`
-	Destination string `json:"destination" jsonschema:"its new path, where nothing may be"`
-}
-
-func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*answer, error) {
-	from, err := place.Resolve(sc, in.Source)
+// Move moves or renames a file or directory to a path where nothing ie.
+func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination string) error {
+	from, err := place.Resolve(sc, source)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer from.Close()
-	to, err := place.Resolve(sc, in.Destination)
+	to, err := place.Resolve(sc, destination)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer to.Close()
 	for _, p := range []*place.Place{from, to} {
 		if err := p.CheckWritable(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := from.CheckExists(); err != nil {
-		return nil, err
+		return err
 	}
 	if sc.HoldsRoot(from.Real()) {
-		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(in.Source))
+		return refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(source))
 	}
 	if to.Info != nil {
-		return nil, refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
-			refusal.Show(in.Destination))
+		return refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
+			refusal.Show(destination))
 	}
 	if len(to.Missing) > 0 {
-		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
-			refusal.Show(in.Destination))
+		return refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
+			refusal.Show(destination))
 	}
 	if !from.Info.Mode().IsRegular() && !from.Info.IsDir() {
-		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved",
-			refusal.Show(in.Source), place.Kind(from.Info.Mode()))
+		return refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved",
+			refusal.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return nil, refusal.New(hashline.Invalid, "%s lies in %s",
-			refusal.Show(in.Destination), refusal.Show(in.Source))
+		return refusal.New(hashline.Invalid, "%s lies in %s",
+			refusal.Show(destination), refusal.Show(source))
 	}
-	unlock, err := s.writer.Lock(ctx, from, to)
+	unlock, err := e.writer.Lock(ctx, from, to)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	if from.Info.IsDir() {
-		if err := s.checkMovable(ctx, from, to); err != nil {
-			return nil, err
+		if err := e.checkMovable(ctx, from, to); err != nil {
+			return err
 		}
 	}
-	if err := s.writer.Move(from, to); err != nil {
-		return nil, refusal.Of(in.Destination, err)
+	if err := e.writer.Move(from, to); err != nil {
+		return refusal.Of(destination, err)
 	}
-	return &answer{text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination)),
-		structure: map[string]any{"source": from.Real(), "destination": to.Real()}}, nil
+	return nil
 }
 
 // checkMovable refuses a directory that holds something which rules forbid or protect, where it is or where it would
 // be: a move must not be a way around the rules of the directories above.
-func (s *Server) checkMovable(ctx context.Context, from, to *place.Place) error {
+func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error {
 	dir, sets, err := from.OpenDirectory()
 	if err != nil {
 		return err

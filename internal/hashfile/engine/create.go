@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// MakeDirectory creates a directory and those above it, and reports whether it was missing. A directory whose name
+// could make a repository of another is created under the lock of that directory: see disk.Writer.Lock.
+func (e *Engine) MakeDirectory(ctx context.Context, sc *roots.Scope, path string) (created bool, err error) {
+	p, err := place.Resolve(sc, path)
+	if err != nil {
+		return false, err
+	}
+	defer p.Close()
+	if p.Info != nil {
+		if !p.Info.IsDir() {
+			return false, refuseKind(p)
+		}
+		return false, nil
+	}
+	if err := p.CheckWritable(); err != nil {
+		return false, err
+	}
+	if names.IsGitPart(p.Name) {
+		unlock, err := e.writer.Lock(ctx, p)
+		if err != nil {
+			return false, err
+		}
+		defer unlock()
+	}
+	return true, e.writer.MakeDirectories(p)
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// EditRequest asks for operations on the lines of a file, which was read with a hash that begins as FileHash.
+type EditRequest struct {
+	Path       string
+	FileHash   string
+	Operations []hashline.Operation
+	DryRun     bool // change nothing
+	Rebase     bool // onto what somebody else changed since, if the two do not meet
+}
+
+// Edited is a file that was edited.
+type Edited struct {
+	*hashline.Result
+	Hash    digest.Digest // of the edited file
+	Rebased bool
+	Notices []string // what the caller should know of how it was done
+	Lines   []string // tagged: the lines around each change, as they are now
+}
+
+// Edit applies operations to a file, together or not at all.
+func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Edited, error) {
+	digits, err := parseFileHash(in.FileHash)
+	if err != nil {
+		return nil, err
+	}
+	p, unlock, err := e.lockFile(ctx, sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	defer unlock()
+	now, err := e.reader.Read(p)
+	if err != nil {
+		return nil, err
+	}
+	result, rebased, err := e.applyEdit(p, digits, now, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &Edited{Result: result, Rebased: rebased}
+	write := func(data []byte) error {
+		if in.DryRun {
+			return nil
+		}
+		return e.replace(ctx, p, now, data, in.Operations)
+	}
+	if out.Hash, err = e.commit(p, result.Bytes(), write); err != nil {
+		return nil, err
+	}
+	if !in.DryRun {
+		e.reader.Remember(p, out.Hash, result.Bytes())
+		e.reader.NoteShown(out.Hash)
+	}
+	var ranges [][2]int
+	for _, h := range result.Hunks {
+		ranges = append(ranges, [2]int{h.NewFirst - editContext, h.NewFirst + h.NewLines - 1 + editContext})
+	}
+	out.Lines = e.tagLines(result.New, ranges)
+	return out, nil
+}
+
+// lockFile resolves the path of a file that exists and may be written, and takes its lock.
+func (e *Engine) lockFile(ctx context.Context, sc *roots.Scope, path string) (*place.Place, func(), error) {
+	p, err := place.Resolve(sc, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = p.CheckWritable()
+	if err == nil {
+		err = p.CheckExists()
+	}
+	if err != nil {
+		p.Close()
+		return nil, nil, err
+	}
+	unlock, err := e.writer.Lock(ctx, p)
+	if err != nil {
+		p.Close()
+		return nil, nil, err
+	}
+	return p, unlock, nil
+}
+
+// commit has the new content of a file written, and hashes it meanwhile.
+func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (digest.Digest, error) {
+	if int64(len(data)) > e.o.MaxFile {
+		return digest.Digest{}, refusal.New(hashline.TooLarge,
+			"%s would have %d bytes; the server's limit is %d (--max-file)", refusal.Show(p.Asked), len(data), e.o.MaxFile)
+	}
+	hash := make(chan digest.Digest, 1)
+	go func() { hash <- digest.FromBytes(data) }()
+	err := write(data)
+	return <-hash, err
+}
+
+// replace makes data the content of a file that was read as now. Ops are those of the edit, for a refusal.
+func (e *Engine) replace(
+	ctx context.Context, p *place.Place, now contents.Contents, data []byte, ops []hashline.Operation,
+) error {
+	if err := ctx.Err(); err != nil {
+		return refusal.Of(p.Asked, err)
+	}
+	err := e.writer.Replace(p, now, data)
+	switch {
+	case errors.Is(err, disk.ErrReplaced):
+		return e.staleNow(p, ops, disk.ErrReplaced.Error())
+	case err != nil:
+		return refusal.Of(p.Asked, err)
+	}
+	return nil
+}
+
+// applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
+func (e *Engine) applyEdit(
+	p *place.Place, digits string, now contents.Contents, in EditRequest,
+) (r *hashline.Result, rebased bool, err error) {
+	claim, known, err := e.claimOf(p.Asked, digits, now)
+	if err != nil {
+		return nil, false, err
+	}
+	ops := in.Operations
+	if known && now.Matches(claim) {
+		contents.CollectGarbage(int64(len(now.Data)))
+		r, err = hashline.Edit(now.Data, ops, e.o.Anchors)
+		if err != nil {
+			return nil, false, e.explain(p, now, ops, err)
+		}
+		return r, false, nil
+	}
+	if _, err := hashline.Parse(now.Data); err != nil {
+		return nil, false, refusal.Of(p.Asked, err)
+	}
+	const changed = "has changed since it was read"
+	if !in.Rebase {
+		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
+	}
+	var base []byte
+	if known {
+		base, known = e.reader.Recall(p, claim.Want[0])
+	}
+	if !known {
+		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
+		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
+	}
+	r, err = hashline.Rebase(base, now.Data, ops, e.o.Anchors)
+	if err != nil {
+		return nil, true, e.explain(p, now, ops, err)
+	}
+	return r, true, nil
+}
+
+// explain returns the error of a refused edit with the lines that help to repeat it.
+func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
+	problem := refusal.Of(p.Asked, err)
+	switch problem.Code {
+	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
+		return e.addFreshLines(p, problem, now, ops)
+	}
+	return problem
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// Abbreviate returns the hash of a file as a reader is shown it.
+func Abbreviate(hash digest.Digest) string { return contents.Abbreviate(hash) }
+
+// hashDigits is the number of hex digits of a whole hash.
+const hashDigits = 64
+
+// parseFileHash returns the digits of a file_hash: "sha256:", which may be left out, and 12 to 64 hex digits.
+func parseFileHash(text string) (digits string, err error) {
+	if text == "" {
+		return "", refusal.New(hashline.Invalid,
+			"file_hash is missing: read the file with read_text_file, whose first line gives it")
+	}
+	digits = strings.ToLower(strings.TrimSpace(text))
+	digits = strings.TrimPrefix(digits, "sha256:")
+	if n := len(digits); n < contents.ShownDigits || n > hashDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", refusal.New(hashline.Invalid, "file_hash %s is not sha256: and %d to %d hex digits; give it as "+
+			"reading the file printed it", refusal.Show(text), contents.ShownDigits, hashDigits)
+	}
+	return digits, nil
+}
+
+// claimOf returns the claim of a caller that a file has the hash that begins with these digits; ok is false if they
+// stand for no hash that is known here, so that no file can meet it.
+func (e *Engine) claimOf(asked, digits string, now contents.Contents) (claim evidence.Claim, ok bool, err error) {
+	found := []string{digits}
+	if len(digits) < hashDigits {
+		found = e.reader.Expand(digits, now.Hash)
+	}
+	switch len(found) {
+	case 0:
+		return claim, false, nil
+	case 1:
+		whole, err := digest.ParseHex(digest.SHA256, found[0])
+		return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{whole}}, err == nil, err
+	}
+	return claim, false, refusal.New(hashline.Stale, "%s: several files that were read here have a hash that begins "+
+		"with %s; give all %d digits, or read the file again", refusal.Show(asked), digits, hashDigits)
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// WriteRequest asks for a file with exactly this content.
+type WriteRequest struct {
+	Path     string
+	Content  string
+	FileHash string // that of the file as it was read, which its owner must give unless Replace is set
+	Replace  bool   // an existing file, whatever it holds
+}
+
+// Written is a file that was written.
+type Written struct {
+	Facts
+	Created bool
+	Notices []string // what the caller should know of how it was done
+}
+
+// Write creates a file, or replaces the content of one that exists.
+func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*Written, error) {
+	if int64(len(in.Content)) > e.o.MaxFile {
+		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
+	}
+	if err := hashline.CheckContent(in.Content, e.o.Anchors.Width); err != nil {
+		return nil, refusal.Of(in.Path, err)
+	}
+	p, err := place.Resolve(sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if err := p.CheckWritable(); err != nil {
+		return nil, err
+	}
+	if len(p.Missing) > 0 {
+		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
+			refusal.Show(in.Path))
+	}
+	unlock, err := e.writer.Lock(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data := []byte(in.Content)
+	created := p.Info == nil
+	if created {
+		err = e.createFile(p, in, data)
+	} else {
+		err = e.rewriteFile(ctx, p, in, data)
+	}
+	if err != nil {
+		return nil, refusal.Of(in.Path, err)
+	}
+	survey := &hashline.Survey{MaxLines: 1}
+	if _, err := survey.Write(data); err != nil {
+		return nil, refusal.Of(in.Path, err)
+	}
+	hash := digest.FromBytes(data)
+	e.reader.Remember(p, hash, data)
+	e.reader.NoteShown(hash)
+	return &Written{Facts: factsOf(survey, hash), Created: created}, nil
+}
+
+// createFile creates a file where nothing is.
+func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error {
+	if in.FileHash != "" {
+		return refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
+	}
+	return e.writer.Create(p, data)
+}
+
+// rewriteFile replaces the whole content of a file that exists.
+func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteRequest, data []byte) error {
+	now, err := e.reader.Read(p)
+	if err != nil {
+		return err
+	}
+	if err := e.checkRead(p, in, now); err != nil {
+		return err
+	}
+	if string(now.Data) == in.Content {
+		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
+	}
+	return e.replace(ctx, p, now, data, nil)
+}
+
+// checkRead fails unless the caller read the file as it is now, or need not have.
+func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Contents) error {
+	if in.FileHash == "" {
+		if in.Replace {
+			return nil
+		}
+		return refusal.New(refusal.Exists, "%s exists; to replace it give its file_hash, which read_text_file prints; "+
+			"to change it use edit_text_file", refusal.Show(in.Path))
+	}
+	digits, err := parseFileHash(in.FileHash)
+	if err != nil {
+		return err
+	}
+	claim, known, err := e.claimOf(in.Path, digits, now)
+	if err != nil {
+		return err
+	}
+	if !known || !now.Matches(claim) {
+		return e.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package native
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+type editArguments struct {
+	Path       string      `json:"path"`
+	FileHash   string      `json:"file_hash" about:"as it was read"`
+	Operations []operation `json:"operations"`
+	DryRun     bool        `json:"dry_run,omitempty" about:"only show the diff"`
+	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if the file has changed since: reject (default), or merge"`
+}
+
+// operation is one of an edit. The members that are hidden are other spellings, which models use.
+type operation struct {
+	Op        string   `json:"op,omitempty" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range"`
+	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG"`
+	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
+	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line"`
+	OpType    string   `json:"op_type,omitempty" hidden:"true"`
+	Lines     []string `json:"lines,omitempty" hidden:"true"`
+}
+
+// parse returns the operation, which is that of the given number, from 1.
+func (o operation) parse(number int) (hashline.Operation, error) {
+	if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
+		return hashline.Operation{}, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s",
+			number, refusal.Show(o.Op), refusal.Show(o.OpType))
+	}
+	return hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
+		Content: o.Content}, nil
+}
+
+// editResult is the structure of an answer to an edit.
+type editResult struct {
+	FileHash      digest.Digest `json:"file_hash"`
+	TotalLines    int           `json:"total_lines"`
+	Applied       int           `json:"applied"` // operations
+	Relocated     []relocated   `json:"relocated"`
+	Rebased       bool          `json:"rebased,omitempty"`
+	DryRun        bool          `json:"dry_run,omitempty"`
+	Notices       []string      `json:"notices,omitempty"`
+	Diff          string        `json:"diff"`
+	DiffTruncated bool          `json:"diff_truncated,omitempty"`
+	Lines         []string      `json:"lines"`
+}
+
+type relocated struct {
+	Operation int    `json:"operation"` // from 1, as the text counts
+	Anchor    string `json:"anchor"`
+	Line      int    `json:"line"`
+}
+
+// Bounds of the diff in an answer.
+const (
+	diffContext = 3        // lines around each change
+	maxDiff     = 32 << 10 // bytes
+)
+
+func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*toolset.Answer, error) {
+	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Rebase: in.OnStale == "rebase"}
+	for i, o := range in.Operations {
+		op, err := o.parse(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		ask.Operations = append(ask.Operations, op)
+	}
+	edited, err := d.engine.Edit(ctx, sc, ask)
+	if err != nil {
+		return nil, err
+	}
+	return editAnswer(edited, in), nil
+}
+
+// editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
+func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
+	out := editResult{FileHash: edited.Hash, TotalLines: edited.New.Lines(), Applied: len(in.Operations),
+		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
+	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
+	if edited.Rebased {
+		out.Notices = append(out.Notices, "rebased onto a change that somebody else made")
+	}
+	for _, m := range edited.Relocated {
+		out.Relocated = append(out.Relocated, relocated{m.Operation + 1, m.Anchor, m.Line})
+		out.Notices = append(out.Notices, fmt.Sprintf(
+			"operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag", m.Operation+1,
+			m.Anchor, m.Line))
+	}
+	out.Notices = append(out.Notices, edited.Notices...)
+	var text strings.Builder
+	if in.DryRun {
+		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", out.TotalLines)
+		notices(&text, out.Notices)
+		text.WriteString(out.Diff)
+		return &toolset.Answer{Text: text.String(), Structure: out}
+	}
+	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), out.TotalLines,
+		out.Applied)
+	notices(&text, out.Notices)
+	for _, line := range out.Lines {
+		text.WriteString(line + "\n")
+	}
+	return &toolset.Answer{Text: text.String(), Structure: out}
+}

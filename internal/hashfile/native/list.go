@@ -1,0 +1,94 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+// maxEntries is how many entries one answer lists; a model that wants others asks further down, or for a glob.
+const maxEntries = 1000
+
+func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
+	found, err := d.engine.List(sc, in.Path, maxEntries, false)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for _, entry := range found.Entries {
+		text.WriteString(markOf(entry.Mode) + " " + refusal.Show(entry.Path) + "\n")
+	}
+	if found.More > 0 {
+		fmt.Fprintf(&text, "[%d more; search_files with a glob and this path finds them by name]\n", found.More)
+	}
+	return &toolset.Answer{Text: text.String()}, nil
+}
+
+// markOf says what kind an entry of a directory is of.
+func markOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "[DIR]"
+	case mode&fs.ModeSymlink != 0:
+		return "[LINK]"
+	case mode.IsRegular():
+		return "[FILE]"
+	}
+	return "[OTHER]"
+}
+
+func (d *dialect) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
+	found, more, err := d.engine.Walk(ctx, sc, in.Path, maxEntries, nil)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	writePaths(&text, found)
+	if more {
+		fmt.Fprintf(&text, "[more than %d; ask for a directory further down]\n", maxEntries)
+	}
+	return &toolset.Answer{Text: text.String()}, nil
+}
+
+// writePaths writes each path on a line, those of directories with a slash.
+func writePaths(text *strings.Builder, found []engine.Entry) {
+	for _, entry := range found {
+		text.WriteString(refusal.Show(entry.Path))
+		if entry.Mode.IsDir() {
+			text.WriteByte('/')
+		}
+		text.WriteByte('\n')
+	}
+}
+
+func (d *dialect) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
+	info, err := d.engine.Stat(sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	kind := strings.TrimPrefix(strings.TrimPrefix(info.Kind, "a "), "symbolic ")
+	return &toolset.Answer{Text: fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
+		refusal.Show(info.Path), kind, info.File.Size(), info.File.ModTime().UTC().Format(time.RFC3339),
+		info.File.Mode(), info.ReadOnly)}, nil
+}
+
+type noArguments struct{}
+
+func (d *dialect) listAllowedDirectories(_ context.Context, sc *roots.Scope, _ noArguments) (*toolset.Answer, error) {
+	dirs, err := d.engine.Directories(sc)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for _, dir := range dirs {
+		text.WriteString(refusal.Show(dir) + "\n")
+	}
+	return &toolset.Answer{Text: text.String()}, nil
+}

@@ -1,0 +1,113 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+type readArguments struct {
+	Path      string `json:"path"`
+	StartLine int    `json:"start_line,omitempty" about:"first line, from 1"`
+	EndLine   int    `json:"end_line,omitempty" about:"last line"`
+	MaxBytes  int    `json:"max_bytes,omitempty" about:"bytes to give, in place of the usual limits"`
+}
+
+func (d *dialect) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*toolset.Answer, error) {
+	ask := engine.ReadRequest{Path: in.Path, First: in.StartLine, Last: in.EndLine, MaxLines: d.limits.Lines,
+		MaxBytes: d.limits.Bytes, MaxTokens: d.limits.Tokens}
+	if in.MaxBytes < 0 {
+		return nil, refusal.New(hashline.Invalid, "max_bytes is %d; give the number of bytes wanted, or leave it out",
+			in.MaxBytes)
+	}
+	if in.MaxBytes > 0 {
+		ask.MaxLines, ask.MaxBytes, ask.MaxTokens = 0, in.MaxBytes, 0
+	}
+	r, err := d.engine.Read(ctx, sc, ask)
+	if err != nil {
+		return nil, err
+	}
+	header := readHeader(r)
+	if len(r.Text) > texts.Large {
+		return &toolset.Answer{Text: header, Write: func(w io.Writer) error { return d.engine.WriteTagged(w, r) }}, nil
+	}
+	return &toolset.Answer{Text: string(d.engine.AppendTagged([]byte(header), r))}, nil
+}
+
+// readHeader returns the first line of the answer to a read: what a model needs for an edit and to read on, and what
+// is unusual about the file.
+func readHeader(r *engine.Reading) string {
+	header := factsHeader(r.Facts)
+	if r.First > 0 && (r.First > 1 || r.Last < r.Lines) {
+		header += fmt.Sprintf(" lines=%d-%d", r.First, r.Last)
+	}
+	if r.Cut {
+		header += fmt.Sprintf(" next_start_line=%d", r.Last+1)
+	}
+	return "[" + header + "]\n"
+}
+
+// factsHeader returns the part of a header that speaks of the whole file. Lines that end with a line feed, all of
+// them, in UTF-8 without a byte order mark, are not mentioned.
+func factsHeader(f engine.Facts) string {
+	header := fmt.Sprintf("file_hash=%s total_lines=%d", engine.Abbreviate(f.Hash), f.Lines)
+	if f.LineEnding == "crlf" || f.LineEnding == "mixed" {
+		header += " line_ending=" + f.LineEnding
+	}
+	if f.Lines > 0 && !f.FinalNewline {
+		header += " final_newline=false"
+	}
+	if f.Encoding != "utf-8" {
+		header += " encoding=" + f.Encoding
+	}
+	return header
+}
+
+type readMultipleArguments struct {
+	Paths []string `json:"paths"`
+}
+
+// maxPaths is how many files one call may read.
+const maxPaths = 100
+
+func (d *dialect) readMultipleFiles(
+	ctx context.Context, sc *roots.Scope, in readMultipleArguments,
+) (*toolset.Answer, error) {
+	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
+		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
+	}
+	var text strings.Builder
+	left := d.limits
+	for _, path := range in.Paths {
+		fmt.Fprintf(&text, "==> %s <==\n", refusal.Show(path))
+		ask := engine.ReadRequest{Path: path, MaxLines: left.Lines, MaxBytes: left.Bytes, MaxTokens: left.Tokens}
+		r, err := d.engine.Read(ctx, sc, ask)
+		if err != nil {
+			problem := refusal.Of(path, err)
+			fmt.Fprintf(&text, "error %s: %s\n\n", problem.Code, problem.Message)
+			continue
+		}
+		text.WriteString(readHeader(r))
+		text.Write(d.engine.AppendTagged(nil, r))
+		text.WriteByte('\n')
+		left.take(r)
+	}
+	return &toolset.Answer{Text: text.String()}, nil
+}
+
+// take takes a reading from what an answer may still hold. A little is always left, so that each file of several shows
+// its first lines.
+func (l *Limits) take(r *engine.Reading) {
+	const least = 20
+	l.Lines = max(l.Lines-(r.Last-r.First+1), least)
+	l.Bytes = max(l.Bytes-len(r.Text), 100*least)
+	l.Tokens = max(l.Tokens-engine.EstimateTokens(r.Text), 10*least)
+}

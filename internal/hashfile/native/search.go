@@ -1,0 +1,112 @@
+package native
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+type searchArguments struct {
+	Pattern    string `json:"pattern,omitempty" about:"regular expression (RE2), for each line"`
+	Path       string `json:"path,omitempty" about:"default: all allowed directories"`
+	Glob       string `json:"glob,omitempty" about:"as *.go or src/**/*.ts"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	Context    int    `json:"context,omitempty" about:"lines around each hit"`
+	MaxResults int    `json:"max_results,omitempty" about:"default 100"`
+}
+
+// Bounds of what a search is asked for.
+const (
+	maxPattern = 1000 // bytes
+	maxContext = 10   // lines
+	maxResults = 1000
+)
+
+func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*toolset.Answer, error) {
+	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
+		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
+	}
+	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100)}
+	if in.Glob != "" {
+		glob, ok := rules.NewGlob(in.Glob, false)
+		if !ok {
+			return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go or src/**/*.ts",
+				refusal.Show(in.Glob))
+		}
+		ask.Only = &glob
+	}
+	if in.Pattern == "" {
+		return d.searchNames(ctx, sc, ask)
+	}
+	var err error
+	if ask.Pattern, err = parsePattern(in); err != nil {
+		return nil, err
+	}
+	found, err := d.engine.Search(ctx, sc, ask)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	hits := 0
+	for _, f := range found.Files {
+		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", refusal.Show(f.Path), engine.Abbreviate(f.Hash))
+		for _, line := range f.Lines {
+			text.WriteString(line + "\n")
+		}
+		hits += len(f.Numbers)
+	}
+	fmt.Fprintf(&text, "[%d hits in %d files%s]\n", hits, len(found.Files), moreNotice(found.Cut))
+	return &toolset.Answer{Text: text.String()}, nil
+}
+
+// parsePattern returns the pattern of a search for lines.
+func parsePattern(in searchArguments) (*regexp.Regexp, error) {
+	if len(in.Pattern) > maxPattern {
+		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
+	}
+	pattern := in.Pattern
+	if in.IgnoreCase {
+		pattern = "(?i:" + pattern + ")"
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, refusal.New(hashline.Invalid, "pattern %s is no regular expression of RE2; to find text as it is, "+
+			"put a backslash before each of \\.+*?()|[]{}^$; to find files by name, give a glob and no pattern",
+			refusal.Show(in.Pattern))
+	}
+	return re, nil
+}
+
+// searchNames answers with the files whose paths match a glob.
+func (d *dialect) searchNames(
+	ctx context.Context, sc *roots.Scope, ask engine.SearchRequest,
+) (*toolset.Answer, error) {
+	if ask.Only == nil {
+		return nil, refusal.New(hashline.Invalid,
+			"give a pattern, to find lines, or a glob, to find files, or both")
+	}
+	found, err := d.engine.FindNames(ctx, sc, ask)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	writePaths(&text, found.Entries)
+	fmt.Fprintf(&text, "[%d files%s]\n", len(found.Entries), moreNotice(found.Cut))
+	return &toolset.Answer{Text: text.String()}, nil
+}
+
+func moreNotice(cut bool) string {
+	if cut {
+		return "; there may be more"
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+type writeArguments struct {
+	Path     string `json:"path"`
+	Content  string `json:"content"`
+	FileHash string `json:"file_hash,omitempty" about:"as it was read; required if the file exists"`
+}
+
+// writeResult is the structure of an answer to a write.
+type writeResult struct {
+	TotalLines   int           `json:"total_lines"`
+	FileHash     digest.Digest `json:"file_hash"`
+	LineEnding   string        `json:"line_ending"`
+	FinalNewline bool          `json:"final_newline"`
+	Encoding     string        `json:"encoding"`
+	Notices      []string      `json:"notices,omitempty"`
+}
+
+func (d *dialect) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*toolset.Answer, error) {
+	w, err := d.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash})
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	text.WriteString("[" + factsHeader(w.Facts) + "]\n")
+	notices(&text, w.Notices)
+	return &toolset.Answer{Text: text.String(), Structure: writeResult{TotalLines: w.Lines, FileHash: w.Hash,
+		LineEnding: w.LineEnding, FinalNewline: w.FinalNewline, Encoding: w.Encoding, Notices: w.Notices}}, nil
+}
+
+type pathArguments struct {
+	Path string `json:"path"`
+}
+
+func (d *dialect) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
+	created, err := d.engine.MakeDirectory(ctx, sc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !created {
+		return &toolset.Answer{Text: refusal.Show(in.Path) + " exists already\n"}, nil
+	}
+	return &toolset.Answer{Text: "created " + refusal.Show(in.Path) + "\n"}, nil
+}
+
+type moveArguments struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
+func (d *dialect) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*toolset.Answer, error) {
+	if err := d.engine.Move(ctx, sc, in.Source, in.Destination); err != nil {
+		return nil, err
+	}
+	return &toolset.Answer{
+		Text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination))}, nil
+}

@@ -1,0 +1,235 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Texter is an object that may also be written as one text.
+type Texter interface {
+	// FromText sets the object from the text.
+	FromText(text string) error
+}
+
+// decode sets in, a struct of the form, from the arguments of a call. Arguments that programs read in different ways
+// are refused: names in other letter case, two members with one name, bytes that are not UTF-8.
+func (f *Form) decode(arguments json.RawMessage, in reflect.Value, limit int) error {
+	if len(arguments) == 0 || string(bytes.TrimSpace(arguments)) == "null" { // no arguments, as some clients write it
+		arguments = []byte("{}")
+	}
+	if err := surface.CheckJSON(arguments, surface.Limits{Size: limit}); err != nil {
+		return fmt.Errorf("its arguments cannot be read: %s", refusal.Show(err.Error()))
+	}
+	value, err := readJSON(arguments)
+	if err != nil {
+		return errors.New("its arguments are no JSON")
+	}
+	return f.set(in, value, "")
+}
+
+// readJSON reads one JSON value, with numbers as they are written.
+func readJSON(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errors.New("more than one value")
+	}
+	return value, nil
+}
+
+// set sets a Go value from a JSON value. Where names the argument, for errors; "" is all arguments.
+func (f *Form) set(to reflect.Value, value any, where string) error {
+	if to.Kind() == reflect.Pointer {
+		to.Set(reflect.New(to.Type().Elem()))
+		to = to.Elem()
+	}
+	switch f.kind {
+	case reflect.Struct:
+		return f.setObject(to, value, where)
+	case reflect.Slice:
+		return f.setArray(to, value, where)
+	case reflect.String:
+		text, ok := value.(string)
+		if !ok {
+			return expect(where, "a string", value)
+		}
+		if f.enum != nil && !slices.Contains(f.enum, text) {
+			return fmt.Errorf("%s is %s; it is one of %s", where, quote(text), strings.Join(f.enum, ", "))
+		}
+		to.SetString(text)
+	case reflect.Int:
+		n, ok := integerOf(value)
+		if !ok {
+			return expect(where, "a whole number", value)
+		}
+		to.SetInt(n)
+	case reflect.Bool:
+		b, ok := boolOf(value)
+		if !ok {
+			return expect(where, "true or false", value)
+		}
+		to.SetBool(b)
+	}
+	return nil
+}
+
+// setObject sets a struct. A text stands for the object if it is the object as JSON, or if its type takes texts.
+func (f *Form) setObject(to reflect.Value, value any, where string) error {
+	if text, ok := value.(string); ok {
+		if inner, err := readJSON([]byte(text)); err == nil && isObject(inner) {
+			if surface.CheckJSON([]byte(text), surface.Limits{}) != nil {
+				return fmt.Errorf("%s is a text with JSON that is read in different ways", where)
+			}
+			value = inner
+		} else if texter, ok := to.Addr().Interface().(Texter); ok {
+			if err := texter.FromText(text); err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			return nil
+		}
+	}
+	members, ok := value.(map[string]any)
+	if !ok {
+		return expect(where, "an object", value)
+	}
+	for name := range members {
+		if f.find(name) == nil {
+			return f.refuseName(name, where)
+		}
+	}
+	for _, member := range f.fields {
+		given, ok := members[member.name]
+		if !ok || given == nil {
+			if member.required {
+				return fmt.Errorf("%s is missing%s", below(where, member.name), f.describe())
+			}
+			continue
+		}
+		if err := member.form.set(to.Field(member.index), given, below(where, member.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setArray sets a slice. One value stands for an array of it, and a text for the array that it is as JSON.
+func (f *Form) setArray(to reflect.Value, value any, where string) error {
+	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if inner, err := readJSON([]byte(text)); err == nil && surface.CheckJSON([]byte(text), surface.Limits{}) == nil {
+			value = inner
+		}
+	}
+	values, ok := value.([]any)
+	if !ok {
+		values = []any{value}
+	}
+	to.Set(reflect.MakeSlice(to.Type(), len(values), len(values)))
+	for i, v := range values {
+		at := where
+		if ok {
+			at = where + "[" + strconv.Itoa(i) + "]"
+		}
+		if err := f.item.set(to.Index(i), v, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// integerOf returns a whole number, also if it is written as 3.0 or "3".
+func integerOf(value any) (int64, bool) {
+	text, ok := value.(string)
+	if n, number := value.(json.Number); number {
+		text, ok = n.String(), true
+	}
+	text = strings.TrimSpace(text)
+	if !ok || len(text) > 20 || strings.ContainsAny(text, "/_xXbBoO") {
+		return 0, false
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	n := r.Num().Int64()
+	return n, int64(int(n)) == n
+}
+
+// boolOf returns true or false, also if it is written as a string.
+func boolOf(value any) (bool, bool) {
+	switch value {
+	case true, "true", "True":
+		return true, true
+	case false, "false", "False":
+		return false, true
+	}
+	return false, false
+}
+
+func isObject(value any) bool {
+	_, ok := value.(map[string]any)
+	return ok
+}
+
+// expect says that an argument has another form than it should have.
+func expect(where, want string, value any) error {
+	if where == "" {
+		where = "what it was called with"
+	}
+	got := "an object"
+	switch v := value.(type) {
+	case nil:
+		got = "null"
+	case bool:
+		got = strconv.FormatBool(v)
+	case json.Number:
+		got = quote(v.String())
+	case string:
+		got = "the text " + quote(v)
+	case []any:
+		got = "an array"
+	}
+	return fmt.Errorf("%s is %s; give %s", where, got, want)
+}
+
+// refuseName says that there is no argument of a name, and which there are.
+func (f *Form) refuseName(name, where string) error {
+	return fmt.Errorf("there is no argument %s%s", quote(below(where, name)), f.describe())
+}
+
+// describe names the members of an object, for an error.
+func (f *Form) describe() string {
+	names := f.names()
+	if len(names) == 0 {
+		return "; it takes none"
+	}
+	return "; it takes " + strings.Join(names, ", ")
+}
+
+func below(where, name string) string {
+	if where == "" {
+		return name
+	}
+	return where + "." + name
+}
+
+// quote shows the beginning of a text from outside.
+func quote(text string) string {
+	const most = 60
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strconv.QuoteToASCII(text)
+}
