@@ -35,7 +35,7 @@ type Refusal struct {
 	FileHash   string        `json:"file_hash,omitempty"`   // of the file as it is now
 	TotalLines *int          `json:"total_lines,omitempty"` // set whenever FileHash is
 	Lines      []string      `json:"lines,omitempty"`       // tagged lines near the anchors, as they are now
-	Operations []int         `json:"operations,omitempty"`  // the operations concerned, by index from 0
+	Operations []int         `json:"operations,omitempty"`  // the operations concerned, from 1 as in the message
 	Candidates []int         `json:"candidates,omitempty"`  // line numbers
 }
 
@@ -70,7 +70,10 @@ func Of(path string, err error) *Refusal {
 		return r
 	case errors.As(err, &h):
 		r := New(h.Code, "%s: %s", Show(path), h.Error())
-		r.Operations, r.Candidates = h.Operations, h.Candidates
+		for _, index := range h.Operations {
+			r.Operations = append(r.Operations, index+1)
+		}
+		r.Candidates = h.Candidates
 		return r
 	case errors.Is(err, fs.ErrNotExist):
 		return New(NotFound, "%s does not exist", Show(path))
