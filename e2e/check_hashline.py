@@ -22,7 +22,7 @@ def split(file):  # [(content, ending)]
     found = re.findall(r"([^\n]*)(\n)|([^\n]+)\Z", file)
     return [(c[:-1], "\r\n") if e and c.endswith("\r") else (c or rest, e) for c, e, rest in found]
 
-def resolve(text, lines, index, width, exact, insertion):
+def resolve(text, lines, index, width, reach, insertion):
     m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip())
     if not m:
         raise Refused("invalid", [index])
@@ -38,12 +38,13 @@ def resolve(text, lines, index, width, exact, insertion):
     having = [i + 1 for i, (content, _) in enumerate(lines) if fnv(content).endswith(tag)]
     if n in having:
         return n, None
-    if len(having) == 1 and not exact and abs(having[0] - n) <= 3:
+    if len(having) == 1 and (reach is None or abs(having[0] - n) <= reach):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
 
 def locate(v, lines):
-    width, exact, steps, moved = v.get("width", 2), v.get("exact", False), [], []
+    width, steps, moved = v.get("width", 2), [], []
+    reach = 0 if v.get("exact") else v.get("reach") or None
     if not v["operations"]:
         raise Refused("invalid")
     for i, o in enumerate(v["operations"]):
@@ -60,7 +61,7 @@ def locate(v, lines):
             if content and all(re.match("[0-9]+:[0-9a-f]{%d}\\|" % width, line) for line in new):
                 raise Refused("echoed_tags", [i])
             new = [line.rstrip("\r") for line in new]
-        found = [resolve(a, lines, i, width, exact, insertion) for a in [o["anchor"], *([end] if end else [])]]
+        found = [resolve(a, lines, i, width, reach, insertion) for a in [o["anchor"], *([end] if end else [])]]
         moved += [m for _, m in found if m]
         first, last = found[0][0], found[-1][0]
         if last < first:

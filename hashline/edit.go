@@ -8,6 +8,7 @@ import (
 type Options struct {
 	Width int  // of the tags that readers are shown; 0 is MinWidth
 	Exact bool // never move an anchor to another line
+	Reach int  // most lines that an anchor may be moved; 0 is any
 }
 
 func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }

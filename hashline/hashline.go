@@ -36,11 +36,11 @@
 // Content is lines; the last one's line feed may be left out, so that "" is one empty
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.
 //
-// An anchor that does not hold is moved to the only line of the file with its tag, if that
-// is at most three lines away, which is reported, or else refused. Operations that meet on
-// a line, a range that ends before it begins, and an insertion beside a line that is
-// deleted are refused, as are an edit without effect and content of which every line begins
-// as a printed one does. Several insertions at one place keep their order.
+// An anchor that does not hold is moved to the only line of the file with its tag, however
+// far away, which is reported, or else refused; [Options] narrow how far. Operations that
+// meet on a line, a range that ends before it begins, and an insertion beside a line that
+// is deleted are refused, as are an edit without effect and content of which every line
+// begins as a printed one does. Several insertions at one place keep their order.
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines

@@ -64,10 +64,11 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 	if len(operations) == 0 {
 		return nil, nil, refuse(Invalid, "there are no operations")
 	}
+	d := &finder{file: f, options: o}
 	var steps []step
 	var moved []Relocation
 	for i, op := range operations {
-		s, m, err := op.locate(f, i, o)
+		s, m, err := op.locate(d, i)
 		if err != nil {
 			err.message = "operation " + strconv.Itoa(i+1) + ": " + err.message
 			return nil, nil, err.about(i)
@@ -102,27 +103,27 @@ func (op Operation) inserts() bool { return op.Op == InsertAfter || op.Op == Ins
 
 // locate finds the lines of the operation, which is that with the given index, and says which
 // anchors it moved.
-func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *Error) {
+func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	s := step{index: index, op: op.Op, insert: op.inserts()}
 	if err := op.check(); err != nil {
 		return s, nil, err
 	}
 	if !op.deletes() {
 		var err *Error
-		if s.lines, err = contentLines(*op.Content, o.Width); err != nil {
+		if s.lines, err = contentLines(*op.Content, d.options.Width); err != nil {
 			return s, nil, err
 		}
 	}
 	var moved []Relocation
 	find := func(text string) (int, *Error) {
-		a, err := parseAnchor(text, o.Width)
+		a, err := parseAnchor(text, d.options.Width)
 		if err != nil {
 			return 0, err
 		}
 		if a.line == 0 && !s.insert {
 			return 0, refuse(Invalid, "anchor 0: is for inserting into an empty file")
 		}
-		n, err := a.resolve(f, o.Exact)
+		n, err := d.resolve(a)
 		if err == nil && n != a.line {
 			moved = append(moved, Relocation{index, a.text, n})
 		}

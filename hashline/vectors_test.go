@@ -39,6 +39,7 @@ type editVector struct {
 	Operations                []vectorOperation
 	Width                     int
 	Exact                     bool
+	Reach                     int
 	Result                    *string
 	Relocated                 []struct {
 		Operation int
@@ -64,6 +65,8 @@ func (v editVector) operations() (ops []Operation) {
 	}
 	return ops
 }
+
+func (v editVector) options() Options { return Options{Width: v.Width, Exact: v.Exact, Reach: v.Reach} }
 
 func load(t testing.TB) (v vectors) {
 	t.Helper()
@@ -169,7 +172,7 @@ func TestEdits(t *testing.T) {
 	for _, v := range load(t).Edits {
 		t.Run(v.Name, func(t *testing.T) {
 			data := []byte(v.File)
-			r, err := Edit(data, v.operations(), Options{Width: v.Width, Exact: v.Exact})
+			r, err := Edit(data, v.operations(), v.options())
 			v.check(t, r, err)
 			if string(data) != v.File {
 				t.Error("the bytes that were given are changed")
@@ -181,7 +184,7 @@ func TestEdits(t *testing.T) {
 func TestRebases(t *testing.T) {
 	for _, v := range load(t).Rebases {
 		t.Run(v.Name, func(t *testing.T) {
-			r, err := Rebase([]byte(v.Base), []byte(v.Current), v.operations(), Options{Width: v.Width, Exact: v.Exact})
+			r, err := Rebase([]byte(v.Base), []byte(v.Current), v.operations(), v.options())
 			v.check(t, r, err)
 		})
 	}
