@@ -23,7 +23,7 @@ def split(file):  # [(content, ending)]
     return [(c[:-1], "\r\n") if e and c.endswith("\r") else (c or rest, e) for c, e, rest in found]
 
 def resolve(text, lines, index, width, reach, insertion):
-    m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip())
+    m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip("".join(map(chr, SPACE))))
     if not m:
         raise Refused("invalid", [index])
     n, tag = int(m[1]), m[2].lower()
@@ -42,16 +42,61 @@ def resolve(text, lines, index, width, reach, insertion):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
 
+OPS = {op.replace("_", ""): op for op in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range",
+                                          "append", "prepend")}
+
+def parse(text):
+    m = re.match(r"[ \t\r\n]*([^ \t\r\n]*)", text)
+    op, rest = OPS.get(bare(m[1])), text[m.end():]
+    if not op:
+        raise Refused("invalid")
+    found = {"op": op}
+    m = re.match(r"[ \t\r\n]*(N(?:[ \t\r\n]*\.\.[ \t\r\n]*N)?)(?=[ \t\r\n]|\Z)".replace("N", "(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}"), rest)
+    if m:
+        found["anchor"], rest = m[1], rest[m.end():]
+    elif op not in ("append", "prepend"):
+        raise Refused("invalid")
+    m = re.match(r"[ \t\r\n]*with(?=[ \t\r\n]|\Z)", rest)
+    rest = rest[m.end():] if m else rest
+    inner = rest.strip(" \t\r\n")
+    if len(inner) > 1 and inner[0] in "'\"" and inner[0] == inner[-1]:
+        found["content"] = inner[1:-1]
+    elif inner:
+        if op.startswith("replace") and not m:
+            raise Refused("invalid")
+        found["content"] = re.sub(r"\A([ \t\r]*\n|[ \t\r])", "", rest)
+    return found
+
+def bare(op):
+    return "".join(c.lower() if c.isascii() else c for c in op if c not in "_-")
+
+def standard(o, index, lines):  # with an anchor for append and prepend
+    if isinstance(o, str):
+        o = parse(o)
+    op, anchor, end = OPS.get(bare(o["op"])), o.get("anchor", ""), o.get("end_anchor", "")
+    if ".." in anchor.split("|")[0]:
+        if end or not op or op not in ("replace", "replace_range", "delete", "delete_range"):
+            raise Refused("invalid", [index])
+        anchor, end = anchor.split("..", 1)
+        if not end:
+            raise Refused("invalid", [index])
+    if op in ("append", "prepend"):
+        n = 0 if not lines else len(lines) if op == "append" else 1
+        anchor = anchor or ("%d:%s" % (n, fnv(lines[n - 1][0])[-4:]) if n else "0:")
+        op = "insert_after" if op == "append" else "insert_before"
+    return op, anchor, end, o.get("content")
+
 def locate(v, lines):
     width, steps, moved = v.get("width", 2), [], []
     reach = 0 if v.get("exact") else v.get("reach") or None
     if not v["operations"]:
         raise Refused("invalid")
     for i, o in enumerate(v["operations"]):
-        op, content, end = o["op"], o.get("content"), o.get("end_anchor", "")
+        op, anchor, end, content = standard(o, i, lines)
+        if not op:
+            raise Refused("invalid", [i])
         insertion, deletion = op.startswith("insert_"), op.startswith("delete")
-        if op not in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range") \
-           or op.endswith("_range") and not end or insertion and end or deletion and content or not deletion and content is None:
+        if not anchor or op.endswith("_range") and not end or insertion and end or deletion and content or not deletion and content is None:
             raise Refused("invalid", [i])
         new = []
         if not deletion:
@@ -61,7 +106,7 @@ def locate(v, lines):
             if content and all(re.match("[0-9]+:[0-9a-f]{%d}\\|" % width, line) for line in new):
                 raise Refused("echoed_tags", [i])
             new = [line.rstrip("\r") for line in new]
-        found = [resolve(a, lines, i, width, reach, insertion) for a in [o["anchor"], *([end] if end else [])]]
+        found = [resolve(a, lines, i, width, reach, insertion) for a in [anchor, *([end] if end else [])]]
         moved += [m for _, m in found if m]
         first, last = found[0][0], found[-1][0]
         if last < first:
@@ -168,10 +213,10 @@ v = json.loads((pathlib.Path(__file__).parent.parent / "spec" / "hashline.json")
 wrong = [x for x in v["tags"] if x["hash"] != fnv(x["line"]) or x["tags"] != [x["hash"][-w:] for w in (2, 3, 4)]]
 wrong += [x for x in v["files"] if x != facts(x["file"])]
 wrong += [x for x in v["binary"] if x["offset"] != fault(bytes.fromhex(x["hex"]))]
-for kind, compute in ("edits", edit), ("rebases", rebase):
+for kind, compute in ("edits", edit), ("rebases", rebase), ("texts", lambda x: {"operation": parse(x["text"])}):
     for x in v[kind]:
         got = outcome(compute, x)
-        if got != {k: x[k] for k in ("result", "relocated", "error") if k in x}:
+        if got != {k: x[k] for k in ("result", "relocated", "operation", "error") if k in x}:
             wrong.append((x, got))
 for x in wrong:
     print("wrong:", x)

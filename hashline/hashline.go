@@ -32,6 +32,10 @@
 //	delete, delete_range       likewise
 //	insert_after               content after the line
 //	insert_before              content before it
+//	append, prepend            likewise; without an anchor, at the end of the file or its beginning
+//
+// A range may stand in the anchor, "1:a3..3:0e", and [ParseOperation] reads an operation that
+// is written as one text.
 //
 // Content is lines; the last one's line feed may be left out, so that "" is one empty
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,11 @@ type vectors struct {
 	Binary []struct {
 		Hex    string
 		Offset int
+	}
+	Texts []struct {
+		Text      string
+		Operation *vectorOperation
+		Error     *struct{ Code Code }
 	}
 	Edits   []editVector
 	Rebases []editVector
@@ -59,6 +65,20 @@ type vectorOperation struct {
 	Content    *string
 }
 
+// UnmarshalJSON reads an operation by its members, or written as one text.
+func (o *vectorOperation) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err == nil {
+		op, err := ParseOperation(text)
+		*o = vectorOperation(op)
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	type members vectorOperation
+	return d.Decode((*members)(o))
+}
+
 func (v editVector) operations() (ops []Operation) {
 	for _, o := range v.Operations {
 		ops = append(ops, Operation(o))
@@ -79,7 +99,8 @@ func load(t testing.TB) (v vectors) {
 	if err := d.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 100 || len(v.Rebases) < 15 {
+	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 150 || len(v.Rebases) < 15 ||
+		len(v.Texts) < 50 {
 		t.Fatal("spec/hashline.json is not whole")
 	}
 	return v
@@ -166,6 +187,22 @@ func survey(s *Survey, data []byte, size int) error {
 		}
 	}
 	return s.Close()
+}
+
+func TestTexts(t *testing.T) {
+	for _, v := range load(t).Texts {
+		op, err := ParseOperation(v.Text)
+		if v.Error != nil {
+			var e *Error
+			if !errors.As(err, &e) || e.Code != v.Error.Code {
+				t.Errorf("%q: %v, want %s", v.Text, err, v.Error.Code)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(op, Operation(*v.Operation)) {
+			t.Errorf("%q: %+v, %v", v.Text, op, err)
+		}
+	}
 }
 
 func TestEdits(t *testing.T) {
