@@ -67,6 +67,9 @@ def parse(text):
         found["content"] = re.sub(r"\A([ \t\r]*\n|[ \t\r])", "", rest)
     return found
 
+def join(lines):
+    return {"content": "".join(line.removesuffix("\n") + "\n" for line in lines)} if lines else {}
+
 def bare(op):
     return "".join(c.lower() if c.isascii() else c for c in op if c not in "_-")
 
@@ -213,6 +216,7 @@ v = json.loads((pathlib.Path(__file__).parent.parent / "spec" / "hashline.json")
 wrong = [x for x in v["tags"] if x["hash"] != fnv(x["line"]) or x["tags"] != [x["hash"][-w:] for w in (2, 3, 4)]]
 wrong += [x for x in v["files"] if x != facts(x["file"])]
 wrong += [x for x in v["binary"] if x["offset"] != fault(bytes.fromhex(x["hex"]))]
+wrong += [x for x in v["contents"] if x != {"lines": x["lines"], **join(x["lines"])}]
 for kind, compute in ("edits", edit), ("rebases", rebase), ("texts", lambda x: {"operation": parse(x["text"])}):
     for x in v[kind]:
         got = outcome(compute, x)

@@ -26,6 +26,21 @@ func contentLines(content string, width int) ([][]byte, *Error) {
 	return lines, nil
 }
 
+// JoinLines is the content that is given as lines; each may hold several, and its line feed
+// may be left out as that of content. No lines are no content: nil.
+func JoinLines(lines []string) *string {
+	if len(lines) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimSuffix(line, "\n"))
+		b.WriteByte('\n')
+	}
+	content := b.String()
+	return &content
+}
+
 // CheckContent refuses content that is no text, or of which every line begins with a tag
 // as a reader is shown it. Its error is an *[Error].
 func CheckContent(content string, width int) error {

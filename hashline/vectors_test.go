@@ -36,6 +36,10 @@ type vectors struct {
 		Operation *vectorOperation
 		Error     *struct{ Code Code }
 	}
+	Contents []struct {
+		Lines   []string
+		Content *string
+	}
 	Edits   []editVector
 	Rebases []editVector
 }
@@ -100,7 +104,7 @@ func load(t testing.TB) (v vectors) {
 		t.Fatal(err)
 	}
 	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 150 || len(v.Rebases) < 15 ||
-		len(v.Texts) < 50 {
+		len(v.Texts) < 50 || len(v.Contents) < 10 {
 		t.Fatal("spec/hashline.json is not whole")
 	}
 	return v
@@ -201,6 +205,14 @@ func TestTexts(t *testing.T) {
 		}
 		if err != nil || !reflect.DeepEqual(op, Operation(*v.Operation)) {
 			t.Errorf("%q: %+v, %v", v.Text, op, err)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	for _, v := range load(t).Contents {
+		if got := JoinLines(v.Lines); !reflect.DeepEqual(got, v.Content) {
+			t.Errorf("%q: %v, want %v", v.Lines, got, v.Content)
 		}
 	}
 }
