@@ -163,33 +163,90 @@ def edit(v):
         raise Refused("no_change")
     return {"result": result, **({"relocated": moved} if moved else {})}
 
-def rebase(v):
-    a, b = split(v["base"]), split(v["current"])
-    steps, moved = locate(v, a)
-    # The longest common subsequence, by the table.
+def differences(a, b):  # [(first, end, first in b, end in b)], from 0, by the table of the longest common subsequence
     best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in range(len(a) - 1, -1, -1):
         for j in range(len(b) - 1, -1, -1):
             best[i][j] = best[i + 1][j + 1] + 1 if a[i] == b[j] else max(best[i + 1][j], best[i][j + 1])
     i = j = 0
-    same, changed = {}, set()  # lines of base that are in current; places of base, as above, that are not the same
+    found, start = [], (0, 0)
     while i < len(a) or j < len(b):
         if i < len(a) and j < len(b) and a[i] == b[j]:
-            same[i + 1] = j + 1
+            if start != (i, j):
+                found.append((start[0], i, start[1], j))
             i, j = i + 1, j + 1
+            start = i, j
         elif i < len(a) and (j == len(b) or best[i + 1][j] >= best[i][j + 1]):
-            changed |= {2 * i + 1, 2 * i + 2, 2 * i + 3}
             i += 1
         else:
-            changed.add(2 * i + 1)
             j += 1
+    return found + ([(start[0], i, start[1], j)] if start != (i, j) else [])
+
+def find(diffs, n):  # line n of a, from 0: its line in b or None, and the difference that it is in
+    for d in diffs:
+        if d[0] <= n < d[1]:
+            return None, d
+    return n + sum(d[3] - d[2] - d[1] + d[0] for d in diffs if d[1] <= n), None
+
+def rebase(v):
+    a, b = split(v["base"]), split(v["current"])
+    steps, moved = locate(v, a)
+    diffs, changed = differences(a, b), set()  # places of base, as above, that are not the same
+    for first, end, _, _ in diffs:
+        changed |= set(range(2 * first + 1, 2 * end + 2))
     for s in steps:
         ends = s["place"] == 2 * len(a) + 1 and a and not a[-1][1]  # the last line gets an ending
         mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
         if mine & changed:
             raise Refused("stale")
-    result = build(b, steps, lambda n: same.get(n, 0))
+    result = build(b, steps, lambda n: n and find(diffs, n - 1)[0] + 1)
     return {"result": result, **({"relocated": moved} if moved else {})}
+
+def trimmed(line):
+    return re.sub("[%s]*\\Z" % "".join(map(chr, sorted(SPACE))), "", line[0])
+
+def mapping(v):
+    a, b = split(v["base"]), split(v["current"])
+    width, reach, diffs, found = v.get("width", 2), 0 if v.get("exact") else v.get("reach") or None, differences(a, b), []
+    bare_a, bare_b = [trimmed(x) for x in a], [trimmed(x) for x in b]
+    for i, o in enumerate(v["operations"]):
+        op, anchor, end, _ = standard(o, i, a)
+        if not op:
+            raise Refused("invalid", [i])
+        given = isinstance(o, dict) and o.get("anchor") or isinstance(o, str) and parse(o).get("anchor")
+        mine = []
+        for text in [anchor, *([end] if end else [])] if given else []:
+            try:
+                n, moved = resolve(text, a, i, width, reach, op.startswith("insert"))
+            except Refused as refused:
+                if refused.outcome["code"] == "invalid":
+                    raise
+                n = 0
+            m = dict(operation=i, anchor=text.split("|")[0].strip().lower(), read=n, line=0, new_anchor="", place=min(len(b), 1))
+            mine.append(m)
+            if not n:
+                m["new_anchor"] = "0:" if m["anchor"] == "0:" and not b else ""
+                continue
+            now, d = find(diffs, n - 1)
+            if d:
+                inner = differences(bare_a[d[0]:d[1]], bare_b[d[2]:d[3]])
+                now, e = find(inner, n - 1 - d[0])
+                if e:
+                    m["place"] = min(d[2] + e[2] + 1, len(b))
+                    if bare_a[n - 1] and bare_a.count(bare_a[n - 1]) == bare_b.count(bare_a[n - 1]) == 1:
+                        m["line"] = bare_b.index(bare_a[n - 1]) + 1
+                else:
+                    now += d[2]
+            if now is not None:
+                m["line"] = m["place"] = now + 1
+            if m["line"]:
+                m["new_anchor"] = "%d:%s" % (m["line"], fnv(b[m["line"] - 1][0])[-width:])
+        if len(mine) == 2 and mine[1]["read"]:
+            p, q = mine
+            if not p["line"] or not q["line"] or a[p["read"] - 1:q["read"]] != b[p["line"] - 1:q["line"]]:
+                q["altered"] = True
+        found += mine
+    return {"mapped": found}
 
 def facts(file):
     lines = split(file)
@@ -217,10 +274,10 @@ wrong = [x for x in v["tags"] if x["hash"] != fnv(x["line"]) or x["tags"] != [x[
 wrong += [x for x in v["files"] if x != facts(x["file"])]
 wrong += [x for x in v["binary"] if x["offset"] != fault(bytes.fromhex(x["hex"]))]
 wrong += [x for x in v["contents"] if x != {"lines": x["lines"], **join(x["lines"])}]
-for kind, compute in ("edits", edit), ("rebases", rebase), ("texts", lambda x: {"operation": parse(x["text"])}):
+for kind, compute in ("edits", edit), ("rebases", rebase), ("maps", mapping), ("texts", lambda x: {"operation": parse(x["text"])}):
     for x in v[kind]:
         got = outcome(compute, x)
-        if got != {k: x[k] for k in ("result", "relocated", "operation", "error") if k in x}:
+        if got != {k: x[k] for k in ("result", "relocated", "operation", "mapped", "error") if k in x}:
             wrong.append((x, got))
 for x in wrong:
     print("wrong:", x)

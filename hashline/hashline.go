@@ -51,7 +51,7 @@
 // that they replace, or of the line beside which they stand.
 //
 // [Rebase] applies operations to the file that was read and merges the outcome onto the
-// file as it is now.
+// file as it is now. [MapAnchors] says where the lines of their anchors are in it.
 //
 // The format is specified for other implementations in spec/hashline.md, with vectors in
 // spec/hashline.json.

@@ -49,8 +49,7 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 	for i, op := range operations {
 		s, m, err := op.locate(d, i)
 		if err != nil {
-			err.message = "operation " + strconv.Itoa(i+1) + ": " + err.message
-			return nil, nil, err.about(i)
+			return nil, nil, err.in(i)
 		}
 		steps = append(steps, s)
 		moved = append(moved, m...)

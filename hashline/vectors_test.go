@@ -42,6 +42,7 @@ type vectors struct {
 	}
 	Edits   []editVector
 	Rebases []editVector
+	Maps    []editVector
 }
 
 type editVector struct {
@@ -55,6 +56,14 @@ type editVector struct {
 		Operation int
 		Anchor    string
 		Line      int
+	}
+	Mapped []struct {
+		Operation  int
+		Anchor     string
+		Read, Line int
+		NewAnchor  string `json:"new_anchor"`
+		Place      int
+		Altered    bool
 	}
 	Error *struct {
 		Code       Code
@@ -235,6 +244,32 @@ func TestRebases(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			r, err := Rebase([]byte(v.Base), []byte(v.Current), v.operations(), v.options())
 			v.check(t, r, err)
+		})
+	}
+}
+
+func TestMaps(t *testing.T) {
+	maps := load(t).Maps
+	if len(maps) < 20 {
+		t.Fatal("spec/hashline.json is not whole")
+	}
+	for _, v := range maps {
+		t.Run(v.Name, func(t *testing.T) {
+			got, err := MapAnchors([]byte(v.Base), []byte(v.Current), v.operations(), v.options())
+			if v.Error != nil {
+				v.check(t, nil, err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []Mapped
+			for _, m := range v.Mapped {
+				want = append(want, Mapped(m))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
 		})
 	}
 }
