@@ -155,13 +155,45 @@ def build(lines, steps, shift=lambda n: n):
             places[2 * first] = "".join(c + (lines[last - 1][1] if i == len(new) - 1 else ending(min(first + i, last))) for i, c in enumerate(new))
     return "\ufeff" * mark + "".join(places[p] for p in sorted(places))
 
+def repetitions(lines, steps, result, shift=lambda n: n):
+    """The stretches by the new lines that stand at each place, and by the old lines that are gone."""
+    plain = lambda lines: [trimmed((c.removeprefix("\ufeff") if i == 0 else c, e)) for i, (c, e) in enumerate(lines)]
+    old, new = plain(lines), plain(split(result))
+    added, gone = {}, set()  # by place: the operations of the new lines there; places of old lines that are gone
+    for s in steps:
+        place = s["place"] + 2 * (shift(s["first"]) - s["first"])
+        added[place] = added.get(place, []) + [s["i"]] * len(s["new"])
+        if not s["insertion"]:
+            gone |= {2 * n for n in range(shift(s["first"]), shift(s["last"]) + 1)}
+    found, mine, was, first = [], [], [], 1
+    for place in range(1, 2 * len(old) + 3):
+        mine += added.get(place, [])
+        if place % 2 or place in gone:
+            was += [old[place // 2 - 1]] if place in gone else []
+            if place < 2 * len(old) + 1:
+                continue
+        if mine:
+            mine = mine[:len(new) - first + 1]
+            now, before, after = new[first - 1:first - 1 + len(mine)], new[:first - 1], new[first - 1 + len(mine):]
+            for behind in False, True:
+                part = (lambda lines, k: lines[len(lines) - k:]) if behind else (lambda lines, k: lines[:k])
+                beside = (lambda k: after[:k]) if behind else (lambda k: before[len(before) - k:])
+                k = max([k for k in range(1, len(now) + 1) if part(now, k) == beside(k)], default=0)
+                if k and any(beside(k)) and part(was, k) != beside(k):
+                    end = first + len(now)
+                    found.append({"operation": mine[-1 if behind else 0], "line": end - k if behind else first, "lines": k,
+                                  "neighbour": end if behind else first - k})
+        first += len(mine) + 1
+        mine, was = [], []
+    return {"repeated": found} if found else {}
+
 def edit(v):
     lines = split(v["file"])
     steps, moved = locate(v, lines)
     result = build(lines, steps)
     if result == v["file"]:
         raise Refused("no_change")
-    return {"result": result, **({"relocated": moved} if moved else {})}
+    return {"result": result, **({"relocated": moved} if moved else {}), **repetitions(lines, steps, result)}
 
 def differences(a, b):  # [(first, end, first in b, end in b)], from 0, by the table of the longest common subsequence
     best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
@@ -199,8 +231,9 @@ def rebase(v):
         mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
         if mine & changed:
             raise Refused("stale")
-    result = build(b, steps, lambda n: n and find(diffs, n - 1)[0] + 1)
-    return {"result": result, **({"relocated": moved} if moved else {})}
+    shift = lambda n: n and find(diffs, n - 1)[0] + 1
+    result = build(b, steps, shift)
+    return {"result": result, **({"relocated": moved} if moved else {}), **repetitions(b, steps, result, shift)}
 
 def trimmed(line):
     return re.sub("[%s]*\\Z" % "".join(map(chr, sorted(SPACE))), "", line[0])
@@ -277,7 +310,7 @@ wrong += [x for x in v["contents"] if x != {"lines": x["lines"], **join(x["lines
 for kind, compute in ("edits", edit), ("rebases", rebase), ("maps", mapping), ("texts", lambda x: {"operation": parse(x["text"])}):
     for x in v[kind]:
         got = outcome(compute, x)
-        if got != {k: x[k] for k in ("result", "relocated", "operation", "mapped", "error") if k in x}:
+        if got != {k: x[k] for k in ("result", "relocated", "repeated", "operation", "mapped", "error") if k in x}:
             wrong.append((x, got))
 for x in wrong:
     print("wrong:", x)

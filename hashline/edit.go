@@ -32,6 +32,7 @@ type Result struct {
 	Old, New  *File
 	Hunks     []Hunk // in order, not touching
 	Relocated []Relocation
+	Repeated  []Repetition // in order
 }
 
 // Bytes are the bytes of the edited file.
@@ -59,6 +60,7 @@ type change struct {
 	lines       int  // how many lines are removed
 	added       int  // how many lines text holds
 	unendedLast bool // the file's last line, which has no ending, gets one
+	operation   int  // by index
 }
 
 // planChanges makes the changes of operations, in order.
@@ -74,6 +76,7 @@ func planChanges(f *File, operations []Operation, o Options) ([]change, []Reloca
 	changes := make([]change, len(steps))
 	for i, s := range steps {
 		changes[i] = f.replacement(s)
+		changes[i].operation = s.index
 	}
 	return changes, moved, nil
 }
@@ -158,7 +161,9 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}, nil
+	r := &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}
+	r.Repeated = r.repetitions(changes)
+	return r, nil
 }
 
 // changedHunks are the lines that the changes make differ, those that touch as one hunk.

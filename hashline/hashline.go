@@ -44,7 +44,8 @@
 // far away, which is reported, or else refused; [Options] narrow how far. Operations that
 // meet on a line, a range that ends before it begins, and an insertion beside a line that
 // is deleted are refused, as are an edit without effect and content of which every line
-// begins as a printed one does. Several insertions at one place keep their order.
+// begins as a printed one does. Several insertions at one place keep their order. New lines
+// that repeat the line before or behind them are reported, see [Repetition].
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines

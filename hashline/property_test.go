@@ -44,7 +44,26 @@ func TestEditEqualsLineArray(t *testing.T) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		checkHunks(t, r)
+		checkRepeated(t, r)
 	})
+}
+
+// checkRepeated demands that new lines which are reported to repeat neighbours do, and touch
+// them.
+func checkRepeated(t *rapid.T, r *Result) {
+	for _, x := range r.Repeated {
+		var blank = true
+		for i := range x.Lines {
+			line := comparedLine(r.New, x.Line+i)
+			if !bytes.Equal(line, comparedLine(r.New, x.Neighbour+i)) {
+				t.Fatalf("%+v of %q: line %d is another", x, r.New.data, x.Line+i)
+			}
+			blank = blank && len(line) == 0
+		}
+		if blank || x.Line+x.Lines != x.Neighbour && x.Neighbour+x.Lines > x.Line {
+			t.Fatalf("%+v of %q", x, r.New.data)
+		}
+	}
 }
 
 // checkHunks takes the lines outside the hunks as unchanged and demands that they are.

@@ -57,7 +57,8 @@ type editVector struct {
 		Anchor    string
 		Line      int
 	}
-	Mapped []struct {
+	Repeated []struct{ Operation, Line, Lines, Neighbour int }
+	Mapped   []struct {
 		Operation  int
 		Anchor     string
 		Read, Line int
@@ -308,5 +309,12 @@ func (v editVector) check(t *testing.T, r *Result, err error) {
 	}
 	if !slices.Equal(moved, want) {
 		t.Errorf("relocated %s, want %s", moved, want)
+	}
+	var repeated []Repetition
+	for _, x := range v.Repeated {
+		repeated = append(repeated, Repetition(x))
+	}
+	if !slices.Equal(r.Repeated, repeated) {
+		t.Errorf("repeated %+v, want %+v", r.Repeated, repeated)
 	}
 }
