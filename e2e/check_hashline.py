@@ -143,8 +143,6 @@ def build(lines, steps, shift=lambda n: n):
     for s in steps:
         first, last, new = shift(s["first"]), shift(s["last"]), list(s["new"])
         place = s["place"] + 2 * (first - s["first"])
-        if mark and new and place <= 2:
-            new[0] = new[0].removeprefix("\ufeff")
         if s["insertion"]:
             end = ending(first)
             unended = place == 2 * len(lines) + 1 and lines and not lines[-1][1]
@@ -153,6 +151,10 @@ def build(lines, steps, shift=lambda n: n):
             for n in range(first, last + 1):
                 places[2 * n] = ""
             places[2 * first] = "".join(c + (lines[last - 1][1] if i == len(new) - 1 else ending(min(first + i, last))) for i, c in enumerate(new))
+    kept = {2 * n for n in range(1, len(lines) + 1)} - {2 * n for s in steps if not s["insertion"] for n in range(shift(s["first"]), shift(s["last"]) + 1)}
+    first = min((p for p in places if places[p] or p in kept), default=0)
+    if mark and first and first not in kept:
+        places[first] = places[first].removeprefix("\ufeff")
     return "\ufeff" * mark + "".join(places[p] for p in sorted(places))
 
 def repetitions(lines, steps, result, shift=lambda n: n):

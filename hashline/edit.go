@@ -90,7 +90,6 @@ func (f *File) replacement(s step) change {
 		at: f.lineStart(s.first), end: f.lineStart(s.last + 1),
 		first: s.first, lines: s.last - s.first + 1, added: len(s.lines),
 	}
-	f.keepBOM(&c, s.lines)
 	for i, line := range s.lines {
 		c.text = append(c.text, line...)
 		end := ending(f.rawLine(s.last))
@@ -117,29 +116,29 @@ func (f *File) insertion(s step) change {
 		return c
 	}
 	if s.gap == 0 {
-		f.keepBOM(&c, s.lines)
-	}
+		}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
 	}
 	return c
 }
 
-// keepBOM lets a change of the beginning leave the byte order mark where it is, and takes a
-// second one out of the new lines.
-func (f *File) keepBOM(c *change, lines [][]byte) {
-	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
+// keepBOM lets the changes leave a byte order mark at the file's beginning where it is.
+func (f *File) keepBOM(changes []change) {
+	if !bytes.HasPrefix(f.data, []byte(bom)) {
 		return
 	}
-	c.at = len(bom)
-	c.end = max(c.end, c.at)
-	if len(lines) > 0 {
-		lines[0] = bytes.TrimPrefix(lines[0], []byte(bom))
+	for i := range changes {
+		if c := &changes[i]; c.at == 0 {
+			c.at = len(bom)
+			c.end = max(c.end, c.at)
+		}
 	}
 }
 
 // applyChanges makes the edited file.
 func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error) {
+	f.keepBOM(changes)
 	size := len(f.data)
 	for _, c := range changes {
 		size += len(c.text) - (c.end - c.at)
@@ -150,7 +149,11 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	out := make([]byte, 0, size)
 	at := 0
 	for _, c := range changes {
-		out = append(append(out, f.data[at:c.at]...), c.text...)
+		out = append(out, f.data[at:c.at]...)
+		if string(out) == bom { // a mark that new lines bring to the beginning would be a second one
+			c.text = bytes.TrimPrefix(c.text, []byte(bom))
+		}
+		out = append(out, c.text...)
 		at = c.end
 	}
 	out = append(out, f.data[at:]...)

@@ -35,6 +35,7 @@ func oracle(file string, ops []Operation) string {
 	before := make([][]string, n+1) // new lines before line i, without endings
 	ends := make([][]string, n+1)   // and their endings
 	out := slices.Clone(lines)
+	changed := make([]bool, n)
 	for _, op := range ops {
 		op = plain(op, n)
 		at, last := number(op.Anchor)-1, number(op.Anchor)-1
@@ -46,9 +47,6 @@ func oracle(file string, ops []Operation) string {
 			content = strings.Split(strings.TrimSuffix(*op.Content, "\n"), "\n")
 			for i, c := range content {
 				content[i] = strings.TrimRight(c, "\r")
-			}
-			if at <= 0 && mark && op.Op != InsertAfter {
-				content[0] = strings.TrimPrefix(content[0], bom)
 			}
 		}
 		switch op.Op {
@@ -76,12 +74,14 @@ func oracle(file string, ops []Operation) string {
 				text += c + end
 			}
 			for i := at; i <= last; i++ {
+				changed[i] = true
 				out[i] = ""
 			}
 			out[at] = text
 		}
 	}
 	result := ""
+	kept := false // the first line of the outcome is one of the file
 	for i := 0; i <= n; i++ {
 		for j, c := range before[i] {
 			if i == n && n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
@@ -91,11 +91,14 @@ func oracle(file string, ops []Operation) string {
 			}
 		}
 		if i < n {
+			kept = kept || result == "" && !changed[i]
 			result += out[i]
 		}
 	}
-	if mark {
+	if mark && kept {
 		result = bom + result
+	} else if mark {
+		result = bom + strings.TrimPrefix(result, bom)
 	}
 	return result
 }
