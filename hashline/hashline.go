@@ -32,22 +32,27 @@
 //	delete, delete_range       likewise
 //	insert_after               content after the line
 //	insert_before              content before it
+//	append, prepend            likewise; without an anchor, at the end of the file or its beginning
+//
+// A range may stand in the anchor, "1:a3..3:0e", and [ParseOperation] reads an operation that
+// is written as one text.
 //
 // Content is lines; the last one's line feed may be left out, so that "" is one empty
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.
 //
-// An anchor that does not hold is moved to the only line of the file with its tag, if that
-// is at most three lines away, which is reported, or else refused. Operations that meet on
-// a line, a range that ends before it begins, and an insertion beside a line that is
-// deleted are refused, as are an edit without effect and content of which every line begins
-// as a printed one does. Several insertions at one place keep their order.
+// An anchor that does not hold is moved to the only line of the file with its tag, however
+// far away, which is reported, or else refused; [Options] narrow how far. Operations that
+// meet on a line, a range that ends before it begins, and an insertion beside a line that
+// is deleted are refused, as are an edit without effect and content of which every line
+// begins as a printed one does. Several insertions at one place keep their order. New lines
+// that repeat the line before or behind them are reported, see [Repetition].
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines
 // that they replace, or of the line beside which they stand.
 //
 // [Rebase] applies operations to the file that was read and merges the outcome onto the
-// file as it is now.
+// file as it is now. [MapAnchors] says where the lines of their anchors are in it.
 //
 // The format is specified for other implementations in spec/hashline.md, with vectors in
 // spec/hashline.json.
