@@ -49,7 +49,7 @@ func New(c Config) (*Server, error) {
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.ReadTokens < 0 || c.RootsWait < 0 {
+	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.MaxMove < 0 || c.ReadBytes < 0 || c.ReadTokens < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
 	}
 	offered, ok := dialects[c.Compat]
@@ -63,7 +63,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{c: c, roots: source, texts: texts.New(), engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
 		HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
-		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors}})}
+		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: offered.instructions,

@@ -27,6 +27,7 @@ type Config struct {
 	ReadOnly     bool     // offer no tool that writes
 	HardLinks    bool     // write files with several names, in place
 	ExactAnchors bool     // never move an anchor
+	MaxMove      int      // most lines that an anchor is moved; 0 is any distance
 	TagWidth     int      // hex digits, 2 to 4; 0 is 2
 	MaxFile      int64    // bytes; 0 is DefaultMaxFile, as for those below
 	MaxRequest   int

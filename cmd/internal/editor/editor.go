@@ -58,7 +58,9 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 	f.BoolVar(&c.ReadOnly, "read-only", false, "offer no tool that writes")
 	f.IntVar(&c.TagWidth, "tag-width", 2, "hex `digits` of a line's tag: 2, 3 or 4")
 	f.BoolVar(&c.ExactAnchors, "exact-anchors", false,
-		"refuse an anchor of which the line number is wrong, also if the only line with its tag is near")
+		"refuse an anchor of which the line number is wrong, also if only one line has its tag")
+	f.IntVar(&c.MaxMove, "max-relocation", 0,
+		"most `lines` that an anchor is moved to the only line with its tag (0: any distance)")
 	f.BoolVar(&c.HardLinks, "hard-links", false, "write files with several names, in place and not atomically")
 	f.Int64Var(&c.MaxFile, "max-file", hashfile.DefaultMaxFile, "largest file, in `bytes`")
 	f.IntVar(&c.MaxRequest, "max-request", hashfile.DefaultMaxRequest, "largest message of the client, in `bytes`")

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -29,6 +30,20 @@ type Edited struct {
 	Rebased bool
 	Notices []string // what the caller should know of how it was done
 	Lines   []string // tagged: the lines around each change, as they are now
+	width   int      // of tags
+}
+
+// Anchors returns the anchors of count lines of the edited file, from the first: one, or the two ends of a range.
+func (e *Edited) Anchors(first, count int) string {
+	anchor := func(n int) string {
+		return strings.TrimSuffix(string(hashline.AppendLine(nil, n, e.New.Line(n), e.width)), "\n")
+	}
+	text, _, _ := strings.Cut(anchor(first), "|")
+	if count > 1 {
+		last, _, _ := strings.Cut(anchor(first+count-1), "|")
+		text += ".." + last
+	}
+	return text
 }
 
 // Edit applies operations to a file, together or not at all.
@@ -51,7 +66,7 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 	if err != nil {
 		return nil, err
 	}
-	out := &Edited{Result: result, Rebased: rebased}
+	out := &Edited{Result: result, Rebased: rebased, width: e.TagWidth()}
 	write := func(data []byte) error {
 		if in.DryRun {
 			return nil
@@ -144,19 +159,17 @@ func (e *Engine) applyEdit(
 	if _, err := hashline.Parse(now.Data); err != nil {
 		return nil, false, refusal.Of(p.Asked, err)
 	}
-	const changed = "has changed since it was read"
-	if !in.Rebase {
-		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
-	}
 	var base []byte
 	if known {
 		base, known = e.reader.Recall(p, claim.Want[0])
 	}
 	if !known {
-		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
-		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
+		return nil, false, e.refuseUnknown(p, now, in)
 	}
 	r, err = hashline.Rebase(base, now.Data, ops, e.o.Anchors)
+	if !in.Rebase {
+		return nil, false, e.refuseStale(p, base, now, ops, err == nil)
+	}
 	if err != nil {
 		return nil, true, e.explain(p, now, ops, err)
 	}

@@ -24,22 +24,38 @@ type editArguments struct {
 
 // operation is one of an edit. The members that are hidden are other spellings, which models use.
 type operation struct {
-	Op        string   `json:"op,omitempty" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range"`
-	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG"`
+	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range" open:"true"`
+	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG"`
 	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
 	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`
 	Lines     []string `json:"lines,omitempty" hidden:"true"`
 }
 
-// parse returns the operation, which is that of the given number, from 1.
+// FromText sets the operation from the text that source 004 writes it as: "replace 2:f1 with 'text'".
+func (o *operation) FromText(text string) error {
+	op, err := hashline.ParseOperation(text)
+	if err != nil {
+		return err
+	}
+	*o = operation{Op: op.Op, Anchor: op.Anchor, EndAnchor: op.EndAnchor, Content: op.Content}
+	return nil
+}
+
+// parse returns the operation, which is that of the given number, from 1. What is missing is said by hashline.
 func (o operation) parse(number int) (hashline.Operation, error) {
 	if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-		return hashline.Operation{}, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s",
-			number, refusal.Show(o.Op), refusal.Show(o.OpType))
+		return hashline.Operation{}, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s; "+
+			"give op alone", number, refusal.Show(o.Op), refusal.Show(o.OpType))
 	}
-	return hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
-		Content: o.Content}, nil
+	op := hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor, Content: o.Content}
+	if o.Lines != nil {
+		if o.Content != nil {
+			return op, refusal.New(hashline.Invalid, "operation %d has content and lines; give content alone", number)
+		}
+		op.Content = hashline.JoinLines(o.Lines)
+	}
+	return op, nil
 }
 
 // editResult is the structure of an answer to an edit.
@@ -84,6 +100,21 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 	return editAnswer(edited, in), nil
 }
 
+// repetitionNotice says that new lines repeat what is beside them, which happens to models that copy one line too many.
+func repetitionNotice(edited *engine.Edited, r hashline.Repetition) string {
+	return fmt.Sprintf("operation %d: %s %s, already there before; unless that is meant, delete %s", r.Operation+1,
+		lineRange("line", r.Line, r.Lines, " repeats", " repeat"), lineRange("line", r.Neighbour, r.Lines, "", ""),
+		edited.Anchors(r.Line, r.Lines))
+}
+
+// lineRange names count lines from the first, with a word that follows one or several.
+func lineRange(word string, first, count int, one, several string) string {
+	if count == 1 {
+		return fmt.Sprintf("%s %d%s", word, first, one)
+	}
+	return fmt.Sprintf("%ss %d to %d%s", word, first, first+count-1, several)
+}
+
 // editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
 func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 	out := editResult{FileHash: edited.Hash, TotalLines: edited.New.Lines(), Applied: len(in.Operations),
@@ -97,6 +128,9 @@ func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 		out.Notices = append(out.Notices, fmt.Sprintf(
 			"operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag", m.Operation+1,
 			m.Anchor, m.Line))
+	}
+	for _, r := range edited.Repeated {
+		out.Notices = append(out.Notices, repetitionNotice(edited, r))
 	}
 	out.Notices = append(out.Notices, edited.Notices...)
 	var text strings.Builder

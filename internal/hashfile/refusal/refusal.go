@@ -37,6 +37,14 @@ type Refusal struct {
 	Lines      []string      `json:"lines,omitempty"`       // tagged lines near the anchors, as they are now
 	Operations []int         `json:"operations,omitempty"`  // the operations concerned, from 1 as in the message
 	Candidates []int         `json:"candidates,omitempty"`  // line numbers
+	Anchors    []MovedAnchor `json:"anchors,omitempty"`     // of a stale edit, and where they are now
+}
+
+// MovedAnchor says where the line of an anchor is in the file as it is now.
+type MovedAnchor struct {
+	Operation int    `json:"operation"` // from 1
+	Anchor    string `json:"anchor"`    // as it was given
+	Now       string `json:"now"`       // the anchor of the same line now; "" if it is gone or was changed
 }
 
 // Error says why the call was refused.
