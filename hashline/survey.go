@@ -97,52 +97,74 @@ func (s *Survey) WriteAll(data []byte) error {
 	return s.Close()
 }
 
-// keepLines counts lines, and copies those that are wanted.
+// keepLines counts lines, and keeps those that are wanted.
 func (s *Survey) keepLines(p []byte) {
-	fits := s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes
-	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && fits { // all of p is wanted
-		if s.borrow && len(s.kept) == 0 {
-			s.kept = p
-		} else {
-			s.kept = append(s.kept, p...)
+	p = s.skipLines(p)
+	p = s.takeLines(p)
+	s.feeds += bytes.Count(p, []byte{'\n'})
+}
+
+// skipBlock is how many bytes are counted at once while lines are skipped.
+const skipBlock = 16 << 10
+
+// skipLines returns p from line First on. Each byte is counted once; only those of the block in which the line begins
+// are looked at a second time.
+func (s *Survey) skipLines(p []byte) []byte {
+	for s.feeds+1 < s.First && len(p) > 0 {
+		block := p[:min(len(p), skipBlock)]
+		n := bytes.Count(block, []byte{'\n'})
+		if s.feeds+n+1 < s.First {
+			s.feeds += n
+			p = p[len(block):]
+			continue
 		}
+		for ; s.feeds+1 < s.First; s.feeds++ {
+			_, p = cutLine(p)
+		}
+	}
+	return p
+}
+
+// takeLines keeps what p begins with, as far as it is wanted, and returns the rest.
+func (s *Survey) takeLines(p []byte) []byte {
+	if s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
 		n := bytes.Count(p, []byte{'\n'})
 		s.feeds += n
 		s.lines += n
-		if i := bytes.LastIndexByte(s.kept, '\n'); n > 0 {
-			s.wholeBytes = i + 1
+		if n > 0 {
+			s.wholeBytes = len(s.kept) + bytes.LastIndexByte(p, '\n') + 1
 		}
-		return
+		s.keep(p)
+		return nil
 	}
-	for len(p) > 0 {
-		current := s.feeds + 1
-		if s.full || s.Last > 0 && current > s.Last {
-			s.feeds += bytes.Count(p, []byte{'\n'})
-			return
-		}
-		if current < s.First {
-			n := bytes.Count(p, []byte{'\n'})
-			if s.feeds+n+1 < s.First {
-				s.feeds += n
-				return
-			}
-			_, p = cutLine(p)
-			s.feeds++
-			continue
-		}
-		line, rest := cutLine(p)
-		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && len(s.kept)+len(line) > s.MaxBytes {
+	end := 0
+	for end < len(p) && !s.full && (s.Last == 0 || s.feeds < s.Last) {
+		line, _ := cutLine(p[end:])
+		size := len(s.kept) + end + len(line)
+		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && size > s.MaxBytes {
 			s.full = true
-			s.kept = s.kept[:s.wholeBytes]
-			continue
+			break
 		}
-		s.kept = append(s.kept, line...)
+		end += len(line)
 		if line[len(line)-1] == '\n' {
 			s.feeds++
 			s.lines++
-			s.wholeBytes = len(s.kept)
+			s.wholeBytes = size
 		}
-		p = rest
+	}
+	s.keep(p[:end])
+	if s.full {
+		s.kept = s.kept[:s.wholeBytes]
+	}
+	return p[end:]
+}
+
+// keep appends p to what is kept.
+func (s *Survey) keep(p []byte) {
+	if s.borrow && len(s.kept) == 0 {
+		s.kept = p[:len(p):len(p)]
+	} else {
+		s.kept = append(s.kept, p...)
 	}
 }
 
