@@ -26,7 +26,7 @@ type Survey struct {
 	last       byte
 	head       []byte // as long as a byte order mark
 	partial    []byte // of a code point at the end of the last write
-	borrow     bool   // kept may be part of what is written
+	whole      []byte // the file so far, of which kept is a part; nil if kept is a copy
 }
 
 // Write refuses binary data with an *[Error], after which the survey is void.
@@ -87,11 +87,17 @@ func (s *Survey) checkUTF8(p []byte) error {
 	return nil
 }
 
-// WriteAll is one Write of a whole file and Close. What is kept may be part of data, which the
-// caller does not change any more.
+// Extend is Write of what data, the beginning of a file, holds beyond what was written so far. What is kept becomes part
+// of data, which the caller does not change any more.
+func (s *Survey) Extend(data []byte) error {
+	s.whole = data
+	_, err := s.Write(data[s.size:])
+	return err
+}
+
+// WriteAll is Extend with a whole file, and Close.
 func (s *Survey) WriteAll(data []byte) error {
-	s.borrow = true
-	if _, err := s.Write(data); err != nil {
+	if err := s.Extend(data); err != nil {
 		return err
 	}
 	return s.Close()
@@ -134,7 +140,7 @@ func (s *Survey) takeLines(p []byte) []byte {
 		if n > 0 {
 			s.wholeBytes = len(s.kept) + bytes.LastIndexByte(p, '\n') + 1
 		}
-		s.keep(p)
+		s.keep(p, len(p))
 		return nil
 	}
 	end := 0
@@ -152,19 +158,23 @@ func (s *Survey) takeLines(p []byte) []byte {
 			s.wholeBytes = size
 		}
 	}
-	s.keep(p[:end])
+	s.keep(p, end)
 	if s.full {
 		s.kept = s.kept[:s.wholeBytes]
 	}
 	return p[end:]
 }
 
-// keep appends p to what is kept.
-func (s *Survey) keep(p []byte) {
-	if s.borrow && len(s.kept) == 0 {
-		s.kept = p[:len(p):len(p)]
-	} else {
-		s.kept = append(s.kept, p...)
+// keep appends the first n bytes of p, which is the end of what was written, to what is kept.
+func (s *Survey) keep(p []byte, n int) {
+	switch {
+	case n == 0:
+	case s.whole == nil:
+		s.kept = append(s.kept, p[:n]...)
+	default:
+		from := int(s.size) - len(p) - len(s.kept)
+		to := from + len(s.kept) + n
+		s.kept = s.whole[from:to:to]
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 		return nil, err
 	}
 	defer unlock()
-	now, err := s.reader.Read(p)
+	now, err := s.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 			return nil, refusal.Of(in.Path, err)
 		}
 		if err := s.writer.Replace(p, now, result.Bytes()); errors.Is(err, disk.ErrReplaced) {
-			return nil, s.staleNow(p, ops, disk.ErrReplaced.Error())
+			return nil, s.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
 		} else if err != nil {
 			return nil, refusal.Of(in.Path, err)
 		}

@@ -1,6 +1,7 @@
 package hashfile
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,9 +29,9 @@ func parseFileHash(text string) (evidence.Claim, error) {
 }
 
 // staleNow returns the refusal of an edit whose file was changed by another process meanwhile.
-func (s *Server) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
+func (s *Server) staleNow(ctx context.Context, p *place.Place, ops []hashline.Operation, why string) error {
 	problem := refusal.Stale(p.Asked, why)
-	if now, err := s.reader.Read(p); err == nil {
+	if now, err := s.reader.Read(ctx, p); err == nil {
 		return s.addFreshLines(p, problem, now, ops)
 	}
 	return problem

@@ -20,7 +20,7 @@ type readArguments struct {
 	MaxBytes  int    `json:"max_bytes,omitempty" jsonschema:"most bytes of content to give, in place of the usual limits"`
 }
 
-func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
+func (s *Server) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
 		return nil, refusal.New(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
 			in.StartLine, in.EndLine, in.MaxBytes)
@@ -35,7 +35,7 @@ func (s *Server) readTextFile(_ context.Context, sc *roots.Scope, in readArgumen
 		return nil, err
 	}
 	defer p.Close()
-	hash, err := s.reader.Survey(p, survey)
+	hash, err := s.reader.Survey(ctx, p, survey)
 	if err != nil {
 		return nil, err
 	}

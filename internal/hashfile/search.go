@@ -131,7 +131,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		return err
 	}
 	if !p.Info.IsDir() {
-		return q.searchFile(p)
+		return q.searchFile(ctx, p)
 	}
 	dir, sets, err := p.OpenDirectory()
 	if err != nil {
@@ -156,7 +156,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(p.Below(dir, rel, info, sets))
+		err = q.searchFile(ctx, p.Below(dir, rel, info, sets))
 		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}
@@ -165,8 +165,11 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 }
 
 // searchFile searches a file. It returns errEnough when there are enough hits.
-func (q *search) searchFile(p *place.Place) error {
-	now, err := q.s.reader.Read(p)
+func (q *search) searchFile(ctx context.Context, p *place.Place) error {
+	now, err := q.s.reader.Read(ctx, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 		}
 		err = s.writer.Create(p, data)
 	} else {
-		err = s.rewriteFile(p, in, data)
+		err = s.rewriteFile(ctx, p, in, data)
 	}
 	if err != nil {
 		return nil, refusal.Of(in.Path, err)
@@ -68,8 +68,8 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 }
 
 // rewriteFile replaces the whole content of a file that exists.
-func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) error {
-	now, err := s.reader.Read(p)
+func (s *Server) rewriteFile(ctx context.Context, p *place.Place, in writeArguments, data []byte) error {
+	now, err := s.reader.Read(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) err
 		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	}
 	if err := s.writer.Replace(p, now, data); errors.Is(err, disk.ErrReplaced) {
-		return s.staleNow(p, nil, disk.ErrReplaced.Error())
+		return s.staleNow(ctx, p, nil, disk.ErrReplaced.Error())
 	} else if err != nil {
 		return err
 	}
