@@ -87,8 +87,8 @@ func (s *Survey) checkUTF8(p []byte) error {
 	return nil
 }
 
-// Extend is Write of what data, the beginning of a file, holds beyond what was written so far. What is kept becomes part
-// of data, which the caller does not change any more.
+// Extend is Write of what data, the beginning of a file, holds beyond what was written so far. What
+// is kept becomes part of data, which the caller does not change any more.
 func (s *Survey) Extend(data []byte) error {
 	s.whole = data
 	_, err := s.Write(data[s.size:])

@@ -20,7 +20,7 @@ type source struct {
 	f   *os.File
 }
 
-// pieceSize is how many bytes are read, looked at and hashed at a time, so that they are still in the processor's cache.
+// pieceSize is how many bytes are read, looked at and hashed at a time, so that they stay in the processor's cache.
 const pieceSize = 256 << 10
 
 // Read implements [io.Reader].
