@@ -127,13 +127,9 @@ func appendTag(dst []byte, hash uint64, width int) []byte {
 
 // AppendLine appends a line as a reader is shown it, with a line feed.
 func AppendLine(dst []byte, number int, content []byte, width int) []byte {
-	return appendLine(dst, number, content, Hash(content), width)
-}
-
-func appendLine(dst []byte, number int, content []byte, hash uint64, width int) []byte {
 	dst = strconv.AppendInt(dst, int64(number), 10)
 	dst = append(dst, ':')
-	dst = appendTag(dst, hash, width)
+	dst = appendTag(dst, Hash(content), width)
 	dst = append(dst, '|')
 	dst = append(dst, content...)
 	return append(dst, '\n')
@@ -142,6 +138,16 @@ func appendLine(dst []byte, number int, content []byte, hash uint64, width int) 
 // AppendLines appends each line of text, of which the first has the given number, as
 // [AppendLine] does.
 func AppendLines(dst, text []byte, first, width int) []byte {
+	dst, _ = AppendLinesAs(dst, text, first, width, func(dst, text []byte) []byte { return append(dst, text...) })
+	return dst
+}
+
+// AppendLinesAs is [AppendLines] in the notation of quote, which appends a part of the text to dst: the content of a
+// line, or a line feed. Next is the number of the line after the last one.
+func AppendLinesAs(
+	dst, text []byte, first, width int, quote func(dst, text []byte) []byte,
+) (out []byte, next int) {
+	feed := quote(nil, []byte{'\n'})
 	for len(text) > 0 {
 		var lines [4][]byte
 		n := 0
@@ -152,11 +158,15 @@ func AppendLines(dst, text []byte, first, width int) []byte {
 		}
 		hashes := hash4(&lines)
 		for i, line := range lines[:n] {
-			dst = appendLine(dst, first+i, line, hashes[i], width)
+			dst = strconv.AppendInt(dst, int64(first+i), 10)
+			dst = append(dst, ':')
+			dst = appendTag(dst, hashes[i], width)
+			dst = append(dst, '|')
+			dst = append(quote(dst, line), feed...)
 		}
 		first += n
 	}
-	return dst
+	return dst, first
 }
 
 // hash4 is [Hash] of four lines at once. Each step of a hash depends on the one before; the

@@ -264,7 +264,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			f, err := place.Resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
 			defer f.Close()
-			old, err := contents.NewReader(DefaultMaxFile).Read(f)
+			old, err := contents.NewReader(DefaultMaxFile).Read(t.Context(), f)
 			must(t, err)
 			n, err := place.Resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)

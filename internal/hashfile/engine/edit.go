@@ -58,7 +58,7 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 	}
 	defer p.Close()
 	defer unlock()
-	now, err := e.reader.Read(p)
+	now, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (e *Engine) replace(
 	err := e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, disk.ErrReplaced):
-		return e.staleNow(p, ops, disk.ErrReplaced.Error())
+		return e.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
 	case err != nil:
 		return refusal.Of(p.Asked, err)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,9 @@ import (
 )
 
 // staleNow returns the refusal of an edit whose file was changed by another process meanwhile.
-func (e *Engine) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
+func (e *Engine) staleNow(ctx context.Context, p *place.Place, ops []hashline.Operation, why string) error {
 	problem := refusal.Stale(p.Asked, why)
-	if now, err := e.reader.Read(p); err == nil {
+	if now, err := e.reader.Read(ctx, p); err == nil {
 		return e.addFreshLines(p, problem, now, ops)
 	}
 	return problem

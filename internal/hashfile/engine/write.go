@@ -81,7 +81,7 @@ func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error 
 
 // rewriteFile replaces the whole content of a file that exists.
 func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteRequest, data []byte) error {
-	now, err := e.reader.Read(p)
+	now, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return err
 	}
