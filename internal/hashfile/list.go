@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxEntries is how many entries one answer lists.
@@ -184,7 +184,7 @@ func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathAr
 	if err := p.CheckWritable(); err != nil {
 		return nil, err
 	}
-	if names.IsGitPart(p.Name) {
+	if spelling.GitPartOf(p.Name) != 0 {
 		unlock, err := s.writer.Lock(ctx, p)
 		if err != nil {
 			return nil, err
