@@ -51,6 +51,8 @@ type Set struct {
 	below                       string      // path from its directory to the root, if it lies above the root
 	above                       Sets        // in the set of the root: the rules of the directories above it
 	info                        fs.FileInfo // the file that holds the rules; nil if there is none
+	text                        string      // of the front matter and what follows, while it is parsed
+	expansions                  int         // that globs with braces stand for
 	broken                      string      // why the rules cannot be read; "" if they can
 }
 
