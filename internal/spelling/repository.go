@@ -32,7 +32,7 @@ func IsRepository(segment string) bool {
 
 // namesRepository is IsRepository of a part of a skeleton without separators.
 func namesRepository(part string) bool {
-	part = stem(part)
+	part = Stem(part)
 	return slices.ContainsFunc(repositories, func(repository string) bool {
 		// The short name of ".git" is "git~1", or has another number if that is taken.
 		number, short := strings.CutPrefix(part, repository[1:]+"~")

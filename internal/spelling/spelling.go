@@ -10,12 +10,12 @@ import "strings"
 // are ignored, with dots or spaces at the end, or with a stream of NTFS after a colon. Two names with one form may be
 // one file: a program that asks for one of them may get the other.
 func Of(name string) string {
-	s, _, _ := strings.Cut(stem(skeleton(name)), `\`)
-	return stem(s)
+	s, _, _ := strings.Cut(Stem(skeleton(name)), `\`)
+	return Stem(s)
 }
 
-// stem returns a name without what Windows does not count to it: a stream, and dots and spaces at the end.
-func stem(name string) string {
+// Stem returns a name without what Windows does not count to it: a stream, and dots and spaces at the end.
+func Stem(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimRight(name, ". ")
 }

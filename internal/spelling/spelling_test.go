@@ -84,6 +84,15 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestStem(t *testing.T) {
+	for name, want := range map[string]string{"a": "a", "a.": "a", "a. .": "a", "a.b": "a.b", "a:b": "a", "a .:b.": "a", " a": " a",
+		".a": ".a", "...": "", "": ""} {
+		if got := Stem(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 // TestFold compares with full case folding as Unicode has it: two characters that it makes equal are folded alike.
 func TestFold(t *testing.T) {
 	full := cases.Fold()

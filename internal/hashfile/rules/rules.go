@@ -34,6 +34,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // rulesFile is the name of the file whose front matter holds rules.
@@ -128,7 +129,7 @@ func (s *Set) local(rel string) string {
 func (s *Set) forbids(local string) bool { return s.broken != "" || anyCovers(s.forbidden, local) }
 
 func (s *Set) protects(local string) bool {
-	return anyCovers(s.readOnly, local) || s.restricts && strings.EqualFold(local, rulesFile)
+	return anyCovers(s.readOnly, local) || s.restricts && spelling.Of(local) == spelling.Of(rulesFile)
 }
 
 func (s *Set) ignores(local string) bool { return anyCovers(s.ignore, local) }
