@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // lockTime is how long a call waits for other calls that write the same file.
@@ -30,7 +30,7 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	}
 	for _, p := range places {
 		add(p.Real())
-		if names.IsGitPart(p.Name) {
+		if spelling.GitPartOf(p.Name) != 0 {
 			add(p.Directory())
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Move moves or renames a file or directory to a path where nothing ie.
@@ -103,7 +104,7 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 		return err
 	}
 	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if names.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
+		if spelling.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
 			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
 				refusal.Show(from.Asked), refusal.Show(rel))
 		}
