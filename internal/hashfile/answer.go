@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,4 +43,14 @@ type fileFacts struct {
 	StartLine     int           `json:"start_line,omitempty"`
 	EndLine       int           `json:"end_line,omitempty"`
 	NextStartLine int           `json:"next_start_line,omitempty"`
+	Notices       []string      `json:"notices,omitempty"` // what is not as it was besides the content
+}
+
+// noticeLines returns notices as the text of an answer shows them.
+func noticeLines(notices []string) string {
+	var text strings.Builder
+	for _, n := range notices {
+		text.WriteString("[" + n + "]\n")
+	}
+	return text.String()
 }

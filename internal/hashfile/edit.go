@@ -49,6 +49,7 @@ type editResult struct {
 	Diff          string        `json:"diff"`
 	DiffTruncated bool          `json:"diff_truncated,omitempty"`
 	Lines         []string      `json:"lines"`
+	Notices       []string      `json:"notices,omitempty"` // what is not as it was besides the lines
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
@@ -98,17 +99,18 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 	}
 	hash := make(chan digest.Digest, 1) // while the file is written
 	go func() { hash <- digest.FromBytes(result.Bytes()) }()
+	var lost []string
 	if !in.DryRun {
 		if err := ctx.Err(); err != nil {
 			return nil, refusal.Of(in.Path, err)
 		}
-		if err := s.writer.Replace(p, now, result.Bytes()); errors.Is(err, disk.ErrReplaced) {
+		if lost, err = s.writer.Replace(p, now, result.Bytes()); errors.Is(err, disk.ErrReplaced) {
 			return nil, s.staleNow(p, ops, disk.ErrReplaced.Error())
 		} else if err != nil {
 			return nil, refusal.Of(in.Path, err)
 		}
 	}
-	return s.editAnswer(p, result, <-hash, in, rebased), nil
+	return s.editAnswer(p, result, <-hash, in, rebased, lost), nil
 }
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
@@ -156,10 +158,11 @@ func (s *Server) explain(p *place.Place, now contents.Contents, ops []hashline.O
 // editAnswer returns the answer to an edit.
 func (s *Server) editAnswer(
 	p *place.Place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool,
+	notices []string,
 ) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
-		Rebased: rebased, DryRun: in.DryRun,
+		Rebased: rebased, DryRun: in.DryRun, Notices: notices,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
@@ -174,6 +177,7 @@ func (s *Server) editAnswer(
 	if rebased {
 		text.WriteString("[rebased onto a change that somebody else made]\n")
 	}
+	text.WriteString(noticeLines(notices))
 	for _, m := range r.Relocated {
 		out.Relocated = append(out.Relocated, relocated{m.Operation, m.Anchor, m.Line})
 		fmt.Fprintf(&text,

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -50,7 +51,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{c: c, roots: source, reader: contents.NewReader(c.MaxFile),
-		writer: disk.NewWriter(c.Locks, c.HardLinks), texts: texts.New()}
+		writer: disk.NewWriter(c.Locks, c.HardLinks, warner(c.Logger)), texts: texts.New()}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: instructions,
@@ -61,7 +62,18 @@ func New(c Config) (*Server, error) {
 			},
 		})
 	s.addTools()
+	if !c.ReadOnly {
+		s.writer.Recover()
+	}
 	return s, nil
+}
+
+// warner returns a function that logs warnings; a nil logger is the default one.
+func warner(logger *slog.Logger) func(message string) {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return func(message string) { logger.Warn(message) }
 }
 
 func orDefault[T int | int64 | time.Duration](v, otherwise T) T {

@@ -17,17 +17,17 @@ import (
 )
 
 type moveArguments struct {
-	Source      string `json:"source" jsonschema:"file or directory to move"`
+	Source      string `json:"source" jsonschema:"file, directory or link to move"`
 	Destination string `json:"destination" jsonschema:"its new path, where nothing may be"`
 }
 
 func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*answer, error) {
-	from, err := place.Resolve(sc, in.Source)
+	from, err := resolveEnd(sc, in.Source)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
-	to, err := place.Resolve(sc, in.Destination)
+	to, err := resolveEnd(sc, in.Destination)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,8 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 		return nil, err
 	}
 	if sc.HoldsRoot(from.Real()) {
-		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(in.Source))
+		return nil, refusal.New(refusal.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
+			refusal.Show(in.Source))
 	}
 	if to.Info != nil {
 		return nil, refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
@@ -51,8 +52,8 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
 			refusal.Show(in.Destination))
 	}
-	if !from.Info.Mode().IsRegular() && !from.Info.IsDir() {
-		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved",
+	if kind := from.Info.Mode().Type(); kind&^(fs.ModeDir|fs.ModeSymlink) != 0 {
+		return nil, refusal.New(refusal.NotAFile, "%s is %s; only files, directories and links are moved",
 			refusal.Show(in.Source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
@@ -74,6 +75,30 @@ func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments
 	}
 	return &answer{text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination)),
 		structure: map[string]any{"source": from.Real(), "destination": to.Real()}}, nil
+}
+
+// resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place
+// that may be written, too, whether something is there or not: to the server, a link that leads elsewhere is not there.
+func resolveEnd(sc *roots.Scope, asked string) (*place.Place, error) {
+	p, err := place.ResolveName(sc, asked)
+	if err != nil || p.Info == nil || p.Info.Mode()&fs.ModeSymlink == 0 {
+		return p, err
+	}
+	target, err := place.Resolve(sc, asked)
+	if err == nil {
+		now, gone := p.Parent().Lstat(p.Name)
+		if gone != nil || !os.SameFile(now, p.Info) || target.Real() == p.Real() { // something else was followed
+			err = refusal.New(refusal.IO, "%s was replaced meanwhile; try again", refusal.Show(asked))
+		} else {
+			err = target.CheckWritable()
+		}
+		target.Close()
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // checkMovable refuses a directory that holds something which rules forbid or protect, where it is or where it would

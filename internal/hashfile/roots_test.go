@@ -273,7 +273,8 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			for what, err := range map[string]error{"replaced": s.writer.Replace(f, old, []byte("new\n")),
+			_, err = s.writer.Replace(f, old, []byte("new\n"))
+			for what, err := range map[string]error{"replaced": err,
 				"created": s.writer.Create(n, []byte("new\n"))} {
 				var p *refusal.Refusal
 				if !errors.As(err, &p) || p.Code != refusal.IO {

@@ -33,7 +33,7 @@ type Config struct {
 	ReadLines    int
 	ReadBytes    int
 	RootsWait    time.Duration // for a client that is asked for its roots
-	Locks        string        // directory for lock files, made if it is missing
+	Locks        string        // directory for lock files, made if it is missing; none refuses what writes
 	Version      string
 	Logger       *slog.Logger
 }

@@ -54,7 +54,7 @@ func (s *Server) addTools() {
 			"its own.", writes(true, true), s.writeTextFile)
 	offer(s, "create_directory", "Create a directory, and those above it that are missing.", writes(false, true),
 		s.createDirectory)
-	offer(s, "move_file", "Move or rename a file or directory. The destination must not exist.", writes(true, false),
+	offer(s, "move_file", "Move or rename a file, directory or link. The destination must not exist.", writes(true, false),
 		s.moveFile)
 }
 

@@ -44,6 +44,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	}
 	defer unlock()
 	data := []byte(in.Content)
+	var lost []string
 	if p.Info == nil {
 		if in.FileHash != "" {
 			return nil, refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created",
@@ -51,7 +52,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 		}
 		err = s.writer.Create(p, data)
 	} else {
-		err = s.rewriteFile(p, in, data)
+		lost, err = s.rewriteFile(p, in, data)
 	}
 	if err != nil {
 		return nil, refusal.Of(in.Path, err)
@@ -63,35 +64,35 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	hash := digest.FromBytes(data)
 	s.reader.Remember(p, hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
-		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
-	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
+		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding(), Notices: lost}
+	text := fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)) + noticeLines(lost)
+	return &answer{text: text, structure: facts}, nil
 }
 
-// rewriteFile replaces the whole content of a file that exists.
-func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) error {
+// rewriteFile replaces the whole content of a file that exists, and returns what was lost besides.
+func (s *Server) rewriteFile(p *place.Place, in writeArguments, data []byte) (lost []string, err error) {
 	now, err := s.reader.Read(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.FileHash == "" {
-		return refusal.New(refusal.Exists,
+		return nil, refusal.New(refusal.Exists,
 			"%s exists; to replace it give its file_hash, to change it use edit_text_file",
 			refusal.Show(in.Path))
 	}
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !now.Matches(claim) {
-		return s.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
+		return nil, s.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
 	}
 	if string(now.Data) == in.Content {
-		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
+		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	}
-	if err := s.writer.Replace(p, now, data); errors.Is(err, disk.ErrReplaced) {
-		return s.staleNow(p, nil, disk.ErrReplaced.Error())
-	} else if err != nil {
-		return err
+	lost, err = s.writer.Replace(p, now, data)
+	if errors.Is(err, disk.ErrReplaced) {
+		return nil, s.staleNow(p, nil, disk.ErrReplaced.Error())
 	}
-	return nil
+	return lost, err
 }

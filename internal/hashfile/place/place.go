@@ -110,7 +110,12 @@ func (p *Place) CheckExists() error {
 
 // Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The name
 // need not exist, and if it does not, neither need directories above it. The caller closes the place.
-func Resolve(s *roots.Scope, asked string) (*Place, error) {
+func Resolve(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, false) }
+
+// ResolveName is Resolve for a name itself: if a link has it, the place is that of the link, which is not followed.
+func ResolveName(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, true) }
+
+func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
 		return nil, refusal.New("invalid", "%s is no path", refusal.Show(asked))
 	}
@@ -128,7 +133,7 @@ func Resolve(s *roots.Scope, asked string) (*Place, error) {
 		abs = filepath.Join(dirs[0], abs)
 	}
 	for links := 0; ; {
-		w := walk{scope: s, asked: asked, links: links}
+		w := walk{scope: s, asked: asked, name: name, links: links}
 		next, err := w.walkFrom(abs)
 		if next == "" || err != nil {
 			if err != nil {
@@ -147,6 +152,7 @@ type walk struct {
 	Place
 	scope *roots.Scope
 	asked string
+	name  bool // a link that has the last name is not followed
 	links int
 	names []string // of the directories below the root
 }
@@ -205,7 +211,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			return "", w.arrive(name, nil)
 		case err != nil:
 			return "", refusal.Of(w.asked, err)
-		case info.Mode()&fs.ModeSymlink != 0:
+		case info.Mode()&fs.ModeSymlink != 0 && !(w.name && len(todo) == 0):
 			if w.links++; w.links > maxLinks {
 				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked),
 					maxLinks)
