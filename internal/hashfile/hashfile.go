@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +50,8 @@ func New(c Config) (*Server, error) {
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.MaxMove < 0 || c.ReadBytes < 0 || c.ReadTokens < 0 || c.RootsWait < 0 {
+	if min(c.MaxFile, int64(c.MaxRequest), int64(c.ReadLines), int64(c.ReadBytes), int64(c.ReadTokens), int64(c.MaxMove),
+		int64(c.RootsWait)) < 0 {
 		return nil, errors.New("a limit is negative")
 	}
 	offered, ok := dialects[c.Compat]
@@ -62,7 +64,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{c: c, roots: source, texts: texts.New(), engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
-		HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
+		HardLinks: c.HardLinks, Locks: c.Locks, Warn: warner(c.Logger), MaxFile: c.MaxFile,
 		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
@@ -74,7 +76,18 @@ func New(c Config) (*Server, error) {
 			},
 		})
 	s.addTools(offered)
+	if !c.ReadOnly {
+		s.engine.Recover()
+	}
 	return s, nil
+}
+
+// warner returns a function that logs warnings; a nil logger is the default one.
+func warner(logger *slog.Logger) func(message string) {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return func(message string) { logger.Warn(message) }
 }
 
 func orDefault[T int | int64 | time.Duration](v, otherwise T) T {

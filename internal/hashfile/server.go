@@ -36,7 +36,7 @@ type Config struct {
 	ReadTokens   int
 	Compat       string        // the server whose tools are offered; "" is this one
 	RootsWait    time.Duration // for a client that is asked for its roots
-	Locks        string        // directory for lock files, made if it is missing
+	Locks        string        // directory for lock files, made if it is missing; none refuses what writes
 	Version      string
 	Logger       *slog.Logger
 }

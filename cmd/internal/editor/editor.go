@@ -5,14 +5,12 @@ package editor
 import (
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 )
 
 // ProgramName is the name of the command where it is a program of its own.
@@ -34,11 +32,12 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args:    program.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			where, err := places.Find(os.Getenv)
-			if err != nil {
-				return err
+			if !c.ReadOnly {
+				var err error
+				if c.Locks, err = findLocks(os.Getenv); err != nil {
+					return err
+				}
 			}
-			c.Locks = filepath.Join(where.State, "hashfile") // all servers of the user share them
 			c.Version = program.Release()
 			c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
 			s, err := hashfile.New(c)

@@ -67,11 +67,11 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 		return nil, err
 	}
 	out := &Edited{Result: result, Rebased: rebased, width: e.TagWidth()}
-	write := func(data []byte) error {
-		if in.DryRun {
-			return nil
+	write := func(data []byte) (err error) {
+		if !in.DryRun {
+			out.Notices, err = e.replace(ctx, p, now, data, in.Operations)
 		}
-		return e.replace(ctx, p, now, data, in.Operations)
+		return err
 	}
 	if out.Hash, err = e.commit(p, result.Bytes(), write); err != nil {
 		return nil, err
@@ -122,21 +122,22 @@ func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (
 	return <-hash, err
 }
 
-// replace makes data the content of a file that was read as now. Ops are those of the edit, for a refusal.
+// replace makes data the content of a file that was read as now, and returns what was lost besides. Ops are those of
+// the edit, for a refusal.
 func (e *Engine) replace(
 	ctx context.Context, p *place.Place, now contents.Contents, data []byte, ops []hashline.Operation,
-) error {
+) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	err := e.writer.Replace(p, now, data)
+	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, disk.ErrReplaced):
-		return e.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
+		return nil, e.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
 	case err != nil:
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	return nil
+	return lost, nil
 }
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.

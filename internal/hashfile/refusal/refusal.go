@@ -88,7 +88,7 @@ func Of(path string, err error) *Refusal {
 	case errors.Is(err, fs.ErrExist):
 		return New(Exists, "%s exists already", Show(path))
 	case errors.Is(err, fs.ErrPermission):
-		return New(IO, "%s: the system denies access", Show(path))
+		return New(IO, "%s: the system denies access (%s)", Show(path), Show(reason(err)))
 	case errors.Is(err, context.Canceled):
 		return New(IO, "%s: the call was canceled", Show(path))
 	}
@@ -113,6 +113,19 @@ func TooLarge(path string, size, limit int64) *Refusal {
 func Stale(path, why string) *Refusal {
 	return New(hashline.Stale,
 		"%s %s; nothing was written. Use the file_hash and lines given here, or read it again", Show(path), why)
+}
+
+// reason returns what an error says, as far as it names no path of the system's choice.
+func reason(err error) string {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err.Error()
+	case errors.As(err, &l):
+		return l.Err.Error()
+	}
+	return err.Error()
 }
 
 // Cause returns an error of the system without the path in it, for messages that name the path in their own form.
