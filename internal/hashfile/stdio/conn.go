@@ -89,11 +89,21 @@ func (c *conn) Close() error {
 	return c.out.close(c.in)
 }
 
-// inputEnded reports whether the client closed its side.
-func (c *conn) inputEnded() bool {
+// closedByClient reports whether the client closed its side.
+func (c *conn) closedByClient() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended && c.err == io.EOF
+}
+
+// failure returns why a stream failed, or nil.
+func (c *conn) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == io.EOF {
+		return nil
+	}
+	return c.err
 }
 
 // end notes the end of the input. What the server asked the client is not answered any more.

@@ -178,6 +178,9 @@ func (c *conn) writeFaults() {
 		c.mu.Lock()
 		if err != nil { // the SDK meets the same error, if it has anything to say
 			c.faults, c.faultSize = nil, 0
+			if !c.ended {
+				c.err = err
+			}
 			c.finish()
 			return
 		}

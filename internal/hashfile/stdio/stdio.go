@@ -26,7 +26,7 @@ import (
 
 // Limits of a session.
 const (
-	Grace      = 700 * time.Millisecond // for calls at work when the input ends
+	Grace      = 600 * time.Millisecond // for calls at work when the input ends
 	unwind     = 200 * time.Millisecond // for calls to notice that they are cancelled
 	writeTime  = 5 * time.Second        // likewise for calls of tools that write, which are not left half done
 	maxCalls   = 16                     // calls of tools at work
@@ -60,13 +60,13 @@ func Serve(ctx context.Context, server *mcp.Server, in io.ReadCloser, out io.Wri
 	select {
 	case err = <-done:
 	case <-c.over:
-		err = calls.wait(done)
+		err = errors.Join(calls.wait(done), c.failure())
 	}
 	c.Close()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err == nil || errors.Is(err, io.EOF) || c.inputEnded():
+	case err == nil || errors.Is(err, io.EOF) || c.closedByClient():
 		return nil
 	}
 	return fmt.Errorf("serve the client: %w", err)
