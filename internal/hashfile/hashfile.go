@@ -4,6 +4,7 @@
 //
 //	refusal     why a tool did not do what it was asked, as a model is told it
 //	texts       large texts of answers, on their way to the client
+//	stdio       messages, one a line, and in which order calls run
 //	names       what file systems and version control take a name for
 //	rules       AGENTS.md and .gitignore
 //	roots       the allowed directories, and what a call may use of them
@@ -35,6 +36,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -63,9 +65,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, texts: texts.New(), engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
-		HardLinks: c.HardLinks, Locks: c.Locks, Warn: warner(c.Logger), MaxFile: c.MaxFile,
-		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
+	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{},
+		engine: engine.New(engine.Options{ReadOnly: c.ReadOnly, HardLinks: c.HardLinks, Locks: c.Locks,
+			Warn: warner(c.Logger), MaxFile: c.MaxFile,
+			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: offered.instructions,
@@ -99,21 +102,8 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	session, err := s.server.Connect(ctx,
-		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
-	if err != nil {
-		return fmt.Errorf("begin the client's session: %w", err)
-	}
-	// The SDK's own Run does the same, and logs what is returned here.
-	defer context.AfterFunc(ctx, func() { session.Close() })()
-	err = session.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil || errors.Is(err, io.EOF):
-		return nil
-	}
-	return fmt.Errorf("serve the client: %w", err)
+	return stdio.Serve(ctx, s.server, in, out, stdio.Options{MaxMessage: s.c.MaxRequest, Encode: s.texts.Writer,
+		Reads: func(tool string) bool { return s.reads[tool] }})
 }
 
 // Close releases the allowed directories. No call may be running.

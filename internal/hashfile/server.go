@@ -47,5 +47,6 @@ type Server struct {
 	roots  *roots.Source
 	engine *engine.Engine
 	texts  *texts.Texts
+	reads  map[string]bool // tools that only read
 	server *mcp.Server
 }

@@ -5,6 +5,8 @@ package editor
 import (
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +47,7 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
 			}
 			defer s.Close()
+			signal.Ignore(syscall.SIGPIPE) // a client that is gone ends no write to a file halfway
 			program.ExplainWait(cmd.Root().Name(), cmd.Name())
 			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
 				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
