@@ -213,7 +213,7 @@ func TestLongAnswers(t *testing.T) {
 		for _, line := range lines {
 			size += len(line.(string)) + 1
 		}
-		if len(lines) < 50 || len(lines) > 200 || size > 128<<10 || len(r.All["diff"].(string)) > 32<<10 ||
+		if len(lines) < 10 || len(lines) > 200 || size > 24<<10 || len(r.All["diff"].(string)) > 24<<10 ||
 			r.All["diff_truncated"] != true {
 			t.Errorf("%s: %d lines of %d bytes, a diff of %d, cut %v", name, len(lines), size,
 				len(r.All["diff"].(string)), r.All["diff_truncated"])
