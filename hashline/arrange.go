@@ -11,10 +11,10 @@ func arrange(steps []step) *Error {
 	for i := 1; i < len(steps); i++ {
 		a, b := steps[i-1], steps[i]
 		if !a.insert && b.place() <= 2*a.last {
-			why := "both change line " + strconv.Itoa(max(b.first, a.first))
+			why := "both change line " + strconv.Itoa(max(b.first, a.first)) + "; make one of them"
 			if b.insert {
 				why = "the second inserts into the lines " + strconv.Itoa(a.first) + " to " + strconv.Itoa(a.last) +
-					" of the first"
+					" of the first; put its content into that of the first"
 			}
 			return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).about(a.index, b.index)
 		}
@@ -34,7 +34,7 @@ func arrange(steps []step) *Error {
 		for _, j := range []int{before, after} {
 			if j >= 0 && j < len(steps) && steps[j].deletes(s.beside) {
 				a, b := steps[min(i, j)], steps[max(i, j)]
-				why := "one inserts beside line " + strconv.Itoa(s.beside) + " and the other deletes it; use replace"
+				why := "one inserts beside line " + strconv.Itoa(s.beside) + " and the other deletes it; use replace for both"
 				return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).about(a.index, b.index)
 			}
 		}

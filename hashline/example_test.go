@@ -36,7 +36,7 @@ func ExampleEdit() {
 // An anchor that no longer holds is refused, and nothing of the edit is applied.
 func ExampleError() {
 	_, err := hashline.Edit([]byte("alpha\nbeta\n"), []hashline.Operation{
-		{Op: hashline.Delete, Anchor: "2:00"},
+		{Op: hashline.Delete, Anchor: "9:00"},
 	}, hashline.Options{Exact: true})
 	if refused, ok := errors.AsType[*hashline.Error](err); ok {
 		fmt.Println(refused.Code, refused.Operations)
@@ -44,7 +44,7 @@ func ExampleError() {
 	}
 	// Output:
 	// anchor_not_found [0]
-	// operation 1: anchor 2:00: line 2 has tag a7, and no other line has this tag; read the lines again
+	// operation 1: anchor 9:00: the file has 2 lines, the last is 2:a7 ("beta"); no line has tag 00. Read the lines again
 }
 
 // Merge an edit of the version that was read onto a file that has changed since.
