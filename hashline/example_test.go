@@ -66,3 +66,45 @@ func ExampleRebase() {
 	// beta
 	// delta
 }
+
+// Read an operation that a model wrote as one text.
+func ExampleParseOperation() {
+	operation, err := hashline.ParseOperation(`replace 2:a7 with 'BETA'`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := hashline.Edit([]byte("alpha\nbeta\n"), []hashline.Operation{operation}, hashline.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s", result.Bytes())
+	// Output:
+	// alpha
+	// BETA
+}
+
+// Say where the lines of a stale edit are now.
+func ExampleMapAnchors() {
+	read := []byte("alpha\nbeta\ngamma\n")
+	current := []byte("before\nalpha\nbeta\n")
+	mapped, err := hashline.MapAnchors(read, current, []hashline.Operation{
+		{Op: hashline.Delete, Anchor: "2:a7"},
+		{Op: hashline.Delete, Anchor: "3:6a"},
+	}, hashline.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range mapped {
+		if m.NewAnchor == "" {
+			fmt.Println(m.Anchor, "is gone; it stood near line", m.Place)
+		} else {
+			fmt.Println(m.Anchor, "is", m.NewAnchor)
+		}
+	}
+	// Output:
+	// 2:a7 is 3:a7
+	// 3:6a is gone; it stood near line 3
+}
