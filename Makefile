@@ -20,6 +20,7 @@ FUZZTIME  ?= 10s
 SOAK      ?= 10m
 FLIPS     ?= 10000
 KILLS     ?= 1000
+BATCHES   ?= 100000
 FORGED    ?= 2000
 PROCESSES ?= 200
 TESTFLAGS ?=
@@ -36,7 +37,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench soak flip forge remove kill processes clean
+.PHONY: build man demo test vet cross lint fuzz bench soak flip forge batches remove kill processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -96,6 +97,10 @@ flip:
 
 forge:
 	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestOneReading$$' ./e2e
+
+# Edits by anchors, against a model that applies them line by line.
+batches:
+	HALLMARK_BATCHES=$(BATCHES) $(GO) test -count=1 -timeout 2h -v ./hashline
 
 remove:
 	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' .
