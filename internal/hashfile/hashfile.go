@@ -73,6 +73,7 @@ func New(c Config) (*Server, error) {
 				s.roots.NoteChange()
 			},
 		})
+	s.server.AddReceivingMiddleware(s.noteCancelled)
 	s.addTools(offered)
 	return s, nil
 }
@@ -86,14 +87,15 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	client := &input{ReadCloser: in, ended: make(chan struct{})}
 	session, err := s.server.Connect(ctx,
-		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
+		&mcp.IOTransport{Reader: client, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
 		return fmt.Errorf("begin the client's session: %w", err)
 	}
 	// The SDK's own Run does the same, and logs what is returned here.
 	defer context.AfterFunc(ctx, func() { session.Close() })()
-	err = session.Wait()
+	err = client.wait(session, out)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
