@@ -63,9 +63,9 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{}, engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
-		HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
-		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors}})}
+	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{},
+		engine: engine.New(engine.Options{ReadOnly: c.ReadOnly, HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
+			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: offered.instructions,
