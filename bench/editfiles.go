@@ -8,8 +8,36 @@ import (
 
 // Kinds of tasks that are about the file, about its hash, or about what the model means.
 
-// stale has a file of which somebody else has inserted, deleted or replaced lines since.
+// stale has a file of which somebody else has inserted, deleted or replaced lines since. What
+// is left of what is meant can be told from other lines.
 func (m *taskMaker) stale(kind string) task {
+	for {
+		if t := m.changed(kind); t.nothing || t.recognized() {
+			return t
+		}
+	}
+}
+
+// recognized reports whether who sees the whole file as it is now finds what is meant.
+func (t task) recognized() bool {
+	whole := shown{lines: map[int]string{}, tags: map[int]string{}}
+	for n := range t.now.lines {
+		whole.lines[n+1], whole.tags[n+1] = t.now.line(n+1), t.now.tag(n+1)
+	}
+	var found []change
+	for _, c := range t.meant {
+		at, ok := locate(t.read, c, whole.lines)
+		if !ok {
+			return false
+		}
+		c.first, c.last = at, at+c.last-c.first
+		found = append(found, c)
+	}
+	return t.now.apply(found).String() == t.want
+}
+
+// changed makes an edit of a file that is changed after it was read.
+func (m *taskMaker) changed(kind string) task {
 	f := m.file()
 	t := plain(kind, f, m.anyChange(f))
 	now := f

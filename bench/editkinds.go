@@ -59,17 +59,23 @@ type taskMaker struct {
 	files [][]byte
 }
 
-// newTaskMaker reads the Go files of this module and of the standard library.
-func newTaskMaker(seed uint64) (*taskMaker, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find the module: %w", err)
+// newTaskMaker reads the Go files of the standard library and, if own, of this module. Tasks
+// stay the same as long as these do.
+func newTaskMaker(seed uint64, own bool) (*taskMaker, error) {
+	questions := [][]string{{"env", "GOROOT"}}
+	if own {
+		questions = append(questions, []string{"list", "-m", "-f", "{{.Dir}}"})
 	}
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find the source of Go: %w", err)
+	var roots []string
+	for _, q := range questions {
+		out, err := exec.Command("go", q...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("find source files: go %s: %w", strings.Join(q, " "), err)
+		}
+		roots = append(roots, strings.TrimSpace(string(out)))
 	}
-	files, err := sources(strings.TrimSpace(string(out)), filepath.Join(strings.TrimSpace(string(goroot)), "src"))
+	roots[0] = filepath.Join(roots[0], "src")
+	files, err := sources(roots...)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func benchEdits(ctx context.Context, o options) (string, error) {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return "", err
 	}
-	m, err := newTaskMaker(1)
+	m, err := newTaskMaker(1, true)
 	if err != nil {
 		return "", err
 	}
@@ -81,14 +81,15 @@ func runTasks(ctx context.Context, e *editor, tasks []task) (map[string]*outcome
 			counts[t.kind] = c
 		}
 		c.of[o]++
-		if o == wrongEdit && tellsWhat.MatchString(said) {
+		if o == wrongEdit && e.tools.anchors() && tellsWhat.MatchString(taggedLine.ReplaceAllString(said, "")) {
 			c.told++
 		}
 	}
 	return counts, nil
 }
 
-// tellsWhat is how an answer says that it did what may not be meant.
+// tellsWhat is how an answer says, beside the lines of the file, that it did what may not be
+// meant.
 var tellsWhat = regexp.MustCompile(`(?i)relocat|moved to|repeat|double|twice`)
 
 // run makes the mistaken call, and whatever a refusal makes of it. It returns what the
@@ -117,7 +118,7 @@ func (t task) run(e *editor, path string) (o outcome, said string, err error) {
 	case t.nothing:
 		return refusedRight, said, nil
 	}
-	if ops, hash, ok := t.secondTry(e.tools, said, hash); ok {
+	if ops, hash, ok := t.secondTry(e.tools, said, given.hash, hash); ok {
 		tool, arguments := e.tools.edit(path, hash, ops, nil)
 		again, done, err := t.attempt(e, path, tool, arguments)
 		if err != nil || done == wrongEdit {
@@ -154,7 +155,7 @@ func (t task) reread(e *editor, path string) (outcome, string, error) {
 	var edits []replacement
 	var ok bool
 	if e.tools.anchors() {
-		ops, ok = t.anchoredIn(given)
+		ops, ok = t.anchoredIn(given, "")
 	} else {
 		edits, ok = t.quotedIn(given)
 	}

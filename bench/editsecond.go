@@ -11,13 +11,13 @@ import (
 // secondTry returns the call that the text of a refusal asks for. If the refusal gives a
 // hash, anchors are those of the lines that it shows. If it does not, hash and anchors stay as
 // they were sent, and all else is said right. It is not ok if a line that is meant is not shown.
-func (t task) secondTry(d dialect, refusal, hash string) (ops []sent, newHash string, ok bool) {
+func (t task) secondTry(d dialect, refusal, read, hash string) (ops []sent, newHash string, ok bool) {
 	if !d.anchors() {
 		return nil, "", false
 	}
 	given := d.shown(refusal)
 	if given.hash != "" && (len(given.lines) > 0 || len(t.now.lines) == 0) {
-		ops, ok = t.anchoredIn(given)
+		ops, ok = t.anchoredIn(given, read)
 		return ops, given.hash, ok
 	}
 	for i, c := range t.meant {
@@ -33,12 +33,16 @@ func (t task) secondTry(d dialect, refusal, hash string) (ops []sent, newHash st
 	return ops, hash, true
 }
 
-// anchoredIn returns the changes with the anchors of lines that a server has shown.
-func (t task) anchoredIn(given shown) (ops []sent, ok bool) {
+// anchoredIn returns the changes with the anchors of lines that a server has shown. Under the
+// hash that the model has read, lines still have the numbers that it has read.
+func (t task) anchoredIn(given shown, read string) (ops []sent, ok bool) {
 	for _, c := range t.meant {
 		o := c.anchored(t.read)
 		if c.first > 0 {
-			at, ok := locate(t.read, c, given.lines)
+			at, ok := c.first, same(t.read, c, given.lines, c.first)
+			if !sameHash(given.hash, read) {
+				at, ok = locate(t.read, c, given.lines)
+			}
 			if !ok {
 				return nil, false
 			}
@@ -50,6 +54,11 @@ func (t task) anchoredIn(given shown) (ops []sent, ok bool) {
 		ops = append(ops, o)
 	}
 	return ops, true
+}
+
+// sameHash reports whether two hashes are of one file; either may be shortened.
+func sameHash(a, b string) bool {
+	return a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
 // quotedIn returns the changes with the old text of a file that a server has shown whole.
@@ -115,7 +124,7 @@ func same(read text, c change, given map[int]string, at int) bool {
 	return true
 }
 
-// alike is 1 if line n of what was read is shown as line at, -1 if another line is, and else 0.
+// alike is 1 if line n of what was read is shown as line at, -2 if another line is, and else 0.
 func alike(read text, n int, given map[int]string, at int) int {
 	line, ok := given[at]
 	switch {
@@ -124,7 +133,7 @@ func alike(read text, n int, given map[int]string, at int) int {
 	case line == read.line(n):
 		return 1
 	}
-	return -1
+	return -2
 }
 
 // occurrences is how often the lines of a change occur in what was read.
