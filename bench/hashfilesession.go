@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,8 +16,7 @@ const sessionEdits = 1000
 // memory the server held after them. A server whose answer to an edit does not give the new
 // hash is asked to read a line before the next one.
 func (b *editBench) measureSession() error {
-	figures := map[string][]float64{}
-	memory := ""
+	figures, each := map[string][]float64{}, map[string][]float64{}
 	for _, s := range b.servers {
 		path := filepath.Join(b.dir, "session.js")
 		lines, err := writeLines(path, 100<<10)
@@ -30,10 +28,12 @@ func (b *editBench) measureSession() error {
 			return fmt.Errorf("%d edits by %s: %w", sessionEdits, s.name, err)
 		}
 		figures[s.name] = []float64{float64(d.Nanoseconds()) / 1e6}
-		memory += fmt.Sprintf("; %s %s an edit, %.0f MiB", s.name,
-			milliseconds(float64(d.Nanoseconds())/1e6/sessionEdits), s.memory())
+		each[s.name] = []float64{float64(d.Nanoseconds()) / 1e6 / sessionEdits}
 	}
-	b.add(fmt.Sprintf("%d edits of 100 KB in one session%s", sessionEdits, memory), "–, ≥ 1×", figures)
+	what := fmt.Sprintf("%d edits of 100 KB in one session", sessionEdits)
+	b.add(what, "–, ≥ 1×", figures)
+	b.add(what+", each", "–, ≥ 1×", each)
+	b.addMemory(what, 0)
 	return nil
 }
 
@@ -114,7 +114,8 @@ func (b *editBench) measureSearch(ctx context.Context) error {
 		b.t.add("P11 search of "+fmt.Sprint(searchFiles)+" files against grep -rn, "+b.where, milliseconds(median(ours)),
 			milliseconds(median(greps)), fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
 	}
-	return b.measureCancel(dir)
+	return b.measureCancel(fmt.Sprintf("a search of %d files", searchFiles), "search_files",
+		map[string]any{"path": dir, "pattern": "no such text [0-9]+ anywhere"})
 }
 
 // writeSearched writes files of 2 KB, a hundred in a directory.
@@ -138,46 +139,4 @@ func writeSearched(dir string) error {
 		}
 	}
 	return nil
-}
-
-// measureCancel cancels searches of ours, which take long, and measures from the notification
-// to the answer.
-func (b *editBench) measureCancel(dir string) error {
-	e := b.servers[0]
-	var whole, stopped []float64
-	for range max(b.o.rounds, 1) {
-		arguments, err := json.Marshal(map[string]any{"path": dir, "pattern": "no such text [0-9]+ anywhere"})
-		if err != nil {
-			return err
-		}
-		params := fmt.Sprintf(`{"name":"search_files","arguments":%s}`, arguments)
-		d, err := timed(func() error { _, err := e.ask("tools/call", params); return err })
-		if err != nil {
-			return err
-		}
-		whole = append(whole, float64(d.Nanoseconds())/1e6)
-		e.id++
-		if err := e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, e.id,
-			params)); err != nil {
-			return err
-		}
-		time.Sleep(min(d/4, 50*time.Millisecond))
-		if d, err = timed(func() error { return e.cancel() }); err != nil {
-			return err
-		}
-		stopped = append(stopped, float64(d.Nanoseconds())/1e6)
-	}
-	b.t.add("P11 answer to a search that was cancelled, "+b.where, milliseconds(median(stopped)),
-		"the whole search "+milliseconds(median(whole)), "–", "–")
-	return nil
-}
-
-// cancel cancels the latest request and waits for its answer.
-func (e *editor) cancel() error {
-	if err := e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
-		e.id)); err != nil {
-		return err
-	}
-	_, err := e.answer()
-	return err
 }
