@@ -113,11 +113,12 @@ func locate(read text, c change, given map[int]string) (at int, ok bool) {
 	return at, places == 1 && (best >= 100 || occurrences(read, c) == 1)
 }
 
-// same reports whether the lines of a change are shown from line at on.
+// same reports whether the lines of a change are shown from line at on. Those between the first
+// and the last, which need no anchors, may be left out.
 func same(read text, c change, given map[int]string, at int) bool {
 	for n := c.first; n <= c.last; n++ {
 		line, ok := given[at+n-c.first]
-		if !ok || line != read.line(n) {
+		if ok && line != read.line(n) || !ok && (n == c.first || n == c.last) {
 			return false
 		}
 	}
