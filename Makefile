@@ -6,6 +6,7 @@
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
+# make tokens  what the editing server and its peers cost a model, in tokens
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
 # make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
 # make remove  every removal from every file, row and answer that is read, and every command
@@ -37,7 +38,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench soak flip forge batches remove kill processes clean
+.PHONY: build man demo test vet cross lint fuzz bench tokens soak flip forge batches remove kill processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -91,6 +92,9 @@ soak:
 
 bench:
 	$(GO) run ./bench
+
+tokens:
+	@sh tools/tokens/run.sh
 
 flip:
 	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
