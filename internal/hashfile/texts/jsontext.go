@@ -16,8 +16,8 @@ type Escaped interface {
 }
 
 // jsonText writes text as the inside of a JSON string, in writes of Large bytes or more until flush. Each write to it
-// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD. It fails when the call was cancelled, and
-// when w did.
+// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD. It fails when the call was cancelled,
+// and when w did.
 type jsonText struct {
 	w    io.Writer
 	buf  []byte          // what is not written yet
