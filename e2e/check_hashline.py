@@ -114,6 +114,9 @@ def locate(v, lines):
         first, last = found[0][0], found[-1][0]
         if last < first:
             raise Refused("overlap", [i])
+        named = [int(re.match(r"\s*(\d+):", a).group(1)) for a in [anchor, end or anchor]]
+        if last - first > named[1] - named[0]:
+            raise Refused("anchor_not_found", [i], [first, last])
         place = 2 * first + (op == "insert_after" or first == 0) - (op == "insert_before" and first > 0)
         steps.append(dict(i=i, new=new, first=first, last=last, insertion=insertion, deletion=deletion, place=place))
     steps.sort(key=lambda s: s["place"])

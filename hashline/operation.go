@@ -57,6 +57,24 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 	return steps, moved, nil
 }
 
+// checkLength refuses a range that its anchors' moves made longer than their numbers say: one
+// end that was found far away would take all the lines between with it.
+func checkLength(op Operation, first, last int) *Error {
+	from, _ := parseAnchor(op.Anchor, MinWidth)
+	to := from
+	if op.EndAnchor != "" {
+		to, _ = parseAnchor(op.EndAnchor, MinWidth)
+	}
+	if last-first <= to.line-from.line {
+		return nil
+	}
+	err := refuse(AnchorNotFound, "the range %s to %s is of %d lines as you number them, and would be of %d, lines %d to "+
+		"%d, where the tags are found; give the numbers and tags of its first and its last line anew", from.text, to.text,
+		to.line-from.line+1, last-first+1, first, last)
+	err.Candidates = []int{first, last}
+	return err
+}
+
 // locate finds the lines of the operation, which is that with the given index, and says which
 // anchors it moved.
 func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
@@ -103,6 +121,9 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	if last < first {
 		return s, nil, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d; "+
 			"exchange them if all lines between are meant", quote(op.Anchor), first, quote(op.EndAnchor), last)
+	}
+	if err := checkLength(op, first, last); err != nil {
+		return s, nil, err
 	}
 	switch op.Op {
 	case InsertAfter, Append:
