@@ -111,7 +111,7 @@ remove:
 
 # Each test reads how often it kills; see R1 of the targets.
 kill:
-	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
+	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledElsewhere|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
 		./e2e ./e2e/registry ./internal/hashfile
 
 # Servers that fork, daemonise and ignore signals; see R13 of the targets.
