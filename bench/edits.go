@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
+
+// exactName is the column of ours without relocation.
+const exactName = "ours, --exact-anchors"
 
 // editTasks is how many tasks the whole benchmark has.
 const editTasks = 2000
@@ -34,7 +38,10 @@ func benchEdits(ctx context.Context, o options) (string, error) {
 	}
 	tasks := m.tasks(editTasks)
 	counts := map[string]map[string]*outcomes{}
-	for _, s := range e.on(root) {
+	servers := e.on(root)
+	exact := *servers[0]
+	exact.name, exact.argv = exactName, append(slices.Clone(exact.argv), "--exact-anchors")
+	for _, s := range append(servers, &exact) {
 		if counts[s.name], err = runTasks(ctx, s, tasks); err != nil {
 			return "", err
 		}

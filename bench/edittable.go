@@ -12,16 +12,16 @@ func editTable(tasks []task, counts map[string]map[string]*outcomes) string {
 		"right at the second try, by what the refusal says alone / right after reading again / rightly refused, "+
 		"because what was meant is gone / refused to the end / **wrong**: the file became something else than was "+
 		"meant. A reference server is not told line numbers or hashes, so that it is spared those mistakes.\n\n", len(tasks))
-	servers := []string{oursName, rustName, referenceName}
+	servers := []string{oursName, exactName, rustName, referenceName}
 	b.WriteString("| mistake | tasks |")
 	for _, s := range servers {
 		name := s
-		if counts[s] == nil {
+		if counts[s] == nil && s != exactName {
 			name += " (not installed)"
 		}
 		fmt.Fprintf(&b, " %s |", name)
 	}
-	b.WriteString("\n|---|---|---|---|---|\n")
+	b.WriteString("\n|---|---|---|---|---|---|\n")
 	parts := []struct {
 		title string
 		has   func(kind string) bool
@@ -32,7 +32,7 @@ func editTable(tasks []task, counts map[string]map[string]*outcomes) string {
 	}
 	for _, p := range parts {
 		if p.title != "" {
-			fmt.Fprintf(&b, "| *%s* | | | | |\n", p.title)
+			fmt.Fprintf(&b, "| *%s* | | | | | |\n", p.title)
 		}
 		total := map[string]*outcomes{}
 		for _, kind := range kindsOf(tasks, p.has) {
