@@ -51,11 +51,12 @@ func (e *editor) editOften(path string, lines int) error {
 			hash = e.tools.shown(textOfStart(line)).hash
 		}
 		if now[n] == "" {
-			now[n] = fmt.Sprintf("    value_%d = compute(input[%d], \"name %d\"); // comment %d", n-1, n-1, n-1, n-1)
+			now[n] = codeLine(n - 1)
 		}
 		content := fmt.Sprintf("    value_%d = edited(%d);", n, i)
+		tag := (text{lines: now[n : n+1]}).tag(1)
 		tool, arguments := e.tools.edit(path, hash,
-			[]sent{{op: "replace", anchor: fmt.Sprintf("%d:%s", n, (text{lines: now[n : n+1]}).tag(1)), content: &content}},
+			[]sent{{op: "replace", anchor: fmt.Sprintf("%d:%s", n, tag), content: &content}},
 			[]replacement{{OldText: now[n] + "\n", NewText: content + "\n"}})
 		line, err := e.call(tool, arguments)
 		if err != nil {
