@@ -43,6 +43,8 @@ func (s *sent) startOfEmpty(refusal string) {
 		s.op, s.anchor = "append", ""
 	case strings.Contains(refusal, "prepend"):
 		s.op, s.anchor = "prepend", ""
+	case strings.Contains(refusal, "total_lines=0"):
+		s.anchor = "0:" // as the tool's description says
 	}
 }
 

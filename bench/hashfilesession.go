@@ -112,8 +112,9 @@ func (b *editBench) measureSearch(ctx context.Context) error {
 		ours = append(ours, float64(d.Nanoseconds())/1e6)
 	}
 	if len(greps) > 0 {
-		b.t.add("P11 search of "+fmt.Sprint(searchFiles)+" files against grep -rn, "+b.where, milliseconds(median(ours)),
-			milliseconds(median(greps)), fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
+		b.t.add(fmt.Sprintf("P11 search of %d files against grep -rn, %s", searchFiles, b.where),
+			milliseconds(median(ours)), milliseconds(median(greps)),
+			fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
 	}
 	return b.measureCancel(fmt.Sprintf("a search of %d files", searchFiles), "search_files",
 		map[string]any{"path": dir, "pattern": "no such text [0-9]+ anywhere"})
