@@ -19,24 +19,8 @@ const typescriptSDK = "@modelcontextprotocol/sdk@1.32.2"
 // TestHashfileTypeScript drives hashfile-mcp with the official TypeScript SDK's client, in
 // each protocol version that it speaks. It needs the network, for npm.
 func TestHashfileTypeScript(t *testing.T) {
-	lacking := func(err error, out []byte) {
-		t.Helper()
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		t.Skipf("%v", err)
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		lacking(err, nil)
-	}
 	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefer-offline", "--prefix", dir, typescriptSDK)
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		lacking(err, out)
-	}
+	node := installPackage(t, dir, typescriptSDK)
 	server := filepath.Join(dir, "hashfile-mcp")
 	built.Into(t, server, "cmd/hashfile-mcp")
 	script, err := filepath.Abs("hashfile_client.mjs")

@@ -62,8 +62,10 @@ func (t *text) only(in, want string, number int) (int, error) {
 	return 0, problem
 }
 
-// applyLines makes an edit whose text occurs only if white space at the ends of lines is passed over.
+// applyLines makes an edit whose text occurs only if white space at the ends of lines is passed over. A line feed at the
+// end of the text ends its last line; it does not say that an empty one follows.
 func (t *text) applyLines(old, with string, number int) error {
+	old, ended := strings.CutSuffix(old, "\n")
 	lines, wanted := strings.Split(t.s, "\n"), strings.Split(old, "\n")
 	if trim(strings.Join(wanted, "")) == "" {
 		return t.refuseMissing(lines, wanted, number)
@@ -79,6 +81,13 @@ func (t *text) applyLines(old, with string, number int) error {
 	}
 	first := strings.Count(trimmed[:at], "\n")
 	found := lines[first : first+len(wanted)]
+	to := len(strings.Join(lines[:first+len(wanted)], "\n"))
+	if ended {
+		var kept bool
+		if with, kept = strings.CutSuffix(with, "\n"); !kept {
+			to = min(to+1, len(t.s))
+		}
+	}
 	indented, ok := indentLike(found, wanted, strings.Split(with, "\n"))
 	if !ok {
 		return refuseEdit(hashline.AnchorNotFound, number, "oldText is at line %d, but with other indentation, so that "+
@@ -88,7 +97,7 @@ func (t *text) applyLines(old, with string, number int) error {
 	if first > 0 {
 		from++
 	}
-	t.replace(from, from+len(strings.Join(found, "\n")), strings.Join(indented, "\n"))
+	t.replace(from, to, strings.Join(indented, "\n"))
 	return nil
 }
 
