@@ -3,6 +3,8 @@ package archive
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Names is the set of paths of one archive. It refuses paths that some file system would
@@ -10,12 +12,11 @@ import (
 // normalisation only, in directories too, and a file that is also a directory. It also
 // refuses a directory that git takes for a bare repository. The zero value is an empty set.
 type Names struct {
-	installed bool // paths must pass CheckInstalledPath, and case tells them apart
-	fold      *caseFolder
-	seen      map[string]name // by folded path
-	bare      bareSigns
-	entries   int // files and directories that were added
-	implied   int // directories above them
+	installed bool                         // paths must pass CheckInstalledPath, and case tells them apart
+	seen      map[string]name              // by folded path
+	parts     map[string]spelling.GitParts // that directories hold, by folded path
+	entries   int                          // files and directories that were added
+	implied   int                          // directories above them
 }
 
 // NewInstalledNames returns an empty set for what the installer of another ecosystem writes
@@ -36,13 +37,13 @@ func (n *Names) AddDir(path string) error { return n.add(path, true) }
 
 func (n *Names) add(path string, dir bool) error {
 	if n.seen == nil {
-		n.seen, n.bare, n.fold = map[string]name{}, bareSigns{}, newCaseFolder()
+		n.seen, n.parts = map[string]name{}, map[string]spelling.GitParts{}
 	}
-	if err := checkPath(path, n.fold, n.installed); err != nil {
+	if err := checkPath(path, n.installed); err != nil {
 		return err
 	}
 	n.entries++
-	folded := n.fold.fold(path)
+	folded := spelling.Fold(path)
 	key := folded
 	if n.installed {
 		key = path
@@ -77,7 +78,7 @@ func (n *Names) add(path string, dir bool) error {
 func (n *Names) addOne(key, folded string, new name, path string) (added bool, err error) {
 	old, ok := n.seen[key]
 	switch {
-	case !ok && n.bare.addSign(folded, new.dir):
+	case !ok && n.makesGit(folded, new.dir):
 		return false, &Error{Problem: ProblemRepository, Path: path,
 			Detail: "path completes what git takes for a bare repository"}
 	case !ok:
@@ -93,6 +94,21 @@ func (n *Names) addOne(key, folded string, new name, path string) (added bool, e
 		return false, &Error{Problem: ProblemDuplicate, Path: path, Detail: "path is there twice"}
 	}
 	return false, nil
+}
+
+// makesGit notes a file or directory, by its folded path, and reports whether git takes the directory above it for a
+// repository, which holds it now.
+func (n *Names) makesGit(folded string, dir bool) bool {
+	parent, name := "", folded
+	if i := strings.LastIndexByte(folded, '/'); i >= 0 {
+		parent, name = folded[:i], folded[i+1:]
+	}
+	part := spelling.GitPartOf(name)
+	if part == 0 || part.IsDir() != dir {
+		return false
+	}
+	n.parts[parent] |= part
+	return n.parts[parent].MakeGit()
 }
 
 // checkCount refuses a set that has more names than limits allow.

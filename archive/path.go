@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Limits of a path in an archive.
@@ -17,15 +19,14 @@ const (
 // or nil: it is relative and clean, valid UTF-8 without invisible characters, backslashes
 // and what Windows reserves, and no segment of it is one that a version control program
 // takes for its repository. The error is an [*Error]. The rules stand in spec/paths.md.
-func CheckPath(path string) error { return checkPath(path, newCaseFolder(), false) }
+func CheckPath(path string) error { return checkPath(path, false) }
 
 // CheckInstalledPath is [CheckPath] for a file that the installer of another ecosystem writes
 // on one platform: names that only another platform cannot hold are accepted.
-func CheckInstalledPath(path string) error { return checkPath(path, newCaseFolder(), true) }
+func CheckInstalledPath(path string) error { return checkPath(path, true) }
 
-// checkPath is CheckPath, or CheckInstalledPath if installed, with a folder that its caller
-// keeps.
-func checkPath(path string, f *caseFolder, installed bool) error {
+// checkPath is CheckPath, or CheckInstalledPath if installed.
+func checkPath(path string, installed bool) error {
 	bad := func(p Problem, format string, args ...any) error {
 		return &Error{Problem: p, Path: path, Detail: "path " + fmt.Sprintf(format, args...)}
 	}
@@ -40,7 +41,7 @@ func checkPath(path string, f *caseFolder, installed bool) error {
 		return bad(ProblemDrive, "begins with a drive")
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if f.isRepository(segment) {
+		if spelling.IsRepository(segment) {
 			return bad(ProblemRepository, "has a segment that a program takes for a repository")
 		}
 	}
@@ -49,7 +50,7 @@ func checkPath(path string, f *caseFolder, installed bool) error {
 		return bad(ProblemBackslash, "holds a backslash")
 	case !installed && strings.ContainsAny(path, `<>:"|?*`):
 		return bad(ProblemReserved, "holds a character that Windows reserves")
-	case strings.ContainsFunc(path, isInvisible):
+	case strings.ContainsFunc(path, spelling.IsInvisible):
 		return bad(ProblemInvisible, "holds a character that is not seen")
 	case len(path) > MaxPath:
 		return bad(ProblemLongPath, "has more than %d bytes", MaxPath)

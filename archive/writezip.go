@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -25,7 +26,7 @@ func WriteZip(w io.Writer, files []tree.File, open tree.Open) error {
 			return err
 		}
 		head := &zip.FileHeader{Name: f.Path, Method: zip.Deflate}
-		if !ascii(f.Path) {
+		if !spelling.IsASCII(f.Path) {
 			head.SetMode(0o644) // of Unix: some programs take other names for those of DOS
 		}
 		body, err := z.CreateHeader(head)

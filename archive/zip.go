@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -71,7 +72,7 @@ func (z *zipReader) listFiles(
 	for i := range entries {
 		e := &entries[i]
 		path, isDir := strings.CutSuffix(e.name, "/")
-		if !names.installed && !ascii(e.name) && e.madeBy != madeByUnix && e.madeBy != madeByMac {
+		if !names.installed && !spelling.IsASCII(e.name) && e.madeBy != madeByUnix && e.madeBy != madeByMac {
 			return nil, nil, z.refuse(ProblemNotUTF8, e.name,
 				"name is of a system whose alphabet some programs take it for, though it says that it is UTF-8")
 		}

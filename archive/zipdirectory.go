@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Flags of an entry.
@@ -117,7 +119,7 @@ func (z *zipReader) checkMember(e zipMember, version uint16) error {
 		return z.refuse(ProblemContradiction, e.name, "is stored, with two sizes")
 	case !utf8.ValidString(e.name):
 		return z.refuse(ProblemNotUTF8, e.name, "name is not UTF-8")
-	case e.flags&flagUTF8 == 0 && !ascii(e.name):
+	case e.flags&flagUTF8 == 0 && !spelling.IsASCII(e.name):
 		return z.refuse(ProblemNotUTF8, e.name,
 			"name does not say that it is UTF-8, so that programs read it in different alphabets")
 	}

@@ -43,10 +43,14 @@ func benchMistakes() (string, error) {
 		"| digits | relocation | wrong line | wrong tag | wrong both | stale, were it not refused |\n" +
 			"|---|---|---|---|---|---|\n")
 	for width := hashline.MinWidth; width <= hashline.MaxWidth; width++ {
-		for _, exact := range []bool{false, true} {
-			fmt.Fprintf(&b, "| %d | %s |", width, map[bool]string{false: "on", true: "off"}[exact])
+		for _, rule := range []struct {
+			name  string
+			exact bool
+			reach int
+		}{{"any distance", false, 0}, {"3 lines", false, 3}, {"off", true, 0}} {
+			fmt.Fprintf(&b, "| %d | %s |", width, rule.name)
 			for _, kind := range []string{"line", "tag", "both", "stale"} {
-				other, meant := mistakes(files, kind, hashline.Options{Width: width, Exact: exact})
+				other, meant := mistakes(files, kind, hashline.Options{Width: width, Exact: rule.exact, Reach: rule.reach})
 				fmt.Fprintf(&b, " %.2f (%.1f) |", other, meant)
 			}
 			b.WriteString("\n")

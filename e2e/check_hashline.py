@@ -22,8 +22,8 @@ def split(file):  # [(content, ending)]
     found = re.findall(r"([^\n]*)(\n)|([^\n]+)\Z", file)
     return [(c[:-1], "\r\n") if e and c.endswith("\r") else (c or rest, e) for c, e, rest in found]
 
-def resolve(text, lines, index, width, exact, insertion):
-    m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip())
+def resolve(text, lines, index, width, reach, insertion):
+    m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip("".join(map(chr, SPACE))))
     if not m:
         raise Refused("invalid", [index])
     n, tag = int(m[1]), m[2].lower()
@@ -38,19 +38,68 @@ def resolve(text, lines, index, width, exact, insertion):
     having = [i + 1 for i, (content, _) in enumerate(lines) if fnv(content).endswith(tag)]
     if n in having:
         return n, None
-    if len(having) == 1 and not exact and abs(having[0] - n) <= 3:
+    if len(having) == 1 and (reach is None or abs(having[0] - n) <= reach):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
 
+OPS = {op.replace("_", ""): op for op in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range",
+                                          "append", "prepend")}
+
+def parse(text):
+    m = re.match(r"[ \t\r\n]*([^ \t\r\n]*)", text)
+    op, rest = OPS.get(bare(m[1])), text[m.end():]
+    if not op:
+        raise Refused("invalid")
+    found = {"op": op}
+    m = re.match(r"[ \t\r\n]*(N(?:[ \t\r\n]*\.\.[ \t\r\n]*N)?)(?=[ \t\r\n]|\Z)".replace("N", "(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}"), rest)
+    if m:
+        found["anchor"], rest = m[1], rest[m.end():]
+    elif op not in ("append", "prepend"):
+        raise Refused("invalid")
+    m = re.match(r"[ \t\r\n]*with(?=[ \t\r\n]|\Z)", rest)
+    rest = rest[m.end():] if m else rest
+    inner = rest.strip(" \t\r\n")
+    if len(inner) > 1 and inner[0] in "'\"" and inner[0] == inner[-1]:
+        found["content"] = inner[1:-1]
+    elif inner:
+        if op.startswith("replace") and not m:
+            raise Refused("invalid")
+        found["content"] = re.sub(r"\A([ \t\r]*\n|[ \t\r])", "", rest)
+    return found
+
+def join(lines):
+    return {"content": "".join(line.removesuffix("\n") + "\n" for line in lines)} if lines else {}
+
+def bare(op):
+    return "".join(c.lower() if c.isascii() else c for c in op if c not in "_-")
+
+def standard(o, index, lines):  # with an anchor for append and prepend
+    if isinstance(o, str):
+        o = parse(o)
+    op, anchor, end = OPS.get(bare(o["op"])), o.get("anchor", ""), o.get("end_anchor", "")
+    if ".." in anchor.split("|")[0]:
+        if end or not op or op not in ("replace", "replace_range", "delete", "delete_range"):
+            raise Refused("invalid", [index])
+        anchor, end = anchor.split("..", 1)
+        if not end:
+            raise Refused("invalid", [index])
+    if op in ("append", "prepend"):
+        n = 0 if not lines else len(lines) if op == "append" else 1
+        anchor = anchor or ("%d:%s" % (n, fnv(lines[n - 1][0])[-4:]) if n else "0:")
+        op = "insert_after" if op == "append" else "insert_before"
+    return op, anchor, end, o.get("content")
+
 def locate(v, lines):
-    width, exact, steps, moved = v.get("width", 2), v.get("exact", False), [], []
+    width, steps, moved = v.get("width", 2), [], []
+    reach = 0 if v.get("exact") else v.get("reach") or None
     if not v["operations"]:
         raise Refused("invalid")
     for i, o in enumerate(v["operations"]):
-        op, content, end = o["op"], o.get("content"), o.get("end_anchor", "")
+        op, anchor, end, content = standard(o, i, lines)
+        if not op:
+            raise Refused("invalid", [i])
         insertion, deletion = op.startswith("insert_"), op.startswith("delete")
-        if op not in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range") \
-           or op.endswith("_range") and not end or insertion and end or deletion and content or not deletion and content is None:
+        if not anchor or op.endswith("_range") and not end or insertion and end or deletion and content or not deletion and content is None:
             raise Refused("invalid", [i])
         new = []
         if not deletion:
@@ -60,7 +109,7 @@ def locate(v, lines):
             if content and all(re.match("[0-9]+:[0-9a-f]{%d}\\|" % width, line) for line in new):
                 raise Refused("echoed_tags", [i])
             new = [line.rstrip("\r") for line in new]
-        found = [resolve(a, lines, i, width, exact, insertion) for a in [o["anchor"], *([end] if end else [])]]
+        found = [resolve(a, lines, i, width, reach, insertion) for a in [anchor, *([end] if end else [])]]
         moved += [m for _, m in found if m]
         first, last = found[0][0], found[-1][0]
         if last < first:
@@ -94,8 +143,6 @@ def build(lines, steps, shift=lambda n: n):
     for s in steps:
         first, last, new = shift(s["first"]), shift(s["last"]), list(s["new"])
         place = s["place"] + 2 * (first - s["first"])
-        if mark and new and place <= 2:
-            new[0] = new[0].removeprefix("\ufeff")
         if s["insertion"]:
             end = ending(first)
             unended = place == 2 * len(lines) + 1 and lines and not lines[-1][1]
@@ -104,7 +151,43 @@ def build(lines, steps, shift=lambda n: n):
             for n in range(first, last + 1):
                 places[2 * n] = ""
             places[2 * first] = "".join(c + (lines[last - 1][1] if i == len(new) - 1 else ending(min(first + i, last))) for i, c in enumerate(new))
+    kept = {2 * n for n in range(1, len(lines) + 1)} - {2 * n for s in steps if not s["insertion"] for n in range(shift(s["first"]), shift(s["last"]) + 1)}
+    first = min((p for p in places if places[p] or p in kept), default=0)
+    if mark and first and first not in kept:
+        places[first] = places[first].removeprefix("\ufeff")
     return "\ufeff" * mark + "".join(places[p] for p in sorted(places))
+
+def repetitions(lines, steps, result, shift=lambda n: n):
+    """The stretches by the new lines that stand at each place, and by the old lines that are gone."""
+    plain = lambda lines: [trimmed((c.removeprefix("\ufeff") if i == 0 else c, e)) for i, (c, e) in enumerate(lines)]
+    old, new = plain(lines), plain(split(result))
+    added, gone = {}, set()  # by place: the operations of the new lines there; places of old lines that are gone
+    for s in steps:
+        place = s["place"] + 2 * (shift(s["first"]) - s["first"])
+        added[place] = added.get(place, []) + [s["i"]] * len(s["new"])
+        if not s["insertion"]:
+            gone |= {2 * n for n in range(shift(s["first"]), shift(s["last"]) + 1)}
+    found, mine, was, first = [], [], [], 1
+    for place in range(1, 2 * len(old) + 3):
+        mine += added.get(place, [])
+        if place % 2 or place in gone:
+            was += [old[place // 2 - 1]] if place in gone else []
+            if place < 2 * len(old) + 1:
+                continue
+        if mine:
+            mine = mine[:len(new) - first + 1]
+            now, before, after = new[first - 1:first - 1 + len(mine)], new[:first - 1], new[first - 1 + len(mine):]
+            for behind in False, True:
+                part = (lambda lines, k: lines[len(lines) - k:]) if behind else (lambda lines, k: lines[:k])
+                beside = (lambda k: after[:k]) if behind else (lambda k: before[len(before) - k:])
+                k = max([k for k in range(1, len(now) + 1) if part(now, k) == beside(k)], default=0)
+                if k and any(beside(k)) and part(was, k) != beside(k):
+                    end = first + len(now)
+                    found.append({"operation": mine[-1 if behind else 0], "line": end - k if behind else first, "lines": k,
+                                  "neighbour": end if behind else first - k})
+        first += len(mine) + 1
+        mine, was = [], []
+    return {"repeated": found} if found else {}
 
 def edit(v):
     lines = split(v["file"])
@@ -112,35 +195,93 @@ def edit(v):
     result = build(lines, steps)
     if result == v["file"]:
         raise Refused("no_change")
-    return {"result": result, **({"relocated": moved} if moved else {})}
+    return {"result": result, **({"relocated": moved} if moved else {}), **repetitions(lines, steps, result)}
 
-def rebase(v):
-    a, b = split(v["base"]), split(v["current"])
-    steps, moved = locate(v, a)
-    # The longest common subsequence, by the table.
+def differences(a, b):  # [(first, end, first in b, end in b)], from 0, by the table of the longest common subsequence
     best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in range(len(a) - 1, -1, -1):
         for j in range(len(b) - 1, -1, -1):
             best[i][j] = best[i + 1][j + 1] + 1 if a[i] == b[j] else max(best[i + 1][j], best[i][j + 1])
     i = j = 0
-    same, changed = {}, set()  # lines of base that are in current; places of base, as above, that are not the same
+    found, start = [], (0, 0)
     while i < len(a) or j < len(b):
         if i < len(a) and j < len(b) and a[i] == b[j]:
-            same[i + 1] = j + 1
+            if start != (i, j):
+                found.append((start[0], i, start[1], j))
             i, j = i + 1, j + 1
+            start = i, j
         elif i < len(a) and (j == len(b) or best[i + 1][j] >= best[i][j + 1]):
-            changed |= {2 * i + 1, 2 * i + 2, 2 * i + 3}
             i += 1
         else:
-            changed.add(2 * i + 1)
             j += 1
+    return found + ([(start[0], i, start[1], j)] if start != (i, j) else [])
+
+def find(diffs, n):  # line n of a, from 0: its line in b or None, and the difference that it is in
+    for d in diffs:
+        if d[0] <= n < d[1]:
+            return None, d
+    return n + sum(d[3] - d[2] - d[1] + d[0] for d in diffs if d[1] <= n), None
+
+def rebase(v):
+    a, b = split(v["base"]), split(v["current"])
+    steps, moved = locate(v, a)
+    diffs, changed = differences(a, b), set()  # places of base, as above, that are not the same
+    for first, end, _, _ in diffs:
+        changed |= set(range(2 * first + 1, 2 * end + 2))
     for s in steps:
         ends = s["place"] == 2 * len(a) + 1 and a and not a[-1][1]  # the last line gets an ending
         mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
         if mine & changed:
             raise Refused("stale")
-    result = build(b, steps, lambda n: same.get(n, 0))
-    return {"result": result, **({"relocated": moved} if moved else {})}
+    shift = lambda n: n and find(diffs, n - 1)[0] + 1
+    result = build(b, steps, shift)
+    return {"result": result, **({"relocated": moved} if moved else {}), **repetitions(b, steps, result, shift)}
+
+def trimmed(line):
+    return re.sub("[%s]*\\Z" % "".join(map(chr, sorted(SPACE))), "", line[0])
+
+def mapping(v):
+    a, b = split(v["base"]), split(v["current"])
+    width, reach, diffs, found = v.get("width", 2), 0 if v.get("exact") else v.get("reach") or None, differences(a, b), []
+    bare_a, bare_b = [trimmed(x) for x in a], [trimmed(x) for x in b]
+    for i, o in enumerate(v["operations"]):
+        op, anchor, end, _ = standard(o, i, a)
+        if not op:
+            raise Refused("invalid", [i])
+        given = isinstance(o, dict) and o.get("anchor") or isinstance(o, str) and parse(o).get("anchor")
+        mine = []
+        for text in [anchor, *([end] if end else [])] if given else []:
+            try:
+                n, moved = resolve(text, a, i, width, reach, op.startswith("insert"))
+            except Refused as refused:
+                if refused.outcome["code"] == "invalid":
+                    raise
+                n = 0
+            m = dict(operation=i, anchor=text.split("|")[0].strip().lower(), read=n, line=0, new_anchor="", place=min(len(b), 1))
+            mine.append(m)
+            if not n:
+                m["new_anchor"] = "0:" if m["anchor"] == "0:" and not b else ""
+                continue
+            now, d = find(diffs, n - 1)
+            if d:
+                inner = differences(bare_a[d[0]:d[1]], bare_b[d[2]:d[3]])
+                now, e = find(inner, n - 1 - d[0])
+                if e:
+                    m["place"] = min(d[2] + e[2] + 1, len(b))
+                    if bare_a[n - 1] and bare_a.count(bare_a[n - 1]) == bare_b.count(bare_a[n - 1]) == 1:
+                        m["line"] = bare_b.index(bare_a[n - 1]) + 1
+                else:
+                    now += d[2]
+            if now is not None:
+                m["line"] = m["place"] = now + 1
+            if m["line"]:
+                m["new_anchor"] = "%d:%s" % (m["line"], fnv(b[m["line"] - 1][0])[-width:])
+        if len(mine) == 2 and mine[1]["read"]:
+            p, q = mine
+            if not p["line"] or not q["line"] or a[p["read"] - 1:q["read"]] != b[p["line"] - 1:q["line"]]:
+                q["altered"] = True
+        found += mine
+    return {"mapped": found}
 
 def facts(file):
     lines = split(file)
@@ -167,10 +308,11 @@ v = json.loads((pathlib.Path(__file__).parent.parent / "spec" / "hashline.json")
 wrong = [x for x in v["tags"] if x["hash"] != fnv(x["line"]) or x["tags"] != [x["hash"][-w:] for w in (2, 3, 4)]]
 wrong += [x for x in v["files"] if x != facts(x["file"])]
 wrong += [x for x in v["binary"] if x["offset"] != fault(bytes.fromhex(x["hex"]))]
-for kind, compute in ("edits", edit), ("rebases", rebase):
+wrong += [x for x in v["contents"] if x != {"lines": x["lines"], **join(x["lines"])}]
+for kind, compute in ("edits", edit), ("rebases", rebase), ("maps", mapping), ("texts", lambda x: {"operation": parse(x["text"])}):
     for x in v[kind]:
         got = outcome(compute, x)
-        if got != {k: x[k] for k in ("result", "relocated", "error") if k in x}:
+        if got != {k: x[k] for k in ("result", "relocated", "repeated", "operation", "mapped", "error") if k in x}:
             wrong.append((x, got))
 for x in wrong:
     print("wrong:", x)

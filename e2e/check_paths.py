@@ -35,10 +35,16 @@ def skeleton(segment):
     def drop(s): return "".join(c for c in s if not unseen(c) and u.category(c) != "Mn")
     return fold(drop(u.normalize("NFKD", fold(drop(segment)))))
 
-def repository(segment):
-    s = skeleton(segment).split(":")[0].split("\\")[0].rstrip(". ")
+def stem(part):
+    return part.split(":")[0].rstrip(". ")
+
+def part_names_repository(part):
+    s = stem(part)
     name, tilde, number = s.partition("~")
     return s in (".git", ".hg", ".jj", ".bzr") or bool(tilde) and name in ("git", "hg", "jj", "bzr") and number.isascii() and number.isdigit()
+
+def repository(segment):
+    return any(map(part_names_repository, skeleton(segment).replace("/", "\\").split("\\")))
 
 def device(segment):
     stem = segment.split(".")[0].rstrip(" ").lower()
@@ -82,8 +88,9 @@ def judge_set(paths):
                 holds["files"].add(key)
         for directory in ["/".join(folded[:n]) for n in range(len(folded))]:
             at = directory + "/" if directory else ""
-            def file(name): return seen.get(at + name, ("", True))[1] is False
-            def sub(name): return seen.get(at + name, ("", False))[1] is True
+            below = [(stem(stem(skeleton(key[len(at):])).split("\\")[0]), isdir) for key, (_, isdir) in seen.items() if key.startswith(at) and "/" not in key[len(at):]]
+            def file(name): return (name, False) in below
+            def sub(name): return (name, True) in below
             if file("head") and (file("commondir") or sub("objects") and sub("refs")):
                 return "repository"
 

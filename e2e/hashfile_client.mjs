@@ -4,7 +4,8 @@
 //
 // from a directory where the SDK is installed. DIRECTORY holds a/f and b/f ("one\ntwo\n") and is
 // what the server's --root allows. For each protocol version that the SDK speaks the server is
-// used without roots, with roots that narrow, and with roots that change. Prints "N versions ok".
+// used without roots, when every tool is called, with roots that narrow, and with roots that change.
+// Prints "N versions ok".
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -42,6 +43,45 @@ const call = (client, name, args) => client.callTool({ name, arguments: args });
 const read = (client, name) => call(client, "read_text_file", { path: path.join(directory, name) });
 const code = (result) => (result.isError ? result.structuredContent.code : "");
 
+// The file_hash of an answer, which is in its first line.
+const hash = (result) => result.content[0].text.match(/^\[file_hash=(\S+) total_lines=\d+/)[1];
+const anchor = (result, line) => result.content[0].text.split("\n").find((l) => l.endsWith("|" + line)).split("|")[0];
+
+// Calls every tool that the server lists, and looks at what it did.
+async function drive(client) {
+  const listed = (await client.listTools()).tools.map((tool) => tool.name).sort();
+  const called = new Set();
+  const base = path.join(directory, "every");
+  const at = (...names) => path.join(base, ...names);
+  const text = async (name, args) => {
+    called.add(name);
+    const result = await call(client, name, args);
+    assert(!result.isError, JSON.stringify(result));
+    return result;
+  };
+  const shows = async (name, args, part) => {
+    const result = await text(name, args);
+    assert(result.content[0].text.includes(part), `${name}: ${JSON.stringify(result)}`);
+  };
+  await text("create_directory", { path: at("sub") });
+  await text("write_text_file", { path: at("sub/f"), content: "one\ntwo\n" });
+  const got = await text("read_text_file", { path: at("sub/f") });
+  const edited = await text("edit_text_file", {
+    path: at("sub/f"), file_hash: hash(got), operations: [{ op: "delete", anchor: anchor(got, "one") }],
+  });
+  assert.equal(fs.readFileSync(at("sub/f"), "utf8"), "two\n");
+  await text("write_text_file", { path: at("sub/f"), file_hash: hash(edited), content: "drei\n" });
+  await shows("read_multiple_files", { paths: [at("sub/f"), at("none")] }, "|drei");
+  await shows("search_files", { path: base, pattern: "^d.*i$" }, "|drei");
+  await text("move_file", { source: at("sub/f"), destination: at("g") });
+  await shows("list_directory", { path: base }, "[FILE] g");
+  await shows("directory_tree", { path: base }, "sub/");
+  await text("file_info", { path: at("g") });
+  await shows("list_allowed_directories", {}, directory);
+  assert.deepEqual([...called].sort(), listed);
+  fs.rmSync(base, { recursive: true });
+}
+
 for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
   // Without roots: list, read, edit with the anchors of the answer, and once more with the old hash.
   let client = await connect(version);
@@ -53,7 +93,7 @@ for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
   const [, first] = got.content[0].text.split("\n");
   assert.equal(first.slice(first.indexOf("|") + 1), "one");
   const edit = {
-    path: path.join(directory, "a/f"), file_hash: got.structuredContent.file_hash,
+    path: path.join(directory, "a/f"), file_hash: hash(got),
     operations: [{ op: "insert_before", anchor: first.slice(0, first.indexOf("|")), content: "zero" }],
   };
   const edited = await call(client, "edit_text_file", edit);
@@ -61,6 +101,7 @@ for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
   assert.equal(fs.readFileSync(path.join(directory, "a/f"), "utf8"), "zero\none\ntwo\n");
   assert.equal(code(await call(client, "edit_text_file", edit)), "stale");
   assert.equal(code(await read(client, "../f")), "outside_roots");
+  await drive(client);
   await client.close();
 
   // With roots, which narrow, and which are asked for again when they change.

@@ -27,8 +27,7 @@ const referenceServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 // TestHashfileReference compares hashfile-mcp --compat reference with the reference filesystem server: the schemas of
 // its tools, and what it answers and does in two equal directories. It needs the network, for npm.
 func TestHashfileReference(t *testing.T) {
-	dir := t.TempDir()
-	node := installPackage(t, dir, referenceServer)
+	node, dir := installNode(t, referenceServer)
 	server := filepath.Join(dir, "hashfile-mcp")
 	built.Into(t, server, "cmd/hashfile-mcp")
 	theirs := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-filesystem", "dist", "index.js")
@@ -57,29 +56,6 @@ func TestHashfileReference(t *testing.T) {
 	if want, got := filesBelow(t, root), filesBelow(t, ourRoot); !reflect.DeepEqual(want, got) {
 		t.Errorf("files are\n%q\nwe have\n%q", want, got)
 	}
-}
-
-// installPackage installs a package of npm in dir and returns the path of node.
-func installPackage(t *testing.T, dir, name string) (node string) {
-	t.Helper()
-	lacking := func(err error, out []byte) {
-		t.Helper()
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		t.Skipf("%v", err)
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		lacking(err, nil)
-	}
-	install := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefer-offline", "--prefix", dir, name)
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		lacking(err, out)
-	}
-	return node
 }
 
 // referenceTree makes a directory in which calls are made.

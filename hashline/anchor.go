@@ -62,23 +62,25 @@ func (a anchor) matches(f *File, n int) bool {
 // maxCandidates is how many lines an error lists.
 const maxCandidates = 10
 
-// maxMove is how many lines away an anchor may be found. Who miscounts is off by one or two
-// lines; a tag that was made up matches a line anywhere in the file, sometimes only one.
-const maxMove = 3
-
-// resolve finds the line of an anchor: the one that it names or, unless exact, the only
-// other one with its tag if that is at most maxMove lines away.
-func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
+// resolve finds the line of an anchor: the one that it names or else, if the options let
+// anchors be moved so far, the only other one with its tag.
+func (d *finder) resolve(a anchor) (line int, err *Error) {
 	if a.line == 0 {
-		if f.Lines() > 0 {
+		if d.file.Lines() > 0 {
 			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file; "+
 				"this one is not empty, so use insert_before with the anchor of line 1")
 		}
 		return 0, nil
 	}
-	if a.line <= f.Lines() && a.matches(f, a.line) {
-		return a.line, nil
+	if line := d.find(a); line > 0 {
+		return line, nil
 	}
+	return 0, d.explain(a)
+}
+
+// explain is the error of an anchor that does not hold and is not moved.
+func (d *finder) explain(a anchor) (err *Error) {
+	f := d.file
 	var found []int
 	count := 0
 	for n := 1; n <= f.Lines(); n++ {
@@ -89,17 +91,15 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 		}
 	}
 	switch {
-	case count == 1 && !exact && max(found[0]-a.line, a.line-found[0]) <= maxMove:
-		return found[0], nil
 	case count == 0:
 		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again",
 			a.text, a.describeLine(f))
-	case count == 1 && exact:
+	case count == 1 && d.options.Exact:
 		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly",
 			a.text, a.describeLine(f), found[0])
 	case count == 1:
 		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away",
-			a.text, a.describeLine(f), found[0], maxMove)
+			a.text, a.describeLine(f), found[0], d.options.Reach)
 	default:
 		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s",
 			a.text, a.describeLine(f), count, joinNumbers(found, count))
@@ -108,7 +108,7 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	if a.line <= f.Lines() {
 		err.Line = a.line
 	}
-	return 0, err
+	return err
 }
 
 // describeLine says, for a message, which tag stands at the anchor's line in its place.

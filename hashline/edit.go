@@ -8,6 +8,7 @@ import (
 type Options struct {
 	Width int  // of the tags that readers are shown; 0 is MinWidth
 	Exact bool // never move an anchor to another line
+	Reach int  // most lines that an anchor may be moved; 0 is any
 }
 
 func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }
@@ -31,6 +32,7 @@ type Result struct {
 	Old, New  *File
 	Hunks     []Hunk // in order, not touching
 	Relocated []Relocation
+	Repeated  []Repetition // in order
 }
 
 // Bytes are the bytes of the edited file.
@@ -58,6 +60,7 @@ type change struct {
 	lines       int  // how many lines are removed
 	added       int  // how many lines text holds
 	unendedLast bool // the file's last line, which has no ending, gets one
+	operation   int  // by index
 }
 
 // planChanges makes the changes of operations, in order.
@@ -73,6 +76,7 @@ func planChanges(f *File, operations []Operation, o Options) ([]change, []Reloca
 	changes := make([]change, len(steps))
 	for i, s := range steps {
 		changes[i] = f.replacement(s)
+		changes[i].operation = s.index
 	}
 	return changes, moved, nil
 }
@@ -86,7 +90,6 @@ func (f *File) replacement(s step) change {
 		at: f.lineStart(s.first), end: f.lineStart(s.last + 1),
 		first: s.first, lines: s.last - s.first + 1, added: len(s.lines),
 	}
-	f.keepBOM(&c, s.lines)
 	for i, line := range s.lines {
 		c.text = append(c.text, line...)
 		end := ending(f.rawLine(s.last))
@@ -113,29 +116,29 @@ func (f *File) insertion(s step) change {
 		return c
 	}
 	if s.gap == 0 {
-		f.keepBOM(&c, s.lines)
-	}
+		}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
 	}
 	return c
 }
 
-// keepBOM lets a change of the beginning leave the byte order mark where it is, and takes a
-// second one out of the new lines.
-func (f *File) keepBOM(c *change, lines [][]byte) {
-	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
+// keepBOM lets the changes leave a byte order mark at the file's beginning where it is.
+func (f *File) keepBOM(changes []change) {
+	if !bytes.HasPrefix(f.data, []byte(bom)) {
 		return
 	}
-	c.at = len(bom)
-	c.end = max(c.end, c.at)
-	if len(lines) > 0 {
-		lines[0] = bytes.TrimPrefix(lines[0], []byte(bom))
+	for i := range changes {
+		if c := &changes[i]; c.at == 0 {
+			c.at = len(bom)
+			c.end = max(c.end, c.at)
+		}
 	}
 }
 
 // applyChanges makes the edited file.
 func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error) {
+	f.keepBOM(changes)
 	size := len(f.data)
 	for _, c := range changes {
 		size += len(c.text) - (c.end - c.at)
@@ -146,7 +149,11 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	out := make([]byte, 0, size)
 	at := 0
 	for _, c := range changes {
-		out = append(append(out, f.data[at:c.at]...), c.text...)
+		out = append(out, f.data[at:c.at]...)
+		if string(out) == bom { // a mark that new lines bring to the beginning would be a second one
+			c.text = bytes.TrimPrefix(c.text, []byte(bom))
+		}
+		out = append(out, c.text...)
 		at = c.end
 	}
 	out = append(out, f.data[at:]...)
@@ -157,7 +164,9 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}, nil
+	r := &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}
+	r.Repeated = r.repetitions(changes)
+	return r, nil
 }
 
 // changedHunks are the lines that the changes make differ, those that touch as one hunk.

@@ -1,6 +1,9 @@
 package hashline
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Code names a kind of error, for programs.
 type Code string
@@ -34,6 +37,12 @@ func (e *Error) Error() string { return e.message }
 
 func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// in says that an error is about one operation, counted from 1 as people and models do.
+func (e *Error) in(operation int) *Error {
+	e.message = "operation " + strconv.Itoa(operation+1) + ": " + e.message
+	return e.about(operation)
 }
 
 // about names the operations that an error is about.

@@ -32,22 +32,27 @@
 //	delete, delete_range       likewise
 //	insert_after               content after the line
 //	insert_before              content before it
+//	append, prepend            likewise; without an anchor, at the end of the file or its beginning
+//
+// A range may stand in the anchor, "1:a3..3:0e", and [ParseOperation] reads an operation that
+// is written as one text.
 //
 // Content is lines; the last one's line feed may be left out, so that "" is one empty
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.
 //
-// An anchor that does not hold is moved to the only line of the file with its tag, if that
-// is at most three lines away, which is reported, or else refused. Operations that meet on
-// a line, a range that ends before it begins, and an insertion beside a line that is
-// deleted are refused, as are an edit without effect and content of which every line begins
-// as a printed one does. Several insertions at one place keep their order.
+// An anchor that does not hold is moved to the only line of the file with its tag, however
+// far away, which is reported, or else refused; [Options] narrow how far. Operations that
+// meet on a line, a range that ends before it begins, and an insertion beside a line that
+// is deleted are refused, as are an edit without effect and content of which every line
+// begins as a printed one does. Several insertions at one place keep their order. New lines
+// that repeat the line before or behind them are reported, see [Repetition].
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines
 // that they replace, or of the line beside which they stand.
 //
 // [Rebase] applies operations to the file that was read and merges the outcome onto the
-// file as it is now.
+// file as it is now. [MapAnchors] says where the lines of their anchors are in it.
 //
 // The format is specified for other implementations in spec/hashline.md, with vectors in
 // spec/hashline.json.
@@ -122,13 +127,9 @@ func appendTag(dst []byte, hash uint64, width int) []byte {
 
 // AppendLine appends a line as a reader is shown it, with a line feed.
 func AppendLine(dst []byte, number int, content []byte, width int) []byte {
-	return appendLine(dst, number, content, Hash(content), width)
-}
-
-func appendLine(dst []byte, number int, content []byte, hash uint64, width int) []byte {
 	dst = strconv.AppendInt(dst, int64(number), 10)
 	dst = append(dst, ':')
-	dst = appendTag(dst, hash, width)
+	dst = appendTag(dst, Hash(content), width)
 	dst = append(dst, '|')
 	dst = append(dst, content...)
 	return append(dst, '\n')
@@ -137,6 +138,16 @@ func appendLine(dst []byte, number int, content []byte, hash uint64, width int) 
 // AppendLines appends each line of text, of which the first has the given number, as
 // [AppendLine] does.
 func AppendLines(dst, text []byte, first, width int) []byte {
+	dst, _ = AppendLinesAs(dst, text, first, width, func(dst, text []byte) []byte { return append(dst, text...) })
+	return dst
+}
+
+// AppendLinesAs is [AppendLines] in the notation of quote, which appends a part of the text to dst: the content of a
+// line, or a line feed. Next is the number of the line after the last one.
+func AppendLinesAs(
+	dst, text []byte, first, width int, quote func(dst, text []byte) []byte,
+) (out []byte, next int) {
+	feed := quote(nil, []byte{'\n'})
 	for len(text) > 0 {
 		var lines [4][]byte
 		n := 0
@@ -147,11 +158,15 @@ func AppendLines(dst, text []byte, first, width int) []byte {
 		}
 		hashes := hash4(&lines)
 		for i, line := range lines[:n] {
-			dst = appendLine(dst, first+i, line, hashes[i], width)
+			dst = strconv.AppendInt(dst, int64(first+i), 10)
+			dst = append(dst, ':')
+			dst = appendTag(dst, hashes[i], width)
+			dst = append(dst, '|')
+			dst = append(quote(dst, line), feed...)
 		}
 		first += n
 	}
-	return dst
+	return dst, first
 }
 
 // hash4 is [Hash] of four lines at once. Each step of a hash depends on the one before; the

@@ -12,192 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oracle applies operations of which the anchors are exact to an array of lines, each
-// with its ending, one line at a time: what Edit must equal.
-func oracle(file string, ops []Operation) string {
-	mark := strings.HasPrefix(file, bom)
-	file = strings.TrimPrefix(file, bom)
-	var lines []string
-	for line := range strings.Lines(file) {
-		lines = append(lines, line)
-	}
-	if len(lines) == 0 && mark {
-		lines = []string{""} // the mark alone is a line
-	}
-	n := len(lines)
-	endOf := func(i int) string { // of line i, from 0
-		for ; i >= 0 && i < n; i-- {
-			if strings.HasSuffix(lines[i], "\r\n") {
-				return "\r\n"
-			}
-			if strings.HasSuffix(lines[i], "\n") {
-				return "\n"
-			}
-		}
-		return "\n"
-	}
-	before := make([][]string, n+1) // new lines before line i, without endings
-	ends := make([][]string, n+1)   // and their endings
-	out := slices.Clone(lines)
-	for _, op := range ops {
-		at, last := number(op.Anchor)-1, number(op.Anchor)-1
-		if op.EndAnchor != "" {
-			last = number(op.EndAnchor) - 1
-		}
-		var content []string
-		if op.Content != nil {
-			content = strings.Split(strings.TrimSuffix(*op.Content, "\n"), "\n")
-			for i, c := range content {
-				content[i] = strings.TrimRight(c, "\r")
-			}
-			if at <= 0 && mark && op.Op != InsertAfter {
-				content[0] = strings.TrimPrefix(content[0], bom)
-			}
-		}
-		switch op.Op {
-		case InsertAfter, InsertBefore:
-			gap := max(at, 0)
-			if op.Op == InsertAfter && n > 0 {
-				gap = at + 1
-			}
-			for _, c := range content {
-				before[gap] = append(before[gap], c)
-				ends[gap] = append(ends[gap], endOf(at))
-			}
-		default:
-			text := ""
-			for i, c := range content {
-				end := ""
-				if strings.HasSuffix(lines[last], "\r\n") {
-					end = "\r\n"
-				} else if strings.HasSuffix(lines[last], "\n") {
-					end = "\n"
-				}
-				if i < len(content)-1 {
-					end = endOf(min(at+i, last))
-				}
-				text += c + end
-			}
-			for i := at; i <= last; i++ {
-				out[i] = ""
-			}
-			out[at] = text
-		}
-	}
-	result := ""
-	for i := 0; i <= n; i++ {
-		for j, c := range before[i] {
-			if i == n && n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
-				result += ends[i][j] + c
-			} else {
-				result += c + ends[i][j]
-			}
-		}
-		if i < n {
-			result += out[i]
-		}
-	}
-	if mark {
-		result = bom + result
-	}
-	return result
-}
-
-func number(anchor string) int {
-	a, err := parseAnchor(anchor, MinWidth)
-	if err != nil {
-		panic(err)
-	}
-	return a.line
-}
-
-// text draws a file: few different lines, so that tags collide, mixed endings, sometimes
-// a byte order mark, no final newline, or nothing at all.
-func text(t *rapid.T, label string) string {
-	line := rapid.SampledFrom(
-		[]string{"", "a", "b", "  a", "a  ", "x\ty", "caf\u00e9", "\u65e5\u672c", "}", "a|b", "\r", "\U0001f600"})
-	end := rapid.SampledFrom([]string{"\n", "\n", "\n", "\r\n"})
-	var b strings.Builder
-	if rapid.IntRange(0, 9).Draw(t, label+" mark") == 0 {
-		b.WriteString(bom)
-	}
-	for range rapid.IntRange(0, 12).Draw(t, label+" lines") {
-		b.WriteString(line.Draw(t, "line") + end.Draw(t, "end"))
-	}
-	if rapid.Bool().Draw(t, label+" unended") {
-		b.WriteString(line.Draw(t, "last"))
-	}
-	return b.String()
-}
-
-// operations draws operations with exact anchors.
-func operations(t *rapid.T, f *File) (ops []Operation) {
-	content := rapid.SampledFrom([]string{"", "n", "n\n", "n1\nn2", "\n", "\n\n", "n1\r\nn2\r\n", bom + "n", "n\r"})
-	at := func(n int) string {
-		return strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), rapid.IntRange(2, 4).Draw(t, "width"))), "\n")
-	}
-	for range rapid.IntRange(1, 4).Draw(t, "operations") {
-		op := Operation{
-			Op: rapid.SampledFrom([]string{Replace, ReplaceRange, InsertAfter, InsertBefore, Delete, DeleteRange}).Draw(
-				t, "op")}
-		if op.Op != Delete && op.Op != DeleteRange {
-			c := content.Draw(t, "content")
-			op.Content = &c
-		}
-		if f.Lines() == 0 {
-			op.Op, op.Anchor = InsertAfter, "0:"
-			c := content.Draw(t, "content")
-			op.Content = &c
-		} else {
-			n := rapid.IntRange(1, f.Lines()).Draw(t, "line")
-			op.Anchor = at(n)
-			if op.Op == ReplaceRange || op.Op == DeleteRange {
-				op.EndAnchor = at(rapid.IntRange(n, min(n+2, f.Lines())).Draw(t, "last"))
-			}
-		}
-		ops = append(ops, op)
-	}
-	return ops
-}
-
-// meet reports whether operations overlap, by looking at each pair and each line.
-func meet(ops []Operation) bool {
-	span := func(o Operation) (first, last int, insert bool) {
-		first = number(o.Anchor)
-		last = first
-		if o.EndAnchor != "" {
-			last = number(o.EndAnchor)
-		}
-		return first, last, o.Op == InsertAfter || o.Op == InsertBefore
-	}
-	for i, a := range ops {
-		for j, b := range ops {
-			first, last, insert := span(a)
-			at, end, inserts := span(b)
-			switch {
-			case i == j || insert:
-			case !inserts:
-				if at <= last && first <= end {
-					return true
-				}
-			case a.Op == Delete || a.Op == DeleteRange:
-				if first <= at && at <= last {
-					return true
-				}
-			default:
-				gap := at
-				if b.Op == InsertBefore {
-					gap--
-				}
-				if first <= gap && gap < last {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // TestEditEqualsLineArray compares Edit with the oracle, and its diff and hunks with what
 // they describe.
 func TestEditEqualsLineArray(t *testing.T) {
@@ -210,7 +24,7 @@ func TestEditEqualsLineArray(t *testing.T) {
 		ops := operations(t, f)
 		r, err := Edit([]byte(file), ops, Options{})
 		var e *Error
-		if meet(ops) {
+		if meet(ops, f.Lines()) {
 			if !errors.As(err, &e) || e.Code != Overlap {
 				t.Fatalf("%v, want an overlap", err)
 			}
@@ -230,7 +44,26 @@ func TestEditEqualsLineArray(t *testing.T) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		checkHunks(t, r)
+		checkRepeated(t, r)
 	})
+}
+
+// checkRepeated demands that new lines which are reported to repeat neighbours do, and touch
+// them.
+func checkRepeated(t *rapid.T, r *Result) {
+	for _, x := range r.Repeated {
+		blank := true
+		for i := range x.Lines {
+			line := comparedLine(r.New, x.Line+i)
+			if !bytes.Equal(line, comparedLine(r.New, x.Neighbour+i)) {
+				t.Fatalf("%+v of %q: line %d is another", x, r.New.data, x.Line+i)
+			}
+			blank = blank && len(line) == 0
+		}
+		if blank || x.Line+x.Lines != x.Neighbour && x.Neighbour+x.Lines != x.Line {
+			t.Fatalf("%+v of %q", x, r.New.data)
+		}
+	}
 }
 
 // checkHunks takes the lines outside the hunks as unchanged and demands that they are.

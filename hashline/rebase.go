@@ -60,7 +60,24 @@ func differences(a, b *File) []lcs.Diff {
 	for tail < min(n, m)-head && string(a.rawLine(n-tail)) == string(b.rawLine(m-tail)) {
 		tail++
 	}
-	diffs := lcs.DiffLines(a.lineTexts(head, n-tail), b.lineTexts(head, m-tail))
+	return shiftDiffs(lcs.DiffLines(a.lineTexts(head, n-tail), b.lineTexts(head, m-tail)), head)
+}
+
+// differentTexts is the same as differences of lines that are given as texts.
+func differentTexts(a, b []string) []lcs.Diff {
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return shiftDiffs(lcs.DiffLines(a[head:len(a)-tail], b[head:len(b)-tail]), head)
+}
+
+// shiftDiffs counts differences of what follows the first head lines from the beginning.
+func shiftDiffs(diffs []lcs.Diff, head int) []lcs.Diff {
 	for i := range diffs {
 		d := &diffs[i]
 		d.Start += head

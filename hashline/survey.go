@@ -26,7 +26,7 @@ type Survey struct {
 	last       byte
 	head       []byte // as long as a byte order mark
 	partial    []byte // of a code point at the end of the last write
-	borrow     bool   // kept may be part of what is written
+	whole      []byte // the file so far, of which kept is a part; nil if kept is a copy
 }
 
 // Write refuses binary data with an *[Error], after which the survey is void.
@@ -87,62 +87,94 @@ func (s *Survey) checkUTF8(p []byte) error {
 	return nil
 }
 
-// WriteAll is one Write of a whole file and Close. What is kept may be part of data, which the
-// caller does not change any more.
+// Extend is Write of what data, the beginning of a file, holds beyond what was written so far. What
+// is kept becomes part of data, which the caller does not change any more.
+func (s *Survey) Extend(data []byte) error {
+	s.whole = data
+	_, err := s.Write(data[s.size:])
+	return err
+}
+
+// WriteAll is Extend with a whole file, and Close.
 func (s *Survey) WriteAll(data []byte) error {
-	s.borrow = true
-	if _, err := s.Write(data); err != nil {
+	if err := s.Extend(data); err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// keepLines counts lines, and copies those that are wanted.
+// keepLines counts lines, and keeps those that are wanted.
 func (s *Survey) keepLines(p []byte) {
-	fits := s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes
-	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && fits { // all of p is wanted
-		if s.borrow && len(s.kept) == 0 {
-			s.kept = p
-		} else {
-			s.kept = append(s.kept, p...)
+	p = s.skipLines(p)
+	p = s.takeLines(p)
+	s.feeds += bytes.Count(p, []byte{'\n'})
+}
+
+// skipBlock is how many bytes are counted at once while lines are skipped.
+const skipBlock = 16 << 10
+
+// skipLines returns p from line First on. Each byte is counted once; only those of the block in which the line begins
+// are looked at a second time.
+func (s *Survey) skipLines(p []byte) []byte {
+	for s.feeds+1 < s.First && len(p) > 0 {
+		block := p[:min(len(p), skipBlock)]
+		n := bytes.Count(block, []byte{'\n'})
+		if s.feeds+n+1 < s.First {
+			s.feeds += n
+			p = p[len(block):]
+			continue
 		}
+		for ; s.feeds+1 < s.First; s.feeds++ {
+			_, p = cutLine(p)
+		}
+	}
+	return p
+}
+
+// takeLines keeps what p begins with, as far as it is wanted, and returns the rest.
+func (s *Survey) takeLines(p []byte) []byte {
+	if s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
 		n := bytes.Count(p, []byte{'\n'})
 		s.feeds += n
 		s.lines += n
-		if i := bytes.LastIndexByte(s.kept, '\n'); n > 0 {
-			s.wholeBytes = i + 1
+		if n > 0 {
+			s.wholeBytes = len(s.kept) + bytes.LastIndexByte(p, '\n') + 1
 		}
-		return
+		s.keep(p, len(p))
+		return nil
 	}
-	for len(p) > 0 {
-		current := s.feeds + 1
-		if s.full || s.Last > 0 && current > s.Last {
-			s.feeds += bytes.Count(p, []byte{'\n'})
-			return
-		}
-		if current < s.First {
-			n := bytes.Count(p, []byte{'\n'})
-			if s.feeds+n+1 < s.First {
-				s.feeds += n
-				return
-			}
-			_, p = cutLine(p)
-			s.feeds++
-			continue
-		}
-		line, rest := cutLine(p)
-		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && len(s.kept)+len(line) > s.MaxBytes {
+	end := 0
+	for end < len(p) && !s.full && (s.Last == 0 || s.feeds < s.Last) {
+		line, _ := cutLine(p[end:])
+		size := len(s.kept) + end + len(line)
+		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && size > s.MaxBytes {
 			s.full = true
-			s.kept = s.kept[:s.wholeBytes]
-			continue
+			break
 		}
-		s.kept = append(s.kept, line...)
+		end += len(line)
 		if line[len(line)-1] == '\n' {
 			s.feeds++
 			s.lines++
-			s.wholeBytes = len(s.kept)
+			s.wholeBytes = size
 		}
-		p = rest
+	}
+	s.keep(p, end)
+	if s.full {
+		s.kept = s.kept[:s.wholeBytes]
+	}
+	return p[end:]
+}
+
+// keep appends the first n bytes of p, which is the end of what was written, to what is kept.
+func (s *Survey) keep(p []byte, n int) {
+	switch {
+	case n == 0:
+	case s.whole == nil:
+		s.kept = append(s.kept, p[:n]...)
+	default:
+		from := int(s.size) - len(p) - len(s.kept)
+		to := from + len(s.kept) + n
+		s.kept = s.whole[from:to:to]
 	}
 }
 

@@ -1,7 +1,11 @@
 package hashline
 
 import (
+	"bytes"
+	"fmt"
+	"strconv"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -42,10 +46,58 @@ func TestSurveyKeepsRange(t *testing.T) {
 			whole.Lines() != f.Lines() {
 			t.Fatalf("whole: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
 		}
+		grown := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
+		for at := 0; at < len(file); { // in memory that moves
+			at = min(at+rapid.IntRange(1, 30).Draw(t, "more"), len(file))
+			if err := grown.Extend([]byte(file[:at])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := grown.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if all, n, isFull := grown.Kept(); string(all) != want || n != lines || isFull != full ||
+			grown.Lines() != f.Lines() || grown.Size() != int64(len(file)) {
+			t.Fatalf("grown: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
+		}
 		kept, n, isFull := s.Kept()
 		if string(kept) != want || n != lines || isFull != full || s.Lines() != f.Lines() {
 			t.Fatalf("%q, %d lines of %d, full %v; want %q, %d of %d, %v", kept, n, s.Lines(), isFull, want, lines,
 				f.Lines(), full)
 		}
 	})
+}
+
+// TestSurveyFindsLine finds a line anywhere in one scan. To count the rest of a write anew for each line that is skipped
+// would take hours.
+func TestSurveyFindsLine(t *testing.T) {
+	const lines = 64 << 20
+	file := bytes.Repeat([]byte{'\n'}, lines)
+	for _, first := range []int{lines / 2, lines, lines + 1} {
+		for _, size := range []int{128 << 10, lines} {
+			began := time.Now()
+			s := &Survey{First: first, Last: first, MaxLines: 2000, MaxBytes: 256 << 10}
+			if err := survey(s, file, size); err != nil {
+				t.Fatal(err)
+			}
+			if kept, n, full := s.Kept(); len(kept) != n || n != min(1, lines+1-first) || full || s.Lines() != lines {
+				t.Errorf("line %d: %d bytes, %d lines of %d, full %v", first, len(kept), n, s.Lines(), full)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("line %d took %s in writes of %d bytes", first, took, size)
+			}
+		}
+	}
+}
+
+// TestAppendLinesAs quotes the content and the line feeds, and nothing else.
+func TestAppendLinesAs(t *testing.T) {
+	got, next := AppendLinesAs([]byte("> "), []byte("a\r\n\nb"), 9, 2, func(dst, text []byte) []byte {
+		return strconv.AppendQuote(dst, string(text))
+	})
+	want := fmt.Sprintf("> 9:%s|\"a\"\"\\n\"10:%s|\"\"\"\\n\"11:%s|\"b\"\"\\n\"",
+		Tag(Hash([]byte("a")), 2), Tag(Hash(nil), 2), Tag(Hash([]byte("b")), 2))
+	if string(got) != want || next != 12 {
+		t.Errorf("%s, next %d, want %s", got, next, want)
+	}
 }

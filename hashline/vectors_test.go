@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +31,18 @@ type vectors struct {
 		Hex    string
 		Offset int
 	}
+	Texts []struct {
+		Text      string
+		Operation *vectorOperation
+		Error     *struct{ Code Code }
+	}
+	Contents []struct {
+		Lines   []string
+		Content *string
+	}
 	Edits   []editVector
 	Rebases []editVector
+	Maps    []editVector
 }
 
 type editVector struct {
@@ -39,11 +50,21 @@ type editVector struct {
 	Operations                []vectorOperation
 	Width                     int
 	Exact                     bool
+	Reach                     int
 	Result                    *string
 	Relocated                 []struct {
 		Operation int
 		Anchor    string
 		Line      int
+	}
+	Repeated []struct{ Operation, Line, Lines, Neighbour int }
+	Mapped   []struct {
+		Operation  int
+		Anchor     string
+		Read, Line int
+		NewAnchor  string `json:"new_anchor"`
+		Place      int
+		Altered    bool
 	}
 	Error *struct {
 		Code       Code
@@ -58,12 +79,28 @@ type vectorOperation struct {
 	Content    *string
 }
 
+// UnmarshalJSON reads an operation by its members, or written as one text.
+func (o *vectorOperation) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err == nil {
+		op, err := ParseOperation(text)
+		*o = vectorOperation(op)
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	type members vectorOperation
+	return d.Decode((*members)(o))
+}
+
 func (v editVector) operations() (ops []Operation) {
 	for _, o := range v.Operations {
 		ops = append(ops, Operation(o))
 	}
 	return ops
 }
+
+func (v editVector) options() Options { return Options{Width: v.Width, Exact: v.Exact, Reach: v.Reach} }
 
 func load(t testing.TB) (v vectors) {
 	t.Helper()
@@ -76,7 +113,8 @@ func load(t testing.TB) (v vectors) {
 	if err := d.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 100 || len(v.Rebases) < 15 {
+	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 150 || len(v.Rebases) < 15 ||
+		len(v.Texts) < 50 || len(v.Contents) < 10 {
 		t.Fatal("spec/hashline.json is not whole")
 	}
 	return v
@@ -165,11 +203,35 @@ func survey(s *Survey, data []byte, size int) error {
 	return s.Close()
 }
 
+func TestTexts(t *testing.T) {
+	for _, v := range load(t).Texts {
+		op, err := ParseOperation(v.Text)
+		if v.Error != nil {
+			var e *Error
+			if !errors.As(err, &e) || e.Code != v.Error.Code {
+				t.Errorf("%q: %v, want %s", v.Text, err, v.Error.Code)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(op, Operation(*v.Operation)) {
+			t.Errorf("%q: %+v, %v", v.Text, op, err)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	for _, v := range load(t).Contents {
+		if got := JoinLines(v.Lines); !reflect.DeepEqual(got, v.Content) {
+			t.Errorf("%q: %v, want %v", v.Lines, got, v.Content)
+		}
+	}
+}
+
 func TestEdits(t *testing.T) {
 	for _, v := range load(t).Edits {
 		t.Run(v.Name, func(t *testing.T) {
 			data := []byte(v.File)
-			r, err := Edit(data, v.operations(), Options{Width: v.Width, Exact: v.Exact})
+			r, err := Edit(data, v.operations(), v.options())
 			v.check(t, r, err)
 			if string(data) != v.File {
 				t.Error("the bytes that were given are changed")
@@ -181,8 +243,34 @@ func TestEdits(t *testing.T) {
 func TestRebases(t *testing.T) {
 	for _, v := range load(t).Rebases {
 		t.Run(v.Name, func(t *testing.T) {
-			r, err := Rebase([]byte(v.Base), []byte(v.Current), v.operations(), Options{Width: v.Width, Exact: v.Exact})
+			r, err := Rebase([]byte(v.Base), []byte(v.Current), v.operations(), v.options())
 			v.check(t, r, err)
+		})
+	}
+}
+
+func TestMaps(t *testing.T) {
+	maps := load(t).Maps
+	if len(maps) < 20 {
+		t.Fatal("spec/hashline.json is not whole")
+	}
+	for _, v := range maps {
+		t.Run(v.Name, func(t *testing.T) {
+			got, err := MapAnchors([]byte(v.Base), []byte(v.Current), v.operations(), v.options())
+			if v.Error != nil {
+				v.check(t, nil, err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []Mapped
+			for _, m := range v.Mapped {
+				want = append(want, Mapped(m))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
 		})
 	}
 }
@@ -221,5 +309,12 @@ func (v editVector) check(t *testing.T, r *Result, err error) {
 	}
 	if !slices.Equal(moved, want) {
 		t.Errorf("relocated %s, want %s", moved, want)
+	}
+	var repeated []Repetition
+	for _, x := range v.Repeated {
+		repeated = append(repeated, Repetition(x))
+	}
+	if !slices.Equal(r.Repeated, repeated) {
+		t.Errorf("repeated %+v, want %+v", r.Repeated, repeated)
 	}
 }

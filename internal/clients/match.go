@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // anyDirs is the element of a location's path that matches any number of directories, or none.
@@ -46,7 +46,7 @@ func countMatched(patterns, elements []string) (n int, ok bool) {
 func spellElements(name string) []string {
 	elements := strings.Split(filepath.ToSlash(name), "/")
 	for i, e := range elements {
-		elements[i] = archive.Spelling(e)
+		elements[i] = spelling.Of(e)
 	}
 	return elements
 }

@@ -132,6 +132,37 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// A process that takes a lock which it had before writes nothing, and the note of another process, longer or shorter,
+// gives way to its own.
+func TestLockWritesOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	for _, before := range []string{"", "1\n", "12345678901234567\n", "not a note that anybody would write"} {
+		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 {
+			old := time.Unix(1_000_000_000, 0)
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+			unlock, err := Lock(t.Context(), path, "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := TryLock(path, "x"); LockHolder(err) != os.Getpid() {
+				t.Errorf("%q: %v", before, err)
+			}
+			if got := content(t, path); got != fmt.Sprintln(os.Getpid()) {
+				t.Errorf("%q became %q", before, got)
+			}
+			unlock()
+			if st, err := os.Stat(path); err != nil || round == 1 && !st.ModTime().Equal(old) {
+				t.Errorf("%q: written again (%v)", before, err)
+			}
+		}
+	}
+}
+
 // A lock file that is removed while somebody waits must not give two holders.
 func TestLockFileRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")

@@ -68,10 +68,7 @@ func TryLock(path, what string) (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, ErrLocked)
 	}
-	// The process id is for people who look for the holder; no code depends on it.
-	if f.Truncate(0) == nil {
-		f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
+	writeHolder(f)
 	return func() { f.Close() }, nil // closing releases
 }
 
@@ -130,6 +127,23 @@ func LockHolder(err error) int {
 		return l.process
 	}
 	return 0
+}
+
+// writeHolder notes this process in the file of a lock that it holds, unless the note stands there from the last time:
+// a process that takes the same lock again and again writes once. The note is for people who look for the holder; no
+// code depends on it.
+func writeHolder(f *os.File) {
+	note := strconv.Itoa(os.Getpid()) + "\n"
+	there, err := io.ReadAll(io.NewSectionReader(f, 0, 20))
+	if err == nil && string(there) == note {
+		return
+	}
+	// A longer note is cut before it is written over, never to nothing: some file systems flush a file that is emptied
+	// and written again.
+	if len(there) > len(note) && f.Truncate(int64(len(note))) != nil {
+		return
+	}
+	f.WriteAt([]byte(note), 0)
 }
 
 // readHolder is the holder's own note of its process id; 0 if it cannot be read.

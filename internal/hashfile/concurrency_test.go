@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -229,73 +228,6 @@ func TestForeignWriter(t *testing.T) {
 		t.Error("the two did not meet")
 	}
 	tidy(t, d)
-}
-
-// TestKilled kills servers while they write (R1), HALLMARK_KILLS times. The file is always one
-// of the two states, whole, with its mode, and what is left beside it are temporary files only.
-func TestKilled(t *testing.T) {
-	d, locks := dir(t), t.TempDir()
-	body := strings.Repeat("a line that stays as it is\n", 40_000) // 1 MB, so that writing takes a while
-	path := write(t, d, "f", "0\n"+body)
-	sumOf := func(n int) string { return sum([]byte(fmt.Sprintf("%d\n%s", n, body))).String() }
-	kills, _ := strconv.Atoi(os.Getenv("HALLMARK_KILLS"))
-	kills = max(kills, 30)
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	state, killed, finished, left := 0, 0, 0, 0
-	for round := range kills {
-		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
-		anchor := "1:" + hashline.Tag(hashline.Hash(fmt.Append(nil, state)), 2)
-		args, _ := json.Marshal(
-			arguments{"path": path, "file_hash": sumOf(state),
-				"operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
-		fmt.Fprintf(p.in,
-			`{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"edit_text_file","arguments":%s}}`+"\n",
-			args)
-		if round%5 == 4 { // now and then one may finish
-			p.out.ReadBytes('\n')
-		} else {
-			time.Sleep(rand.N(12 * time.Millisecond))
-		}
-		p.cmd.Process.Kill()
-		p.cmd.Wait()
-		switch now := sum([]byte(content(t, path))).String(); now {
-		case sumOf(state):
-			killed++
-		case sumOf(state + 1):
-			state++
-			finished++
-		default:
-			t.Fatalf("round %d: the file is neither the old nor the new one", round)
-		}
-		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o640 {
-			t.Fatalf("round %d: %v, %v", round, st.Mode(), err)
-		}
-		entries, err := os.ReadDir(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if e.Name() == "f" {
-				continue
-			}
-			if !strings.HasPrefix(e.Name(), ".f.") || !strings.HasSuffix(e.Name(), ".tmp") {
-				t.Fatalf("round %d: %s is left", round, e.Name())
-			}
-			left++
-			os.Remove(filepath.Join(d, e.Name()))
-		}
-	}
-	t.Logf("%d old, %d new, %d temporary files left", killed, finished, left)
-	if finished == 0 {
-		t.Error("no edit was ever finished")
-	}
-	// What is left behind hinders nobody.
-	p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
-	if r, err := p.call("read_text_file", arguments{"path": path}); err != nil || r.Result.IsError {
-		t.Errorf("%v, %v", r.Result, err)
-	}
 }
 
 // TestKept keeps mode, owner and attributes, and refuses what has several names.

@@ -4,6 +4,7 @@
 //
 //	refusal     why a tool did not do what it was asked, as a model is told it
 //	texts       large texts of answers, on their way to the client
+//	stdio       messages, one a line, and in which order calls run
 //	names       what file systems and version control take a name for
 //	rules       AGENTS.md and .gitignore
 //	roots       the allowed directories, and what a call may use of them
@@ -26,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -37,6 +39,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -52,7 +55,8 @@ func New(c Config) (*Server, error) {
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.ReadTokens < 0 || c.RootsWait < 0 {
+	if min(c.MaxFile, int64(c.MaxRequest), int64(c.ReadLines), int64(c.ReadBytes), int64(c.ReadTokens), int64(c.MaxMove),
+		int64(c.RootsWait)) < 0 {
 		return nil, errors.New("a limit is negative")
 	}
 	offered, ok := dialects[c.Compat]
@@ -64,9 +68,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, texts: texts.New(), engine: engine.New(engine.Options{ReadOnly: c.ReadOnly,
-		HardLinks: c.HardLinks, Locks: c.Locks, MaxFile: c.MaxFile,
-		Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors}})}
+	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{},
+		engine: engine.New(engine.Options{ReadOnly: c.ReadOnly, HardLinks: c.HardLinks, Locks: c.Locks,
+			Warn: warner(c.Logger), MaxFile: c.MaxFile,
+			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
 			Instructions: offered.instructions,
@@ -77,7 +82,18 @@ func New(c Config) (*Server, error) {
 			},
 		})
 	s.addTools(offered)
+	if !c.ReadOnly {
+		s.engine.Recover()
+	}
 	return s, nil
+}
+
+// warner returns a function that logs warnings; a nil logger is the default one.
+func warner(logger *slog.Logger) func(message string) {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return func(message string) { logger.Warn(message) }
 }
 
 func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
@@ -89,21 +105,8 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	session, err := s.server.Connect(ctx,
-		&mcp.IOTransport{Reader: in, Writer: s.texts.Writer(out), MaxLineLength: s.c.MaxRequest}, nil)
-	if err != nil {
-		return fmt.Errorf("begin the client's session: %w", err)
-	}
-	// The SDK's own Run does the same, and logs what is returned here.
-	defer context.AfterFunc(ctx, func() { session.Close() })()
-	err = session.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil || errors.Is(err, io.EOF):
-		return nil
-	}
-	return fmt.Errorf("serve the client: %w", err)
+	return stdio.Serve(ctx, s.server, in, out, stdio.Options{MaxMessage: s.c.MaxRequest, Encode: s.texts.Writer,
+		Reads: func(tool string) bool { return s.reads[tool] }})
 }
 
 // Close releases the allowed directories. No call may be running.

@@ -1,8 +1,30 @@
 package hashfile
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
 
 // mount shows a directory at another path, too.
 func mount(from, to string) error { return syscall.Mount(from, to, "", syscall.MS_BIND, "") }
 
 func unmount(path string) error { return syscall.Unmount(path, syscall.MNT_DETACH) }
+
+// otherMount returns a directory on another mount than that of temporary directories.
+func otherMount(t *testing.T) (string, bool) {
+	t.Helper()
+	d, err := os.MkdirTemp("/dev/shm", "hashfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(d) })
+	if err := os.WriteFile(filepath.Join(d, "f"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = os.Link(filepath.Join(d, "f"), filepath.Join(t.TempDir(), "f"))
+	os.Remove(filepath.Join(d, "f"))
+	return d, errors.Is(err, syscall.EXDEV)
+}

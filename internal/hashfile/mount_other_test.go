@@ -2,8 +2,13 @@
 
 package hashfile
 
-import "errors"
+import (
+	"errors"
+	"testing"
+)
 
 func mount(_, _ string) error { return errors.New("no bind mounts here") }
 
 func unmount(string) error { return nil }
+
+func otherMount(*testing.T) (string, bool) { return "", false }

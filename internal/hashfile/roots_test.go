@@ -264,7 +264,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			f, err := place.Resolve(sc, base+"/root/sub/deep/f")
 			must(t, err)
 			defer f.Close()
-			old, err := contents.NewReader(DefaultMaxFile).Read(f)
+			old, err := contents.NewReader(DefaultMaxFile).Read(t.Context(), f)
 			must(t, err)
 			n, err := place.Resolve(sc, base+"/root/sub/deep/new")
 			must(t, err)
@@ -275,8 +275,9 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			writer := disk.NewWriter(t.TempDir(), false)
-			for what, err := range map[string]error{"replaced": writer.Replace(f, old, []byte("new\n")),
+			writer := disk.NewWriter(t.TempDir(), false, nil)
+			_, replaced := writer.Replace(f, old, []byte("new\n"))
+			for what, err := range map[string]error{"replaced": replaced,
 				"created": writer.Create(n, []byte("new\n"))} {
 				var p *refusal.Refusal
 				if !errors.As(err, &p) || p.Code != refusal.IO {

@@ -27,6 +27,7 @@ type Config struct {
 	ReadOnly     bool     // offer no tool that writes
 	HardLinks    bool     // write files with several names, in place
 	ExactAnchors bool     // never move an anchor
+	MaxMove      int      // most lines that an anchor is moved; 0 is any distance
 	TagWidth     int      // hex digits, 2 to 4; 0 is 2
 	MaxFile      int64    // bytes; 0 is DefaultMaxFile, as for those below
 	MaxRequest   int
@@ -35,7 +36,7 @@ type Config struct {
 	ReadTokens   int
 	Compat       string        // the server whose tools are offered; "" is this one
 	RootsWait    time.Duration // for a client that is asked for its roots
-	Locks        string        // directory for lock files, made if it is missing
+	Locks        string        // directory for lock files, made if it is missing; none refuses what writes
 	Version      string
 	Logger       *slog.Logger
 }
@@ -46,5 +47,6 @@ type Server struct {
 	roots  *roots.Source
 	engine *engine.Engine
 	texts  *texts.Texts
+	reads  map[string]bool // tools that only read
 	server *mcp.Server
 }

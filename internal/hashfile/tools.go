@@ -37,6 +37,7 @@ func (s *Server) addTools(d dialect) {
 		if t.Writes && s.c.ReadOnly {
 			continue
 		}
+		s.reads[t.Name] = !t.Writes
 		s.server.AddTool(&t.Tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return s.call(ctx, t, req), nil
 		})

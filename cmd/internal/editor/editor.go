@@ -5,15 +5,15 @@ package editor
 import (
 	"log/slog"
 	"os"
-	"path/filepath"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 )
 
 // ProgramName is the name of the command where it is a program of its own.
@@ -39,11 +39,12 @@ or hashfile-mcp 0.3.4 (hashfile-mcp).`,
 		Example: "--root ~/src/project\n--root docs --root src --read-only\n--compat reference --root ~/src/project",
 		Args:    program.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			where, err := places.Find(os.Getenv)
-			if err != nil {
-				return err
+			if !c.ReadOnly {
+				var err error
+				if c.Locks, err = findLocks(os.Getenv); err != nil {
+					return err
+				}
 			}
-			c.Locks = filepath.Join(where.State, "hashfile") // all servers of the user share them
 			c.Version = program.Release()
 			c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
 			s, err := hashfile.New(c)
@@ -51,6 +52,7 @@ or hashfile-mcp 0.3.4 (hashfile-mcp).`,
 				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
 			}
 			defer s.Close()
+			signal.Ignore(syscall.SIGPIPE) // a client that is gone ends no write to a file halfway
 			program.ExplainWait(cmd.Root().Name(), cmd.Name())
 			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
 				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
@@ -63,7 +65,9 @@ or hashfile-mcp 0.3.4 (hashfile-mcp).`,
 	f.BoolVar(&c.ReadOnly, "read-only", false, "offer no tool that writes")
 	f.IntVar(&c.TagWidth, "tag-width", 2, "hex `digits` of a line's tag: 2, 3 or 4")
 	f.BoolVar(&c.ExactAnchors, "exact-anchors", false,
-		"refuse an anchor of which the line number is wrong, also if the only line with its tag is near")
+		"refuse an anchor of which the line number is wrong, also if only one line has its tag")
+	f.IntVar(&c.MaxMove, "max-relocation", 0,
+		"most `lines` that an anchor is moved to the only line with its tag (0: any distance)")
 	f.BoolVar(&c.HardLinks, "hard-links", false, "write files with several names, in place and not atomically")
 	f.Int64Var(&c.MaxFile, "max-file", hashfile.DefaultMaxFile, "largest file, in `bytes`")
 	f.IntVar(&c.MaxRequest, "max-request", hashfile.DefaultMaxRequest, "largest message of the client, in `bytes`")

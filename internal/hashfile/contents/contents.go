@@ -5,7 +5,7 @@
 package contents
 
 import (
-	"bytes"
+	"context"
 	"io"
 	"io/fs"
 	"os"
@@ -46,53 +46,46 @@ type Reader struct {
 // NewReader returns a reader of files of at most maxFile bytes.
 func NewReader(maxFile int64) *Reader { return &Reader{maxFile: maxFile} }
 
-// Read returns what the file at a place holds.
-func (r *Reader) Read(p *place.Place) (c Contents, err error) {
+// Read returns what the file at a place holds. It stops when ctx ends.
+func (r *Reader) Read(ctx context.Context, p *place.Place) (c Contents, err error) {
 	f, info, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return c, err
 	}
 	defer f.Close()
 	c.Info = info
-	c.Data, c.Hash, err = r.readAndHash(p, f, info)
+	c.Data, c.Hash, err = r.readAndHash(ctx, p, f, info, nil)
 	return c, err
 }
 
 // Survey passes the file at a place to a survey, from beginning to end, and returns its hash. The file is remembered
-// if it is not too large for a snapshot.
-func (r *Reader) Survey(p *place.Place, survey *hashline.Survey) (digest.Digest, error) {
+// if it is not too large for a snapshot. It stops when ctx ends, and when the survey refuses the file.
+func (r *Reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Survey) (digest.Digest, error) {
 	f, info, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return digest.Digest{}, err
 	}
 	defer f.Close()
-	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
-		data, hash, err := r.readAndHash(p, f, info)
-		if err != nil {
-			return digest.Digest{}, err
-		}
-		if err := survey.WriteAll(data); err != nil {
-			return digest.Digest{}, refusal.Of(p.Asked, err)
-		}
-		r.snapshots.add(keyOf(p), hash, data)
-		return hash, nil
-	}
 	if info.Size() > r.maxFile {
 		return digest.Digest{}, refusal.TooLarge(p.Asked, info.Size(), r.maxFile)
 	}
-	hasher := digest.NewHasher()
-	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, r.maxFile+1),
-		make([]byte, digest.BufferSize))
-	if err == nil && n > r.maxFile {
-		err = refusal.TooLarge(p.Asked, n, r.maxFile)
-	}
-	if err == nil {
-		err = survey.Close()
+	var hash digest.Digest
+	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
+		var data []byte
+		data, hash, err = r.readAndHash(ctx, p, f, info, survey.Extend)
+		if err == nil {
+			err = survey.Close()
+		}
+		if err == nil {
+			r.snapshots.add(keyOf(p), hash, data)
+		}
+	} else {
+		hash, err = r.surveyPast(source{ctx, f}, p, survey)
 	}
 	if err != nil {
 		return digest.Digest{}, refusal.Of(p.Asked, err)
 	}
-	return hasher.Digest(digest.SHA256), nil
+	return hash, nil
 }
 
 // Remember keeps data, which nobody changes any more, as what the file at a place holds. Data that is too large for a
@@ -105,65 +98,4 @@ func (r *Reader) Remember(p *place.Place, hash digest.Digest, data []byte) {
 // not remembered. The caller must not change them.
 func (r *Reader) Recall(p *place.Place, hash digest.Digest) (data []byte, ok bool) {
 	return r.snapshots.get(p.Root.Identity, hash.String())
-}
-
-// readAndHash reads the open file of a place and hashes it. If the file has not changed since its latest snapshot, the
-// bytes of the snapshot are returned, so that they are held in memory once. The caller must not change data.
-func (r *Reader) readAndHash(
-	p *place.Place, f *os.File, info fs.FileInfo,
-) (data []byte, hash digest.Digest, err error) {
-	size := info.Size()
-	if size > r.maxFile {
-		return nil, hash, refusal.TooLarge(p.Asked, size, r.maxFile)
-	}
-	if hash, known, ok := r.snapshots.latest(keyOf(p)); ok && int64(len(known)) == size {
-		buf := r.chunks.take()
-		same, err := hasBytes(f, known, buf)
-		r.chunks.give(buf)
-		if err != nil {
-			return nil, hash, refusal.Of(p.Asked, err)
-		}
-		if same {
-			return known, hash, nil
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, hash, refusal.Of(p.Asked, err)
-		}
-	}
-	CollectGarbage(size)
-	data = make([]byte, 0, size+1)
-	h := newHashing()
-	defer func() { hash = h.sum() }()
-	for {
-		n, err := f.Read(data[len(data):min(cap(data), len(data)+largeFile)])
-		h.add(data[len(data) : len(data)+n])
-		data = data[:len(data)+n]
-		switch {
-		case int64(len(data)) > r.maxFile:
-			return nil, hash, refusal.TooLarge(p.Asked, int64(len(data)), r.maxFile)
-		case err == io.EOF:
-			return data, hash, nil
-		case err != nil:
-			return nil, hash, refusal.Of(p.Asked, err)
-		case len(data) == cap(data):
-			data = append(data, 0)[:len(data)]
-		}
-	}
-}
-
-// hasBytes reports whether a file, read from its position on into buf, holds exactly the bytes want.
-func hasBytes(f io.Reader, want, buf []byte) (bool, error) {
-	for {
-		n, err := f.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 }

@@ -26,8 +26,7 @@ func (c *chunks) give(b []byte) {
 	}
 }
 
-// largeFile is the size, in bytes, above which the memory of earlier calls is collected before a file is read. It is
-// also the most that is read and hashed at a time.
+// largeFile is the size, in bytes, above which the memory of earlier calls is collected before a file is read.
 const largeFile = 4 << 20
 
 // CollectGarbage frees the memory of earlier calls before a call takes size bytes. It does so only for sizes above

@@ -158,7 +158,7 @@ func TestGrows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, hash, err := r.readAndHash(p, f, info)
+			data, hash, err := r.readAndHash(t.Context(), p, f, info, nil)
 			f.Close()
 			if test.fine &&
 				(err != nil || string(data) != test.text || hash.String() != digest.FromBytes(data).String()) ||

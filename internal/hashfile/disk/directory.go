@@ -43,3 +43,15 @@ func (w *Writer) MakeDirectories(p *place.Place) error {
 	}
 	return nil
 }
+
+// syncDir syncs the names in a directory to the disk.
+func syncDir(dir *os.Root) error {
+	if !canSyncDirs {
+		return nil
+	}
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // TestSwapGivesBack puts somebody else's file in the way between reading and exchanging,
@@ -41,7 +42,7 @@ func TestSwapGivesBack(t *testing.T) {
 			info, _ := r.Lstat("f")
 			held, _ := os.Open(path)
 			defer held.Close()
-			mine, err := writeTemp(r, ".temp", []byte("mine\n"), nil)
+			mine, err := os.Open(writeFile(t, d, ".temp", "mine\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +51,8 @@ func TestSwapGivesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := describe(path)
-			if err := swap(r, ".temp", "f", mine, contents.Contents{Data: []byte("old\n"), Info: info}); err == nil {
+			if err := swap(place.In(r, ".temp", nil), place.In(r, "f", nil), mine,
+				contents.Contents{Data: []byte("old\n"), Info: info}); err == nil {
 				t.Error("the edit is made")
 			}
 			if after := describe(path); after != before {

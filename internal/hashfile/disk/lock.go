@@ -10,28 +10,40 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // lockTime is how long a call waits for other calls that write the same file.
 const lockTime = 30 * time.Second
 
+// slotOf returns the name of the lock of a path.
+func slotOf(path string) string {
+	h := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(h[:1])
+}
+
+// isSlot reports whether a name is that of a lock.
+func isSlot(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 1 && name == hex.EncodeToString(b)
+}
+
 // Lock takes the locks of places, which exclude other calls, in this server and in other servers of the user. All
 // paths share 256 lock files, so that their number is bounded. If a name could be part of a repository, the lock of
 // its directory is taken too, and the place is checked again under it: otherwise two calls could each create one part
-// at the same time, and together a repository.
+// at the same time, and together a repository. What a killed holder of a lock began is ended first.
 func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
-	var slots []string
-	add := func(path string) {
-		h := sha256.Sum256([]byte(path))
-		slots = append(slots, hex.EncodeToString(h[:1]))
+	if w.locks == "" {
+		return nil, refusal.New(refusal.IO, "nothing can be written, because the server has no directory for its locks; "+
+			"start it with HALLMARK_HOME set to a directory of your own")
 	}
+	var slots []string
 	for _, p := range places {
-		add(p.Real())
-		if names.IsGitPart(p.Name) {
-			add(p.Directory())
+		slots = append(slots, slotOf(p.Real()))
+		if spelling.GitPartOf(p.Name) != 0 {
+			slots = append(slots, slotOf(p.Directory()))
 		}
 	}
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
@@ -56,6 +68,7 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 				refusal.Show(err.Error()))
 		}
 		held = append(held, u)
+		w.settle(slot)
 	}
 	for _, p := range places {
 		if err := p.CheckMakesNoRepository(); err != nil {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -34,28 +36,15 @@ func (w *Writer) Move(from, to *place.Place) error {
 // moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if another file turns
 // out to have been moved, it is moved back.
 func moveSame(from, to *place.Place) error {
-	var held fs.FileInfo
-	if from.Info.IsDir() {
-		dir, _, err := from.OpenDirectory()
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		if held, err = dir.Stat("."); err != nil {
-			return err
-		}
-	} else {
-		f, info, err := from.Open(os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		held = info
+	isHeld, release, err := hold(from)
+	if err != nil {
+		return err
 	}
+	defer release()
 	if err := renameNew(from, to); err != nil {
 		return err
 	}
-	if now, err := to.Parent().Lstat(to.Name); err == nil && os.SameFile(now, held) {
+	if now, err := to.Parent().Lstat(to.Name); err == nil && isHeld(now) {
 		return nil
 	}
 	return errors.Join(
@@ -63,13 +52,44 @@ func moveSame(from, to *place.Place) error {
 		renameNew(to, from))
 }
 
+// hold opens what is at a place, so that its inode number is not given to another file before release is called.
+// IsHeld reports whether a file is the one that is held. A link is not opened.
+func hold(p *place.Place) (isHeld func(fs.FileInfo) bool, release func() error, err error) {
+	var held fs.FileInfo
+	switch {
+	case p.Info.IsDir():
+		dir, _, err := p.OpenDirectory()
+		if err != nil {
+			return nil, nil, err
+		}
+		if held, err = dir.Stat("."); err != nil {
+			dir.Close()
+			return nil, nil, err
+		}
+		release = dir.Close
+	case p.Info.Mode()&fs.ModeSymlink != 0:
+		held, release = p.Info, func() error { return nil }
+	default:
+		f, info, err := p.Open(os.O_RDONLY)
+		if err != nil {
+			return nil, nil, err
+		}
+		held, release = info, f.Close
+	}
+	return func(info fs.FileInfo) bool {
+			return os.SameFile(info, held) && info.Mode().Type() == held.Mode().Type()
+		},
+		release, nil
+}
+
 // copyAcross moves a file to another allowed directory, which may be on another file system: it copies the file,
-// verifies the copy and removes the original. Directories are refused.
+// verifies the copy and removes the original. Directories are refused, and links: they have no bytes to verify, and
+// what they lead to from elsewhere is another thing.
 func (w *Writer) copyAcross(from, to *place.Place) error {
-	if from.Info.IsDir() {
+	if !from.Info.Mode().IsRegular() {
 		return refusal.New(hashline.Invalid,
-			"%s is a directory; only files are moved from one allowed directory to another",
-			refusal.Show(from.Asked))
+			"%s is %s; only files are moved from one allowed directory to another",
+			refusal.Show(from.Asked), place.Kind(from.Info.Mode()))
 	}
 	f, info, err := from.Open(os.O_RDONLY)
 	if err != nil {
@@ -81,65 +101,76 @@ func (w *Writer) copyAcross(from, to *place.Place) error {
 			"%s has several names (hard links); the server moves such files only with --hard-links",
 			refusal.Show(from.Asked))
 	}
-	temp := to.Sibling(tempName(to.Name))
 	hasher := digest.NewHasher()
-	written, err := writeTemp(to.Parent(), temp.Name, nil, func(out *os.File) error {
+	d, err := w.newDraft(to, 0o600, func(out *os.File) error {
 		if _, err := io.Copy(io.MultiWriter(out, hasher), f); err != nil {
 			return err
 		}
-		return copyMetadata(f, out, info)
+		lost, err := copyMetadata(f, out, info)
+		if err == nil && len(lost) > 0 { // the original goes, so that nothing would tell what it was
+			err = refusal.New(refusal.IO, "%s cannot be moved with all that it has (%s)", refusal.Show(from.Asked),
+				strings.Join(lost, "; "))
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer written.Close()
-	if temp.Info, err = written.Stat(); err != nil {
+	defer d.close()
+	want := hasher.Digest(digest.SHA256)
+	if err := verifyCopy(io.NewSectionReader(d, 0, math.MaxInt64), from, want); err != nil {
 		return err
 	}
-	if err := verifyCopy(temp, hasher.Digest(digest.SHA256)); err != nil {
-		to.Parent().Remove(temp.Name)
-		return err
-	}
-	if err := renameNew(temp, to); err != nil {
-		to.Parent().Remove(temp.Name)
+	if err := d.create(to); err != nil {
 		return err
 	}
 	if err := syncDir(to.Parent()); err != nil {
 		return err
 	}
-	return removeVerified(from, hasher.Digest(digest.SHA256))
+	return w.removeVerified(from, want)
 }
 
 // removeVerified removes a file that has been copied, if its digest is still want. It renames the file first, so that
 // it removes the file that it verified, and not one that another process puts under the old name meanwhile. After an
 // error both files exist.
-func removeVerified(from *place.Place, want digest.Digest) error {
-	taken := from.Sibling(tempName(from.Name))
-	if err := renameNew(from, taken); err != nil {
+func (w *Writer) removeVerified(from *place.Place, want digest.Digest) error {
+	n, err := notePlace(from)
+	if err != nil {
 		return err
 	}
-	var err error
-	if taken.Info, err = taken.Parent().Lstat(taken.Name); err == nil {
-		err = verifyCopy(taken, want)
-	}
-	if err == nil {
-		return taken.Parent().Remove(taken.Name)
-	}
-	if back := renameNew(taken, from); back != nil {
-		return refusal.New(hashline.Stale,
-			"%s was changed while it was moved; both files are there now, and what was changed is called %s",
-			refusal.Show(from.Asked), refusal.Show(taken.Name))
-	}
-	return err
+	n.Displaces, n.Old, n.OldHash = true, stampOf(from.Info), want.String()
+	return w.withTemporary(from, n, func(taken *place.Place) error {
+		if err := renameNew(from, taken); err != nil {
+			return err
+		}
+		err := verifyTaken(taken, from, want)
+		if err == nil {
+			return taken.Parent().Remove(taken.Name)
+		}
+		if back := renameNew(taken, from); back != nil {
+			return refusal.New(hashline.Stale,
+				"%s was changed while it was moved, and then made again; the copy is there, and the version that was "+
+					"changed is kept in the directory for locks", refusal.Show(from.Asked))
+		}
+		return err
+	})
 }
 
-// verifyCopy reads a file again and fails if its digest is not want.
-func verifyCopy(p *place.Place, want digest.Digest) error {
-	f, _, err := p.Open(os.O_RDONLY)
+// verifyTaken verifies a file that was renamed in order to be removed; asked is its place before.
+func verifyTaken(taken, asked *place.Place, want digest.Digest) (err error) {
+	if taken.Info, err = taken.Parent().Lstat(taken.Name); err != nil {
+		return err
+	}
+	f, _, err := taken.Open(os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	return verifyCopy(f, asked, want)
+}
+
+// verifyCopy reads a file again and fails if its digest is not want. P is the place of the original.
+func verifyCopy(f io.Reader, p *place.Place, want digest.Digest) error {
 	got, size, err := digest.FromReader(f)
 	if err != nil {
 		return err

@@ -1,18 +1,9 @@
-// Package disk changes files and directories for the tools of the editing server.
-//
-// A file is replaced by a new one in the same directory, with the mode, owner and extended attributes of the old one,
-// after fsync, under an advisory lock that all processes of the user share. Where the system can exchange two files
-// (Linux), the old one is examined after the exchange; if it is not the file that the edit was made for, the two are
-// exchanged back. So a writer who does not know the lock loses nothing. On other systems bytes that somebody writes
-// between the last comparison and the renaming are lost.
-//
-// # Limits
-//
-// A writer who holds the old file open while it is replaced, and writes later, writes into a file without a name.
 package disk
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
@@ -20,57 +11,68 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// Writer changes what places stand for.
-type Writer struct {
-	locks     string
-	hardLinks bool
-}
-
-// NewWriter returns a writer that keeps its locks in the directory locks, which is created when it is needed. With
-// hardLinks it writes files that have several names, in place.
-func NewWriter(locks string, hardLinks bool) *Writer { return &Writer{locks, hardLinks} }
-
-// ErrReplaced is the error of a file that another process changed after it was read.
-var ErrReplaced = errors.New("was changed by somebody else while it was edited")
-
 // Replace makes data the content of the file at p, which was read as old. After an error the file is as it was, or as
-// another process left it. The error wraps ErrReplaced if the file is not the one that was read.
-func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) error {
+// another process left it. The error wraps ErrReplaced if the file is not the one that was read. Lost says what else
+// is not as it was, each as "owner: …", because the system did not let it be kept; none is the rule.
+func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) (lost []string, err error) {
 	if err := p.CheckUnmoved(); err != nil {
-		return err
+		return nil, err
 	}
 	// The old file is opened for its metadata. It is opened for writing too, so that a file that may not be written is
 	// not replaced either.
 	from, opened, err := p.Open(os.O_RDWR)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer from.Close()
 	if !os.SameFile(old.Info, opened) {
-		return ErrReplaced
+		return nil, ErrReplaced
 	}
 	if n := countLinks(from); n > 1 {
 		if !w.hardLinks {
-			return refusal.New(refusal.HardLink,
+			return nil, refusal.New(refusal.HardLink,
 				"%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such "+
 					"files only with --hard-links", refusal.Show(p.Asked), n)
 		}
-		return overwriteFile(p, old, data)
+		return nil, overwriteFile(p, old, data)
 	}
-	temp := tempName(p.Name)
-	mine, err := writeTemp(p.Parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.Info) })
+	lost, err = w.exchangeFile(p, from, old, data)
+	if !errors.Is(err, errNoExchange) {
+		return lost, err
+	}
+	if err := overwriteFile(p, old, data); err != nil {
+		return nil, err
+	}
+	lost = []string{"not atomic: the file was written in place, because its directory allows no replacement"}
+	if now, err := from.Stat(); err == nil && now.Mode() != opened.Mode() {
+		lost = append(lost, fmt.Sprintf("mode: was %s, is now %s", opened.Mode(), now.Mode()))
+	}
+	return lost, nil
+}
+
+// exchangeFile replaces the file at p, which is open as from, by a new one. The error wraps errNoExchange if the
+// directory does not allow it; then nothing was changed.
+func (w *Writer) exchangeFile(p *place.Place, from *os.File, old contents.Contents, data []byte) ([]string, error) {
+	var lost []string
+	d, err := w.newDraft(p, 0o600, func(f *os.File) (err error) {
+		if _, err = f.Write(data); err == nil {
+			lost, err = copyMetadata(from, f, old.Info)
+		}
+		return err
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer mine.Close()
+	defer d.close()
 	if err := p.CheckUnmoved(); err != nil {
-		p.Parent().Remove(temp)
-		return err
+		return nil, err
 	}
-	if err := swap(p.Parent(), temp, p.Name, mine, old); err != nil {
-		return err
+	if err := d.replace(p, old); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: %w", errNoExchange, err)
+	} else if err != nil {
+		return nil, err
 	}
-	return syncDir(p.Parent())
+	return lost, syncDir(p.Parent())
 }
 
 // overwriteFile writes into the file itself, so that all its names show the new bytes. A crash may leave a mixture of
@@ -99,9 +101,9 @@ func overwriteFile(p *place.Place, old contents.Contents, data []byte) error {
 	return nil
 }
 
-// isUnchanged reports whether a name still stands for the file that was read, and the file has the same bytes.
-func isUnchanged(dir *os.Root, name string, old contents.Contents) bool {
-	p := place.In(dir, name, old.Info)
+// isUnchanged reports whether a temporary name stands for the file that was read, and the file has the same bytes.
+func isUnchanged(at *place.Place, old contents.Contents) bool {
+	p := place.In(at.Parent(), at.Name, old.Info)
 	f, opened, err := p.Open(os.O_RDONLY)
 	if err != nil {
 		return false
@@ -113,14 +115,13 @@ func isUnchanged(dir *os.Root, name string, old contents.Contents) bool {
 
 // swapUnguarded does the work of swap where two names cannot be exchanged. Bytes that another process writes between
 // the comparison and the renaming are lost.
-func swapUnguarded(dir *os.Root, temp, name string, old contents.Contents) error {
-	if !isUnchanged(dir, name, old) {
-		dir.Remove(temp)
-		return ErrReplaced
+func swapUnguarded(temp, p *place.Place, old contents.Contents) error {
+	err := ErrReplaced
+	if isUnchanged(p, old) {
+		if err = renameOver(temp, p); err == nil {
+			return nil
+		}
 	}
-	if err := dir.Rename(temp, name); err != nil {
-		dir.Remove(temp)
-		return err
-	}
-	return nil
+	temp.Parent().Remove(temp.Name)
+	return err
 }

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -18,4 +19,13 @@ func countLinks(f *os.File) int {
 		}
 	}
 	return 1
+}
+
+// stampOf returns the stamp of a file.
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.Device, s.Inode = uint64(st.Dev), uint64(st.Ino)
+	}
+	return s
 }

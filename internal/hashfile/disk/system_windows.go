@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -15,4 +16,9 @@ func countLinks(f *os.File) int {
 		return int(info.NumberOfLinks)
 	}
 	return 1
+}
+
+// stampOf returns the stamp of a file.
+func stampOf(info fs.FileInfo) stamp {
+	return stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}
 }

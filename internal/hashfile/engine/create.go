@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // MakeDirectory creates a directory and those above it, and reports whether it was missing. A directory whose name
@@ -25,7 +25,7 @@ func (e *Engine) MakeDirectory(ctx context.Context, sc *roots.Scope, path string
 	if err := p.CheckWritable(); err != nil {
 		return false, err
 	}
-	if names.IsGitPart(p.Name) {
+	if spelling.GitPartOf(p.Name) != 0 {
 		unlock, err := e.writer.Lock(ctx, p)
 		if err != nil {
 			return false, err

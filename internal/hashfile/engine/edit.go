@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -29,6 +30,20 @@ type Edited struct {
 	Rebased bool
 	Notices []string // what the caller should know of how it was done
 	Lines   []string // tagged: the lines around each change, as they are now
+	width   int      // of tags
+}
+
+// Anchors returns the anchors of count lines of the edited file, from the first: one, or the two ends of a range.
+func (e *Edited) Anchors(first, count int) string {
+	anchor := func(n int) string {
+		return strings.TrimSuffix(string(hashline.AppendLine(nil, n, e.New.Line(n), e.width)), "\n")
+	}
+	text, _, _ := strings.Cut(anchor(first), "|")
+	if count > 1 {
+		last, _, _ := strings.Cut(anchor(first+count-1), "|")
+		text += ".." + last
+	}
+	return text
 }
 
 // Edit applies operations to a file, together or not at all.
@@ -43,7 +58,7 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 	}
 	defer p.Close()
 	defer unlock()
-	now, err := e.reader.Read(p)
+	now, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +66,12 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 	if err != nil {
 		return nil, err
 	}
-	out := &Edited{Result: result, Rebased: rebased}
-	write := func(data []byte) error {
-		if in.DryRun {
-			return nil
+	out := &Edited{Result: result, Rebased: rebased, width: e.TagWidth()}
+	write := func(data []byte) (err error) {
+		if !in.DryRun {
+			out.Notices, err = e.replace(ctx, p, now, data, in.Operations)
 		}
-		return e.replace(ctx, p, now, data, in.Operations)
+		return err
 	}
 	if out.Hash, err = e.commit(p, result.Bytes(), write); err != nil {
 		return nil, err
@@ -107,21 +122,22 @@ func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (
 	return <-hash, err
 }
 
-// replace makes data the content of a file that was read as now. Ops are those of the edit, for a refusal.
+// replace makes data the content of a file that was read as now, and returns what was lost besides. Ops are those of
+// the edit, for a refusal.
 func (e *Engine) replace(
 	ctx context.Context, p *place.Place, now contents.Contents, data []byte, ops []hashline.Operation,
-) error {
+) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	err := e.writer.Replace(p, now, data)
+	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, disk.ErrReplaced):
-		return e.staleNow(p, ops, disk.ErrReplaced.Error())
+		return nil, e.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
 	case err != nil:
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	return nil
+	return lost, nil
 }
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
@@ -144,19 +160,17 @@ func (e *Engine) applyEdit(
 	if _, err := hashline.Parse(now.Data); err != nil {
 		return nil, false, refusal.Of(p.Asked, err)
 	}
-	const changed = "has changed since it was read"
-	if !in.Rebase {
-		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, changed), now, ops)
-	}
 	var base []byte
 	if known {
 		base, known = e.reader.Recall(p, claim.Want[0])
 	}
 	if !known {
-		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
-		return nil, false, e.addFreshLines(p, refusal.Stale(p.Asked, forgotten), now, ops)
+		return nil, false, e.refuseUnknown(p, now, in)
 	}
 	r, err = hashline.Rebase(base, now.Data, ops, e.o.Anchors)
+	if !in.Rebase {
+		return nil, false, e.refuseStale(p, base, now, ops, err == nil)
+	}
 	if err != nil {
 		return nil, true, e.explain(p, now, ops, err)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,9 @@ import (
 )
 
 // staleNow returns the refusal of an edit whose file was changed by another process meanwhile.
-func (e *Engine) staleNow(p *place.Place, ops []hashline.Operation, why string) error {
+func (e *Engine) staleNow(ctx context.Context, p *place.Place, ops []hashline.Operation, why string) error {
 	problem := refusal.Stale(p.Asked, why)
-	if now, err := e.reader.Read(p); err == nil {
+	if now, err := e.reader.Read(ctx, p); err == nil {
 		return e.addFreshLines(p, problem, now, ops)
 	}
 	return problem
@@ -26,26 +27,38 @@ func (e *Engine) staleNow(p *place.Place, ops []hashline.Operation, why string) 
 func (e *Engine) addFreshLines(
 	p *place.Place, out *refusal.Refusal, now contents.Contents, ops []hashline.Operation,
 ) *refusal.Refusal {
-	f, err := hashline.Parse(now.Data)
-	if err != nil {
-		return out
-	}
-	e.reader.Remember(p, now.Hash, now.Data)
-	out.FileHash = Abbreviate(now.Hash)
-	e.reader.NoteShown(now.Hash)
-	n := f.Lines()
-	out.TotalLines = &n
 	var ranges [][2]int
 	for _, o := range ops {
-		for _, anchor := range []string{o.Anchor, o.EndAnchor} {
+		for _, anchor := range strings.Split(o.Anchor+".."+o.EndAnchor, "..") {
 			var line int
 			if _, err := fmt.Sscanf(anchor, "%d:", &line); err == nil {
-				ranges = append(ranges, [2]int{min(line, n) - editContext, min(line, n) + editContext})
+				ranges = append(ranges, [2]int{line - freshContext, line + freshContext})
 			}
 		}
 	}
 	for _, line := range out.Candidates {
 		ranges = append(ranges, [2]int{line, line})
+	}
+	return e.addFacts(p, out, now, ranges)
+}
+
+// addFacts adds to a refusal the file's hash and the lines of ranges, as they are now. A range behind the end is moved
+// to the end.
+func (e *Engine) addFacts(
+	p *place.Place, out *refusal.Refusal, now contents.Contents, ranges [][2]int,
+) *refusal.Refusal {
+	f, err := hashline.Parse(now.Data)
+	if err != nil {
+		return out
+	}
+	e.reader.Remember(p, now.Hash, now.Data)
+	e.reader.NoteShown(now.Hash)
+	n := f.Lines()
+	out.FileHash, out.TotalLines = Abbreviate(now.Hash), &n
+	for i, r := range ranges {
+		if r[0] > n-2*freshContext {
+			ranges[i] = [2]int{min(r[0], n-2*freshContext), n}
+		}
 	}
 	out.Lines = e.tagLines(f, ranges)
 	return out
@@ -70,10 +83,10 @@ func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
 	return lines
 }
 
-// Bounds of an edit's answer.
+// Bounds of the lines in an answer.
 const (
-	editContext = 3         // lines around each edit, and in the diff
-	maxDiff     = 64 << 10  // bytes
-	maxFresh    = 200       // lines
-	freshBytes  = 128 << 10 // of them
+	editContext  = 3         // lines around each edit
+	freshContext = 3         // lines around each anchor of a refused edit
+	maxFresh     = 200       // lines
+	freshBytes   = 128 << 10 // of them
 )

@@ -13,16 +13,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
-// Move moves or renames a file or directory to a path where nothing ie.
+// Move moves or renames a file, directory or link to a path where nothing is.
 func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination string) error {
-	from, err := place.Resolve(sc, source)
+	from, err := resolveEnd(sc, source)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := place.Resolve(sc, destination)
+	to, err := resolveEnd(sc, destination)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,8 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 		return err
 	}
 	if sc.HoldsRoot(from.Real()) {
-		return refusal.New(refusal.ReadOnly, "%s is an allowed directory, or holds one", refusal.Show(source))
+		return refusal.New(refusal.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
+			refusal.Show(source))
 	}
 	if to.Info != nil {
 		return refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
@@ -46,8 +48,8 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 		return refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
 			refusal.Show(destination))
 	}
-	if !from.Info.Mode().IsRegular() && !from.Info.IsDir() {
-		return refusal.New(refusal.NotAFile, "%s is %s; only files and directories are moved",
+	if kind := from.Info.Mode().Type(); kind&^(fs.ModeDir|fs.ModeSymlink) != 0 {
+		return refusal.New(refusal.NotAFile, "%s is %s; only files, directories and links are moved",
 			refusal.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
@@ -68,6 +70,30 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 		return refusal.Of(destination, err)
 	}
 	return nil
+}
+
+// resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place
+// that may be written, too, whether something is there or not: to the server, a link that leads elsewhere is not there.
+func resolveEnd(sc *roots.Scope, asked string) (*place.Place, error) {
+	p, err := place.ResolveName(sc, asked)
+	if err != nil || p.Info == nil || p.Info.Mode()&fs.ModeSymlink == 0 {
+		return p, err
+	}
+	target, err := place.Resolve(sc, asked)
+	if err == nil {
+		now, gone := p.Parent().Lstat(p.Name)
+		if gone != nil || !os.SameFile(now, p.Info) || target.Real() == p.Real() { // something else was followed
+			err = refusal.New(refusal.IO, "%s was replaced meanwhile; try again", refusal.Show(asked))
+		} else {
+			err = target.CheckWritable()
+		}
+		target.Close()
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // checkMovable refuses a directory that holds something which rules forbid or protect, where it is or where it would
@@ -103,7 +129,7 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 		return err
 	}
 	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if names.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
+		if spelling.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
 			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
 				refusal.Show(from.Asked), refusal.Show(rel))
 		}

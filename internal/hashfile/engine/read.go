@@ -59,7 +59,7 @@ func (e *Engine) Read(ctx context.Context, sc *roots.Scope, in ReadRequest) (*Re
 		return nil, err
 	}
 	defer p.Close()
-	hash, err := e.reader.Survey(p, survey)
+	hash, err := e.reader.Survey(ctx, p, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (e *Engine) ReadBytes(ctx context.Context, sc *roots.Scope, path string) ([
 		return nil, err
 	}
 	defer p.Close()
-	c, err := e.reader.Read(p)
+	c, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Rewritten struct {
 	Path     string        // without links
 	Hash     digest.Digest // of New
 	Old, New []byte        // nobody changes them
+	Notices  []string      // what the caller should know of how it was done
 }
 
 // Rewrite replaces the content of a text file by a function of it. A file that stays as it is is not written.
@@ -36,7 +37,7 @@ func (e *Engine) Rewrite(ctx context.Context, sc *roots.Scope, in RewriteRequest
 	}
 	defer p.Close()
 	defer unlock()
-	now, err := e.reader.Read(p)
+	now, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +52,11 @@ func (e *Engine) Rewrite(ctx context.Context, sc *roots.Scope, in RewriteRequest
 		return nil, refusal.New(hashline.Binary, "%s would be no text any more: it would hold a NUL, or what is not "+
 			"UTF-8", refusal.Show(in.Path))
 	}
-	write := func(data []byte) error {
-		if in.DryRun || string(data) == string(now.Data) {
-			return nil
+	write := func(data []byte) (err error) {
+		if !in.DryRun && string(data) != string(now.Data) {
+			out.Notices, err = e.replaceUnread(ctx, p, now, data)
 		}
-		return e.replaceUnread(ctx, p, now, data)
+		return err
 	}
 	if out.Hash, err = e.commit(p, out.New, write); err != nil {
 		return nil, err
@@ -67,17 +68,19 @@ func (e *Engine) Rewrite(ctx context.Context, sc *roots.Scope, in RewriteRequest
 }
 
 // replaceUnread is replace for a caller who gave no hash of the file and needs none.
-func (e *Engine) replaceUnread(ctx context.Context, p *place.Place, now contents.Contents, data []byte) error {
+func (e *Engine) replaceUnread(
+	ctx context.Context, p *place.Place, now contents.Contents, data []byte,
+) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	err := e.writer.Replace(p, now, data)
+	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, disk.ErrReplaced):
-		return refusal.New(hashline.Stale, "%s %s; nothing was written. Read it, and try again",
+		return nil, refusal.New(hashline.Stale, "%s %s; nothing was written. Read it, and try again",
 			refusal.Show(p.Asked), disk.ErrReplaced.Error())
 	case err != nil:
-		return refusal.Of(p.Asked, err)
+		return nil, refusal.Of(p.Asked, err)
 	}
-	return nil
+	return lost, nil
 }

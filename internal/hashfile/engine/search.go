@@ -86,7 +86,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		return err
 	}
 	if !p.Info.IsDir() {
-		return q.searchFile(p)
+		return q.searchFile(ctx, p)
 	}
 	dir, sets, err := p.OpenDirectory()
 	if err != nil {
@@ -107,7 +107,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(p.Below(dir, rel, info, sets))
+		err = q.searchFile(ctx, p.Below(dir, rel, info, sets))
 		if errors.As(err, new(*refusal.Refusal)) {
 			return nil // binary, replaced, not readable
 		}
@@ -116,8 +116,8 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 }
 
 // searchFile searches a file. It returns errEnough when there are enough hits.
-func (q *search) searchFile(p *place.Place) error {
-	now, err := q.e.reader.Read(p)
+func (q *search) searchFile(ctx context.Context, p *place.Place) error {
+	now, err := q.e.reader.Read(ctx, p)
 	if err != nil {
 		return err
 	}

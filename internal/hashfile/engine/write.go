@@ -54,11 +54,11 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 	}
 	defer unlock()
 	data := []byte(in.Content)
-	created := p.Info == nil
-	if created {
+	out := &Written{Created: p.Info == nil}
+	if out.Created {
 		err = e.createFile(p, in, data)
 	} else {
-		err = e.rewriteFile(ctx, p, in, data)
+		out.Notices, err = e.rewriteFile(ctx, p, in, data)
 	}
 	if err != nil {
 		return nil, refusal.Of(in.Path, err)
@@ -70,7 +70,8 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 	hash := digest.FromBytes(data)
 	e.reader.Remember(p, hash, data)
 	e.reader.NoteShown(hash)
-	return &Written{Facts: factsOf(survey, hash), Created: created}, nil
+	out.Facts = factsOf(survey, hash)
+	return out, nil
 }
 
 // checkContent fails if the content is no text, or begins in each line with a tag that the caller was shown.
@@ -91,21 +92,21 @@ func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error 
 	return e.writer.Create(p, data)
 }
 
-// rewriteFile replaces the whole content of a file that exists.
-func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteRequest, data []byte) error {
-	now, err := e.reader.Read(p)
+// rewriteFile replaces the whole content of a file that exists, and returns what was lost besides.
+func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteRequest, data []byte) ([]string, error) {
+	now, err := e.reader.Read(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.checkRead(p, in, now); err != nil {
-		return err
+		return nil, err
 	}
 	same := string(now.Data) == in.Content
 	switch {
 	case same && in.Replace:
-		return nil
+		return nil, nil
 	case same:
-		return refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
+		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
 	case in.Replace:
 		return e.replaceUnread(ctx, p, now, data)
 	}

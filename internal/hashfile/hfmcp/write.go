@@ -39,11 +39,7 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 	var text strings.Builder
 	text.WriteString("Successfully edited " + refusal.Show(in.Path) + "\n")
 	text.WriteString(metadata(engine.Facts{Hash: edited.Hash, Lines: edited.New.Lines()}, 0, 0))
-	for _, m := range edited.Relocated {
-		fmt.Fprintf(&text, "[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n",
-			m.Operation+1, m.Anchor, m.Line)
-	}
-	for _, notice := range edited.Notices {
+	for _, notice := range edited.Explain() {
 		text.WriteString("[" + notice + "]\n")
 	}
 	for _, line := range edited.Lines {
@@ -71,12 +67,15 @@ func (d *dialect) writeFile(ctx context.Context, sc *roots.Scope, in writeArgume
 func (d *dialect) write(
 	ctx context.Context, sc *roots.Scope, in writeTextArguments, verb string,
 ) (*toolset.Answer, error) {
-	_, err := d.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, Replace: true})
+	done, err := d.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, Replace: true})
 	if err != nil {
 		return nil, err
 	}
-	return &toolset.Answer{
-		Text: fmt.Sprintf("%s %d bytes to %s", verb, len(in.Content), refusal.Show(in.Path))}, nil
+	text := fmt.Sprintf("%s %d bytes to %s", verb, len(in.Content), refusal.Show(in.Path))
+	for _, notice := range done.Notices {
+		text += "\n[" + notice + "]"
+	}
+	return &toolset.Answer{Text: text}, nil
 }
 
 type directoryArguments struct {

@@ -24,22 +24,38 @@ type editArguments struct {
 
 // operation is one of an edit. The members that are hidden are other spellings, which models use.
 type operation struct {
-	Op        string   `json:"op,omitempty" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range"`
-	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG"`
+	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range" open:"true"`
+	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG"`
 	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
 	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`
 	Lines     []string `json:"lines,omitempty" hidden:"true"`
 }
 
-// parse returns the operation, which is that of the given number, from 1.
+// FromText sets the operation from the text that source 004 writes it as: "replace 2:f1 with 'text'".
+func (o *operation) FromText(text string) error {
+	op, err := hashline.ParseOperation(text)
+	if err != nil {
+		return err
+	}
+	*o = operation{Op: op.Op, Anchor: op.Anchor, EndAnchor: op.EndAnchor, Content: op.Content}
+	return nil
+}
+
+// parse returns the operation, which is that of the given number, from 1. What is missing is said by hashline.
 func (o operation) parse(number int) (hashline.Operation, error) {
 	if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-		return hashline.Operation{}, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s",
-			number, refusal.Show(o.Op), refusal.Show(o.OpType))
+		return hashline.Operation{}, refusal.New(hashline.Invalid, "operation %d has the op %s and the op_type %s; "+
+			"give op alone", number, refusal.Show(o.Op), refusal.Show(o.OpType))
 	}
-	return hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
-		Content: o.Content}, nil
+	op := hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor, Content: o.Content}
+	if o.Lines != nil {
+		if o.Content != nil {
+			return op, refusal.New(hashline.Invalid, "operation %d has content and lines; give content alone", number)
+		}
+		op.Content = hashline.JoinLines(o.Lines)
+	}
+	return op, nil
 }
 
 // editResult is the structure of an answer to an edit.
@@ -89,16 +105,10 @@ func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 	out := editResult{FileHash: edited.Hash, TotalLines: edited.New.Lines(), Applied: len(in.Operations),
 		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
 	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
-	if edited.Rebased {
-		out.Notices = append(out.Notices, "rebased onto a change that somebody else made")
-	}
 	for _, m := range edited.Relocated {
 		out.Relocated = append(out.Relocated, relocated{m.Operation + 1, m.Anchor, m.Line})
-		out.Notices = append(out.Notices, fmt.Sprintf(
-			"operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag", m.Operation+1,
-			m.Anchor, m.Line))
 	}
-	out.Notices = append(out.Notices, edited.Notices...)
+	out.Notices = edited.Explain()
 	var text strings.Builder
 	if in.DryRun {
 		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", out.TotalLines)

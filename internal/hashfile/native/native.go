@@ -56,7 +56,7 @@ func Tools(e *engine.Engine, limits Limits) []toolset.Tool {
 			"the new file_hash and lines around each edit.", d.editTextFile),
 		write("write_text_file", "Create a text file, or replace all of its content.", d.writeTextFile),
 		write("create_directory", "Create a directory and those above it.", d.createDirectory),
-		write("move_file", "Move or rename a file or directory; replaces nothing.", d.moveFile),
+		write("move_file", "Move or rename a file, directory or link; replaces nothing.", d.moveFile),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // CheckWritable fails if the place must not be changed: because it is an allowed directory itself, belongs to a
@@ -36,7 +37,7 @@ func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string
 // directory: version control runs the programs that such files name when somebody uses the directory.
 func (p *Place) checkUnversioned() error {
 	for _, name := range slices.Concat(names.Elements(p.Asked), names.Elements(p.Real())) {
-		if names.IsRepository(name) {
+		if spelling.IsRepository(name) {
 			return repositoryProblem(p.Asked, name)
 		}
 	}

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
@@ -48,5 +49,5 @@ func (d *dialect) editFile(ctx context.Context, sc *roots.Scope, in editArgument
 	if err != nil {
 		return nil, err
 	}
-	return answer(formatDiff(refusal.Show(done.Path), from, to)), nil
+	return answer(formatDiff(refusal.Show(done.Path), from, to) + strings.TrimPrefix(formatNotices(done.Notices), "\n")), nil
 }

@@ -16,12 +16,20 @@ type writeArguments struct {
 }
 
 func (d *dialect) writeFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*toolset.Answer, error) {
-	_, err := d.engine.Write(ctx, sc,
+	done, err := d.engine.Write(ctx, sc,
 		engine.WriteRequest{Path: in.Path, Content: in.Content, Replace: true, Untagged: true})
 	if err != nil {
 		return nil, err
 	}
-	return answer("Successfully wrote to " + refusal.Show(in.Path)), nil
+	return answer("Successfully wrote to " + refusal.Show(in.Path) + formatNotices(done.Notices)), nil
+}
+
+// formatNotices returns notices as lines in brackets behind a text.
+func formatNotices(all []string) (text string) {
+	for _, notice := range all {
+		text += "\n[" + notice + "]"
+	}
+	return text
 }
 
 func (d *dialect) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {

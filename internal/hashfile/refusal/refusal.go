@@ -35,8 +35,16 @@ type Refusal struct {
 	FileHash   string        `json:"file_hash,omitempty"`   // of the file as it is now
 	TotalLines *int          `json:"total_lines,omitempty"` // set whenever FileHash is
 	Lines      []string      `json:"lines,omitempty"`       // tagged lines near the anchors, as they are now
-	Operations []int         `json:"operations,omitempty"`  // the operations concerned, by index from 0
+	Operations []int         `json:"operations,omitempty"`  // the operations concerned, from 1 as in the message
 	Candidates []int         `json:"candidates,omitempty"`  // line numbers
+	Anchors    []MovedAnchor `json:"anchors,omitempty"`     // of a stale edit, and where they are now
+}
+
+// MovedAnchor says where the line of an anchor is in the file as it is now.
+type MovedAnchor struct {
+	Operation int    `json:"operation"` // from 1
+	Anchor    string `json:"anchor"`    // as it was given
+	Now       string `json:"now"`       // the anchor of the same line now; "" if it is gone or was changed
 }
 
 // Error says why the call was refused.
@@ -70,14 +78,17 @@ func Of(path string, err error) *Refusal {
 		return r
 	case errors.As(err, &h):
 		r := New(h.Code, "%s: %s", Show(path), h.Error())
-		r.Operations, r.Candidates = h.Operations, h.Candidates
+		for _, index := range h.Operations {
+			r.Operations = append(r.Operations, index+1)
+		}
+		r.Candidates = h.Candidates
 		return r
 	case errors.Is(err, fs.ErrNotExist):
 		return New(NotFound, "%s does not exist", Show(path))
 	case errors.Is(err, fs.ErrExist):
 		return New(Exists, "%s exists already", Show(path))
 	case errors.Is(err, fs.ErrPermission):
-		return New(IO, "%s: the system denies access", Show(path))
+		return New(IO, "%s: the system denies access (%s)", Show(path), Show(reason(err)))
 	case errors.Is(err, context.Canceled):
 		return New(IO, "%s: the call was canceled", Show(path))
 	}
@@ -102,6 +113,19 @@ func TooLarge(path string, size, limit int64) *Refusal {
 func Stale(path, why string) *Refusal {
 	return New(hashline.Stale,
 		"%s %s; nothing was written. Use the file_hash and lines given here, or read it again", Show(path), why)
+}
+
+// reason returns what an error says, as far as it names no path of the system's choice.
+func reason(err error) string {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err.Error()
+	case errors.As(err, &l):
+		return l.Err.Error()
+	}
+	return err.Error()
 }
 
 // Cause returns an error of the system without the path in it, for messages that name the path in their own form.

@@ -148,15 +148,15 @@ func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 		if r == nil || r.URI == "" {
 			return nil, errors.New("the answer holds a root without a URI")
 		}
-		if path, ok := fileURI(r.URI); ok && len(paths) < maxClientRoots {
+		if path, ok := ParseFileURI(r.URI); ok && len(paths) < maxClientRoots {
 			paths = append(paths, path)
 		}
 	}
 	return paths, nil
 }
 
-// fileURI returns the absolute path of a file URI.
-func fileURI(uri string) (string, bool) {
+// ParseFileURI returns the absolute path of a file URI of this machine.
+func ParseFileURI(uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || strings.ContainsRune(u.Path, 0) {
 		return "", false

@@ -18,7 +18,7 @@ func TestFileURI(t *testing.T) {
 		"file://example.com/a": "", "http:///a": "", "/a": "", "file:a": "", "file:": "", "": "", "file:///a%00": "",
 		"%": "",
 	} {
-		if got, ok := fileURI(uri); ok != (want != "") || ok && got != want {
+		if got, ok := ParseFileURI(uri); ok != (want != "") || ok && got != want {
 			t.Errorf("%q: %q, %v", uri, got, ok)
 		}
 	}

@@ -92,8 +92,9 @@ func (n *Named) close() {
 
 // Root is an allowed directory as one call finds it.
 type Root struct {
-	given    string // absolute, as it was given
-	Path     string // without links
+	given    string   // absolute, as it was given
+	Path     string   // without links
+	links    []string // the real paths of the links on the way from one to the other
 	name     *Named
 	Dir      *os.Root // nil until the call needs it
 	info     fs.FileInfo

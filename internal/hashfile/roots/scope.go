@@ -15,6 +15,7 @@ type Scope struct {
 	narrow bool      // only what lies in within may be used: the client's roots narrow the configured ones
 	within []string  // real paths of the client's roots, whether they narrow or not
 	given  []string  // the same as the client wrote them
+	links  []string  // the links on the way from one to the other
 }
 
 // Close closes the directories that the call opened.
@@ -88,16 +89,17 @@ func (s *Scope) FindRoot(path string) (found *Root, rel string) {
 	return found, rel
 }
 
-// HoldsRoot reports whether an allowed directory has this real path or lies below it, or is named by such a path.
+// HoldsRoot reports whether an allowed directory has this real path or lies below it, is named by such a path, or is
+// led to by a link there.
 func (s *Scope) HoldsRoot(path string) bool {
 	var all []string
 	for _, r := range s.roots {
-		all = append(all, r.Path, r.given)
+		all = append(append(all, r.Path, r.given), r.links...)
 	}
 	for _, a := range s.absent {
 		all = append(all, a.given)
 	}
-	all = slices.Concat(all, s.within, s.given)
+	all = slices.Concat(all, s.within, s.given, s.links)
 	return slices.ContainsFunc(all, func(dir string) bool { _, ok := CutDir(path, dir); return ok })
 }
 

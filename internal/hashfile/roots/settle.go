@@ -28,7 +28,7 @@ func settle(named []*Named) (roots []*Root, absent []Absence) {
 			absent = append(absent, Absence{n.given, err})
 			continue
 		}
-		found, links = append(found, &Root{given: n.given, Path: path, name: n}), append(links, through)
+		found, links = append(found, &Root{given: n.given, Path: path, links: through, name: n}), append(links, through)
 	}
 	for i, r := range found {
 		content := func(link string) bool {

@@ -94,6 +94,7 @@ func (s *Source) combine(paths []string) *Scope {
 	sc.narrow = true
 	for _, r := range listed {
 		sc.within, sc.given = append(sc.within, r.Path), append(sc.given, r.given)
+		sc.links = append(sc.links, r.links...)
 	}
 	return sc
 }

@@ -3,7 +3,10 @@ package rules
 import (
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Glob is a pattern for slash-separated paths in the form of .gitignore files: what wildmatch understands matches
@@ -11,6 +14,7 @@ import (
 // the directory of its file, and one at the end demands a directory.
 type Glob struct {
 	elements []string
+	composed []string // the elements in NFC, if that differs and letter case does not count
 	dirOnly  bool
 	negated  bool // only in .gitignore
 	fold     bool // letter case does not count
@@ -36,6 +40,11 @@ func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 			g.elements[i] = "**"
 		}
 	}
+	if fold && !norm.NFC.IsNormalString(pattern) {
+		for _, e := range g.elements {
+			g.composed = append(g.composed, norm.NFC.String(e))
+		}
+	}
 	return g, true
 }
 
@@ -51,18 +60,44 @@ func (g Glob) Matches(rel string, dir bool) bool {
 }
 
 // covers reports whether the pattern matches rel or a directory above it. "x/**" covers x too: a rule for everything
-// in a directory applies to the directory.
+// in a directory applies to the directory. With fold other spellings of rel count as well: with composed characters, as
+// the pattern then has them, and without what Windows does not count to a name.
 func (g Glob) covers(rel string) bool {
-	if g.fold {
-		rel = strings.ToLower(rel)
+	if !g.fold {
+		return coversPath(g.elements, rel, false)
 	}
+	if coversPath(g.elements, strings.ToLower(rel), true) {
+		return true
+	}
+	form := rel
+	if !spelling.IsASCII(rel) {
+		form = norm.NFC.String(rel)
+	}
+	elements := g.elements
+	if g.composed != nil {
+		elements = g.composed
+	}
+	if form != rel || g.composed != nil {
+		if coversPath(elements, strings.ToLower(form), true) {
+			return true
+		}
+	}
+	stems := strings.Split(form, "/")
+	for i, e := range stems {
+		stems[i] = spelling.Stem(e)
+	}
+	stem := strings.Join(stems, "/")
+	return stem != form && coversPath(elements, strings.ToLower(stem), true)
+}
+
+// coversPath is covers for one form of the pattern's elements and of rel.
+func coversPath(pattern []string, rel string, fold bool) bool {
 	names := strings.Split(rel, "/")
-	pattern := g.elements
 	if n := len(pattern); n > 1 && pattern[n-1] == "**" {
 		pattern = pattern[:n-1]
 	}
 	for n := 1; n <= len(names); n++ {
-		if matchPath(pattern, names[:n], g.fold) {
+		if matchPath(pattern, names[:n], fold) {
 			return true
 		}
 	}

@@ -34,6 +34,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // rulesFile is the name of the file whose front matter holds rules.
@@ -51,6 +52,8 @@ type Set struct {
 	below                       string      // path from its directory to the root, if it lies above the root
 	above                       Sets        // in the set of the root: the rules of the directories above it
 	info                        fs.FileInfo // the file that holds the rules; nil if there is none
+	text                        string      // of the front matter and what follows, while it is parsed
+	expansions                  int         // that globs with braces stand for
 	broken                      string      // why the rules cannot be read; "" if they can
 }
 
@@ -126,7 +129,7 @@ func (s *Set) local(rel string) string {
 func (s *Set) forbids(local string) bool { return s.broken != "" || anyCovers(s.forbidden, local) }
 
 func (s *Set) protects(local string) bool {
-	return anyCovers(s.readOnly, local) || s.restricts && strings.EqualFold(local, rulesFile)
+	return anyCovers(s.readOnly, local) || s.restricts && spelling.Of(local) == spelling.Of(rulesFile)
 }
 
 func (s *Set) ignores(local string) bool { return anyCovers(s.ignore, local) }

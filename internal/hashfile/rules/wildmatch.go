@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // wildmatch reports whether an element of a glob matches a name, as git does it: "*" matches anything, "?" one
@@ -13,17 +15,8 @@ import (
 //
 // Git compares bytes. With fold, where it is safer to match more, characters are compared as well.
 func wildmatch(pattern, name string, fold bool) bool {
-	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) &&
+	return matchLetters(pattern, name, fold, byteOf) || fold && !(spelling.IsASCII(pattern) && spelling.IsASCII(name)) &&
 		matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // byteOf returns the first byte of s as a letter, as utf8.DecodeRuneInString returns the first character. Bytes beyond

@@ -3,7 +3,7 @@
 DIRECTORY holds allowed/file ("fine\\n") and outside/secret ("SECRET\\n"); the server may use
 the first. Each transcript starts a server of its own, sends its lines, and looks at what comes back.
 Whatever is sent: nothing of the outside comes out, no file changes unless told, the server answers
-or ends, and what it says is JSON, one value a line. Prints "N transcripts ok".
+and goes on, and what it says is JSON, one value a line. Prints "N transcripts ok".
 """
 import json, os, subprocess, sys, threading
 
@@ -28,7 +28,7 @@ def files():
                 found[os.path.join(folder, name)] = f.read()
     return found
 
-def play(name, lines, ids=(), hello=True, answer=None, dies=False, changed=False):
+def play(name, lines, ids=(), hello=True, answer=None, changed=False):
     """Sends lines, waits for answers to ids, and returns them. answer replies to the server's own requests."""
     global count
     before = files()
@@ -42,14 +42,14 @@ def play(name, lines, ids=(), hello=True, answer=None, dies=False, changed=False
             for line in lines:
                 p.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
             p.stdin.flush()
-            if not ids and not dies:
+            if not ids:
                 p.stdin.close()
         except (BrokenPipeError, ValueError):
             pass
     feeder = threading.Thread(target=feed)
     feeder.start()
     waiting, got, everything = set(ids), {}, b""
-    while waiting or dies or not ids:
+    while waiting or not ids:
         line = p.stdout.readline()
         if not line:
             break
@@ -74,7 +74,7 @@ def play(name, lines, ids=(), hello=True, answer=None, dies=False, changed=False
     alive = timer.is_alive()
     timer.cancel()
     assert alive, name + ": hangs"
-    assert dies or not waiting, "%s: no answer to %s; %s" % (name, waiting, everything[-500:])
+    assert not waiting, "%s: no answer to %s; %s" % (name, waiting, everything[-500:])
     assert b"SECRET" not in everything, name + ": the secret is out"
     assert p.returncode >= 0 and p.returncode != 2, "%s: ended with %d" % (name, p.returncode)
     assert changed or files() == before, name + ": files changed"
@@ -91,13 +91,17 @@ def refused(name, message, code=None, **more):
     assert "|fine" in got["after"]["result"]["content"][0]["text"], name + ": the server is not itself any more"
 
 # What is no JSON-RPC.
-play("no JSON", [b"hello\n"], dies=True)
-play("half a line", [b'{"jsonrpc":"2.0","id":1,'], dies=False)
-play("a number", [b"7\n"], dies=True)
+fault = {"no JSON": (b"hello\n", -32700), "a number": (b"7\n", -32600), "nested without end": (
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 200000 + b"\n", -32700)}
+for name, (line, code) in fault.items():  # answered without an id, and the server goes on
+    got = play(name, [line, read("after")], [None, "after"])
+    assert got[None]["error"]["code"] == code, got
+    assert "|fine" in got["after"]["result"]["content"][0]["text"], got
+play("half a line", [b'{"jsonrpc":"2.0","id":1,'])
 play("nothing", [])
 play("invalid UTF-8", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"\xff\xfe"}}}\n'], [1])
-play("nested without end", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 200000 + b"\n"], dies=True)
-play("a message larger than allowed", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"' + b"x" * (11 << 20) + b'"}}\n'], dies=True)
+got = play("a message larger than allowed", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":"' + b"x" * (11 << 20) + b'"}}\n', read("after")], [1, "after"])
+assert got[1]["error"]["code"] == -32600 and "|fine" in got["after"]["result"]["content"][0]["text"], got
 play("calls before the greeting", [read(1)], [1], hello=False)
 play("an answer that nobody asked for", [{"jsonrpc": "2.0", "id": 99, "result": {"roots": [{"uri": "file:///"}]}}, read()], [1])
 play("a cancellation of everything", [{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": i}} for i in range(50)] + [read()], [1])

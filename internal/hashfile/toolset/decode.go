@@ -66,7 +66,7 @@ func (f *Form) set(to reflect.Value, value any, where string) error {
 		if !ok {
 			return expect(where, "a string", value)
 		}
-		if f.enum != nil && !slices.Contains(f.enum, text) {
+		if f.enum != nil && !f.open && !slices.Contains(f.enum, text) {
 			return fmt.Errorf("%s is %s; it is one of %s", where, quote(text), strings.Join(f.enum, ", "))
 		}
 		to.SetString(text)
@@ -113,7 +113,7 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 	for _, member := range f.fields {
 		given, ok := members[member.name]
 		if !ok || given == nil {
-			if member.required {
+			if member.required && !member.form.open {
 				return fmt.Errorf("%s is missing%s", below(where, member.name), f.describe())
 			}
 			continue

@@ -14,6 +14,7 @@ type Form struct {
 	fields []field      // of a Struct, in order
 	item   *Form        // of a Slice
 	enum   []string     // of a String; nil is any
+	open   bool         // the tool judges by itself what is missing, or is none of enum
 }
 
 // field is a member of an object.
@@ -30,6 +31,7 @@ type field struct {
 //	json:"NAME"              the name; with ",omitempty" it is optional
 //	about:"TEXT"             what the schema says of it
 //	enum:"A,B"               the values that it may have
+//	open:"true"              the tool judges by itself what is missing, or is none of the values
 //	hidden:"true"            it is accepted, and the schema does not name it
 func Arguments(t reflect.Type) *Form {
 	for t.Kind() == reflect.Pointer {
@@ -48,6 +50,7 @@ func Arguments(t reflect.Type) *Form {
 			if values := tag.Get("enum"); values != "" {
 				member.form.enum = strings.Split(values, ",")
 			}
+			member.form.open = tag.Get("open") != ""
 			f.fields = append(f.fields, member)
 		}
 	case reflect.String, reflect.Int, reflect.Bool:

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// maxMapped is how many anchors the message of a stale edit speaks of.
+const maxMapped = 20
+
+// refuseStale returns the refusal of an edit that was made for base, an earlier state of the file. It says of each
+// anchor where its line is now, so that the caller can make the edit again without reading the file. Mergeable says
+// that a rebase would succeed.
+func (e *Engine) refuseStale(
+	p *place.Place, base []byte, now contents.Contents, ops []hashline.Operation, mergeable bool,
+) error {
+	mapped, err := hashline.MapAnchors(base, now.Data, ops, e.o.Anchors)
+	if err != nil { // operations that are wrong by themselves: that comes first
+		return e.explain(p, now, ops, err)
+	}
+	var where []string
+	var lines [][2]int
+	out := refusal.New(hashline.Stale, "")
+	gone := 0
+	for _, m := range mapped {
+		moved := refusal.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
+		text := m.Anchor + " is " + m.NewAnchor + " now"
+		at := m.Line
+		if m.NewAnchor == "" || m.Altered {
+			gone++
+			at = m.Place
+			if text = m.Anchor + " is gone or was changed"; m.Altered {
+				text = "of the range to " + m.Anchor + " some lines were changed"
+			}
+		} else if m.NewAnchor == m.Anchor {
+			text = m.Anchor + " is still that line"
+		}
+		out.Anchors = append(out.Anchors, moved)
+		lines = append(lines, [2]int{at - freshContext, at + freshContext})
+		if len(where) < maxMapped {
+			where = append(where, text)
+		}
+	}
+	if len(mapped) > len(where) {
+		where = append(where, fmt.Sprintf("and %d more", len(mapped)-len(where)))
+	}
+	next := "repeat it with the file_hash and the anchors given here"
+	switch {
+	case mergeable:
+		next += `, or as it was with on_stale "rebase"`
+	case gone > 0:
+		next = "look at the lines below, which are those of now, and make the edit for them, with the file_hash given here"
+	}
+	out.Message = fmt.Sprintf("%s has changed since it was read; nothing was written. Anchors: %s. To go on, %s",
+		refusal.Show(p.Asked), strings.Join(where, "; "), next)
+	return e.addFacts(p, out, now, lines)
+}
+
+// refuseUnknown returns the refusal of an edit that was made for a state of the file that is not known here.
+func (e *Engine) refuseUnknown(p *place.Place, now contents.Contents, in EditRequest) error {
+	why := "has changed since it was read"
+	if in.Rebase {
+		why += ", and what was read is no longer known here, so that the edit cannot be rebased"
+	}
+	out := refusal.New(hashline.Stale, "%s %s; nothing was written. To go on, look at the lines below, which are those "+
+		"of now, and make the edit for them, with the file_hash given here; or read the file again",
+		refusal.Show(p.Asked), why)
+	return e.addFreshLines(p, out, now, in.Operations)
+}

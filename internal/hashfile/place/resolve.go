@@ -1,0 +1,109 @@
+package place
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The path is
+// absolute, a file URI, or relative to an allowed directory. The name need not exist, and if it does not, neither need
+// directories above it. The caller closes the place.
+func Resolve(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, false) }
+
+// ResolveName is Resolve for a name itself: if a link has it, the place is that of the link, which is not followed.
+func ResolveName(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, true) }
+
+func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
+	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
+		return nil, refusal.New("invalid", "%s is no path; give an absolute one, or one relative to an allowed directory",
+			quoteEmpty(asked))
+	}
+	path := asked
+	if strings.HasPrefix(path, "file:") {
+		if local, ok := roots.ParseFileURI(path); ok {
+			path = local
+		}
+	}
+	path = filepath.Clean(path)
+	if !filepath.IsAbs(path) {
+		return resolveRelative(s, asked, path, name)
+	}
+	return resolveAbsolute(s, asked, path, name)
+}
+
+// quoteEmpty shows a path; an empty one is named as such.
+func quoteEmpty(path string) string {
+	if path == "" {
+		return "an empty text"
+	}
+	return refusal.Show(path)
+}
+
+// resolveRelative resolves a path relative to the only allowed directory or, if there are several, to the only one in
+// which something is there.
+func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, error) {
+	dirs := s.Directories()
+	switch absent := s.Absent(); {
+	case len(dirs) == 1:
+		return resolveAbsolute(s, asked, filepath.Join(dirs[0], path), name)
+	case len(dirs) == 0 && len(absent) == 1:
+		return nil, absent[0].Refusal()
+	case len(dirs) == 0:
+		return nil, s.RefuseAll()
+	}
+	var found *Place
+	var full []string
+	var refused error
+	for _, dir := range dirs {
+		p, err := resolveAbsolute(s, asked, filepath.Join(dir, path), name)
+		if err != nil { // forbidden, or leads out: not what is meant, if there is another one
+			refused = err
+			continue
+		}
+		if p.Info == nil {
+			p.Close()
+			continue
+		}
+		if full = append(full, p.Real()); found == nil {
+			found = p
+			continue
+		}
+		same := found.Real() == p.Real()
+		if p.Close(); same {
+			full = full[:len(full)-1]
+		}
+	}
+	if len(full) == 1 {
+		return found, nil
+	}
+	if found != nil {
+		found.Close()
+		return nil, refusal.New("invalid", "%s is relative, and is in several allowed directories; give one of %s",
+			refusal.Show(asked), refusal.Show(strings.Join(full, ", ")))
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, refusal.New("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
+		"path, as %s", refusal.Show(asked), len(dirs), refusal.Show(filepath.Join(dirs[0], path)))
+}
+
+// resolveAbsolute resolves an absolute path.
+func resolveAbsolute(s *roots.Scope, asked, abs string, name bool) (*Place, error) {
+	for links := 0; ; {
+		w := walk{scope: s, asked: asked, name: name, links: links}
+		next, err := w.walkFrom(abs)
+		if next == "" || err != nil {
+			if err != nil {
+				w.close()
+				return nil, err
+			}
+			return &w.Place, nil
+		}
+		w.close()
+		abs, links = next, w.links
+	}
+}

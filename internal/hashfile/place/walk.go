@@ -1,0 +1,182 @@
+package place
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+)
+
+// walk resolves a path from an allowed directory downwards.
+type walk struct {
+	Place
+	scope *roots.Scope
+	asked string
+	name  bool // a link that has the last name is not followed
+	links int
+	names []string // of the directories below the root
+}
+
+func (w *walk) close() {
+	if len(w.chain) > 0 {
+		w.Place.Close()
+	}
+}
+
+// walkFrom walks to the absolute path abs. If a link leads out of the directory, next is the path to resolve instead.
+func (w *walk) walkFrom(abs string) (next string, err error) {
+	r, rest := w.scope.FindRoot(abs)
+	if r == nil {
+		return "", w.scope.RefuseOutside(w.asked, abs)
+	}
+	if err := r.Open(); err != nil {
+		return "", err
+	}
+	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
+	w.enter()
+	todo := names.Elements(rest)
+	for {
+		if len(todo) == 0 {
+			return "", w.arrive(".", nil)
+		}
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." {
+			if len(w.names) == 0 {
+				return filepath.Join(append([]string{filepath.Dir(r.Path)}, todo...)...), nil
+			}
+			w.Parent().Close()
+			w.chain = w.chain[:len(w.chain)-1]
+			w.names = w.names[:len(w.names)-1]
+			w.Rules = w.Rules[:len(w.chain)]
+			continue
+		}
+		info, err := w.Parent().Lstat(name)
+		if err == nil {
+			name = names.OnDisk(w.Parent(), name, info)
+		}
+		w.Rel = path.Join(append(w.names, name)...)
+		if err := w.checkAllowed(); err != nil {
+			return "", err
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			for _, n := range todo {
+				if n == ".." {
+					return "", refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(w.asked))
+				}
+			}
+			w.Missing = todo
+			w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
+			return "", w.arrive(name, nil)
+		case err != nil:
+			return "", refusal.Of(w.asked, err)
+		case info.Mode()&fs.ModeSymlink != 0 && !(w.name && len(todo) == 0):
+			if w.links++; w.links > maxLinks {
+				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked),
+					maxLinks)
+			}
+			target, err := w.Parent().Readlink(name)
+			if err != nil {
+				return "", refusal.Of(w.asked, err)
+			}
+			if filepath.IsAbs(target) {
+				return filepath.Join(append([]string{target}, todo...)...), nil
+			}
+			todo = append(names.Elements(target), todo...)
+		case len(todo) == 0:
+			return "", w.arrive(name, info)
+		case !info.IsDir():
+			return "", refusal.New(refusal.NotFound, "%s does not exist: something above it is not a directory",
+				refusal.Show(w.asked))
+		default:
+			if err := w.descend(name); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// descend opens the directory of a name, one further down.
+func (w *walk) descend(name string) error {
+	dir, err := OpenDir(w.Parent(), name)
+	if err != nil {
+		return refusal.Of(w.asked, err)
+	}
+	w.chain = append(w.chain, dir)
+	w.names = append(w.names, name)
+	w.enter()
+	return nil
+}
+
+// OpenDir opens the directory of a name that is not a link. The two are compared while the directory is open, because
+// the system gives the inode numbers of removed files to new ones.
+func OpenDir(parent *os.Root, name string) (*os.Root, error) {
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && name != "." {
+		var now fs.FileInfo
+		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
+			err = refusal.New(refusal.IO, "%s was replaced while it was opened; try again", refusal.Show(name))
+		}
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// enter reads the rules of the directory that was just opened.
+func (w *walk) enter() {
+	if len(w.Rules) == 0 {
+		w.Rules = rules.Sets{rules.ReadRoot(w.Parent(), w.Root.Path)}
+		return
+	}
+	w.Rules = append(w.Rules, rules.Read(w.Parent(), path.Join(w.names...)))
+}
+
+// checkAllowed fails if rules forbid the path so far, or if it leads to none of the client's roots.
+func (w *walk) checkAllowed() error {
+	if !w.scope.LeadsToRoot(w.Real()) {
+		return refusal.Outside(w.asked)
+	}
+	if file, ok := w.Rules.Forbids(w.Rel); ok {
+		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
+	}
+	return nil
+}
+
+// arrive ends the walk at name in the last directory; "." is that directory itself.
+func (w *walk) arrive(name string, info fs.FileInfo) error {
+	if name == "." { // the last directory itself
+		var err error
+		if info, err = w.Parent().Stat("."); err != nil {
+			return refusal.Of(w.asked, err)
+		}
+		w.Rel = path.Join(append([]string{"."}, w.names...)...)
+		if n := len(w.names); n > 0 {
+			name = w.names[n-1]
+			w.Parent().Close()
+			w.chain = w.chain[:n]
+			w.Rules = w.Rules[:n]
+		}
+	}
+	w.Name, w.Info = name, info
+	if err := w.checkAllowed(); err != nil {
+		return err
+	}
+	if !w.scope.Permits(w.Real()) {
+		return refusal.Outside(w.asked)
+	}
+	return nil
+}

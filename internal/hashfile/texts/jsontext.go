@@ -1,0 +1,80 @@
+package texts
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"unicode/utf8"
+)
+
+// Escaped is a writer into a JSON string that also takes what AppendEscaped returned. The writers that Put hands out
+// are of this kind.
+type Escaped interface {
+	io.Writer
+	WriteEscaped(p []byte) error
+}
+
+// jsonText writes text as the inside of a JSON string, in writes of Large bytes or more until flush. Each write to it
+// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD. It fails when ctx ends, and when w did.
+type jsonText struct {
+	w   io.Writer
+	buf []byte          // what is not written yet
+	ctx context.Context // of the call whose text is written; nil between texts
+	err error           // of w
+}
+
+// Write implements [io.Writer].
+func (j *jsonText) Write(p []byte) (int, error) {
+	if !utf8.Valid(p) {
+		size := len(p)
+		_, err := j.Write(bytes.ToValidUTF8(p, []byte("\ufffd")))
+		return size, err
+	}
+	for at := 0; at < len(p); at += escapedAtOnce {
+		if err := j.check(); err != nil {
+			return 0, err
+		}
+		j.buf = AppendEscaped(j.buf, p[at:min(at+escapedAtOnce, len(p))])
+		if len(j.buf) >= Large {
+			j.flush()
+		}
+	}
+	return len(p), j.err
+}
+
+// WriteEscaped implements [Escaped].
+func (j *jsonText) WriteEscaped(p []byte) error {
+	if err := j.check(); err != nil {
+		return err
+	}
+	j.writeRaw(p)
+	return j.err
+}
+
+// check returns why nothing more is to be written, if that is so.
+func (j *jsonText) check() error {
+	if j.err == nil && j.ctx != nil {
+		return j.ctx.Err()
+	}
+	return j.err
+}
+
+// writeRaw writes what is JSON already.
+func (j *jsonText) writeRaw(p []byte) {
+	if len(j.buf) == 0 && len(p) >= Large && j.err == nil {
+		_, j.err = j.w.Write(p)
+		return
+	}
+	if j.buf = append(j.buf, p...); len(j.buf) >= Large {
+		j.flush()
+	}
+}
+
+// flush writes what the buffer holds, and returns the first error of w.
+func (j *jsonText) flush() error {
+	if j.err == nil && len(j.buf) > 0 {
+		_, j.err = j.w.Write(j.buf)
+	}
+	j.buf = j.buf[:0]
+	return j.err
+}
