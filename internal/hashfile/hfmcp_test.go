@@ -168,6 +168,7 @@ func TestRustFlaws(t *testing.T) {
 		{"a\n\n", ops(op("replace", a, "", "x")), "x\n\n"},
 		{"a\n", ops(op("delete", a, "")), "-"},
 		{"a\nb\n", ops(op("replace", a, "", "")), "\nb\n"},
+		{"a\nb\n", ops(op("replace", a, "")), ""},
 		{"a\nb", ops(op("replace", b, "", "x")), "a\nx"},
 		{"", ops(op("insert_after", "0:", "", "x")), "x"},
 	} {
