@@ -6,6 +6,7 @@
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
+# make tokens  what the editing server and its peers cost a model, in tokens
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
 # make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
 # make remove  every removal from every file, row and answer that is read, and every command
@@ -20,6 +21,7 @@ FUZZTIME  ?= 10s
 SOAK      ?= 10m
 FLIPS     ?= 10000
 KILLS     ?= 1000
+BATCHES   ?= 100000
 FORGED    ?= 2000
 PROCESSES ?= 200
 TESTFLAGS ?=
@@ -36,7 +38,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench soak flip forge remove kill processes clean
+.PHONY: build man demo test vet cross lint fuzz bench tokens soak flip forge batches remove kill processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -91,18 +93,25 @@ soak:
 bench:
 	$(GO) run ./bench
 
+tokens:
+	@sh tools/tokens/run.sh
+
 flip:
 	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
 
 forge:
 	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestOneReading$$' ./e2e
 
+# Edits by anchors, against a model that applies them line by line.
+batches:
+	HALLMARK_BATCHES=$(BATCHES) $(GO) test -count=1 -timeout 2h -v ./hashline
+
 remove:
 	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' .
 
 # Each test reads how often it kills; see R1 of the targets.
 kill:
-	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
+	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledElsewhere|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
 		./e2e ./e2e/registry ./internal/hashfile
 
 # Servers that fork, daemonise and ignore signals; see R13 of the targets.

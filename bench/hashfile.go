@@ -1,253 +1,177 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-// referenceServer is the reference filesystem server, which npm installs.
-const referenceServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
-
-// benchHashfile is P11: read and one-line edit of files over MCP, and the start, against
-// the reference filesystem server. An edit is reading one line and editing it. Ours
-// syncs what it writes.
+// benchHashfile is P11: reads and edits of files over MCP, on a file system in memory and on
+// disk, by ours, by the reference filesystem server and by the Rust hashfile-mcp. Servers
+// alternate in each round. Ours syncs what it writes, the others do not.
 func benchHashfile(ctx context.Context, o options, t *table) error {
-	dir, err := os.MkdirTemp("", "hallmark-bench-")
+	programs, err := temporary("")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return err
-	}
-	ours := filepath.Join(dir, "hashfile-mcp")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", ours, "./cmd/hashfile-mcp")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	install := exec.CommandContext(ctx, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
-		dir, referenceServer)
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	root := filepath.Join(dir, "root")
-	if err := os.Mkdir(root, 0o700); err != nil {
-		return err
-	}
-	servers := []*editor{
-		{argv: []string{ours, "--root", root}, home: dir, one: hashfileLine, edit: hashfileEdit},
-		{argv: []string{"node",
-			filepath.Join(dir, "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"), root}, home: dir,
-			one: referenceLine, edit: referenceEdit},
-	}
-	figures := func(f func(*editor) (time.Duration, error)) (ours, reference float64, err error) {
-		var all [2][]float64
-		for range o.rounds {
-			for i, s := range servers {
-				d, err := f(s)
-				if err != nil {
-					return 0, 0, err
-				}
-				all[i] = append(all[i], float64(d.Microseconds())/1000)
-			}
-		}
-		return median(all[0]), median(all[1]), nil
-	}
-	add := func(what, unit, target string, ours, reference float64, faster bool) {
-		ratio := reference / ours
-		if !faster {
-			ratio = ours / reference
-		}
-		t.add("P11 "+what, fmt.Sprintf("%.1f %s", ours, unit), fmt.Sprintf("%.1f %s", reference, unit),
-			fmt.Sprintf("%.1f", ratio), target)
-	}
-	a, b, err := figures(func(e *editor) (time.Duration, error) {
-		began := time.Now()
-		err := e.start(ctx)
-		d := time.Since(began)
-		e.stop()
-		return d, err
-	})
+	defer os.RemoveAll(programs)
+	e, err := installEditors(ctx, programs, o.rust)
 	if err != nil {
 		return err
 	}
-	add("start", "ms", "≥ 20", a, b, true)
-	for _, size := range []int{100 << 10, 10 << 20, 60 << 20} {
-		path := filepath.Join(root, "file")
-		var text strings.Builder
-		for i := 0; text.Len() < size; i++ {
-			fmt.Fprintf(&text, "    value_%d = compute(input[%d], \"name %d\"); // comment %d\n", i, i, i, i)
-		}
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			return err
-		}
-		name := fmt.Sprintf("%d KB", size>>10)
-		if size >= 1<<20 {
-			name = fmt.Sprintf("%d MB", size>>20)
-		}
-		for _, s := range servers {
-			if err := s.start(ctx); err != nil {
-				return err
-			}
-		}
-		a, b, err := figures(func(e *editor) (time.Duration, error) {
-			began := time.Now()
-			_, err := e.call("read_text_file", map[string]any{"path": path, "max_bytes": 64 << 20}, e == servers[1])
-			return time.Since(began), err
-		})
+	for i, where := range editPlaces() {
+		dir, err := temporary(where.dir)
 		if err != nil {
 			return err
 		}
-		add("read "+name, "ms", "≥ 5", a, b, true)
-		a, b, err = figures(func(e *editor) (time.Duration, error) {
-			began := time.Now()
-			line, err := e.one(e, path)
-			if err == nil {
-				err = e.edit(e, path, line)
-			}
-			return time.Since(began), err
-		})
+		b := &editBench{o: o, t: t, servers: e.on(dir), dir: dir, where: where.name}
+		err = b.run(ctx, i == 0)
+		os.RemoveAll(dir)
 		if err != nil {
-			return err
-		}
-		add("edit "+name, "ms", "≥ 5", a, b, true)
-		for i, s := range servers {
-			m := (&process{cmd: s.cmd}).memory()
-			if i == 0 && size >= 10<<20 {
-				add("memory, times the file "+name, "", "≤ 3", m/float64(size>>20), 1, false)
-			}
-			s.stop()
+			return fmt.Errorf("editing servers on %s: %w", where.name, err)
 		}
 	}
 	return nil
 }
 
-// editor is a server under measurement and how it is used.
-type editor struct {
-	argv []string
-	home string
-	one  func(*editor, string) (json.RawMessage, error) // reads line 1
-	edit func(*editor, string, json.RawMessage) error
+// editPlace is a file system to measure on.
+type editPlace struct{ name, dir string }
 
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	id  int
+// editPlaces are a file system in memory, where the system has one, and the one of temporary
+// files.
+func editPlaces() []editPlace {
+	const memory = "/dev/shm"
+	var places []editPlace
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil {
+		if strings.Contains(string(mounts), " "+memory+" tmpfs ") {
+			places = append(places, editPlace{"tmpfs", memory})
+		}
+	}
+	return append(places, editPlace{"disk", ""})
 }
 
-// start starts the server, and returns when it has answered its first request.
-func (e *editor) start(ctx context.Context) (err error) {
-	e.cmd = exec.CommandContext(ctx, e.argv[0], e.argv[1:]...)
-	e.cmd.Env = append(os.Environ(), "HALLMARK_HOME="+e.home)
-	if e.in, err = e.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := e.cmd.StdoutPipe()
+// temporary makes a directory, below dir if it is not "", and returns its real path.
+func temporary(dir string) (string, error) {
+	made, err := os.MkdirTemp(dir, "hallmark-bench-")
 	if err != nil {
-		return err
+		return "", err
 	}
-	e.out = bufio.NewReaderSize(out, 1<<20)
-	if err := e.cmd.Start(); err != nil {
-		return err
-	}
-	if _, err := e.ask("initialize",
-		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(e.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return err
+	return filepath.EvalSymlinks(made)
 }
 
-func (e *editor) stop() {
-	e.in.Close()
-	e.cmd.Process.Kill()
-	e.cmd.Wait()
+// editBench measures servers in one directory.
+type editBench struct {
+	o       options
+	t       *table
+	servers []*editor // ours first
+	dir     string
+	where   string
 }
 
-// ask returns the line of the answer, which is not looked into: that takes longer than
-// what is measured.
-func (e *editor) ask(method, params string) ([]byte, error) {
-	e.id++
-	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.id, method,
-		params); err != nil {
-		return nil, err
-	}
-	var line []byte
-	for {
-		part, err := e.out.ReadSlice('\n')
-		if len(line) < 1<<20 {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+// run measures everything, and what does not touch files if first.
+func (b *editBench) run(ctx context.Context, first bool) error {
+	if first {
+		if err := b.measureStart(ctx); err != nil {
+			return err
 		}
 	}
-}
-
-func (e *editor) call(tool string, args map[string]any, reference bool) ([]byte, error) {
-	if reference {
-		delete(args, "max_bytes")
-	}
-	text, err := json.Marshal(args)
-	if err != nil {
-		return nil, err
-	}
-	line, err := e.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, text))
-	if err == nil && strings.Contains(string(line[:min(len(line), 1<<20)]), `"isError":true`) {
-		err = fmt.Errorf("%s: %.300s", tool, line)
-	}
-	return line, err
-}
-
-type benchReply struct {
-	Result struct {
-		Content           []struct{ Text string }
-		StructuredContent struct {
-			FileHash string `json:"file_hash"`
+	for _, size := range []int{100 << 10, 10 << 20, 60 << 20} {
+		if err := b.withServers(ctx, func() error { return b.measureFile(size) }); err != nil {
+			return err
 		}
 	}
-}
-
-func hashfileLine(e *editor, path string) (json.RawMessage, error) {
-	return e.call("read_text_file", map[string]any{"path": path, "start_line": 1, "end_line": 1}, false)
-}
-
-func hashfileEdit(e *editor, path string, line json.RawMessage) error {
-	var r benchReply
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := b.withServers(ctx, b.measureSession); err != nil {
 		return err
 	}
-	_, tagged, _ := strings.Cut(r.Result.Content[0].Text, "\n")
-	anchor, _, _ := strings.Cut(tagged, "|")
-	_, err := e.call("edit_text_file", map[string]any{"path": path, "file_hash": r.Result.StructuredContent.FileHash,
-		"operations": []map[string]any{{"op": "replace", "anchor": anchor, "content": fmt.Sprintf("edit %d", e.id)}}},
-		false)
-	return err
+	return b.withServers(ctx, func() error { return b.measureSearch(ctx) })
 }
 
-func referenceLine(e *editor, path string) (json.RawMessage, error) {
-	return e.call("read_text_file", map[string]any{"path": path, "head": 1}, true)
-}
-
-func referenceEdit(e *editor, path string, line json.RawMessage) error {
-	var r benchReply
-	if err := json.Unmarshal(line, &r); err != nil {
-		return err
+// withServers runs f while all servers do.
+func (b *editBench) withServers(ctx context.Context, f func() error) error {
+	for _, s := range b.servers {
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+		defer s.stop()
 	}
-	old, _, _ := strings.Cut(r.Result.Content[0].Text, "\n")
-	_, err := e.call("edit_file",
-		map[string]any{"path": path,
-			"edits": []map[string]any{{"oldText": old + "\n", "newText": fmt.Sprintf("edit %d\n", e.id)}}}, true)
-	return err
+	return f()
+}
+
+// measureStart measures a start up to the answer to the first request.
+func (b *editBench) measureStart(ctx context.Context) error {
+	return b.compare("start", "≥ 20×, –", func(e *editor) (time.Duration, error) {
+		began := time.Now()
+		err := e.start(ctx)
+		d := time.Since(began)
+		if err == nil {
+			e.stop()
+		}
+		return d, err
+	})
+}
+
+// errCannot says that a server has no tool for what is measured.
+var errCannot = fmt.Errorf("this server cannot")
+
+// compare measures f on all servers, alternating, and adds a row of medians. Target is for the
+// ratios to the reference and to the Rust server.
+func (b *editBench) compare(what, target string, f func(*editor) (time.Duration, error)) error {
+	figures := map[string][]float64{}
+	cannot := map[string]bool{}
+	for range max(b.o.rounds, 1) {
+		for _, s := range b.servers {
+			if cannot[s.name] {
+				continue
+			}
+			d, err := f(s)
+			if err == errCannot {
+				cannot[s.name] = true
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s by %s: %w", what, s.name, err)
+			}
+			figures[s.name] = append(figures[s.name], float64(d.Nanoseconds())/1e6)
+		}
+	}
+	b.add(what, target, figures)
+	return nil
+}
+
+// add adds a row of the medians of milliseconds.
+func (b *editBench) add(what, target string, figures map[string][]float64) {
+	ours := median(figures[oursName])
+	var others, ratios []string
+	for _, name := range []string{referenceName, rustName} {
+		if len(figures[name]) == 0 {
+			others = append(others, name+" –"+b.missing(name))
+			ratios = append(ratios, "–")
+			continue
+		}
+		figure := median(figures[name])
+		others = append(others, fmt.Sprintf("%s %s", name, milliseconds(figure)))
+		ratios = append(ratios, fmt.Sprintf("%.2f×", figure/ours))
+	}
+	b.t.add(fmt.Sprintf("P11 %s, %s", what, b.where), milliseconds(ours), strings.Join(others, ", "),
+		strings.Join(ratios, ", "), target)
+}
+
+// missing says that a server is not installed, if it is not.
+func (b *editBench) missing(name string) string {
+	for _, s := range b.servers {
+		if s.name == name {
+			return ""
+		}
+	}
+	return " (not installed)"
+}
+
+func milliseconds(ms float64) string {
+	if ms < 10 {
+		return fmt.Sprintf("%.2f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
 }

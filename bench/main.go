@@ -2,7 +2,9 @@
 //
 //	go run ./bench                  everything
 //	go run ./bench -only P7,P9      some of it; LOG is the log's monitor and proofs
+//	go run ./bench -only hashfile   P11: ours and two other editing servers
 //	go run ./bench -only mistakes   what becomes of edits with wrong anchors
+//	go run ./bench -only edits      what becomes of the mistakes of models, on three servers
 //	go run ./bench -versions 20000  with fewer rows, to look
 //
 // Machines differ and are noisy, so that every figure is a ratio: ours and the
@@ -33,6 +35,7 @@ type options struct {
 	time     time.Duration
 	profile  string
 	results  string
+	rust     string
 }
 
 // wants reports whether the benchmark called name is to run.
@@ -49,6 +52,7 @@ func main() {
 	flag.DurationVar(&o.time, "time", time.Second, "length of one measurement")
 	flag.StringVar(&o.profile, "profile", "", "directory for CPU profiles of ours, one for each load")
 	flag.StringVar(&o.results, "results", "", "file for the table (default: bench/RESULTS.md after a whole run)")
+	flag.StringVar(&o.rust, "rust", "", "program of the Rust hashfile-mcp (default: cargo installs it, if it can)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -79,7 +83,7 @@ func run(ctx context.Context, o options) error {
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}
-	if o.wants("P11") {
+	if o.wants("P11") || o.wants("hashfile") {
 		if err := benchHashfile(ctx, o, t); err != nil {
 			return err
 		}
@@ -94,6 +98,13 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 		text += "\n## Edits with wrong anchors\n\n" + found
+	}
+	if o.wants("edits") {
+		found, err := benchEdits(ctx, o)
+		if err != nil {
+			return err
+		}
+		text += "\n## Edits with mistakes of models\n\n" + found
 	}
 	fmt.Print("\n", text)
 	fmt.Fprintf(os.Stderr, "bench: %s\n", time.Since(began).Round(time.Second))

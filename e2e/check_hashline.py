@@ -40,7 +40,7 @@ def resolve(text, lines, index, width, reach, insertion):
         return n, None
     if len(having) == 1 and (reach is None or abs(having[0] - n) <= reach):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
-    raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
+    raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], sorted(having, key=lambda i: (abs(i - n), i))[:10])
 
 OPS = {op.replace("_", ""): op for op in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range",
                                           "append", "prepend")}
@@ -114,6 +114,9 @@ def locate(v, lines):
         first, last = found[0][0], found[-1][0]
         if last < first:
             raise Refused("overlap", [i])
+        named = [int(re.match(r"\s*(\d+):", a).group(1)) for a in [anchor, end or anchor]]
+        if last - first > named[1] - named[0]:
+            raise Refused("anchor_not_found", [i], [first, last])
         place = 2 * first + (op == "insert_after" or first == 0) - (op == "insert_before" and first > 0)
         steps.append(dict(i=i, new=new, first=first, last=last, insertion=insertion, deletion=deletion, place=place))
     steps.sort(key=lambda s: s["place"])
@@ -232,7 +235,7 @@ def rebase(v):
         ends = s["place"] == 2 * len(a) + 1 and a and not a[-1][1]  # the last line gets an ending
         mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
         if mine & changed:
-            raise Refused("stale")
+            raise Refused("stale", [s["i"]])
     shift = lambda n: n and find(diffs, n - 1)[0] + 1
     result = build(b, steps, shift)
     return {"result": result, **({"relocated": moved} if moved else {}), **repetitions(b, steps, result, shift)}

@@ -35,24 +35,27 @@ const at = (...names) => path.join(directory, "every", ...names);
 const hash = (text) => text.match(/^\[file_hash=(\S+) total_lines=\d+/)[1];
 const anchor = (text, line) => text.split("\n").find((l) => l.endsWith("|" + line)).split("|")[0];
 
-await call("create_directory", { path: at("sub") });
-await call("write_text_file", { path: at("sub/f"), content: "one\ntwo\n" });
-assert.equal(fs.readFileSync(at("sub/f"), "utf8"), "one\ntwo\n");
-const got = await call("read_text_file", { path: at("sub/f"), start_line: "1" }, "|two");
-const operations = JSON.stringify([{ op: "delete", anchor: anchor(got, "one") }]);
-const edited = await call("edit_text_file", { path: at("sub/f"), file_hash: hash(got), operations });
-assert.equal(fs.readFileSync(at("sub/f"), "utf8"), "two\n");
-await call("write_text_file", { path: at("sub/f"), file_hash: hash(edited), content: "drei\n" });
+fs.mkdirSync(at("tree"), { recursive: true });
+for (const name of ["edited", "moved", "tree/f"]) fs.writeFileSync(at(name), "one\ntwo\n");
+
+async function edit() {
+  const got = await call("read_text_file", { path: at("edited"), start_line: "1" }, "|two");
+  const operations = JSON.stringify([{ op: "delete", anchor: anchor(got, "one") }]);
+  await call("edit_text_file", { path: at("edited"), file_hash: hash(got), operations });
+  assert.equal(fs.readFileSync(at("edited"), "utf8"), "two\n");
+}
+
 await Promise.all([
-  call("read_multiple_files", { paths: JSON.stringify([at("sub/f"), at("none")]) }, "|drei"),
-  call("search_files", { path: at(), pattern: "^d.*i$", ignore_case: "true" }, "|drei"),
+  edit(),
+  call("create_directory", { path: at("made", "deep") }).then(() => assert(fs.existsSync(at("made", "deep")))),
+  call("write_text_file", { path: at("new"), content: "new\n" }).then(() => assert(fs.existsSync(at("new")))),
+  call("move_file", { source: at("moved"), destination: at("there") }).then(() => assert(fs.existsSync(at("there")))),
+  call("read_multiple_files", { paths: JSON.stringify([at("tree/f"), at("none")]) }, "|two"),
+  call("search_files", { path: at("tree"), pattern: "^T.*O$", ignore_case: "true" }, "|two"),
+  call("list_directory", { path: at("tree") }, "[FILE] f"),
+  call("directory_tree", { path: at() }, "tree/f"),
+  call("file_info", { path: at("tree/f") }),
   call("list_allowed_directories", {}, directory),
-]);
-await call("move_file", { source: at("sub/f"), destination: at("g") });
-await Promise.all([
-  call("list_directory", { path: at() }, "[FILE] g"),
-  call("directory_tree", { path: at() }, "sub/"),
-  call("file_info", { path: at("g") }),
 ]);
 assert.deepEqual([...called].sort(), tools.map((tool) => tool.name).sort());
 console.log(tools.length + " tools ok");

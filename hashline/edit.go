@@ -116,7 +116,7 @@ func (f *File) insertion(s step) change {
 		return c
 	}
 	if s.gap == 0 {
-		}
+	}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
 	}
@@ -158,7 +158,8 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	}
 	out = append(out, f.data[at:]...)
 	if bytes.Equal(out, f.data) {
-		return nil, refuse(NoChange, "the operations leave the file as it is; nothing was written")
+		return nil, refuse(NoChange, "the operations leave the file as it is: what they would write stands there already; "+
+			"nothing was written")
 	}
 	edited, err := Parse(out)
 	if err != nil {

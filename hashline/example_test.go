@@ -36,7 +36,7 @@ func ExampleEdit() {
 // An anchor that no longer holds is refused, and nothing of the edit is applied.
 func ExampleError() {
 	_, err := hashline.Edit([]byte("alpha\nbeta\n"), []hashline.Operation{
-		{Op: hashline.Delete, Anchor: "2:00"},
+		{Op: hashline.Delete, Anchor: "9:00"},
 	}, hashline.Options{Exact: true})
 	if refused, ok := errors.AsType[*hashline.Error](err); ok {
 		fmt.Println(refused.Code, refused.Operations)
@@ -44,7 +44,7 @@ func ExampleError() {
 	}
 	// Output:
 	// anchor_not_found [0]
-	// operation 1: anchor 2:00: line 2 has tag a7, and no other line has this tag; read the lines again
+	// operation 1: anchor 9:00: the file has 2 lines, the last is 2:a7 ("beta"); no line has tag 00. Read the lines again
 }
 
 // Merge an edit of the version that was read onto a file that has changed since.
@@ -65,4 +65,46 @@ func ExampleRebase() {
 	// alpha
 	// beta
 	// delta
+}
+
+// Read an operation that a model wrote as one text.
+func ExampleParseOperation() {
+	operation, err := hashline.ParseOperation(`replace 2:a7 with 'BETA'`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := hashline.Edit([]byte("alpha\nbeta\n"), []hashline.Operation{operation}, hashline.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s", result.Bytes())
+	// Output:
+	// alpha
+	// BETA
+}
+
+// Say where the lines of a stale edit are now.
+func ExampleMapAnchors() {
+	read := []byte("alpha\nbeta\ngamma\n")
+	current := []byte("before\nalpha\nbeta\n")
+	mapped, err := hashline.MapAnchors(read, current, []hashline.Operation{
+		{Op: hashline.Delete, Anchor: "2:a7"},
+		{Op: hashline.Delete, Anchor: "3:6a"},
+	}, hashline.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range mapped {
+		if m.NewAnchor == "" {
+			fmt.Println(m.Anchor, "is gone; it stood near line", m.Place)
+		} else {
+			fmt.Println(m.Anchor, "is", m.NewAnchor)
+		}
+	}
+	// Output:
+	// 2:a7 is 3:a7
+	// 3:6a is gone; it stood near line 3
 }

@@ -10,6 +10,22 @@ type finder struct {
 // having is how many lines have a tag, and the last of them.
 type having struct{ lines, last uint32 }
 
+// resolve finds the line of an anchor: the one that it names or else, if the options let
+// anchors be moved so far, the only other one with its tag.
+func (d *finder) resolve(a anchor) (line int, err *Error) {
+	if a.line == 0 {
+		if d.file.Lines() > 0 {
+			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file, and this "+
+				"one is not empty; use prepend without an anchor, or insert_before %s", d.show(1, 0))
+		}
+		return 0, nil
+	}
+	if line := d.find(a); line > 0 {
+		return line, nil
+	}
+	return 0, d.explain(a)
+}
+
 // find is the line of an anchor, or 0: the one that it names or, if the options let anchors
 // be moved so far, the only other one with its tag.
 func (d *finder) find(a anchor) int {

@@ -71,7 +71,7 @@ func resolveAnchors(f *File, operations []Operation, o Options) (found []Mapped,
 			if text == "" {
 				continue
 			}
-			a, err := parseAnchor(text, o.Width)
+			a, err := d.parse(text)
 			if err != nil {
 				return nil, err.in(i)
 			}

@@ -75,6 +75,33 @@ func withMapped(t *rapid.T, ops []Operation, mapped []Mapped) []Operation {
 	return ops
 }
 
+// TestManyOperations edits with operations at one place, and with anchors that do not hold, so
+// many that work which grows with their square would not end.
+func TestManyOperations(t *testing.T) {
+	content, many := "x", 200_000
+	var file bytes.Buffer
+	var moved []Operation
+	for n := range 20_000 {
+		fmt.Fprintf(&file, "line %d\n", n)
+	}
+	file.WriteString("last\n")
+	for range many {
+		moved = append(moved, Operation{Op: InsertAfter, Anchor: "1:" + Tag(Hash([]byte("last")), 4), Content: &content})
+	}
+	if f, _ := Parse(file.Bytes()); f.countTags(4)[Hash([]byte("last"))&0xffff].lines != 1 {
+		t.Fatal("the last line shares its tag")
+	}
+	for _, ops := range [][]Operation{moved, slices.Repeat([]Operation{{Op: Append, Content: &content}}, many)} {
+		r, err := Edit(file.Bytes(), ops, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasSuffix(r.Bytes(), []byte("last\n"+strings.Repeat("x\n", many))) {
+			t.Errorf("%s: not all are there, or not behind the last line", ops[0].Op)
+		}
+	}
+}
+
 // TestMapManyAnchors maps many anchors, some of which do not hold, between two
 // files of as many lines that have none in common but those at their ends: each file is read a
 // bounded number of times.

@@ -41,7 +41,7 @@ func (s step) name() string { return "operation " + strconv.Itoa(s.index+1) + " 
 // locate checks each operation by itself and finds its lines.
 func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *Error) {
 	if len(operations) == 0 {
-		return nil, nil, refuse(Invalid, "there are no operations")
+		return nil, nil, refuse(Invalid, "there are no operations; give at least one, with op, anchor and content")
 	}
 	d := &finder{file: f, options: o}
 	var steps []step
@@ -55,6 +55,24 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 		moved = append(moved, m...)
 	}
 	return steps, moved, nil
+}
+
+// checkLength refuses a range that its anchors' moves made longer than their numbers say: one
+// end that was found far away would take all the lines between with it.
+func checkLength(op Operation, first, last int) *Error {
+	from, _ := parseAnchor(op.Anchor, MinWidth)
+	to := from
+	if op.EndAnchor != "" {
+		to, _ = parseAnchor(op.EndAnchor, MinWidth)
+	}
+	if last-first <= to.line-from.line {
+		return nil
+	}
+	err := refuse(AnchorNotFound, "the range %s to %s is of %d lines as you number them, and would be of %d, lines %d to "+
+		"%d, where the tags are found; give the numbers and tags of its first and its last line anew", from.text, to.text,
+		to.line-from.line+1, last-first+1, first, last)
+	err.Candidates = []int{first, last}
+	return err
 }
 
 // locate finds the lines of the operation, which is that with the given index, and says which
@@ -72,12 +90,13 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	}
 	var moved []Relocation
 	find := func(text string) (int, *Error) {
-		a, err := parseAnchor(text, d.options.Width)
+		a, err := d.parse(text)
 		if err != nil {
 			return 0, err
 		}
 		if a.line == 0 && !s.insert {
-			return 0, refuse(Invalid, "anchor 0: is for inserting into an empty file")
+			return 0, refuse(Invalid, "anchor 0: is for inserting into an empty file; "+
+				"give the anchor of the line that is to change")
 		}
 		n, err := d.resolve(a)
 		if err == nil && n != a.line {
@@ -100,8 +119,11 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 		}
 	}
 	if last < first {
-		return s, nil, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d",
-			quote(op.Anchor), first, quote(op.EndAnchor), last)
+		return s, nil, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d; "+
+			"exchange them if all lines between are meant", quote(op.Anchor), first, quote(op.EndAnchor), last)
+	}
+	if err := checkLength(op, first, last); err != nil {
+		return s, nil, err
 	}
 	switch op.Op {
 	case InsertAfter, Append:

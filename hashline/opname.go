@@ -59,6 +59,8 @@ func (op Operation) standard() (Operation, *Error) {
 				"the content is to stand", op.Op, quote(op.Anchor))
 		}
 		op.Anchor, op.EndAnchor = first, last
+	} else if _, _, ok := cutRange(op.EndAnchor); ok {
+		return op, refuse(Invalid, "end_anchor %s is a range; give the range as anchor alone", quote(op.EndAnchor))
 	}
 	return op, op.check()
 }

@@ -34,8 +34,8 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 		}
 		if next < len(others) && others[next].Start <= end {
 			d := others[next]
-			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, "+
-				"which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
+			err := refuse(Stale, "somebody else changed the file in or beside its lines too, from line %d to %d as they "+
+				"were read; read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
 			err.Line = d.ReplStart + 1
 			return nil, err
 		}

@@ -68,8 +68,8 @@ func TestSurveyKeepsRange(t *testing.T) {
 	})
 }
 
-// TestSurveyFindsLine finds a line anywhere in one scan. To count the rest of a write anew for each line that is skipped
-// would take hours.
+// TestSurveyFindsLine finds a line anywhere in one scan. To count the rest of a write anew for each
+// line that is skipped would take hours.
 func TestSurveyFindsLine(t *testing.T) {
 	const lines = 64 << 20
 	file := bytes.Repeat([]byte{'\n'}, lines)

@@ -42,13 +42,13 @@ func ParseOperation(text string) (Operation, error) {
 		op.Anchor = m[1]
 		rest = behind[len(m[1]):]
 	} else if name != Append && name != Prepend {
-		return op, refuse(Invalid, "%s is followed by %s, where an anchor and a blank must stand, as in %q",
-			name, quote(behind), name+" 2:f1")
+		return op, refuse(Invalid, "%s is followed by %s, where an anchor without the text of its line and a blank "+
+			"must stand, as in %q", name, quote(behind), name+" 2:f1 ")
 	}
 	content, quoted, with := textContent(rest)
 	if content != nil && !quoted && !with && (name == Replace || name == ReplaceRange) {
-		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range, then the word with, "+
-			"then the new lines", name, op.Anchor, quote(*content))
+		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range such as 1:a3..3:0e, then the "+
+			"word with, then the new lines in quotes", name, op.Anchor, quote(*content))
 	}
 	op.Content = content
 	return op, nil

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -86,45 +87,111 @@ func BenchmarkAnswer(b *testing.B) {
 	})
 }
 
-// BenchmarkRead is a whole call, of a client that looks into nothing.
+// benchClient is a client that looks into nothing but the beginning of an answer.
+type benchClient struct {
+	b       *testing.B
+	in      io.Writer
+	answers *bufio.Reader
+}
+
+// benchServer starts a server of a directory with a file of about size bytes, and returns the file's path.
+func benchServer(b *testing.B, size int) (c benchClient, path string) {
+	dir := b.TempDir()
+	path = filepath.Join(dir, "file")
+	if err := os.WriteFile(path, text(size), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	s, err := New(Config{Roots: []string{dir}, Locks: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(b.Context(), in, out) }()
+	b.Cleanup(func() {
+		toServer.Close()
+		<-ended
+		s.Close()
+	})
+	c = benchClient{b, toServer, bufio.NewReaderSize(fromServer, 1<<20)}
+	c.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	b.ReportAllocs()
+	return c, path
+}
+
+// ask returns the beginning of the answer.
+func (c benchClient) ask(message string) string {
+	fmt.Fprintln(c.in, message)
+	var begin string
+	for {
+		part, err := c.answers.ReadSlice('\n')
+		if begin == "" {
+			begin = string(part[:min(len(part), 1000)])
+		}
+		if err == nil {
+			return begin
+		}
+		if err != bufio.ErrBufferFull {
+			c.b.Fatal(err)
+		}
+	}
+}
+
+// call calls a tool with arguments as JSON.
+func (c benchClient) call(tool, arguments string) string {
+	return c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+		tool, arguments))
+}
+
+// BenchmarkRead is a whole call that reads a file.
 func BenchmarkRead(b *testing.B) {
-	for _, size := range []int{1000, 100_000, 10_000_000} {
+	for _, size := range []int{1000, 100_000, 10_000_000, 60_000_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			dir := b.TempDir()
-			path := filepath.Join(dir, "file")
-			if err := os.WriteFile(path, text(size), 0o600); err != nil {
-				b.Fatal(err)
+			c, path := benchServer(b, size)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				c.call("read_text_file", fmt.Sprintf(`{"path":%q,"max_bytes":100000000}`, path))
 			}
-			s, err := New(Config{Roots: []string{dir}, Locks: dir, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				b.Fatal(err)
+		})
+	}
+}
+
+// BenchmarkReadLine is a whole call that reads the line in the middle of a file.
+func BenchmarkReadLine(b *testing.B) {
+	for _, size := range []int{100_000, 10_000_000, 60_000_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			c, path := benchServer(b, size)
+			line := bytes.Count(text(size), []byte{'\n'}) / 2
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":%d,"end_line":%d}`, path, line, line))
 			}
-			defer s.Close()
-			in, toServer := io.Pipe()
-			fromServer, out := io.Pipe()
-			go s.Run(b.Context(), in, out)
-			answers := bufio.NewReaderSize(fromServer, 1<<20)
-			ask := func(message string) {
-				fmt.Fprintln(toServer, message)
-				for {
-					if _, err := answers.ReadSlice('\n'); err == nil {
-						return
-					} else if err != bufio.ErrBufferFull {
-						b.Fatal(err)
-					}
+		})
+	}
+}
+
+// BenchmarkEdit is two whole calls: one reads the first line of a file, and one replaces it. The file is synced to the
+// disk.
+func BenchmarkEdit(b *testing.B) {
+	for _, size := range []int{100_000, 10_000_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			c, path := benchServer(b, size)
+			b.SetBytes(int64(size))
+			for n := 0; b.Loop(); n++ {
+				answer := c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":1,"end_line":1}`, path))
+				_, hash, _ := strings.Cut(answer, "file_hash=")
+				hash, rest, _ := strings.Cut(hash, " ")
+				_, line, _ := strings.Cut(rest, `\n`)
+				anchor, _, _ := strings.Cut(line, "|")
+				answer = c.call("edit_text_file", fmt.Sprintf(`{"path":%q,"file_hash":%q,"operations":[{"op":"replace",`+
+					`"anchor":%q,"content":"edit %d"}]}`, path, hash, anchor, n))
+				if strings.Contains(answer, `"isError":true`) {
+					b.Fatal(answer)
 				}
 			}
-			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
-				`"capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
-			fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			for b.Loop() {
-				ask(fmt.Sprintf(
-					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file",`+
-						`"arguments":{"path":%q,"max_bytes":100000000}}}`, path))
-			}
-			toServer.Close()
 		})
 	}
 }

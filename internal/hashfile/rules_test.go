@@ -133,7 +133,7 @@ func TestRulesBypasses(t *testing.T) {
 	})
 	t.Run("a directory below the allowed one", func(t *testing.T) {
 		below := serve(t, filepath.Join(d, "src"))
-		// rules above the allowed directory are not the server's
+		// the rules above the allowed directory hold, and say nothing of this file
 		below.call("read_text_file", arguments{"path": "a"}).ok()
 	})
 	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" ||

@@ -40,22 +40,3 @@ func TestOverwriteStale(t *testing.T) {
 		t.Errorf("%v, and now %q", err, readFile(t, path))
 	}
 }
-
-// writeFile writes a file of a directory and returns its path.
-func writeFile(t *testing.T, dir, name, text string) string {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}

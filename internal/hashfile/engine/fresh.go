@@ -85,8 +85,8 @@ func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
 
 // Bounds of the lines in an answer.
 const (
-	editContext  = 3         // lines around each edit
-	freshContext = 3         // lines around each anchor of a refused edit
-	maxFresh     = 200       // lines
-	freshBytes   = 128 << 10 // of them
+	editContext  = 3        // lines around each edit
+	freshContext = 3        // lines around each anchor of a refused edit
+	maxFresh     = 200      // lines
+	freshBytes   = 24 << 10 // of them; a client cuts what has more than 25,000 tokens
 )

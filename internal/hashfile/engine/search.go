@@ -24,6 +24,7 @@ type SearchRequest struct {
 	Only    *rules.Glob // of paths from there; nil is all
 	Context int         // lines before and after each hit
 	Limit   int         // hits
+	Tokens  int         // that the lines may cost a model, about; 0 is no limit
 }
 
 // Hits are the hits in one file.
@@ -69,10 +70,11 @@ func (e *Engine) Search(ctx context.Context, sc *roots.Scope, in SearchRequest) 
 // search is one search, with what it has found so far.
 type search struct {
 	SearchRequest
-	e     *Engine
-	left  int // hits that may still be found
-	size  int // bytes of lines so far
-	found []Hits
+	e      *Engine
+	left   int // hits that may still be found
+	size   int // bytes of lines so far
+	tokens int // of them, estimated
+	found  []Hits
 }
 
 // searchPath searches a file, or what is below a directory.
@@ -145,7 +147,9 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 	for _, n := range hits {
 		for i := max(n-q.Context, last+1); i <= min(n+q.Context, f.Lines()); i++ {
 			line := f.AppendLines(nil, i, i, q.e.TagWidth())
-			if q.size += len(line); q.size > searchAnswer {
+			q.size += len(line)
+			q.tokens += EstimateTokens(line)
+			if q.size > searchAnswer || q.Tokens > 0 && q.tokens > q.Tokens {
 				if len(out.Numbers) > 0 {
 					q.found = append(q.found, out)
 				}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -60,16 +59,16 @@ func (o operation) parse(number int) (hashline.Operation, error) {
 
 // editResult is the structure of an answer to an edit.
 type editResult struct {
-	FileHash      digest.Digest `json:"file_hash"`
-	TotalLines    int           `json:"total_lines"`
-	Applied       int           `json:"applied"` // operations
-	Relocated     []relocated   `json:"relocated"`
-	Rebased       bool          `json:"rebased,omitempty"`
-	DryRun        bool          `json:"dry_run,omitempty"`
-	Notices       []string      `json:"notices,omitempty"`
-	Diff          string        `json:"diff"`
-	DiffTruncated bool          `json:"diff_truncated,omitempty"`
-	Lines         []string      `json:"lines"`
+	FileHash      string      `json:"file_hash"` // abbreviated, as in the text
+	TotalLines    int         `json:"total_lines"`
+	Applied       int         `json:"applied"` // operations
+	Relocated     []relocated `json:"relocated"`
+	Rebased       bool        `json:"rebased,omitempty"`
+	DryRun        bool        `json:"dry_run,omitempty"`
+	Notices       []string    `json:"notices,omitempty"`
+	Diff          string      `json:"diff"`
+	DiffTruncated bool        `json:"diff_truncated,omitempty"`
+	Lines         []string    `json:"lines"`
 }
 
 type relocated struct {
@@ -81,7 +80,7 @@ type relocated struct {
 // Bounds of the diff in an answer.
 const (
 	diffContext = 3        // lines around each change
-	maxDiff     = 32 << 10 // bytes
+	maxDiff     = 24 << 10 // bytes
 )
 
 func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*toolset.Answer, error) {
@@ -102,7 +101,7 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 
 // editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
 func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
-	out := editResult{FileHash: edited.Hash, TotalLines: edited.New.Lines(), Applied: len(in.Operations),
+	out := editResult{FileHash: engine.Abbreviate(edited.Hash), TotalLines: edited.New.Lines(), Applied: len(in.Operations),
 		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
 	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
 	for _, m := range edited.Relocated {

@@ -13,8 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
-// maxEntries is how many entries one answer lists; a model that wants others asks further down, or for a glob.
-const maxEntries = 1000
+// Bounds of a listing; a model that wants more asks further down, or for a glob.
+const (
+	maxEntries = 1000
+	maxListing = 40 << 10 // bytes
+)
 
 func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
 	found, err := d.engine.List(sc, in.Path, maxEntries, false)
@@ -22,7 +25,11 @@ func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in pathArgum
 		return nil, err
 	}
 	var text strings.Builder
-	for _, entry := range found.Entries {
+	for i, entry := range found.Entries {
+		if text.Len() > maxListing {
+			found.More += len(found.Entries) - i
+			break
+		}
 		text.WriteString(markOf(entry.Mode) + " " + refusal.Show(entry.Path) + "\n")
 	}
 	if found.More > 0 {
@@ -50,22 +57,26 @@ func (d *dialect) directoryTree(ctx context.Context, sc *roots.Scope, in pathArg
 		return nil, err
 	}
 	var text strings.Builder
-	writePaths(&text, found)
-	if more {
-		fmt.Fprintf(&text, "[more than %d; ask for a directory further down]\n", maxEntries)
+	if n := writePaths(&text, found); more || n < len(found) {
+		fmt.Fprintf(&text, "[more than these %d; ask for a directory further down]\n", n)
 	}
 	return &toolset.Answer{Text: text.String()}, nil
 }
 
-// writePaths writes each path on a line, those of directories with a slash.
-func writePaths(text *strings.Builder, found []engine.Entry) {
-	for _, entry := range found {
+// writePaths writes each path on a line, those of directories with a slash, until the text is as long as a listing may
+// be. It returns how many it wrote.
+func writePaths(text *strings.Builder, found []engine.Entry) int {
+	for i, entry := range found {
+		if text.Len() > maxListing {
+			return i
+		}
 		text.WriteString(refusal.Show(entry.Path))
 		if entry.Mode.IsDir() {
 			text.WriteByte('/')
 		}
 		text.WriteByte('\n')
 	}
+	return len(found)
 }
 
 func (d *dialect) fileInfo(_ context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {

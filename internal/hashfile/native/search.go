@@ -35,7 +35,8 @@ func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArg
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
-	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100)}
+	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
+		Tokens: d.limits.Tokens}
 	if in.Glob != "" {
 		glob, ok := rules.NewGlob(in.Glob, false)
 		if !ok {
@@ -99,8 +100,8 @@ func (d *dialect) searchNames(
 		return nil, err
 	}
 	var text strings.Builder
-	writePaths(&text, found.Entries)
-	fmt.Fprintf(&text, "[%d files%s]\n", len(found.Entries), moreNotice(found.Cut))
+	n := writePaths(&text, found.Entries)
+	fmt.Fprintf(&text, "[%d files%s]\n", n, moreNotice(found.Cut || n < len(found.Entries)))
 	return &toolset.Answer{Text: text.String()}, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -20,12 +19,12 @@ type writeArguments struct {
 
 // writeResult is the structure of an answer to a write.
 type writeResult struct {
-	TotalLines   int           `json:"total_lines"`
-	FileHash     digest.Digest `json:"file_hash"`
-	LineEnding   string        `json:"line_ending"`
-	FinalNewline bool          `json:"final_newline"`
-	Encoding     string        `json:"encoding"`
-	Notices      []string      `json:"notices,omitempty"`
+	TotalLines   int      `json:"total_lines"`
+	FileHash     string   `json:"file_hash"` // abbreviated, as in the text
+	LineEnding   string   `json:"line_ending"`
+	FinalNewline bool     `json:"final_newline"`
+	Encoding     string   `json:"encoding"`
+	Notices      []string `json:"notices,omitempty"`
 }
 
 func (d *dialect) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*toolset.Answer, error) {
@@ -36,7 +35,7 @@ func (d *dialect) writeTextFile(ctx context.Context, sc *roots.Scope, in writeAr
 	var text strings.Builder
 	text.WriteString("[" + factsHeader(w.Facts) + "]\n")
 	notices(&text, w.Notices)
-	return &toolset.Answer{Text: text.String(), Structure: writeResult{TotalLines: w.Lines, FileHash: w.Hash,
+	return &toolset.Answer{Text: text.String(), Structure: writeResult{TotalLines: w.Lines, FileHash: engine.Abbreviate(w.Hash),
 		LineEnding: w.LineEnding, FinalNewline: w.FinalNewline, Encoding: w.Encoding, Notices: w.Notices}}, nil
 }
 

@@ -14,12 +14,15 @@
 // file further down can only tighten them. Letter case does not count, and a glob that matches a directory covers what
 // is in it. An AGENTS.md with rules is itself read-only, and so is the file that a link of this name leads to. If the
 // rules of an AGENTS.md cannot be read, or could be read in two ways, its whole directory is forbidden; the refusal
-// names the line and the reason.
+// names the line and the reason. So it is if the file, or the directory that has it, cannot be looked at.
+//
+// Above the allowed directory the files of its real path count, up to the root of the file system, and not those above a
+// link that led to it.
 //
 // # Limits
 //
 // Files of more than [MaxFile] bytes are not read: such an AGENTS.md forbids its directory, such a .gitignore ignores
-// nothing. Of YAML only a few forms are understood: see parse in frontmatter.go.
+// nothing. Globs with braces are expanded up to bounds: see braces.go. Of YAML only a few forms are understood: see parse in frontmatter.go.
 package rules
 
 import (

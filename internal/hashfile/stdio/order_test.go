@@ -47,7 +47,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestManyCalls: of 10,000 calls that come at once few are at work, and all are answered. A ping does not wait for them.
+// TestManyCalls: of 10,000 calls that come at once few are at work, and all are answered. A ping does not wait for
+// them.
 func TestManyCalls(t *testing.T) {
 	var now, most atomic.Int64
 	hold := make(chan struct{})

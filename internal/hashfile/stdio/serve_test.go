@@ -218,7 +218,8 @@ func TestGarbage(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"result":{"roots":[]}}`, `[` + call(5, "read", "z") + `]`, `{}`, `[1,2,{"a":null}]`,
 		fmt.Sprintf(strings.SplitN(greeting, "\n", 2)[0], "2025-03-26"),
 		`{"jsonrpc":"2.0","id":6,"method":"subscriptions/listen","params":{}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 		`{"jsonrpc":"2.0","id":8,"method":"logging/setLevel","params":{"level":"debug"}}`}
 	pieces := []string{"{", "}", "[", "]", ",", ":", `"`, `\`, "null", "-1", "1e9", "\x00", "\xff", "\ufeff", "\r", " ",
 		`"id"`, `"method"`, `"params":[]`, `"params":null`, `"jsonrpc":"2.0"`, `"id":{}`, `\u0000`, `"arguments":7`}

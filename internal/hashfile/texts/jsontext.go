@@ -2,6 +2,7 @@ package texts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"unicode/utf8"
@@ -15,12 +16,15 @@ type Escaped interface {
 }
 
 // jsonText writes text as the inside of a JSON string, in writes of Large bytes or more until flush. Each write to it
-// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD. It fails when ctx ends, and when w did.
+// has to consist of whole code points; bytes that are not UTF-8 become U+FFFD. It fails when the call was cancelled,
+// and when w did.
 type jsonText struct {
-	w   io.Writer
-	buf []byte          // what is not written yet
-	ctx context.Context // of the call whose text is written; nil between texts
-	err error           // of w
+	w    io.Writer
+	buf  []byte          // what is not written yet
+	err  error           // of w
+	call context.Context // of the call whose text is written; nil between texts
+
+	answer context.Context // ends when the call is cancelled while its text is written; nil likewise
 }
 
 // Write implements [io.Writer].
@@ -53,10 +57,10 @@ func (j *jsonText) WriteEscaped(p []byte) error {
 
 // check returns why nothing more is to be written, if that is so.
 func (j *jsonText) check() error {
-	if j.err == nil && j.ctx != nil {
-		return j.ctx.Err()
+	if j.err != nil || j.call == nil {
+		return j.err
 	}
-	return j.err
+	return cmp.Or(j.call.Err(), j.answer.Err())
 }
 
 // writeRaw writes what is JSON already.

@@ -22,6 +22,7 @@ type Texts struct {
 	mu     sync.Mutex
 	next   int
 	waits  map[string]pending
+	calls  cancellations
 	bufs   sync.Pool // of *[]byte, for encoding
 }
 
@@ -50,6 +51,9 @@ func (t *Texts) Put(ctx context.Context, write func(io.Writer) error) string {
 	context.AfterFunc(ctx, func() {
 		t.mu.Lock()
 		delete(t.waits, token)
+		if len(t.waits) == 0 {
+			t.calls.forget()
+		}
 		t.mu.Unlock()
 	})
 	return token

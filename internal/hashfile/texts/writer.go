@@ -66,14 +66,16 @@ const cut = `\n[this answer is not complete: the call was cancelled while it was
 // writeAnswer writes one answer. If a text is not known any more, it is an error: without its text it would look like
 // that of an empty file.
 func (t *Texts) writeAnswer(j *jsonText, message []byte) {
+	var answer struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(message, &answer) != nil || len(answer.ID) == 0 {
+		answer.ID = json.RawMessage("null")
+	}
 	pieces, texts, ok := t.split(message)
-	if !ok {
-		var answer struct {
-			ID json.RawMessage `json:"id"`
-		}
-		if json.Unmarshal(message, &answer) != nil || len(answer.ID) == 0 {
-			answer.ID = json.RawMessage("null")
-		}
+	wanted, done := t.calls.begin(answer.ID)
+	defer done()
+	if !ok || wanted.Err() != nil {
 		j.writeRaw([]byte(`{"jsonrpc":"2.0","id":`))
 		j.writeRaw(answer.ID)
 		j.writeRaw([]byte(gone))
@@ -84,11 +86,11 @@ func (t *Texts) writeAnswer(j *jsonText, message []byte) {
 	}
 	for i, text := range texts {
 		j.writeRaw(pieces[i])
-		j.ctx = text.ctx
+		j.call, j.answer = text.ctx, wanted
 		if err := text.write(j); err != nil {
 			j.writeRaw([]byte(cut))
 		}
-		j.ctx = nil
+		j.call, j.answer = nil, nil
 	}
 	j.writeRaw(pieces[len(texts)])
 }

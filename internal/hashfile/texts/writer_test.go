@@ -173,3 +173,37 @@ func TestBrokenClient(t *testing.T) {
 		t.Errorf("%v after %d pieces", err, written)
 	}
 }
+
+// TestCancel cancels calls whose answers are ready: one that is written, one that waits for that, and others.
+func TestCancel(t *testing.T) {
+	texts, out := New(), new(buffer)
+	client := texts.Writer(out)
+	first := texts.Put(t.Context(), func(w io.Writer) error {
+		for i := range 1000 {
+			if i == 30 {
+				texts.Cancel(float64(8)) // which waits
+				texts.Cancel("7")        // another one
+			}
+			if i == 60 {
+				texts.Cancel(float64(7))
+			}
+			if _, err := io.WriteString(w, strings.Repeat("line\n", 2000)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	waiting := texts.Put(t.Context(), plain("waiting"))
+	other := texts.Put(t.Context(), plain("other"))
+	for i, test := range []struct{ message, want string }{
+		{answer("7", first), "this answer is not complete"},
+		{answer("8", waiting), `"error"`},
+		{answer("8", other), "other"},
+	} {
+		out.Reset()
+		if _, err := client.Write([]byte(test.message)); err != nil || !json.Valid(out.Bytes()) ||
+			!strings.Contains(out.String(), test.want) || out.Len() > 61*12_000+1000 {
+			t.Errorf("answer %d: %v, %d bytes, %.300s", i, err, out.Len(), out)
+		}
+	}
+}
