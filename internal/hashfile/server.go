@@ -17,7 +17,7 @@ const (
 	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
 	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
 	DefaultReadBytes  = 256 << 10 // bytes likewise
-	DefaultReadTokens = 20_000    // likewise, estimated; clients cut answers of more than 25,000
+	DefaultReadTokens = 18_000    // likewise, estimated; clients cut answers of more than 25,000
 	DefaultRootsWait  = 15 * time.Second
 )
 
