@@ -41,6 +41,9 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	}
 	var slots []string
 	for _, p := range places {
+		if err := w.checkApart(p); err != nil {
+			return nil, err
+		}
 		slots = append(slots, slotOf(p.Real()))
 		if spelling.GitPartOf(p.Name) != 0 {
 			slots = append(slots, slotOf(p.Directory()))
