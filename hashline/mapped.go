@@ -38,7 +38,6 @@ func MapAnchors(base, current []byte, operations []Operation, o Options) ([]Mapp
 		return nil, refused
 	}
 	m := &mapper{from: from, onto: onto, others: differences(from, onto), inside: map[int][]lcs.Diff{}}
-	m.findOnly(found)
 	for i := range found {
 		x := &found[i]
 		if x.Read == 0 {
@@ -48,7 +47,7 @@ func MapAnchors(base, current []byte, operations []Operation, o Options) ([]Mapp
 			}
 			continue
 		}
-		x.Line, x.Place = m.line(x.Read)
+		x.Line, x.Place = m.line(x.Read, found)
 		if x.Line > 0 {
 			x.NewAnchor = strconv.Itoa(x.Line) + ":" + Tag(Hash(onto.Line(x.Line)), o.Width)
 		}
@@ -90,7 +89,7 @@ type mapper struct {
 	from, onto *File
 	others     []lcs.Diff
 	inside     map[int][]lcs.Diff // by index of others: the same without white space at the ends of lines
-	only       map[string]seen    // lines that are looked for, by content without white space at its end
+	only       map[string]*seen   // lines that are looked for, by content without white space at its end; made when needed
 }
 
 // seen is how many lines of each file have a content, and the last in onto.
@@ -98,49 +97,63 @@ type seen struct{ from, onto, line int }
 
 // findOnly looks for the contents of anchors in both files.
 func (m *mapper) findOnly(anchors []Mapped) {
-	m.only = map[string]seen{}
+	m.only = map[string]*seen{}
 	for _, x := range anchors {
 		if x.Read == 0 {
 			continue
 		}
 		if content := trimSpace(m.from.Line(x.Read)); len(content) > 0 {
-			m.only[string(content)] = seen{}
+			m.only[string(content)] = &seen{}
 		}
 	}
+	if len(m.only) == 0 {
+		return
+	}
 	for n := 1; n <= m.from.Lines(); n++ {
-		if s, ok := m.only[string(trimSpace(m.from.Line(n)))]; ok {
+		if s := m.only[string(trimSpace(m.from.Line(n)))]; s != nil {
 			s.from++
-			m.only[string(trimSpace(m.from.Line(n)))] = s
 		}
 	}
 	for n := 1; n <= m.onto.Lines(); n++ {
-		if s, ok := m.only[string(trimSpace(m.onto.Line(n)))]; ok {
+		if s := m.only[string(trimSpace(m.onto.Line(n)))]; s != nil {
 			s.onto++
 			s.line = n
-			m.only[string(trimSpace(m.onto.Line(n)))] = s
 		}
 	}
 }
 
-// line is where line n is now, or 0, and the line that stands at its place.
-func (m *mapper) line(n int) (now, place int) {
+// line is where line n, one of the anchors, is now, or 0, and the line that stands at its place.
+func (m *mapper) line(n int, anchors []Mapped) (now, place int) {
 	now, i := shifted(m.others, n-1)
 	if i < 0 {
 		return now + 1, now + 1
 	}
 	d := m.others[i]
 	if _, ok := m.inside[i]; !ok {
-		m.inside[i] = differentTexts(m.from.trimmedTexts(d.Start, d.End), m.onto.trimmedTexts(d.ReplStart, d.ReplEnd))
+		m.inside[i] = m.compare(d)
 	}
 	now, j := shifted(m.inside[i], n-1-d.Start)
 	if j < 0 {
 		return d.ReplStart + now + 1, d.ReplStart + now + 1
 	}
 	place = min(d.ReplStart+m.inside[i][j].ReplStart+1, m.onto.Lines())
-	if s := m.only[string(trimSpace(m.from.Line(n)))]; s.from == 1 && s.onto == 1 {
+	if m.only == nil {
+		m.findOnly(anchors)
+	}
+	if s := m.only[string(trimSpace(m.from.Line(n)))]; s != nil && s.from == 1 && s.onto == 1 {
 		return s.line, place
 	}
 	return 0, place
+}
+
+// compare is how the lines of a difference differ without white space at their ends, counted
+// from its beginning.
+func (m *mapper) compare(d lcs.Diff) []lcs.Diff {
+	n, k := d.End-d.Start, d.ReplEnd-d.ReplStart
+	if n+k > maxCompared {
+		return []lcs.Diff{{End: n, ReplEnd: k}}
+	}
+	return differentTexts(m.from.trimmedTexts(d.Start, d.End), m.onto.trimmedTexts(d.ReplStart, d.ReplEnd))
 }
 
 // shifted is line n, from 0, behind differences, or the index of the one that it is in, else -1.

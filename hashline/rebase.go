@@ -47,9 +47,13 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	return applyChanges(onto, changes, moved)
 }
 
+// maxCompared is how many lines of two files, between those that are the same at both ends,
+// are compared in search of more that are. That of 40 million lines takes half a minute.
+const maxCompared = 1 << 20
+
 // differences are the ranges of lines of a that were replaced by ranges of lines of b,
 // counted from 0 and half open. They are not always the fewest: behind some hundred of
-// them the rest of the file is one.
+// them the rest of the file is one, and of more than maxCompared lines all are.
 func differences(a, b *File) []lcs.Diff {
 	n, m := a.Lines(), b.Lines()
 	head := 0
@@ -59,6 +63,9 @@ func differences(a, b *File) []lcs.Diff {
 	tail := 0
 	for tail < min(n, m)-head && string(a.rawLine(n-tail)) == string(b.rawLine(m-tail)) {
 		tail++
+	}
+	if n+m-2*(head+tail) > maxCompared {
+		return []lcs.Diff{{Start: head, End: n - tail, ReplStart: head, ReplEnd: m - tail}}
 	}
 	return shiftDiffs(lcs.DiffLines(a.lineTexts(head, n-tail), b.lineTexts(head, m-tail)), head)
 }

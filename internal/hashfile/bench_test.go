@@ -101,7 +101,7 @@ func benchServer(b *testing.B, size int) (c benchClient, path string) {
 	if err := os.WriteFile(path, text(size), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Roots: []string{dir}, Locks: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Roots: []string{dir}, Locks: private(b), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

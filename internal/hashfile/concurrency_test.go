@@ -102,7 +102,7 @@ func (p *process) call(tool string, args any) (processReply, error) {
 // lost: each that was reported is there, once.
 func TestThirtyTwoClients(t *testing.T) {
 	const clients, edits = 32, 4
-	d, locks := dir(t), t.TempDir()
+	d, locks := dir(t), private(t)
 	path := write(t, d, "f", "begin\n")
 	var wg sync.WaitGroup
 	var refused atomic.Int64
@@ -188,12 +188,15 @@ func TestForeignWriter(t *testing.T) {
 			os.Rename(temp, path)
 			time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond)
 			// What is there now is this version, edited or not: never an older one.
-			if text, err := os.ReadFile(path); err != nil ||
-				!strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
-				time.Sleep(20 * time.Millisecond) // an edit may be in the act of putting it back
-				if text, err := os.ReadFile(path); err != nil ||
-					!strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
+			is := func() bool {
+				text, err := os.ReadFile(path)
+				return err == nil && strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version))
+			}
+			// An edit may be in the act of putting it back, which takes long where much else runs.
+			for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
 					lost.Add(1)
+					break
 				}
 			}
 		}
@@ -288,7 +291,7 @@ func TestNotWritable(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "a\n")
 	os.Chmod(path, 0o444)
-	p := startProcess(t, Config{Roots: []string{d}, Locks: t.TempDir()})
+	p := startProcess(t, Config{Roots: []string{d}, Locks: private(t)})
 	if os.Getuid() == 0 { // root may write everything
 		p = startNobody(t, d)
 		os.Chown(path, 65534, 65534)
@@ -322,7 +325,7 @@ func startNobody(t *testing.T, dir string) *process {
 	}
 	place := t.TempDir()
 	copied, locks := filepath.Join(place, "server"), filepath.Join(place, "locks")
-	if err := errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o777), os.Chmod(locks, 0o777),
+	if err := errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o700), os.Chown(locks, 65534, 65534),
 		os.Chmod(dir, 0o777),
 		os.Chmod(filepath.Dir(place), 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
@@ -333,7 +336,7 @@ func startNobody(t *testing.T, dir string) *process {
 
 // TestTwoEdits makes two edits of one state at once: one is stale.
 func TestTwoEdits(t *testing.T) {
-	d, locks := dir(t), t.TempDir()
+	d, locks := dir(t), private(t)
 	path := write(t, d, "f", "a\n")
 	a := startProcess(t, Config{Roots: []string{d}, Locks: locks})
 	b := startProcess(t, Config{Roots: []string{d}, Locks: locks})

@@ -21,7 +21,7 @@ func TestEndOfInput(t *testing.T) {
 	}
 	before := runtime.NumGoroutine()
 	for _, reads := range []bool{true, false} {
-		s, err := New(Config{Roots: []string{dir}, Locks: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+		s, err := New(Config{Roots: []string{dir}, Locks: private(t), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ type peer struct {
 func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mcp.Client) {
 	t.Helper()
 	if c.Locks == "" {
-		c.Locks = t.TempDir()
+		c.Locks = private(t)
 	}
 	c.Logger = slog.New(slog.DiscardHandler)
 	server, err := New(c)
@@ -237,3 +237,13 @@ func (p *peer) tools(path string) map[string]reply {
 }
 
 func sum(data []byte) digest.Digest { return digest.FromBytes(data) }
+
+// private returns a new directory in which nobody but the user can write, whatever the umask is: locks stand there.
+func private(t testing.TB) string {
+	t.Helper()
+	d := t.TempDir()
+	if err := os.Chmod(d, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

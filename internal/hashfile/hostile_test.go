@@ -31,7 +31,7 @@ func TestHostilePeer(t *testing.T) {
 	if err := os.Symlink("../outside/secret", filepath.Join(base, "allowed/link")); err != nil {
 		t.Fatal(err)
 	}
-	config, err := json.Marshal(Config{Roots: []string{filepath.Join(base, "allowed")}, Locks: t.TempDir()})
+	config, err := json.Marshal(Config{Roots: []string{filepath.Join(base, "allowed")}, Locks: private(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

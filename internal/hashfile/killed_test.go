@@ -33,7 +33,7 @@ type slaughter struct {
 // always one of its two states, whole, with its mode. Where the locks are on the same mount, nothing else is in the
 // allowed directories, before any other server starts.
 func TestKilled(t *testing.T) {
-	s := newSlaughter(t, t.TempDir())
+	s := newSlaughter(t, private(t))
 	for round := range s.kills() {
 		s.killOne(round)
 		if left := s.strays(); len(left) > 0 && runtime.GOOS == "linux" {

@@ -56,7 +56,7 @@ func connectRaw(t *testing.T, c Config, capabilities string) *rawClient {
 // connectBare starts a server in this process.
 func connectBare(t *testing.T, c Config) *rawClient {
 	t.Helper()
-	c.Locks, c.Logger = t.TempDir(), slog.New(slog.DiscardHandler)
+	c.Locks, c.Logger = private(t), slog.New(slog.DiscardHandler)
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -256,7 +256,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 		for _, again := range []bool{false, true} {
 			base := dir(t)
 			write(t, base, "root/sub/deep/f", "old\n")
-			s, err := New(Config{Roots: []string{base + "/root"}, Locks: t.TempDir()})
+			s, err := New(Config{Roots: []string{base + "/root"}, Locks: private(t)})
 			must(t, err)
 			defer s.Close()
 			sc := s.roots.Configured()

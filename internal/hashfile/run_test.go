@@ -14,7 +14,7 @@ import (
 func TestInterrupted(t *testing.T) {
 	var logged strings.Builder
 	s, err := New(Config{
-		Roots: []string{t.TempDir()}, Locks: t.TempDir(),
+		Roots: []string{t.TempDir()}, Locks: private(t),
 		Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -115,10 +115,25 @@ func (d *draft) replace(p *place.Place, old contents.Contents) error {
 	})
 }
 
+// Parts of a temporary name: what is random, and what it ends with.
+const (
+	tempRandom = 12
+	tempEnd    = ".tmp"
+)
+
 // tempName returns the name of a temporary file beside the file of a name.
-func tempName(name string) string {
+func tempName(name string) string { return tempBegin(name) + rand.Text()[:tempRandom] + tempEnd }
+
+func tempBegin(name string) string {
 	if len(name) > 200 { // names end at 255 bytes
 		name = strings.ToValidUTF8(name[:200], "")
 	}
-	return "." + name + "." + rand.Text()[:12] + ".tmp"
+	return "." + name + "."
+}
+
+// isTempName reports whether tempName may have returned temp for a name.
+func isTempName(temp, name string) bool {
+	random, ok := strings.CutPrefix(temp, tempBegin(name))
+	random, end := strings.CutSuffix(random, tempEnd)
+	return ok && end && len(random) == tempRandom && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }

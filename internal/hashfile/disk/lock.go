@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,9 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	}
 	var slots []string
 	for _, p := range places {
+		if err := w.checkApart(p); err != nil {
+			return nil, err
+		}
 		slots = append(slots, slotOf(p.Real()))
 		if spelling.GitPartOf(p.Name) != 0 {
 			slots = append(slots, slotOf(p.Directory()))
@@ -51,6 +55,11 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	if err := os.MkdirAll(w.locks, 0o700); err != nil {
 		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s",
 			refusal.Show(refusal.Cause(err).Error()))
+	}
+	if !w.isPrivate() {
+		return nil, refusal.New(refusal.IO, "nothing can be written, because the directory for locks is somebody else's, "+
+			"or others may write there; have the user take away their permission, or start the server with "+
+			"HALLMARK_HOME set to a directory of their own")
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
@@ -64,11 +73,14 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		u, err := durable.Lock(ctx, filepath.Join(w.locks, slot), "a file that is edited")
 		if err != nil {
 			release()
-			return nil, refusal.New(refusal.IO, "another edit of the file does not end: %s; try again",
-				refusal.Show(err.Error()))
+			return nil, lockProblem(err)
 		}
 		held = append(held, u)
-		w.settle(slot)
+		if err := w.settle(slot); err != nil {
+			release()
+			return nil, refusal.New(refusal.IO, "a server was killed while it wrote, and what it left in the directory for "+
+				"locks cannot be put away: %s", refusal.Show(refusal.Cause(err).Error()))
+		}
 	}
 	for _, p := range places {
 		if err := p.CheckMakesNoRepository(); err != nil {
@@ -77,4 +89,25 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		}
 	}
 	return release, nil
+}
+
+// lockProblem returns the refusal of a call that did not get a lock.
+func lockProblem(err error) *refusal.Refusal {
+	switch id := durable.LockHolder(err); {
+	case id > 0:
+		return refusal.New(refusal.IO, "another edit of the file does not end (process %d); try again", id)
+	case errors.Is(err, durable.ErrLocked):
+		return refusal.New(refusal.IO, "another edit of the file does not end; try again")
+	}
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) { // the last has no path
+		err = cause
+	}
+	return refusal.New(refusal.IO, "the file cannot be locked: %s", refusal.Show(err.Error()))
+}
+
+// isPrivate reports whether nobody but the user can write in the directory of the locks, where the notes stand: what
+// they say is done.
+func (w *Writer) isPrivate() bool {
+	info, err := os.Stat(w.locks)
+	return err == nil && info.IsDir() && isOurs(info)
 }

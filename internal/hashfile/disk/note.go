@@ -63,6 +63,36 @@ func parseNote(text []byte) (n note, err error) {
 	return n, err
 }
 
+// maxNote is the greatest size of a note, in bytes: paths are of 4096, and a byte takes four if it is no text.
+const maxNote = 64 << 10
+
+// readNote returns the note of a lock. The error wraps fs.ErrNotExist if there is none.
+func readNote(path, slot string) (n note, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return n, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxNote {
+		return n, errors.New("it is no note")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return n, err
+	}
+	if n, err = parseNote(text); err == nil && !n.isOf(slot) {
+		return note{}, errors.New("it is not of this lock")
+	}
+	return n, err
+}
+
+// isOf reports whether a note is one that a call would write under a lock: about a name in a directory, and a temporary
+// name of that. Names are not looked up below or above their directory.
+func (n note) isOf(slot string) bool {
+	return filepath.IsAbs(n.Directory) && filepath.Clean(n.Directory) == n.Directory &&
+		n.Name == filepath.Base(n.Name) && n.Name != "." && n.Name != ".." && n.Name != string(filepath.Separator) &&
+		slotOf(filepath.Join(n.Directory, n.Name)) == slot && (n.Temp == "" || isTempName(n.Temp, n.Name))
+}
+
 // begin writes a note about p, before anything has the temporary name temp. Done removes it if nothing has the name any
 // longer.
 func (w *Writer) begin(p, temp *place.Place, n note) (done func(), err error) {

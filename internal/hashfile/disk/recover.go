@@ -22,6 +22,11 @@ func (w *Writer) Recover() {
 	if err != nil {
 		return // there is none, or Lock will say what is wrong with it
 	}
+	if !w.isPrivate() {
+		w.warn(fmt.Sprintf("%s, the directory for locks, is somebody else's, or others may write there; nothing that "+
+			"stands there is used", refusal.Show(w.locks)))
+		return
+	}
 	for _, e := range entries {
 		slot, ok := strings.CutSuffix(e.Name(), noteSuffix)
 		if !ok || !isSlot(slot) {
@@ -31,27 +36,37 @@ func (w *Writer) Recover() {
 		if err != nil {
 			continue
 		}
-		w.settle(slot)
+		w.settle(slot) // which warns
 		unlock()
 	}
 }
 
-// settle does what the note of a lock says, if its last holder left one. The caller holds the lock.
-func (w *Writer) settle(slot string) {
+// settle does what the note of a lock says, if its last holder left one. It fails if something keeps the lock's file,
+// which the next change would need, and the note stays. The caller holds the lock.
+func (w *Writer) settle(slot string) error {
 	path := filepath.Join(w.locks, slot+noteSuffix)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
+	n, err := readNote(path, slot)
+	if errors.Is(err, fs.ErrNotExist) && w.isFree(slot) {
+		return nil
 	}
-	n, err := parseNote(text)
 	if err != nil { // after a crash of the system; what may have been displaced is kept
 		n = note{Displaces: true, Mine: stamp{Modified: -1}, Old: stamp{Modified: -1}}
 	}
 	if err := w.end(slot, n); err != nil {
 		w.warn(fmt.Sprintf("%s was changed by a server that was killed, and cannot be looked after: %s",
 			refusal.Show(filepath.Join(n.Directory, n.Name)), refusal.Show(refusal.Cause(err).Error())))
+		if !w.isFree(slot) {
+			return err
+		}
 	}
 	os.Remove(path)
+	return nil
+}
+
+// isFree reports whether nothing is in the file of a lock, in which a change keeps what it displaces.
+func (w *Writer) isFree(slot string) bool {
+	_, err := os.Lstat(filepath.Join(w.locks, slot+tempSuffix))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // end removes what has the temporary name of a note if it is our new file, or the file that was to be replaced or

@@ -1,11 +1,15 @@
 package disk
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
@@ -184,6 +188,139 @@ func TestRecoverSpares(t *testing.T) {
 			t.Errorf("%q, %q", kept, x.warnings)
 		}
 	})
+}
+
+// TestForgedNotes: notes that no call would write are not done: nothing is removed, renamed or made, and what stands in
+// the file of the lock is kept.
+func TestForgedNotes(t *testing.T) {
+	for what, forge := range map[string]func(n *note){
+		"name above":          func(n *note) { n.Name = "../made" },
+		"name below":          func(n *note) { n.Name = "sub/made" },
+		"name of a directory": func(n *note) { n.Name = ".." },
+		"no name":             func(n *note) { n.Name = "" },
+		"another lock's":      func(n *note) { n.Name = "f2" },
+		"relative directory":  func(n *note) { n.Directory = "." },
+		"unclean directory":   func(n *note) { n.Directory += "/." },
+		"another's file":      func(n *note) { n.Temp = "victim" },
+		"a file below":        func(n *note) { n.Temp = ".f./" + strings.Repeat("A", 10) + ".tmp" },
+		"another's temporary": func(n *note) { n.Temp = ".g.ABCDEFGHIJKL.tmp" },
+	} {
+		for _, displaces := range []bool{false, true} {
+			t.Run(what, func(t *testing.T) {
+				x := newWorld(t)
+				p := x.at("f")
+				slot := slotOf(p.Real())
+				n, err := notePlace(p)
+				must(t, err)
+				n.Displaces = displaces
+				forge(&n)
+				if strings.Contains(what, "name") { // so that only the name is wrong
+					slot = slotOf(filepath.Join(n.Directory, n.Name))
+				}
+				victim := "victim"
+				if n.Temp != "" && filepath.Base(n.Temp) == n.Temp {
+					victim = n.Temp
+				}
+				writeFile(t, x.dir, victim, "victim\n")
+				n.Old, n.OldHash = stamp{}, digest.FromBytes([]byte("victim\n")).String()
+				must(t, os.WriteFile(filepath.Join(x.locks, slot+noteSuffix), n.text(), 0o600))
+				writeFile(t, x.locks, slot+tempSuffix, "theirs\n")
+				x.w.Recover()
+				x.holds(victim + "=victim\n")
+				if kept := x.tidy(); len(kept) != 1 || kept[0] != "theirs\n" {
+					t.Errorf("kept are %q, and it says %q", kept, x.warnings)
+				}
+				if _, err := os.Lstat(filepath.Join(x.dir, "../made")); err == nil {
+					t.Error("a file was made above")
+				}
+			})
+		}
+	}
+}
+
+// TestRecoverFails: while what a kill left cannot be put away, its lock is not given, and it stays with its note.
+func TestRecoverFails(t *testing.T) {
+	x := newWorld(t)
+	writeFile(t, x.dir, "f", "old\n")
+	x.kill("exchanged", false, func() { x.renameOver("theirs\n") })
+	writeFile(t, x.dir, "f", "later\n")
+	rename := renameat2
+	t.Cleanup(func() { renameat2 = rename })
+	renameat2 = func(int, string, int, string, uint) error { return unix.EIO }
+	for range 2 {
+		if _, err := x.w.Lock(t.Context(), x.at("f")); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Fatal(err)
+		}
+	}
+	x.w.Recover()
+	renameat2 = rename
+	x.end("lock")
+	x.holds("f=later\n")
+	if kept := x.tidy(); len(kept) != 1 || kept[0] != "theirs\n" {
+		t.Errorf("%q", kept)
+	}
+}
+
+// TestOrphan keeps what stands in the file of a lock without a note, which would be in the way of every later change.
+func TestOrphan(t *testing.T) {
+	x := newWorld(t)
+	writeFile(t, x.dir, "f", "old\n")
+	p := x.at("f")
+	writeFile(t, x.locks, slotOf(p.Real())+tempSuffix, "theirs\n")
+	x.end("lock")
+	_, err := x.w.Replace(p, x.read(p), []byte("ours\n"))
+	must(t, err)
+	x.holds("f=ours\n")
+	if kept := x.tidy(); len(kept) != 1 || kept[0] != "theirs\n" {
+		t.Errorf("%q", kept)
+	}
+}
+
+// TestStrangeNote: a note that is none, as a pipe or a directory, does not stop a server.
+func TestStrangeNote(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
+		"large":     func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("1 "), maxNote), 0o600) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			x := newWorld(t)
+			writeFile(t, x.dir, "f", "old\n")
+			must(t, make(filepath.Join(x.locks, slotOf(x.at("f").Real())+noteSuffix)))
+			x.w.Recover()
+			x.end("lock")
+			x.holds("f=old\n")
+			x.tidy()
+		})
+	}
+}
+
+// TestLocksOfOthers: where others can write in the directory of the locks, no note is done and no lock is taken.
+func TestLocksOfOthers(t *testing.T) {
+	for what, change := range map[string]func(path string) error{
+		"group":         func(path string) error { return os.Chmod(path, 0o770) },
+		"everybody":     func(path string) error { return os.Chmod(path, 0o1777) },
+		"another owner": func(path string) error { return os.Chown(path, 65534, 65534) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			if what == "another owner" && os.Getuid() != 0 {
+				return // only root gives a directory away
+			}
+			x := newWorld(t)
+			writeFile(t, x.dir, "f", "old\n")
+			x.kill("exchanged", false, func() { x.renameOver("theirs\n") })
+			must(t, change(x.locks))
+			x.w.Recover()
+			x.holds("f=ours\n")
+			if len(x.warnings) != 1 || !strings.Contains(x.warnings[0], x.locks) {
+				t.Errorf("it says %q", x.warnings)
+			}
+			if _, err := x.w.Lock(t.Context(), x.at("f")); err == nil || strings.Contains(err.Error(), x.locks) {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestRecoverRemoval ends a move to another allowed directory that was killed between the renaming of the original and

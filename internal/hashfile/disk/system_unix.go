@@ -29,3 +29,9 @@ func stampOf(info fs.FileInfo) stamp {
 	}
 	return s
 }
+
+// isOurs reports whether a file belongs to the user, and nobody else may write it.
+func isOurs(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
+}

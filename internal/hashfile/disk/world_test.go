@@ -30,7 +30,11 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWorldIn(t, d, t.TempDir())
+	locks := t.TempDir()
+	if err := os.Chmod(locks, 0o700); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+	return newWorldIn(t, d, locks)
 }
 
 // newWorldIn is newWorld in directories.

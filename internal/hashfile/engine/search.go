@@ -123,8 +123,8 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 	if err != nil {
 		return err
 	}
-	if !q.Pattern.Match(now.Data) && !strings.ContainsAny(q.Pattern.String(), "^$\\") { // most files, at once
-		return nil
+	if may, err := q.mayMatch(ctx, now.Data); err != nil || !may { // most files, at once
+		return err
 	}
 	f, err := hashline.Parse(now.Data)
 	if err != nil {
@@ -132,7 +132,11 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 	}
 	var hits []int
 	for n := 1; n <= f.Lines() && q.left > 0; n++ {
-		if q.Pattern.Match(f.Line(n)) {
+		hit, err := q.matches(ctx, f.Line(n))
+		if err != nil {
+			return err
+		}
+		if hit {
 			hits = append(hits, n)
 			q.left--
 		}

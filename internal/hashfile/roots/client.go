@@ -58,7 +58,7 @@ func (c *clientRoots) nameRoots(paths []string) []*Named {
 		n := c.names[path]
 		if n == nil {
 			n = &Named{given: path}
-			n.agreed, n.through, _ = followPath(path)
+			n.agreed, n.through, _ = FollowPath(path)
 		}
 		listed[path], found = n, append(found, n)
 	}

@@ -17,9 +17,9 @@ import (
 // maxRootLinks is how many links the path of an allowed directory may lead through.
 const maxRootLinks = 255
 
-// followPath returns the real path of the directory that an absolute path leads to now, and the real paths of the
+// FollowPath returns the real path of the directory that an absolute path leads to now, and the real paths of the
 // links on the way.
-func followPath(given string) (real string, links []string, err error) {
+func FollowPath(given string) (real string, links []string, err error) {
 	volume := filepath.VolumeName(given)
 	at, todo := volume+string(filepath.Separator), names.Elements(given[len(volume):])
 	info, err := os.Lstat(at)
@@ -70,7 +70,7 @@ var errLinked = errors.New("its path goes through a link now")
 // statWalked is Lstat of a path that had no links. It fails if there is a link on it now. A link that is put there and
 // taken away between its two steps is not noticed.
 func statWalked(path string) (fs.FileInfo, error) {
-	if real, _, err := followPath(path); err != nil || real != path {
+	if real, _, err := FollowPath(path); err != nil || real != path {
 		return nil, errors.Join(err, errLinked)
 	}
 	return os.Lstat(path)

@@ -51,7 +51,7 @@ func nameRoot(path string) (*Named, error) {
 		return nil, err
 	}
 	n := &Named{given: given}
-	if n.agreed, n.through, err = followPath(given); err != nil {
+	if n.agreed, n.through, err = FollowPath(given); err != nil {
 		return n, fmt.Errorf("allowed directory %s: %w", refusal.Show(path), refusal.Cause(err))
 	}
 	return n, nil

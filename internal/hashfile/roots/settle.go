@@ -23,7 +23,7 @@ func settle(named []*Named) (roots []*Root, absent []Absence) {
 	var links [][]string
 	var found []*Root
 	for _, n := range named {
-		path, through, err := followPath(n.given)
+		path, through, err := FollowPath(n.given)
 		if err != nil {
 			absent = append(absent, Absence{n.given, err})
 			continue

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A pattern that takes 0.1 ms for each byte of a file does not hold a search longer than its time, or than its caller
+// wants it.
+func TestMatchesEnds(t *testing.T) {
+	const pattern = "(?i)[a-z]{1000}0"
+	lines := strings.Repeat(strings.Repeat("a", 2000)+"\n", 2000)
+	for what, data := range map[string]string{"one line": strings.Repeat("a", 4<<20), "lines": lines} {
+		q := &search{SearchRequest: SearchRequest{Pattern: regexp.MustCompile(pattern)}}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		began := time.Now()
+		_, err := q.mayMatch(ctx, []byte(data))
+		cancel()
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 30*time.Second {
+			t.Errorf("%s: %v after %v", what, err, took)
+		}
+	}
+}
+
+// What is found is what the pattern finds in each line, however long lines are.
+func TestMatches(t *testing.T) {
+	long := strings.Repeat("x", 3*matchAtOnce)
+	text := strings.Join([]string{"", "one", "two three", long + "needle", "\u00e9" + long + "\u00e9\u00e9", "end"}, "\n")
+	for _, pattern := range []string{"one", "needle", "xneedle", "none", "^one", "^two", "three$", "(?i)NEEDLE", "n[a-f]+dle",
+		"\\bthree\\b", "\u00e9+", "x\u00e9", "x{5}\u00e9", "e.t", "[^a-z]t", "(?s)e.t", "^$", "d$", "x*needle|zz", "(?:)"} {
+		q := &search{SearchRequest: SearchRequest{Pattern: regexp.MustCompile(pattern)}}
+		want := false
+		for _, line := range strings.Split(text, "\n") {
+			one := q.Pattern.MatchString(line)
+			got, err := q.matches(t.Context(), []byte(line))
+			if err != nil || got != one {
+				t.Errorf("%s, line of %d bytes: %v, %v", pattern, len(line), got, err)
+			}
+			want = want || one
+		}
+		if may, err := q.mayMatch(t.Context(), []byte(text)); err != nil || want && !may {
+			t.Errorf("%s: %v, %v", pattern, may, err)
+		}
+	}
+	q := &search{SearchRequest: SearchRequest{Pattern: regexp.MustCompile("[q]")}}
+	if may, _ := q.mayMatch(t.Context(), bytes.Repeat([]byte("a line\n"), 5000)); may {
+		t.Error("a file without a hit is looked at line by line")
+	}
+}
