@@ -39,6 +39,12 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, message: fmt.Sprintf(format, args...)}
 }
 
+// add says what another error says, too.
+func (e *Error) add(other *Error) {
+	e.message += ". And " + other.message
+	e.Candidates = append(e.Candidates, other.Candidates...)
+}
+
 // in says that an error is about one operation, counted from 1 as people and models do.
 func (e *Error) in(operation int) *Error {
 	e.message = "operation " + strconv.Itoa(operation+1) + ": " + e.message

@@ -44,7 +44,7 @@ func ExampleError() {
 	}
 	// Output:
 	// anchor_not_found [0]
-	// operation 1: anchor 9:00: the file has 2 lines, the last is 2:a7 ("beta"); no line has tag 00. Read the lines again
+	// operation 1: anchor 9:00: the file has 2 lines, the last is 2:a7 ("beta"); no line has tag 00. Give the anchor of the line that is meant as it was shown
 }
 
 // Merge an edit of the version that was read onto a file that has changed since.

@@ -78,9 +78,10 @@ func (d *finder) advise(a anchor) string {
 	case n == 0:
 		return "Use append, which needs no anchor"
 	case a.line > n:
-		return "Read the lines again"
+		return "Give the anchor of the line that is meant as it was shown"
 	}
-	return "Use " + d.anchor(a.line, a.width) + " if that line is meant, or read the lines again"
+	return "Use " + d.anchor(a.line, a.width) + " if that line is meant, else the anchor of the one that is, as it was " +
+		"shown"
 }
 
 // anchor is the anchor of a line, with a tag at least as wide as is shown.
@@ -118,6 +119,7 @@ func (d *finder) parse(text string) (anchor, *Error) {
 	number, _, _ := strings.Cut(strings.TrimSpace(text), ":")
 	if n, e := strconv.Atoi(number); e == nil && 1 <= n && n <= d.file.Lines() && number[0] != '+' {
 		err.message += fmt.Sprintf("; line %d is %s", n, d.show(n, 0))
+		err.Line = n
 	}
 	return a, err
 }

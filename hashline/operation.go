@@ -110,6 +110,11 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	}
 	first, err := find(op.Anchor)
 	if err != nil {
+		if op.EndAnchor != "" { // a miscount is often one of both ends
+			if _, other := find(op.EndAnchor); other != nil {
+				err.add(other)
+			}
+		}
 		return s, nil, err
 	}
 	last := first

@@ -81,7 +81,7 @@ func New(c Config) (*Server, error) {
 				s.roots.NoteChange()
 			},
 		})
-	s.server.AddReceivingMiddleware(s.noteCancelled)
+	s.server.AddReceivingMiddleware(s.noteCancelled, s.refuseUnknown)
 	s.addTools(offered)
 	if !c.ReadOnly {
 		s.engine.Recover()

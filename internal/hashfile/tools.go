@@ -3,14 +3,20 @@ package hashfile
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/hfmcp"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/native"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/reference"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
@@ -41,6 +47,20 @@ func (s *Server) addTools(d dialect) {
 		s.server.AddTool(&t.Tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return s.call(ctx, t, req), nil
 		})
+	}
+}
+
+// refuseUnknown answers the call of a tool that is not there with the names of those that are.
+func (s *Server) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
+			if _, known := s.reads[p.Name]; !known {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(
+					"there is no tool %s; the tools are %s", refusal.Show(p.Name),
+					strings.Join(slices.Sorted(maps.Keys(s.reads)), ", "))}
+			}
+		}
+		return next(ctx, method, req)
 	}
 }
 

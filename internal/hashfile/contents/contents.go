@@ -83,7 +83,7 @@ func (r *Reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 		hash, err = r.surveyPast(source{ctx, f}, p, survey)
 	}
 	if err != nil {
-		return digest.Digest{}, refusal.Of(p.Asked, err)
+		return digest.Digest{}, refuse(p, f, err)
 	}
 	return hash, nil
 }

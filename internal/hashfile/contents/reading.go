@@ -51,7 +51,7 @@ func (r *Reader) readAndHash(
 		data, hash, err = r.readNew(source{ctx, f}, p, info.Size(), look)
 	}
 	if err != nil {
-		return nil, hash, refusal.Of(p.Asked, err)
+		return nil, hash, refuse(p, f, err)
 	}
 	return data, hash, nil
 }

@@ -48,10 +48,6 @@ func (e *Edited) Anchors(first, count int) string {
 
 // Edit applies operations to a file, together or not at all.
 func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Edited, error) {
-	digits, err := parseFileHash(in.FileHash)
-	if err != nil {
-		return nil, err
-	}
 	p, unlock, err := e.lockFile(ctx, sc, in.Path)
 	if err != nil {
 		return nil, err
@@ -62,7 +58,7 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 	if err != nil {
 		return nil, err
 	}
-	result, rebased, err := e.applyEdit(p, digits, now, in)
+	result, rebased, err := e.applyEdit(p, now, in)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +138,15 @@ func (e *Engine) replace(
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
 func (e *Engine) applyEdit(
-	p *place.Place, digits string, now contents.Contents, in EditRequest,
+	p *place.Place, now contents.Contents, in EditRequest,
 ) (r *hashline.Result, rebased bool, err error) {
+	digits, problem := parseFileHash(in.FileHash)
+	if problem != nil {
+		if _, err := hashline.Parse(now.Data); err != nil {
+			return nil, false, e.explain(p, now, nil, err)
+		}
+		return nil, false, e.addFreshLines(p, problem, now, in.Operations)
+	}
 	claim, known, err := e.claimOf(p.Asked, digits, now)
 	if err != nil {
 		return nil, false, err
@@ -158,7 +161,7 @@ func (e *Engine) applyEdit(
 		return r, false, nil
 	}
 	if _, err := hashline.Parse(now.Data); err != nil {
-		return nil, false, refusal.Of(p.Asked, err)
+		return nil, false, e.explain(p, now, ops, err)
 	}
 	var base []byte
 	if known {
@@ -180,9 +183,13 @@ func (e *Engine) applyEdit(
 // explain returns the error of a refused edit with the lines that help to repeat it.
 func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
-	switch problem.Code {
-	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange, hashline.Overlap,
-		hashline.Invalid:
+	var why *hashline.Error
+	switch errors.As(err, &why); {
+	case why == nil:
+	case why.Code == hashline.Binary && len(why.Operations) == 0:
+		return contents.RefuseBinary(p.Asked, now.Data, why)
+	case why.Code == hashline.Stale, why.Code == hashline.AnchorNotFound, why.Code == hashline.AnchorAmbiguous,
+		why.Code == hashline.NoChange, why.Code == hashline.Overlap, why.Code == hashline.Invalid:
 		return e.addFreshLines(p, problem, now, ops)
 	}
 	return problem

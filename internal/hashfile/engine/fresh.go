@@ -87,6 +87,7 @@ func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
 const (
 	editContext  = 3        // lines around each edit
 	freshContext = 3        // lines around each anchor of a refused edit
+	firstShown   = 20       // lines of a file that is not replaced
 	maxFresh     = 200      // lines
 	freshBytes   = 24 << 10 // of them; a client cuts what has more than 25,000 tokens
 )

@@ -17,16 +17,18 @@ func Abbreviate(hash digest.Digest) string { return contents.Abbreviate(hash) }
 const hashDigits = 64
 
 // parseFileHash returns the digits of a file_hash: "sha256:", which may be left out, and 12 to 64 hex digits.
-func parseFileHash(text string) (digits string, err error) {
+func parseFileHash(text string) (digits string, problem *refusal.Refusal) {
 	if text == "" {
 		return "", refusal.New(hashline.Invalid,
-			"file_hash is missing: read the file with read_text_file, whose first line gives it")
+			"file_hash is missing; nothing was written. Give the one given here, if the lines are as they were read")
 	}
 	digits = strings.ToLower(strings.TrimSpace(text))
+	digits = strings.TrimPrefix(strings.TrimPrefix(digits, "["), "file_hash=") // as the first line of a read has it
+	digits, _, _ = strings.Cut(strings.TrimSuffix(digits, "]"), " ")
 	digits = strings.TrimPrefix(digits, "sha256:")
 	if n := len(digits); n < contents.ShownDigits || n > hashDigits || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", refusal.New(hashline.Invalid, "file_hash %s is not sha256: and %d to %d hex digits; give it as "+
-			"reading the file printed it", refusal.Show(text), contents.ShownDigits, hashDigits)
+		return "", refusal.New(hashline.Invalid, "file_hash %s is not sha256: and %d to %d hex digits; nothing was "+
+			"written. Give the one given here, if the lines are as they were read", refusal.Show(text), contents.ShownDigits, hashDigits)
 	}
 	return digits, nil
 }

@@ -49,5 +49,5 @@ func (e *Engine) Directories(sc *roots.Scope) ([]string, error) {
 
 // refuseKind refuses to do something at a place where something else is.
 func refuseKind(p *place.Place) *refusal.Refusal {
-	return refusal.New(refusal.Exists, "%s is %s", refusal.Show(p.Asked), place.Kind(p.Info.Mode()))
+	return refusal.New(refusal.Exists, "%s is %s; give another path", refusal.Show(p.Asked), place.Kind(p.Info.Mode()))
 }

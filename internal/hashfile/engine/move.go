@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -41,20 +42,18 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 			refusal.Show(source))
 	}
 	if to.Info != nil {
-		return refusal.New(refusal.Exists, "%s exists already; a move replaces nothing",
-			refusal.Show(destination))
+		return refuseOccupied(from, to)
 	}
 	if len(to.Missing) > 0 {
-		return refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
-			refusal.Show(destination))
+		return refuseNoDirectory(to)
 	}
 	if kind := from.Info.Mode().Type(); kind&^(fs.ModeDir|fs.ModeSymlink) != 0 {
 		return refusal.New(refusal.NotAFile, "%s is %s; only files, directories and links are moved",
 			refusal.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return refusal.New(hashline.Invalid, "%s lies in %s",
-			refusal.Show(destination), refusal.Show(source))
+		return refusal.New(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
+			"outside of it", refusal.Show(destination), refusal.Show(source))
 	}
 	unlock, err := e.writer.Lock(ctx, from, to)
 	if err != nil {
@@ -70,6 +69,20 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 		return refusal.Of(destination, err)
 	}
 	return nil
+}
+
+// refuseOccupied refuses a move to a place where something is.
+func refuseOccupied(from, to *place.Place) *refusal.Refusal {
+	switch {
+	case to.Real() == from.Real():
+		return refusal.New(refusal.Exists, "%s and %s are the same place; nothing was moved", refusal.Show(from.Asked),
+			refusal.Show(to.Asked))
+	case to.Info.IsDir():
+		return refusal.New(refusal.Exists, "%s exists already, as a directory; to move into it, give the destination %s",
+			refusal.Show(to.Asked), refusal.Show(filepath.Join(to.Asked, from.Name)))
+	}
+	return refusal.New(refusal.Exists, "%s exists already, and a move replaces nothing; give another destination, or "+
+		"move what is there away first", refusal.Show(to.Asked))
 }
 
 // resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place

@@ -46,11 +46,29 @@ type Reading struct {
 	Cut         bool   // a limit ended them before the last one that was asked for
 }
 
+// check fails if the lines are no range. A last line of 0 is not given.
+func (in ReadRequest) check() error {
+	switch {
+	case in.MaxBytes < 0:
+		return refusal.New(hashline.Invalid, "max_bytes is %d; give the number of bytes wanted, or leave it out",
+			in.MaxBytes)
+	case in.First < 0:
+		return refusal.New(hashline.Invalid, "start_line is %d; lines are counted from 1, and total_lines is the last",
+			in.First)
+	case in.Last < 0:
+		return refusal.New(hashline.Invalid, "end_line is %d; lines are counted from 1; leave it out to read to the end",
+			in.Last)
+	case in.Last > 0 && in.Last < in.First:
+		return refusal.New(hashline.Invalid, "lines %d to %d are no range; give start_line %d and end_line %d if the "+
+			"lines between are meant", in.First, in.Last, in.Last, in.First)
+	}
+	return nil
+}
+
 // Read reads a text file. A line that does not fit into MaxBytes by itself is refused, as is a range behind the end.
 func (e *Engine) Read(ctx context.Context, sc *roots.Scope, in ReadRequest) (*Reading, error) {
-	if in.First < 0 || in.Last < 0 || in.MaxBytes < 0 || in.Last > 0 && in.Last < in.First {
-		return nil, refusal.New(hashline.Invalid, "lines %d to %d are no range; lines are counted from 1, and the "+
-			"last one is not before the first", in.First, in.Last)
+	if err := in.check(); err != nil {
+		return nil, err
 	}
 	survey := &hashline.Survey{First: max(in.First, 1), Last: in.Last, MaxLines: in.MaxLines,
 		MaxBytes: int(min(int64(in.MaxBytes), e.o.MaxFile))}
@@ -69,11 +87,12 @@ func (e *Engine) Read(ctx context.Context, sc *roots.Scope, in ReadRequest) (*Re
 	switch {
 	case full && lines == 0:
 		return nil, refusal.New(hashline.TooLarge,
-			"line %d of %s alone has more than %d bytes; read it with start_line %d, end_line %d and a greater max_bytes",
-			survey.First, refusal.Show(in.Path), survey.MaxBytes, survey.First, survey.First)
+			"line %d of %s alone has more than %d bytes; to read it all the same give start_line %d, end_line %d and "+
+				"max_bytes %d", survey.First, refusal.Show(in.Path), survey.MaxBytes, survey.First, survey.First,
+			survey.Size())
 	case survey.Lines() > 0 && survey.First > survey.Lines():
-		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d", refusal.Show(in.Path),
-			survey.Lines(), survey.First)
+		return nil, refusal.New(hashline.Invalid, "%s has %d lines; there is no line %d. Give a start_line "+
+			"of 1 to %d", refusal.Show(in.Path), survey.Lines(), survey.First, survey.Lines())
 	case lines > 0:
 		if n, size := linesWithin(kept, in.MaxTokens); in.MaxTokens > 0 && n < lines && lines > 1 {
 			if n == 0 {

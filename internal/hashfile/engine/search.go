@@ -21,7 +21,7 @@ import (
 type SearchRequest struct {
 	Pattern *regexp.Regexp
 	Path    string      // a file or directory; "" is all allowed directories
-	Only    *rules.Glob // of paths from there; nil is all
+	Only    rules.Globs // of paths from there; nil is all
 	Context int         // lines before and after each hit
 	Limit   int         // hits
 	Tokens  int         // that the lines may cost a model, about; 0 is no limit
@@ -75,6 +75,7 @@ type search struct {
 	size   int // bytes of lines so far
 	tokens int // of them, estimated
 	found  []Hits
+	named  bool // the file that is searched is the path itself: that it is no text is said
 }
 
 // searchPath searches a file, or what is below a directory.
@@ -88,6 +89,7 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		return err
 	}
 	if !p.Info.IsDir() {
+		q.named = true
 		return q.searchFile(ctx, p)
 	}
 	dir, sets, err := p.OpenDirectory()
@@ -123,12 +125,14 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 	if err != nil {
 		return err
 	}
-	if may, err := q.mayMatch(ctx, now.Data); err != nil || !may { // most files, at once
-		return err
+	if !q.named { // most files, at once; of one that the caller named, it is said if it is binary
+		if may, err := q.mayMatch(ctx, now.Data); err != nil || !may {
+			return err
+		}
 	}
 	f, err := hashline.Parse(now.Data)
 	if err != nil {
-		return refusal.Of(p.Asked, err)
+		return q.e.explain(p, now, nil, err)
 	}
 	var hits []int
 	for n := 1; n <= f.Lines() && q.left > 0; n++ {

@@ -20,7 +20,10 @@ func (e *Engine) refuseStale(
 	p *place.Place, base []byte, now contents.Contents, ops []hashline.Operation, mergeable bool,
 ) error {
 	mapped, err := hashline.MapAnchors(base, now.Data, ops, e.o.Anchors)
-	if err != nil { // operations that are wrong by themselves: that comes first
+	if err != nil { // operations that are wrong by themselves: that comes first, and is said of the lines of now
+		if _, fresh := hashline.Edit(now.Data, ops, e.o.Anchors); fresh != nil {
+			err = fresh
+		}
 		return e.explain(p, now, ops, err)
 	}
 	var where []string
@@ -34,8 +37,11 @@ func (e *Engine) refuseStale(
 		if m.NewAnchor == "" || m.Altered {
 			gone++
 			at = m.Place
-			if text = m.Anchor + " is gone or was changed"; m.Altered {
+			switch text = m.Anchor + " is gone or was changed"; {
+			case m.Altered:
 				text = "of the range to " + m.Anchor + " some lines were changed"
+			case m.Read == 0:
+				text = m.Anchor + " was no line of what was read"
 			}
 		} else if m.NewAnchor == m.Anchor {
 			text = m.Anchor + " is still that line"
@@ -63,12 +69,12 @@ func (e *Engine) refuseStale(
 
 // refuseUnknown returns the refusal of an edit that was made for a state of the file that is not known here.
 func (e *Engine) refuseUnknown(p *place.Place, now contents.Contents, in EditRequest) error {
-	why := "has changed since it was read"
+	why := ""
 	if in.Rebase {
-		why += ", and what was read is no longer known here, so that the edit cannot be rebased"
+		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
-	out := refusal.New(hashline.Stale, "%s %s; nothing was written. To go on, look at the lines below, which are those "+
-		"of now, and make the edit for them, with the file_hash given here; or read the file again",
-		refusal.Show(p.Asked), why)
+	out := refusal.New(hashline.Stale, "file_hash %s is not that of %s as it is now%s; nothing was written. To go on, "+
+		"look at the lines below, which are those of now, and make the edit for them, with the file_hash given here",
+		refusal.Show(in.FileHash), refusal.Show(p.Asked), why)
 	return e.addFreshLines(p, out, now, in.Operations)
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -45,8 +47,7 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 		return nil, err
 	}
 	if len(p.Missing) > 0 {
-		return nil, refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory makes it",
-			refusal.Show(in.Path))
+		return nil, refuseNoDirectory(p)
 	}
 	unlock, err := e.writer.Lock(ctx, p)
 	if err != nil {
@@ -89,6 +90,10 @@ func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error 
 	if in.FileHash != "" {
 		return refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
 	}
+	if strings.HasSuffix(in.Path, "/") {
+		return refusal.New(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
+			"create_directory", refusal.Show(in.Path))
+	}
 	return e.writer.Create(p, data)
 }
 
@@ -119,19 +124,40 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Content
 		if in.Replace {
 			return nil
 		}
-		return refusal.New(refusal.Exists, "%s exists; to replace it give its file_hash, which read_text_file prints; "+
-			"to change it use edit_text_file", refusal.Show(in.Path))
+		return e.showFirst(p, now, refusal.New(refusal.Exists, "%s exists; nothing was written. To replace all of it repeat "+
+			"the call with the file_hash given here; to change lines of it use edit_text_file", refusal.Show(in.Path)))
 	}
-	digits, err := parseFileHash(in.FileHash)
-	if err != nil {
-		return err
+	digits, problem := parseFileHash(in.FileHash)
+	if problem != nil {
+		return e.showFirst(p, now, problem)
 	}
 	claim, known, err := e.claimOf(in.Path, digits, now)
 	if err != nil {
 		return err
 	}
 	if !known || !now.Matches(claim) {
-		return e.addFreshLines(p, refusal.Stale(in.Path, "has changed since it was read"), now, nil)
+		return e.showFirst(p, now, refusal.New(hashline.Stale, "file_hash %s is not that of %s as it is now; nothing was "+
+			"written. To replace it all the same repeat the call with the file_hash given here",
+			refusal.Show(in.FileHash), refusal.Show(in.Path)))
 	}
 	return nil
+}
+
+// showFirst adds to the refusal to replace a file its hash and its first lines, as they are now. A file that is no text
+// has none, and is not replaced by text.
+func (e *Engine) showFirst(p *place.Place, now contents.Contents, out *refusal.Refusal) error {
+	var binary *hashline.Error
+	if _, err := hashline.Parse(now.Data); errors.As(err, &binary) {
+		out := contents.RefuseBinary(p.Asked, now.Data, binary)
+		out.Message += "; to write text there, move the file away first"
+		return out
+	}
+	return e.addFacts(p, out, now, [][2]int{{1, firstShown}})
+}
+
+// refuseNoDirectory refuses a place whose directory does not exist.
+func refuseNoDirectory(p *place.Place) *refusal.Refusal {
+	dir := refusal.Show(filepath.Dir(filepath.Clean(p.Asked)))
+	return refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory with path %s makes it",
+		refusal.Show(p.Asked), dir)
 }

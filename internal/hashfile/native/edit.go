@@ -15,7 +15,7 @@ import (
 
 type editArguments struct {
 	Path       string      `json:"path"`
-	FileHash   string      `json:"file_hash" about:"as it was read"`
+	FileHash   string      `json:"file_hash" about:"as it was read" open:"true"`
 	Operations []operation `json:"operations"`
 	DryRun     bool        `json:"dry_run,omitempty" about:"only show the diff"`
 	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if the file has changed since: reject (default), or merge"`

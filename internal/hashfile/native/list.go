@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -19,8 +20,15 @@ const (
 	maxListing = 40 << 10 // bytes
 )
 
-func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
-	found, err := d.engine.List(sc, in.Path, maxEntries, false)
+type listArguments struct {
+	Path string `json:"path,omitempty" about:"default: the allowed directory"`
+}
+
+// empty is the answer to a listing of nothing; a client may refuse to pass on a text without a letter.
+const empty = "[empty]\n"
+
+func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in listArguments) (*toolset.Answer, error) {
+	found, err := d.engine.List(sc, cmp.Or(in.Path, "."), maxEntries, false)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +43,7 @@ func (d *dialect) listDirectory(_ context.Context, sc *roots.Scope, in pathArgum
 	if found.More > 0 {
 		fmt.Fprintf(&text, "[%d more; search_files with a glob and this path finds them by name]\n", found.More)
 	}
-	return &toolset.Answer{Text: text.String()}, nil
+	return &toolset.Answer{Text: cmp.Or(text.String(), empty)}, nil
 }
 
 // markOf says what kind an entry of a directory is of.
@@ -51,8 +59,8 @@ func markOf(mode fs.FileMode) string {
 	return "[OTHER]"
 }
 
-func (d *dialect) directoryTree(ctx context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
-	found, more, err := d.engine.Walk(ctx, sc, in.Path, maxEntries, nil)
+func (d *dialect) directoryTree(ctx context.Context, sc *roots.Scope, in listArguments) (*toolset.Answer, error) {
+	found, more, err := d.engine.Walk(ctx, sc, cmp.Or(in.Path, "."), maxEntries, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +68,7 @@ func (d *dialect) directoryTree(ctx context.Context, sc *roots.Scope, in pathArg
 	if n := writePaths(&text, found); more || n < len(found) {
 		fmt.Fprintf(&text, "[more than these %d; ask for a directory further down]\n", n)
 	}
-	return &toolset.Answer{Text: text.String()}, nil
+	return &toolset.Answer{Text: cmp.Or(text.String(), "[nothing, or only what is ignored]\n")}, nil
 }
 
 // writePaths writes each path on a line, those of directories with a slash, until the text is as long as a listing may

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
@@ -26,8 +24,7 @@ type searchArguments struct {
 
 // Bounds of what a search is asked for.
 const (
-	maxPattern = 1000 // bytes
-	maxContext = 10   // lines
+	maxContext = 10 // lines
 	maxResults = 1000
 )
 
@@ -35,20 +32,17 @@ func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArg
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
+	var err error
 	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
 		Tokens: d.limits.Tokens}
 	if in.Glob != "" {
-		glob, ok := rules.NewGlob(in.Glob, false)
-		if !ok {
-			return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go or src/**/*.ts",
-				refusal.Show(in.Glob))
+		if ask.Only, err = parseGlob(sc, in.Glob); err != nil {
+			return nil, err
 		}
-		ask.Only = &glob
 	}
 	if in.Pattern == "" {
 		return d.searchNames(ctx, sc, ask)
 	}
-	var err error
 	if ask.Pattern, err = parsePattern(in); err != nil {
 		return nil, err
 	}
@@ -66,25 +60,10 @@ func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArg
 		hits += len(f.Numbers)
 	}
 	fmt.Fprintf(&text, "[%d hits in %d files%s]\n", hits, len(found.Files), moreNotice(found.Cut))
+	if hits == 0 && !found.Cut {
+		notices(&text, explainNoHits(in))
+	}
 	return &toolset.Answer{Text: text.String()}, nil
-}
-
-// parsePattern returns the pattern of a search for lines.
-func parsePattern(in searchArguments) (*regexp.Regexp, error) {
-	if len(in.Pattern) > maxPattern {
-		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
-	}
-	pattern := in.Pattern
-	if in.IgnoreCase {
-		pattern = "(?i:" + pattern + ")"
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, refusal.New(hashline.Invalid, "pattern %s is no regular expression of RE2; to find text as it is, "+
-			"put a backslash before each of \\.+*?()|[]{}^$; to find files by name, give a glob and no pattern",
-			refusal.Show(in.Pattern))
-	}
-	return re, nil
 }
 
 // searchNames answers with the files whose paths match a glob.

@@ -17,11 +17,10 @@ const maxOpens = 10
 func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 	for range maxOpens {
 		if p.Info == nil {
-			return nil, nil, refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
+			return nil, nil, p.RefuseMissing()
 		}
 		if !p.Info.Mode().IsRegular() {
-			return nil, nil, refusal.New(refusal.NotAFile, "%s is %s, not a regular file",
-				refusal.Show(p.Asked), Kind(p.Info.Mode()))
+			return nil, nil, p.refuseKind()
 		}
 		f, err := p.Parent().OpenFile(p.Name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -47,6 +46,16 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 	}
 	return nil, nil,
 		refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.Asked))
+}
+
+// refuseKind refuses to open what is not a regular file.
+func (p *Place) refuseKind() *refusal.Refusal {
+	if p.Info.IsDir() {
+		return refusal.New(refusal.NotAFile, "%s is a directory; list_directory shows what it holds",
+			refusal.Show(p.Asked))
+	}
+	return refusal.New(refusal.NotAFile, "%s is %s, not a regular file, and is not opened", refusal.Show(p.Asked),
+		Kind(p.Info.Mode()))
 }
 
 // Kind names the kind of a file, with its article.

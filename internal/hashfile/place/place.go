@@ -40,6 +40,9 @@ type Place struct {
 	Info    fs.FileInfo // what has the name; nil if nothing has
 	Missing []string    // the elements after the name, if nothing has the name
 	Rules   rules.Sets  // of the directories in chain
+
+	base     string // where relative paths begin; "" if that is not one directory
+	listable bool   // the caller may list the directory that holds the name
 }
 
 // Real returns the absolute path without links.
@@ -110,7 +113,7 @@ func (p *Place) Close() {
 // CheckExists fails if nothing is at the place.
 func (p *Place) CheckExists() error {
 	if p.Info == nil {
-		return refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(p.Asked))
+		return p.RefuseMissing()
 	}
 	return nil
 }

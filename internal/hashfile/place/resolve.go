@@ -1,6 +1,7 @@
 package place
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -18,8 +19,7 @@ func ResolveName(s *roots.Scope, asked string) (*Place, error) { return resolve(
 
 func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
-		return nil, refusal.New("invalid", "%s is no path; give an absolute one, or one relative to an allowed directory",
-			quoteEmpty(asked))
+		return nil, refuseNoPath(s, asked)
 	}
 	path := asked
 	if strings.HasPrefix(path, "file:") {
@@ -28,18 +28,32 @@ func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
 		}
 	}
 	path = filepath.Clean(path)
-	if !filepath.IsAbs(path) {
-		return resolveRelative(s, asked, path, name)
+	var p *Place
+	var err error
+	if filepath.IsAbs(path) {
+		p, err = resolveAbsolute(s, asked, path, name)
+	} else {
+		p, err = resolveRelative(s, asked, path, name)
 	}
-	return resolveAbsolute(s, asked, path, name)
+	if err == nil && p.Info == nil {
+		if err = refuseOdd(s, asked); err != nil {
+			p.Close()
+			return nil, err
+		}
+	}
+	return p, err
 }
 
-// quoteEmpty shows a path; an empty one is named as such.
-func quoteEmpty(path string) string {
-	if path == "" {
-		return "an empty text"
+// refuseNoPath refuses a text that no file can have as its path.
+func refuseNoPath(s *roots.Scope, asked string) *refusal.Refusal {
+	what := "a text with a NUL"
+	switch {
+	case asked == "":
+		what = "an empty text"
+	case len(asked) > maxPath:
+		what = fmt.Sprintf("a text of %d bytes", len(asked))
 	}
-	return refusal.Show(path)
+	return refusal.New("invalid", "%s is no path; give a path in %s", what, allowed(s))
 }
 
 // resolveRelative resolves a path relative to the only allowed directory or, if there are several, to the only one in
@@ -48,7 +62,11 @@ func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, err
 	dirs := s.Directories()
 	switch absent := s.Absent(); {
 	case len(dirs) == 1:
-		return resolveAbsolute(s, asked, filepath.Join(dirs[0], path), name)
+		p, err := resolveAbsolute(s, asked, filepath.Join(dirs[0], path), name)
+		if p != nil {
+			p.base = dirs[0]
+		}
+		return p, err
 	case len(dirs) == 0 && len(absent) == 1:
 		return nil, absent[0].Refusal()
 	case len(dirs) == 0:
@@ -86,6 +104,9 @@ func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, err
 	}
 	if refused != nil {
 		return nil, refused
+	}
+	if err := refuseOdd(s, asked); err != nil {
+		return nil, err
 	}
 	return nil, refusal.New("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
 		"path, as %s", refusal.Show(asked), len(dirs), refusal.Show(filepath.Join(dirs[0], path)))

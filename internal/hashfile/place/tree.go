@@ -63,7 +63,8 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	}
 	if !p.Info.IsDir() {
 		return nil, nil,
-			refusal.New(hashline.Invalid, "%s is %s, not a directory", refusal.Show(p.Asked), Kind(p.Info.Mode()))
+			refusal.New(hashline.Invalid, "%s is %s, not a directory%s", refusal.Show(p.Asked), Kind(p.Info.Mode()),
+				readable(p.Info.Mode()))
 	}
 	name := p.Name
 	if p.Rel == "." {
@@ -74,6 +75,14 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 		return nil, nil, refusal.Of(p.Asked, err)
 	}
 	return dir, append(slices.Clone(p.Rules), rules.Read(dir, p.Rel)), nil
+}
+
+// readable says how a file is read.
+func readable(m fs.FileMode) string {
+	if m.IsRegular() {
+		return "; read_text_file reads it"
+	}
+	return ""
 }
 
 // Visit is called for each entry of a tree with the directory that holds the entry, its path from the root, and the

@@ -175,6 +175,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if err := w.checkAllowed(); err != nil {
 		return err
 	}
+	w.listable = w.scope.Permits(w.Directory())
 	if !w.scope.Permits(w.Real()) {
 		return w.scope.RefuseOutside(w.asked, w.Real())
 	}

@@ -16,7 +16,7 @@ import (
 // repository, or is protected by rules.
 func (p *Place) CheckWritable() error {
 	if p.Rel == "." {
-		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself", refusal.Show(p.Asked))
+		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself; give a path in it", refusal.Show(p.Asked))
 	}
 	if err := p.checkUnversioned(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 // Package refusal holds the errors that the tools of the editing server return to a model. A refusal is one
-// sentence that says what to do next, a code for programs, and whatever helps to try again. Its text never holds a path
-// that the caller did not give, so that it does not reveal what lies outside the allowed directories.
+// sentence that says what to do next, a code for programs, and whatever helps to try again. Besides the path
+// that the caller gave, its text names only what the caller may list, so that it does not reveal what lies outside the
+// allowed directories.
 package refusal
 
 import (
@@ -99,9 +100,27 @@ func Of(path string, err error) *Refusal {
 	return New(IO, "%s: %s", Show(path), Show(err.Error()))
 }
 
-// Outside refuses a path outside of the allowed directories. The text is the same whether the path exists or not.
-func Outside(path string) *Refusal {
-	return New(OutsideRoots, "%s is outside the allowed directories; list_allowed_directories names them", Show(path))
+// Outside refuses a path outside of the allowed directories, which are dirs as far as the caller may know them. The
+// text is the same whether the path exists or not.
+func Outside(path string, dirs []string) *Refusal {
+	return New(OutsideRoots, "%s is outside the allowed directories; give a path in %s", Show(path),
+		NameDirectories(dirs))
+}
+
+// maxNamed is how many allowed directories a refusal names.
+const maxNamed = 3
+
+// NameDirectories names the allowed directories, or some of many.
+func NameDirectories(dirs []string) string {
+	switch n := len(dirs); {
+	case n == 0:
+		return "a directory of list_allowed_directories"
+	case n == 1:
+		return Show(dirs[0]) + ", where relative paths begin"
+	case n > maxNamed:
+		return Show(strings.Join(dirs[:maxNamed], ", ")) + " or another one of list_allowed_directories"
+	}
+	return Show(strings.Join(dirs, " or "))
 }
 
 // TooLarge refuses a file or content that is larger than the server's limit, in bytes.

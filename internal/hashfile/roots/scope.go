@@ -47,7 +47,7 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 	if len(s.Directories()) == 0 {
 		return s.RefuseAll()
 	}
-	return refusal.Outside(asked)
+	return refusal.Outside(asked, s.Directories())
 }
 
 // RefuseAll returns the refusal of every path, for a call that may use no directory.

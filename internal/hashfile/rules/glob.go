@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -46,6 +47,34 @@ func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 		}
 	}
 	return g, true
+}
+
+// Globs are patterns of which one has to match.
+type Globs []Glob
+
+// NewGlobs returns the patterns that a pattern with braces stands for, as "*.{a,b}" for "*.a" and "*.b", or itself; ok
+// is false if it can match nothing, or if braces stand for too many.
+func NewGlobs(pattern string) (all Globs, ok bool) {
+	each, err := expandBraces(pattern)
+	if err != nil {
+		return nil, false
+	}
+	if each == nil {
+		each = []string{pattern}
+	}
+	for _, one := range each {
+		g, ok := NewGlob(one, false)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, g)
+	}
+	return all, true
+}
+
+// Matches reports whether one of the patterns matches the path rel; dir says whether that is a directory.
+func (all Globs) Matches(rel string, dir bool) bool {
+	return slices.ContainsFunc(all, func(g Glob) bool { return g.Matches(rel, dir) })
 }
 
 // Matches reports whether the pattern matches the path rel; dir says whether that is a directory.

@@ -73,7 +73,7 @@ func (f *Form) set(to reflect.Value, value any, where string) error {
 	case reflect.Int:
 		n, ok := integerOf(value)
 		if !ok {
-			return expect(where, "a whole number", value)
+			return expect(where, wantedNumber(value), value)
 		}
 		to.SetInt(n)
 	case reflect.Bool:
@@ -94,6 +94,8 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 				return fmt.Errorf("%s is a text with JSON that is read in different ways", where)
 			}
 			value = inner
+		} else if err != nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
+			return fmt.Errorf("%s is a text that begins like JSON and is none; give an object, not a text", where)
 		} else if texter, ok := to.Addr().Interface().(Texter); ok {
 			if err := texter.FromText(text); err != nil {
 				return fmt.Errorf("%s: %w", where, err)
@@ -106,13 +108,16 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 		return expect(where, "an object", value)
 	}
 	for name := range members {
+		if len(f.fields) == 0 { // some clients must send something
+			return nil
+		}
 		if f.find(name) == nil {
 			return f.refuseName(name, where)
 		}
 	}
 	for _, member := range f.fields {
 		given, ok := members[member.name]
-		if !ok || given == nil {
+		if !ok || given == nil || given == "" && member.form.enum != nil && !member.required {
 			if member.required && !member.form.open {
 				return fmt.Errorf("%s is missing%s", below(where, member.name), f.describe())
 			}
@@ -128,12 +133,18 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 // setArray sets a slice. One value stands for an array of it, and a text for the array that it is as JSON.
 func (f *Form) setArray(to reflect.Value, value any, where string) error {
 	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if f.item.kind == reflect.Struct && !json.Valid([]byte(text)) {
+			return fmt.Errorf("%s is a text that begins like JSON and is none; give an array, not a text", where)
+		}
 		if inner, err := readJSON([]byte(text)); err == nil && surface.CheckJSON([]byte(text), surface.Limits{}) == nil {
 			value = inner
 		}
 	}
 	values, ok := value.([]any)
 	if !ok {
+		if _, text := value.(string); !text && !(f.item.kind == reflect.Struct && isObject(value)) {
+			return expect(where, "an array", value)
+		}
 		values = []any{value}
 	}
 	to.Set(reflect.MakeSlice(to.Type(), len(values), len(values)))
@@ -167,6 +178,14 @@ func integerOf(value any) (int64, bool) {
 	return n, int64(int(n)) == n
 }
 
+// wantedNumber says what to give in place of a value that is no whole number, or too large a one.
+func wantedNumber(value any) string {
+	if n, ok := value.(json.Number); ok && strings.Trim(n.String(), "-0123456789") == "" {
+		return "a smaller number"
+	}
+	return "a whole number"
+}
+
 // boolOf returns true or false, also if it is written as a string.
 func boolOf(value any) (bool, bool) {
 	switch value {
@@ -186,7 +205,7 @@ func isObject(value any) bool {
 // expect says that an argument has another form than it should have.
 func expect(where, want string, value any) error {
 	if where == "" {
-		where = "what it was called with"
+		where = "the value with the arguments"
 	}
 	got := "an object"
 	switch v := value.(type) {
@@ -195,11 +214,13 @@ func expect(where, want string, value any) error {
 	case bool:
 		got = strconv.FormatBool(v)
 	case json.Number:
-		got = quote(v.String())
+		got = "the number " + shorten(v.String())
 	case string:
 		got = "the text " + quote(v)
 	case []any:
-		got = "an array"
+		if got = "an array"; want == "a string" && strings.HasSuffix(where, "content") {
+			want += ", with line feeds between lines"
+		}
 	}
 	return fmt.Errorf("%s is %s; give %s", where, got, want)
 }
@@ -227,9 +248,13 @@ func below(where, name string) string {
 
 // quote shows the beginning of a text from outside.
 func quote(text string) string {
+	return strconv.QuoteToASCII(shorten(text))
+}
+
+func shorten(text string) string {
 	const most = 60
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}
-	return strconv.QuoteToASCII(text)
+	return text
 }

@@ -1,0 +1,77 @@
+package place
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// maxSiblings is how many entries of a directory are looked at for a name that is like a missing one.
+const maxSiblings = 2000
+
+// RefuseMissing refuses a place where nothing is. It says what may have been meant, of the names that the caller may
+// list, and which call finds out more.
+func (p *Place) RefuseMissing() *refusal.Refusal {
+	asked := refusal.Show(p.Asked)
+	if !p.listable {
+		return refusal.New(refusal.NotFound, "%s does not exist", asked)
+	}
+	dir := p.shownDirectory()
+	message := asked + " does not exist"
+	if len(p.Missing) > 0 {
+		message = fmt.Sprintf("%s does not exist, nor does %s", asked, refusal.Show(filepath.Join(dir, p.Name)))
+	}
+	if near := nearNames(p.Name, p.siblings()); len(near) > 0 {
+		for i, name := range near {
+			near[i] = refusal.Show(filepath.Join(dir, name))
+		}
+		message += "; is it " + strings.Join(near, " or ") + "?"
+	} else {
+		message += ";"
+	}
+	message += " list_directory with path " + refusal.Show(dir) + " shows what is there"
+	switch last := filepath.Base(p.Asked); {
+	case strings.ContainsRune(p.Asked, '*'):
+		message += "; this path is a pattern: give it to search_files as glob"
+	case filepath.Separator == '/' && strings.ContainsRune(p.Asked, '\\'):
+		message += "; directories are separated by /, not by backslashes"
+	case lineSuffix.MatchString(last):
+		message += "; lines are given in start_line and end_line"
+	case !strings.ContainsAny(last, `\?[]{}!#`) && strings.TrimSpace(last) == last:
+		message += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
+	}
+	return refusal.New(refusal.NotFound, "%s", message)
+}
+
+// shownDirectory returns the directory that holds the name as the caller may write it: relative if the path was, and
+// if that has one meaning.
+func (p *Place) shownDirectory() string {
+	dir := p.Directory()
+	if p.base != "" && !filepath.IsAbs(p.Asked) {
+		if rel, err := filepath.Rel(p.base, dir); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return dir
+}
+
+// siblings returns names in the directory that holds the name, without those that its rules forbid.
+func (p *Place) siblings() (found []string) {
+	d, err := p.Parent().Open(".")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxSiblings)
+	rel := path.Join(names.Elements(p.Rel)[:len(p.chain)-1]...)
+	for _, e := range entries {
+		if _, forbidden := p.Rules.Forbids(path.Join(rel, e.Name())); !forbidden {
+			found = append(found, e.Name())
+		}
+	}
+	return found
+}
