@@ -31,7 +31,7 @@ func (e *Engine) addFreshLines(
 	for _, o := range ops {
 		for _, anchor := range strings.Split(o.Anchor+".."+o.EndAnchor, "..") {
 			var line int
-			if _, err := fmt.Sscanf(anchor, "%d:", &line); err == nil {
+			if _, err := fmt.Sscanf(anchor, "%d", &line); err == nil {
 				ranges = append(ranges, [2]int{line - freshContext, line + freshContext})
 			}
 		}

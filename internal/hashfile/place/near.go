@@ -17,7 +17,7 @@ const (
 var lineSuffix = regexp.MustCompile(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
 
 // nearNames returns those of names that a caller may have meant by name, the nearest first: those that differ from it
-// in a letter of three at most, or that hold it without its extension.
+// in about a letter of three at most, or that hold it without its extension.
 func nearNames(name string, names []string) []string {
 	type near struct {
 		name string
@@ -31,7 +31,7 @@ func nearNames(name string, names []string) []string {
 	var found []near
 	for _, other := range names {
 		lower := strings.ToLower(other)
-		most := len(wanted) / 3
+		most := (len(wanted) + 2) / 3
 		away := distance(wanted, lower, most)
 		if away > most && len(stem) >= 4 && strings.Contains(lower, stem) {
 			away = most

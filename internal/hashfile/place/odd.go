@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	windowsPath = regexp.MustCompile(`^(?:[A-Za-z]:|\\\\)`)
+	windowsPath = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
 	otherScheme = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
 )
 
