@@ -181,7 +181,8 @@ func (e *Engine) applyEdit(
 func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	switch problem.Code {
-	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
+	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange, hashline.Overlap,
+		hashline.Invalid:
 		return e.addFreshLines(p, problem, now, ops)
 	}
 	return problem
