@@ -85,7 +85,7 @@ func (f *formatting) formatLong(line []byte, number int) bool {
 	}
 	head := strconv.Itoa(number) + ":" + hashline.Tag(hashline.Hash(line), f.width) + "|"
 	for len(line) > 0 {
-		part := line[:min(len(line), texts.Large)]
+		part := line[:texts.CutPoint(line, texts.Large)]
 		line = line[len(part):]
 		if !f.send(func(dst []byte) []byte {
 			dst = f.quote(append(dst, head...), part)

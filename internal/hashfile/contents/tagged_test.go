@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
@@ -100,4 +101,31 @@ func TestWriteTaggedStops(t *testing.T) {
 	if err := send(&looked{Context: t.Context(), most: 5}, o, text); err != nil || o.size > 20*texts.Large {
 		t.Errorf("%v after %d bytes", err, o.size)
 	}
+}
+
+// TestTaggedCodePoints: the parts of a long line are whole code points, so that the text can end behind each of them.
+func TestTaggedCodePoints(t *testing.T) {
+	for shift := range 4 {
+		text := strings.Repeat("a", shift) + strings.Repeat("\u20ac\U0001f600", texts.Large)
+		w := parts{}
+		if err := NewReader(0).WriteTagged(&w, []byte(text), 1, 2); err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range w {
+			if !utf8.ValidString(part) {
+				t.Errorf("part %d of %d is cut in a code point", i, len(w))
+			}
+		}
+		if whole := strings.Join(w, ""); len(w) < 3 || !strings.HasSuffix(whole, "|"+text+"\n") {
+			t.Errorf("%d parts of %d bytes in all", len(w), len(whole))
+		}
+	}
+}
+
+// parts is a writer that keeps what is written, one by one.
+type parts []string
+
+func (p *parts) Write(text []byte) (int, error) {
+	*p = append(*p, string(text))
+	return len(text), nil
 }

@@ -30,12 +30,12 @@ func members(object []byte, each func(name string, value []byte) bool) {
 	}
 }
 
-// elements returns the elements of a JSON array, which has to be valid.
-func elements(array []byte) (found [][]byte) {
+// elements returns the elements of a JSON array, which has to be valid, but not many more than most.
+func elements(array []byte, most int) (found [][]byte) {
 	i := skipSpace(array, 0) + 1
 	for {
 		i = skipSpace(array, i)
-		if array[i] == ']' {
+		if array[i] == ']' || len(found) > most {
 			return found
 		}
 		end := skipValue(array, i)

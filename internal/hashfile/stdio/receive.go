@@ -58,7 +58,7 @@ func (c *conn) receiveLine(line []byte) {
 	case !json.Valid(line):
 		c.refuse(unparsable())
 	case line[0] == '[':
-		c.receiveBatch(elements(line))
+		c.receiveBatch(elements(line, maxMessages))
 	default:
 		if f := c.accept(line, nil); f != nil {
 			c.refuse(f)
@@ -71,6 +71,9 @@ func (c *conn) receiveBatch(all [][]byte) {
 	switch {
 	case len(all) == 0:
 		c.refuse(invalid(nil, "the batch is empty"))
+		return
+	case len(all) > maxMessages:
+		c.refuse(invalid(nil, fmt.Sprintf("the batch has more than %d messages", maxMessages)))
 		return
 	case c.version != "" && !slices.Contains(batched, c.version):
 		c.refuse(invalid(nil, "this version of the protocol has no batches; send one message a line"))

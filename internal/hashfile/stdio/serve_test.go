@@ -207,6 +207,18 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestLargeBatch: an array of many messages has one answer, not one for each two bytes of it.
+func TestLargeBatch(t *testing.T) {
+	c := greeted(t, "2025-03-26", echo)
+	for messages, want := range map[int]int{maxMessages: maxMessages, maxMessages + 1: 0, 3 * maxMessages: 0} {
+		c.send("[" + strings.Repeat("1,", messages-1) + "1]")
+		got := c.line()
+		if n := strings.Count(got, "-32600"); want > 0 && n != want || want == 0 && (n != 1 || !strings.Contains(got, "more than")) {
+			t.Errorf("%d messages have %d errors: %.200s", messages, n, got)
+		}
+	}
+}
+
 // TestGarbage mutates messages. Whatever a line is, the next one is answered.
 func TestGarbage(t *testing.T) {
 	seed := rand.Uint64()

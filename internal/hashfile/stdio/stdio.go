@@ -26,14 +26,15 @@ import (
 
 // Limits of a session.
 const (
-	Grace      = 600 * time.Millisecond // for calls at work when the input ends
-	unwind     = 200 * time.Millisecond // for calls to notice that they are cancelled
-	writeTime  = 5 * time.Second        // likewise for calls of tools that write, which are not left half done
-	maxCalls   = 16                     // calls of tools at work
-	maxOthers  = 64                     // other requests at work
-	maxWaiting = 64 << 20               // bytes of requests that wait
-	maxFaults  = 16 << 20               // bytes of errors that wait to be written
-	maxBatch   = 128 << 20              // bytes of the answers of a batch
+	Grace       = 600 * time.Millisecond // for calls at work when the input ends
+	unwind      = 200 * time.Millisecond // for calls to notice that they are cancelled
+	writeTime   = 5 * time.Second        // likewise for calls of tools that write, which are not left half done
+	maxCalls    = 16                     // calls of tools at work
+	maxOthers   = 64                     // other requests at work
+	maxWaiting  = 64 << 20               // bytes of requests that wait
+	maxFaults   = 16 << 20               // bytes of errors that wait to be written
+	maxBatch    = 128 << 20              // bytes of the answers of a batch
+	maxMessages = 10_000                 // of a batch; each has an answer, and may have two bytes
 )
 
 // Options are what a session needs to know of its server.

@@ -12,7 +12,7 @@ import (
 // are of this kind.
 type Escaped interface {
 	io.Writer
-	WriteEscaped(p []byte) error
+	WriteEscaped(p []byte) error // of whole code points: the text may end after each
 }
 
 // jsonText writes text as the inside of a JSON string, in writes of Large bytes or more until flush. Each write to it
@@ -34,16 +34,29 @@ func (j *jsonText) Write(p []byte) (int, error) {
 		_, err := j.Write(bytes.ToValidUTF8(p, []byte("\ufffd")))
 		return size, err
 	}
-	for at := 0; at < len(p); at += escapedAtOnce {
+	for n := 0; n < len(p); {
 		if err := j.check(); err != nil {
 			return 0, err
 		}
-		j.buf = AppendEscaped(j.buf, p[at:min(at+escapedAtOnce, len(p))])
-		if len(j.buf) >= Large {
+		part := p[n : n+CutPoint(p[n:], escapedAtOnce)]
+		j.buf = AppendEscaped(j.buf, part)
+		if n += len(part); len(j.buf) >= Large {
 			j.flush()
 		}
 	}
 	return len(p), j.err
+}
+
+// CutPoint returns how many of the first most bytes of a text are whole code points. Most is at least utf8.UTFMax.
+func CutPoint(text []byte, most int) int {
+	if len(text) <= most {
+		return len(text)
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
 }
 
 // WriteEscaped implements [Escaped].

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // buffer is a client's end that fails after room bytes, if room is not 0.
@@ -206,4 +207,32 @@ func TestCancel(t *testing.T) {
 			t.Errorf("answer %d: %v, %d bytes, %.300s", i, err, out.Len(), out)
 		}
 	}
+}
+
+// TestInterruptedCodePoint: a text that ends early ends between code points, or a client that is strict about UTF-8
+// would end the session.
+func TestInterruptedCodePoint(t *testing.T) {
+	for shift := range 3 {
+		texts := New()
+		ctx, cancel := context.WithCancel(t.Context())
+		out := &cancelling{cancel: cancel}
+		token := texts.Put(ctx, plain(strings.Repeat("a", shift)+strings.Repeat("\u20ac", 4*Large)))
+		if _, err := texts.Writer(out).Write([]byte(answer("1", token))); err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(out.Bytes()) || !strings.Contains(out.String(), "not complete") || !json.Valid(out.Bytes()) {
+			t.Errorf("%d bytes, UTF-8: %v", out.Len(), utf8.Valid(out.Bytes()))
+		}
+	}
+}
+
+// cancelling is a client's end that cancels the call when the first bytes come.
+type cancelling struct {
+	buffer
+	cancel func()
+}
+
+func (c *cancelling) Write(p []byte) (int, error) {
+	c.cancel()
+	return c.buffer.Write(p)
 }
