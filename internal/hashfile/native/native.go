@@ -7,11 +7,13 @@ package native
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
@@ -63,12 +65,26 @@ func Tools(e *engine.Engine, limits Limits) []toolset.Tool {
 // read returns a tool that changes nothing.
 func read[In any](name, about string, run func(context.Context, *roots.Scope, In) (*toolset.Answer, error)) toolset.Tool {
 	return toolset.New(mcp.Tool{Name: name, Description: about,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, false, run)
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, false, lead(run))
 }
 
 // write returns a tool that changes files. That it may destroy is what a client assumes of a tool without annotations.
 func write[In any](name, about string, run func(context.Context, *roots.Scope, In) (*toolset.Answer, error)) toolset.Tool {
-	return toolset.New(mcp.Tool{Name: name, Description: about}, true, run)
+	return toolset.New(mcp.Tool{Name: name, Description: about}, true, lead(run))
+}
+
+// lead returns a tool whose refusals say which of the tools here leads on.
+func lead[In any](
+	run func(context.Context, *roots.Scope, In) (*toolset.Answer, error),
+) func(context.Context, *roots.Scope, In) (*toolset.Answer, error) {
+	return func(ctx context.Context, sc *roots.Scope, in In) (*toolset.Answer, error) {
+		a, err := run(ctx, sc, in)
+		var r *refusal.Refusal
+		if errors.As(err, &r) {
+			return nil, r.Complete()
+		}
+		return a, err
+	}
 }
 
 // notices writes each notice of an answer as a line in brackets.

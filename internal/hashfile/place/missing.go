@@ -21,7 +21,7 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 		return refusal.New(refusal.NotFound, "%s does not exist", asked)
 	}
 	dir := p.shownDirectory()
-	message := asked + " does not exist"
+	message, next := asked+" does not exist", ""
 	if len(p.Missing) > 0 {
 		message = fmt.Sprintf("%s does not exist, nor does %s", asked, refusal.Show(filepath.Join(dir, p.Name)))
 	}
@@ -31,20 +31,22 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 		}
 		message += "; is it " + strings.Join(near, " or ") + "?"
 	} else {
-		message += ";"
+		next = ";"
 	}
-	message += " list_directory with path " + refusal.Show(dir) + " shows what is there"
+	next += " list_directory with path " + refusal.Show(dir) + " shows what is there"
 	switch last := filepath.Base(p.Asked); {
 	case strings.ContainsRune(p.Asked, '*'):
-		message += "; this path is a pattern: give it to search_files as glob"
+		next += "; this path is a pattern: give it to search_files as glob"
 	case filepath.Separator == '/' && strings.ContainsRune(p.Asked, '\\'):
-		message += "; directories are separated by /, not by backslashes"
+		next += "; directories are separated by /, not by backslashes"
 	case lineSuffix.MatchString(last):
-		message += "; lines are given in start_line and end_line"
+		next += "; lines are given in start_line and end_line"
 	case !strings.ContainsAny(last, `\?[]{}!#`) && strings.TrimSpace(last) == last:
-		message += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
+		next += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
 	}
-	return refusal.New(refusal.NotFound, "%s", message)
+	r := refusal.New(refusal.NotFound, "%s", message)
+	r.Next = next
+	return r
 }
 
 // shownDirectory returns the directory that holds the name as the caller may write it: relative if the path was, and

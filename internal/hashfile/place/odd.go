@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
@@ -24,6 +25,8 @@ func refuseOdd(s *roots.Scope, asked string) error {
 		return refusal.New("invalid", "a blank text is no path; give a path in %s", allowed(s))
 	case n > 2 && strings.ContainsRune("'\"`", rune(bare[0])) && bare[n-1] == bare[0]:
 		why = "stands in quotes; give it as " + refusal.Show(bare[1:n-1])
+	case spelling.IsRepository(filepath.Base(bare)): // which is refused for what it is
+		return nil
 	case bare != asked:
 		why = "has blanks around it; give it as " + refusal.Show(bare)
 	case bare == "~" || strings.HasPrefix(bare, "~/"):
