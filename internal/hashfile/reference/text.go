@@ -59,6 +59,3 @@ func (t *text) replace(from, to int, with string) {
 	t.crlf = append(endings, t.crlf[first+len(gone):]...)
 	t.s = t.s[:from] + with + t.s[to:]
 }
-
-// lineOf returns the number of the line, from 1, in which an offset lies.
-func (t *text) lineOf(offset int) int { return strings.Count(t.s[:offset], "\n") + 1 }

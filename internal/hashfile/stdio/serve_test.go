@@ -20,7 +20,6 @@ type client struct {
 	t    *testing.T
 	in   *io.PipeWriter
 	out  *bufio.Scanner
-	tool func(ctx context.Context, name, argument string) (string, error)
 	done chan error
 }
 
