@@ -98,13 +98,9 @@ func parseExcludes(base string, patterns []string) (engine.Leave, error) {
 	if len(patterns) > maxPatterns {
 		return nil, refusal.New(hashline.Invalid, "there are more than %d patterns", maxPatterns)
 	}
-	var globs []*shellglob.Glob
-	for _, pattern := range patterns {
-		glob, err := shellglob.Parse(pattern, shellglob.Globset)
-		if err != nil {
-			return nil, refusal.New(hashline.Invalid, "the pattern %s %s", refusal.Show(pattern), err.Error())
-		}
-		globs = append(globs, glob)
+	globs, failed, err := shellglob.ParseAll(patterns, shellglob.Globset)
+	if err != nil {
+		return nil, refusal.New(hashline.Invalid, "the pattern %s %s", refusal.Show(failed), err.Error())
 	}
 	return func(rel string, _ bool) bool {
 		whole := path.Join(filepath.ToSlash(base), rel)

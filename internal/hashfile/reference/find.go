@@ -104,16 +104,14 @@ func (t *text) applyLines(old, with string, number int) error {
 // refuseMissing says that a text does not occur, and what is most like it.
 func (t *text) refuseMissing(lines, wanted []string, number int) error {
 	best, length := 0, 0
-	for i := range lines {
+	for i, compared := 0, 0; i < len(lines) && compared < maxCompared; i++ {
 		n := 0
 		for n < len(wanted) && i+n < len(lines) && trim(lines[i+n]) == trim(wanted[n]) {
 			n++
 		}
+		compared += n + 1
 		if n > length && trim(wanted[0]) != "" {
 			best, length = i, n
-		}
-		if i > maxCompared {
-			break
 		}
 	}
 	near := "read the file, and give it as it stands there"
@@ -127,7 +125,7 @@ func (t *text) refuseMissing(lines, wanted []string, number int) error {
 	return refuseEdit(hashline.AnchorNotFound, number, "could not find exact match for oldText; %s", near)
 }
 
-// maxCompared is how many lines are searched for the one that is most like a text that is missing.
+// maxCompared is about how many lines are compared to find those that are most like a text that is missing.
 const maxCompared = 100_000
 
 // refuseEdit refuses an edit, and with it the others of the call.

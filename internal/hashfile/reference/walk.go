@@ -127,13 +127,9 @@ func parseExcludes(patterns []string) (engine.Leave, error) {
 	if len(patterns) > 3*maxPatterns {
 		return nil, refusal.New(hashline.Invalid, "there are more than %d patterns", maxPatterns)
 	}
-	var globs []*shellglob.Glob
-	for _, pattern := range patterns {
-		glob, err := parseGlob(pattern)
-		if err != nil {
-			return nil, err
-		}
-		globs = append(globs, glob)
+	globs, failed, err := shellglob.ParseAll(patterns, shellglob.Minimatch)
+	if err != nil {
+		return nil, refusePattern(failed, err)
 	}
 	return func(rel string, _ bool) bool {
 		return slices.ContainsFunc(globs, func(g *shellglob.Glob) bool { return g.Matches(rel) })
@@ -143,7 +139,11 @@ func parseExcludes(patterns []string) (engine.Leave, error) {
 func parseGlob(pattern string) (*shellglob.Glob, error) {
 	glob, err := shellglob.Parse(pattern, shellglob.Minimatch)
 	if err != nil {
-		return nil, refusal.New(hashline.Invalid, "the pattern %s %s", refusal.Show(pattern), err.Error())
+		return nil, refusePattern(pattern, err)
 	}
 	return glob, nil
+}
+
+func refusePattern(pattern string, err error) *refusal.Refusal {
+	return refusal.New(hashline.Invalid, "the pattern %s %s", refusal.Show(pattern), err.Error())
 }

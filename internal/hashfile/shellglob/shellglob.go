@@ -26,14 +26,35 @@ const (
 
 // Bounds of a glob.
 const (
-	maxGlob  = 1000 // bytes
-	maxForms = 200  // after the braces are expanded
+	maxGlob  = 1000     // bytes
+	maxForms = 200      // after the braces are expanded
+	maxAll   = 64 << 10 // bytes of the forms of several globs
 )
 
 // Glob is a pattern for paths with slashes.
 type Glob struct {
 	forms   []*regexp.Regexp // one of which matches
+	size    int              // bytes of what these were translated from
 	negated bool
+}
+
+// ParseAll returns the globs of texts, which are bounded together: compiled, each byte takes some hundred. Failed is the
+// text that the error is about.
+func ParseAll(texts []string, style Style) (globs []*Glob, failed string, err error) {
+	size := 0
+	for _, text := range texts {
+		g, err := Parse(text, style)
+		if err == nil {
+			if size += g.size; size > maxAll {
+				err = errors.New("has, with those before it, too many alternatives")
+			}
+		}
+		if err != nil {
+			return nil, text, err
+		}
+		globs = append(globs, g)
+	}
+	return globs, "", nil
 }
 
 // Parse returns the glob of a text. Its errors end a sentence that begins with the text.
@@ -66,7 +87,7 @@ func Parse(text string, style Style) (*Glob, error) {
 		if err != nil {
 			return nil, errors.New("cannot be understood; give one such as *.go or src/**/*.ts")
 		}
-		g.forms = append(g.forms, re)
+		g.forms, g.size = append(g.forms, re), g.size+len(form)
 	}
 	return g, nil
 }
