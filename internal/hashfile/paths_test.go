@@ -49,7 +49,7 @@ func TestPathForms(t *testing.T) {
 		"an empty text is no path":                                          {"path": ""},
 		`there is no argument "file"; it takes path`:                        {"file": path},
 		`start_line is the text "two"; give a whole number`:                 {"path": path, "start_line": "two"},
-		"start_line is \"1.5\"; give a whole number":                        {"path": path, "start_line": 1.5},
+		"start_line is the number 1.5; give a whole number":                 {"path": path, "start_line": 1.5},
 		"path is an array; give a string":                                   {"path": []string{path, path}},
 		"lines 3 to 2 are no range":                                         {"path": path, "start_line": 3, "end_line": 2},
 		"max_bytes is -1; give the number of bytes wanted, or leave it out": {"path": path, "max_bytes": -1},
