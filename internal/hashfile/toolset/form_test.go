@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // sample has an argument of every form.
@@ -63,61 +61,4 @@ func TestSchema(t *testing.T) {
 		}
 	}()
 	formOf[map[string]string]()
-}
-
-// makeStrict changes a schema as the strict mode of OpenAI wants it: nothing else is taken, and all is required, so that
-// what was optional may be null.
-func makeStrict(s *jsonschema.Schema) {
-	if s.Items != nil {
-		makeStrict(s.Items)
-	}
-	if s.Type != "object" {
-		return
-	}
-	required := map[string]bool{}
-	for _, name := range s.Required {
-		required[name] = true
-	}
-	s.Required = nil
-	for name, property := range s.Properties {
-		makeStrict(property)
-		if s.Required = append(s.Required, name); !required[name] {
-			property.Types, property.Type = []string{property.Type, "null"}, ""
-			if property.Enum != nil {
-				property.Enum = append(property.Enum, nil)
-			}
-		}
-	}
-	s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
-}
-
-// TestStrictSchema: the schema is still one after the change for OpenAI, takes a call with null for what is left out,
-// and that call means the same as one without.
-func TestStrictSchema(t *testing.T) {
-	s := formOf[sample]().Schema()
-	makeStrict(s)
-	strict, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const call = `{"path": "p", "mode": null, "count": null, "dry": null, "names": null,
-		"parts": [{"op": "cut", "content": null}]}`
-	var value any
-	if err := json.Unmarshal([]byte(call), &value); err != nil {
-		t.Fatal(err)
-	}
-	if err := strict.Validate(value); err != nil {
-		t.Error(err)
-	}
-	if err := strict.Validate(map[string]any{"path": "p"}); err == nil {
-		t.Error("the strict schema takes a call without all arguments")
-	}
-	given, err := decodeAs[sample](call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left, err := decodeAs[sample](`{"path": "p", "parts": [{"op": "cut"}]}`)
-	if err != nil || !reflect.DeepEqual(given, left) {
-		t.Errorf("%+v, %+v, %v", given, left, err)
-	}
 }
