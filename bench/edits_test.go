@@ -8,10 +8,8 @@ import (
 // needsReading are the kinds of which a refusal may leave it to the model to read again: the
 // lines that it shows need not be those that are meant.
 var needsReading = map[string]bool{
-	"wrong line number":   true,
-	"stale file":          true,
-	"shortened tag":       true,
-	"prefix of file_hash": true,
+	"wrong line number": true,
+	"stale file":        true,
 }
 
 // TestEdits makes mistakes of models on our server: it never edits what was not meant if it

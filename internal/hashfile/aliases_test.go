@@ -134,7 +134,7 @@ func TestRulesOfTheRoot(t *testing.T) {
 		write(t, d, "AGENTS.md", rules)
 		write(t, d, "f", "f\n")
 		p := serve(t, d)
-		if r := p.call("list_directory", arguments{"path": "."}).ok(); r.Text != "" {
+		if r := p.call("list_directory", arguments{"path": "."}).ok(); r.Text != "[empty]\n" {
 			t.Errorf("%s: %q", name, r.Text)
 		}
 		p.call("read_text_file", arguments{"path": "f"}).refused("forbidden")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -22,7 +23,7 @@ func (e *Engine) MakeDirectory(ctx context.Context, sc *roots.Scope, path string
 		}
 		return false, nil
 	}
-	if err := p.CheckWritable(); err != nil {
+	if err := cmp.Or(p.CheckWritable(), p.CheckName()); err != nil {
 		return false, err
 	}
 	if spelling.GitPartOf(p.Name) != 0 {

@@ -44,6 +44,9 @@ func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination 
 	if to.Info != nil {
 		return refuseOccupied(from, to)
 	}
+	if err := to.CheckName(); err != nil {
+		return err
+	}
 	if len(to.Missing) > 0 {
 		return refuseNoDirectory(to)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -43,7 +44,7 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 		return nil, err
 	}
 	defer p.Close()
-	if err := p.CheckWritable(); err != nil {
+	if err := cmp.Or(p.CheckWritable(), p.CheckName()); err != nil {
 		return nil, err
 	}
 	if len(p.Missing) > 0 {

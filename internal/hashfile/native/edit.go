@@ -23,8 +23,8 @@ type editArguments struct {
 
 // operation is one of an edit. The members that are hidden are other spellings, which models use.
 type operation struct {
-	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range" open:"true"`
-	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG"`
+	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range,append,prepend" open:"true"`
+	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG; \"\" for append and prepend to the whole file"`
 	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
 	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`

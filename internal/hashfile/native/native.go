@@ -54,8 +54,8 @@ func Tools(e *engine.Engine, limits Limits) []toolset.Tool {
 		read("file_info", "Kind, size, time, mode.", d.fileInfo),
 		read("list_allowed_directories", "List the directories that may be used.", d.listAllowedDirectories),
 		write("edit_text_file", "Edit lines of a text file. All operations refer to the file as it was read and are "+
-			"applied together. To remove lines use delete. Into an empty file insert at anchor \"0:\". Answers with "+
-			"the new file_hash and lines around each edit.", d.editTextFile),
+			"applied together. To remove lines use delete. Answers with the new file_hash and lines around each edit, which "+
+			"are enough for the next one.", d.editTextFile),
 		write("write_text_file", "Create a text file, or replace all of its content.", d.writeTextFile),
 		write("create_directory", "Create a directory and those above it.", d.createDirectory),
 		write("move_file", "Move or rename a file, directory or link; replaces nothing.", d.moveFile),

@@ -24,11 +24,7 @@ type readArguments struct {
 func (d *dialect) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*toolset.Answer, error) {
 	ask := engine.ReadRequest{Path: in.Path, First: in.StartLine, Last: in.EndLine, MaxLines: d.limits.Lines,
 		MaxBytes: d.limits.Bytes, MaxTokens: d.limits.Tokens}
-	if in.MaxBytes < 0 {
-		return nil, refusal.New(hashline.Invalid, "max_bytes is %d; give the number of bytes wanted, or leave it out",
-			in.MaxBytes)
-	}
-	if in.MaxBytes > 0 {
+	if in.MaxBytes != 0 {
 		ask.MaxLines, ask.MaxBytes, ask.MaxTokens = 0, in.MaxBytes, 0
 	}
 	r, err := d.engine.Read(ctx, sc, ask)

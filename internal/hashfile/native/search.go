@@ -15,10 +15,10 @@ import (
 
 type searchArguments struct {
 	Pattern    string `json:"pattern,omitempty" about:"regular expression (RE2), for each line"`
-	Path       string `json:"path,omitempty" about:"default: all allowed directories"`
-	Glob       string `json:"glob,omitempty" about:"as *.go or src/**/*.ts"`
+	Path       string `json:"path,omitempty" about:"file or directory; default: all allowed directories"`
+	Glob       string `json:"glob,omitempty" about:"as *.{js,ts} or src/**/*.go"`
 	IgnoreCase bool   `json:"ignore_case,omitempty"`
-	Context    int    `json:"context,omitempty" about:"lines around each hit"`
+	Context    int    `json:"context,omitempty" about:"lines around each hit, to 10"`
 	MaxResults int    `json:"max_results,omitempty" about:"default 100"`
 }
 

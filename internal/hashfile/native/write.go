@@ -56,7 +56,7 @@ func (d *dialect) createDirectory(ctx context.Context, sc *roots.Scope, in pathA
 
 type moveArguments struct {
 	Source      string `json:"source"`
-	Destination string `json:"destination"`
+	Destination string `json:"destination" about:"the new path, with the name"`
 }
 
 func (d *dialect) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*toolset.Answer, error) {

@@ -17,6 +17,9 @@ const maxSiblings = 2000
 // list, and which call finds out more.
 func (p *Place) RefuseMissing() *refusal.Refusal {
 	asked := refusal.Show(p.Asked)
+	if p.odd != "" {
+		return refusal.New(refusal.NotFound, "%s does not exist: it %s", asked, p.odd)
+	}
 	if !p.listable {
 		return refusal.New(refusal.NotFound, "%s does not exist", asked)
 	}

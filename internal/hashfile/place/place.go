@@ -42,6 +42,7 @@ type Place struct {
 	Rules   rules.Sets  // of the directories in chain
 
 	base     string // where relative paths begin; "" if that is not one directory
+	odd      string // why the path was hardly meant as it is written, if nothing is there
 	listable bool   // the caller may list the directory that holds the name
 }
 

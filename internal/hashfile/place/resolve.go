@@ -36,10 +36,7 @@ func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
 		p, err = resolveRelative(s, asked, path, name)
 	}
 	if err == nil && p.Info == nil {
-		if err = refuseOdd(s, asked); err != nil {
-			p.Close()
-			return nil, err
-		}
+		p.odd = oddness(s, asked)
 	}
 	return p, err
 }
@@ -105,8 +102,8 @@ func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, err
 	if refused != nil {
 		return nil, refused
 	}
-	if err := refuseOdd(s, asked); err != nil {
-		return nil, err
+	if why := oddness(s, asked); why != "" {
+		return nil, refusal.New("invalid", "%s %s", refusal.Show(asked), why)
 	}
 	return nil, refusal.New("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
 		"path, as %s", refusal.Show(asked), len(dirs), refusal.Show(filepath.Join(dirs[0], path)))
