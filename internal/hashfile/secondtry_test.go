@@ -155,7 +155,7 @@ var writeTries = []try{
 	{"write_text_file", arguments{"path": "a.go", "content": "x\n"}, "exists",
 		`edit_text_file\n\[file_hash=(\S+) total_lines=9\]\n1:60\|package a\n`, "", with("file_hash")},
 	{"write_text_file", arguments{"path": "a.go", "content": "x\n", "file_hash": "123456789012"}, "stale",
-		`is not that of a\.go as it is now.*\n\[file_hash=(\S+) total_lines=9\]\n1:60\|`, "", with("file_hash")},
+		`is not that of the file as it is now.*\n\[file_hash=(\S+) total_lines=9\]\n1:60\|`, "", with("file_hash")},
 	{"write_text_file", arguments{"path": "a.go", "content": "x\n", "file_hash": "abc"}, "invalid",
 		`\n\[file_hash=(\S+) total_lines=9\]\n1:60\|`, "", with("file_hash")},
 	{"write_text_file", arguments{"path": "new", "content": "x", "file_hash": "123456789012"}, "not_found",
@@ -186,7 +186,7 @@ const fresh = `\n\[file_hash=(\S+) total_lines=9\]\n`
 
 var editTries = []try{
 	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "ffffffffffff"), "stale",
-		`^file_hash ffffffffffff is not that of a\.go as it is now; .*` + fresh, "", with("file_hash")},
+		`^a\.go has changed since it was read; nothing was written, because file_hash ffffffffffff is not that of the file as it is now\. .*` + fresh, "", with("file_hash")},
 	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "ffffffffffff", "on_stale", "rebase"),
 		"stale", fresh, "", with("file_hash")},
 	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "7fa8"), "invalid",

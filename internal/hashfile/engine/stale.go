@@ -73,8 +73,9 @@ func (e *Engine) refuseUnknown(p *place.Place, now contents.Contents, in EditReq
 	if in.Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
-	out := refusal.New(hashline.Stale, "file_hash %s is not that of %s as it is now%s; nothing was written. To go on, "+
-		"look at the lines below, which are those of now, and make the edit for them, with the file_hash given here",
-		refusal.Show(in.FileHash), refusal.Show(p.Asked), why)
+	out := refusal.New(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
+		"not that of the file as it is now%s. To go on, look at the lines below, which are those of now, and make the "+
+		"edit for them, with the file_hash given here",
+		refusal.Show(p.Asked), refusal.Show(in.FileHash), why)
 	return e.addFreshLines(p, out, now, in.Operations)
 }

@@ -137,9 +137,9 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Content
 		return err
 	}
 	if !known || !now.Matches(claim) {
-		return e.showFirst(p, now, refusal.New(hashline.Stale, "file_hash %s is not that of %s as it is now; nothing was "+
-			"written. To replace it all the same repeat the call with the file_hash given here",
-			refusal.Show(in.FileHash), refusal.Show(in.Path)))
+		return e.showFirst(p, now, refusal.New(hashline.Stale, "%s has changed since it was read; nothing was "+
+			"written, because file_hash %s is not that of the file as it is now. Read it again, or, to replace it all the "+
+			"same, repeat the call with the file_hash given here", refusal.Show(in.Path), refusal.Show(in.FileHash)))
 	}
 	return nil
 }
