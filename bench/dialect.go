@@ -69,7 +69,10 @@ func (s sent) members(name, op string) any {
 	if s.raw != nil {
 		return s.raw
 	}
-	o := map[string]any{name: op, "anchor": s.anchor}
+	o := map[string]any{name: op}
+	if s.anchor != "" {
+		o["anchor"] = s.anchor
+	}
 	if s.end != "" {
 		o["end_anchor"] = s.end
 	}

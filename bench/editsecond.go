@@ -16,14 +16,15 @@ func (t task) secondTry(d dialect, refusal, read, hash string) (ops []sent, newH
 		return nil, "", false
 	}
 	given := d.shown(refusal)
-	if given.hash != "" && (len(given.lines) > 0 || len(t.now.lines) == 0) {
+	if given.hash != "" && len(given.lines) > 0 {
 		ops, ok = t.anchoredIn(given, read)
 		return ops, given.hash, ok
 	}
 	for i, c := range t.meant {
 		o := c.anchored(t.read)
-		if c.first > 0 || !strings.Contains(refusal, `"0:"`) {
-			o.anchor, o.end = t.sent[i].anchor, t.sent[i].end
+		o.anchor, o.end = t.sent[i].anchor, t.sent[i].end
+		if c.first == 0 {
+			o.startOfEmpty(refusal)
 		}
 		ops = append(ops, o)
 	}
@@ -31,6 +32,20 @@ func (t task) secondTry(d dialect, refusal, read, hash string) (ops []sent, newH
 		hash = given.hash
 	}
 	return ops, hash, true
+}
+
+// startOfEmpty has the operation say the beginning of an empty file as a refusal proposes.
+func (s *sent) startOfEmpty(refusal string) {
+	switch {
+	case strings.Contains(refusal, `"0:"`):
+		s.anchor = "0:"
+	case strings.Contains(refusal, "append"):
+		s.op, s.anchor = "append", ""
+	case strings.Contains(refusal, "prepend"):
+		s.op, s.anchor = "prepend", ""
+	case strings.Contains(refusal, "total_lines=0"):
+		s.anchor = "0:" // as the tool's description says
+	}
 }
 
 // anchoredIn returns the changes with the anchors of lines that a server has shown. Under the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,8 @@ func editTable(tasks []task, counts map[string]map[string]*outcomes) string {
 	fmt.Fprintf(&b, "%d tasks on files of Go's and of our own source, the same for all. Of each kind: right at once / "+
 		"right at the second try, by what the refusal says alone / right after reading again / rightly refused, "+
 		"because what was meant is gone / refused to the end / **wrong**: the file became something else than was "+
-		"meant. A reference server is not told line numbers or hashes, so that it is spared those mistakes.\n\n", len(tasks))
+		"meant. A reference server is not told line numbers or hashes, so that it is spared those mistakes.\n\n",
+		len(tasks))
 	servers := []string{oursName, exactName, rustName, referenceName}
 	b.WriteString("| mistake | tasks |")
 	for _, s := range servers {
@@ -64,13 +66,14 @@ func editRow(title, kind string, tasks []task, servers []string, counts map[stri
 	return row + "\n"
 }
 
-// kindsOf returns the kinds that occur in tasks, in their order.
+// kindsOf returns the kinds that occur in tasks, in the order of editKinds.
 func kindsOf(tasks []task, has func(string) bool) (kinds []string) {
-	seen := map[string]bool{}
-	for _, t := range tasks {
-		if has(t.kind) && !seen[t.kind] {
-			seen[t.kind] = true
-			kinds = append(kinds, t.kind)
+	for _, k := range editKinds {
+		for _, suffix := range []string{"", agreesSuffix, movesSuffix} {
+			kind := k.name + suffix
+			if has(kind) && slices.ContainsFunc(tasks, func(t task) bool { return t.kind == kind }) {
+				kinds = append(kinds, kind)
+			}
 		}
 	}
 	return kinds

@@ -49,7 +49,8 @@ func (e *editor) cancelled(params string, after time.Duration) (time.Duration, e
 	const pings = 400
 	e.id++
 	id := e.id
-	if err := e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, id, params)); err != nil {
+	if err := e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, id,
+		params)); err != nil {
 		return 0, err
 	}
 	time.Sleep(after)

@@ -51,11 +51,12 @@ func (e *editor) editOften(path string, lines int) error {
 			hash = e.tools.shown(textOfStart(line)).hash
 		}
 		if now[n] == "" {
-			now[n] = fmt.Sprintf("    value_%d = compute(input[%d], \"name %d\"); // comment %d", n-1, n-1, n-1, n-1)
+			now[n] = codeLine(n - 1)
 		}
 		content := fmt.Sprintf("    value_%d = edited(%d);", n, i)
+		tag := (text{lines: now[n : n+1]}).tag(1)
 		tool, arguments := e.tools.edit(path, hash,
-			[]sent{{op: "replace", anchor: fmt.Sprintf("%d:%s", n, (text{lines: now[n : n+1]}).tag(1)), content: &content}},
+			[]sent{{op: "replace", anchor: fmt.Sprintf("%d:%s", n, tag), content: &content}},
 			[]replacement{{OldText: now[n] + "\n", NewText: content + "\n"}})
 		line, err := e.call(tool, arguments)
 		if err != nil {
@@ -111,8 +112,9 @@ func (b *editBench) measureSearch(ctx context.Context) error {
 		ours = append(ours, float64(d.Nanoseconds())/1e6)
 	}
 	if len(greps) > 0 {
-		b.t.add("P11 search of "+fmt.Sprint(searchFiles)+" files against grep -rn, "+b.where, milliseconds(median(ours)),
-			milliseconds(median(greps)), fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
+		b.t.add(fmt.Sprintf("P11 search of %d files against grep -rn, %s", searchFiles, b.where),
+			milliseconds(median(ours)), milliseconds(median(greps)),
+			fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
 	}
 	return b.measureCancel(fmt.Sprintf("a search of %d files", searchFiles), "search_files",
 		map[string]any{"path": dir, "pattern": "no such text [0-9]+ anywhere"})

@@ -135,6 +135,22 @@ func TestClientsThatCutAnswers(t *testing.T) {
 	}
 }
 
+// TestRootsListedEmpty: a client that offers roots and lists none is told what is in the way.
+func TestRootsListedEmpty(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "text\n")
+	for want, roots := range map[string][]string{"was started with --root": {d}, "start it with --root DIR": nil} {
+		p, _ := connect(t, Config{Roots: roots}, "2025-11-25", []string{})
+		for tool, args := range map[string]arguments{"read_text_file": {"path": path}, "list_allowed_directories": nil,
+			"search_files": {"pattern": "x", "path": path}} {
+			if r := p.call(tool, args).refused("outside_roots"); !strings.Contains(r.Text, want) ||
+				!strings.Contains(r.Text, "lists no") {
+				t.Errorf("%s: %s", tool, r.Text)
+			}
+		}
+	}
+}
+
 // TestSchemasOfProviders: what the providers of models take as the schema of a tool, in one subset. Of Gemini: one type
 // for each property, items of each array, and no keyword beside those below. Of OpenAI, strict: objects with
 // properties, required ones among them, nesting and sizes bounded. Of Anthropic: an object at the top, without

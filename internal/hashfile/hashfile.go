@@ -14,6 +14,9 @@
 //	engine      what tools do to files, as requests and results
 //	toolset     a tool, the arguments of a call, and the answer to it
 //	native      the server's own tools
+//	reference   the tools of the reference filesystem server
+//	hfmcp       the tools of hashfile-mcp, the server in Rust
+//	shellglob   globs of paths, as those servers take them
 //
 // The server offers a set of tools, and finds out which directories each call may use. What it may read and write, and how,
 // is described there: confinement in place and roots, writing in disk.

@@ -13,7 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/hfmcp"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/native"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/reference"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
@@ -31,6 +33,8 @@ var dialects = map[string]dialect{
 	"": {native.Instructions, func(e *engine.Engine, c Config) []toolset.Tool {
 		return native.Tools(e, native.Limits{Lines: c.ReadLines, Bytes: c.ReadBytes, Tokens: c.ReadTokens})
 	}},
+	"hashfile-mcp": {hfmcp.Instructions, func(e *engine.Engine, _ Config) []toolset.Tool { return hfmcp.Tools(e) }},
+	"reference":    {reference.Instructions, func(e *engine.Engine, _ Config) []toolset.Tool { return reference.Tools(e) }},
 }
 
 // addTools offers the tools of a dialect.
@@ -64,7 +68,7 @@ func (s *Server) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 func (s *Server) call(ctx context.Context, t toolset.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	sc, ask, err := s.roots.Scope(ctx, req)
 	if err != nil {
-		return toolset.RefuseCall(err)
+		return toolset.RefuseCall(t, err)
 	}
 	if ask != nil {
 		return &mcp.CallToolResult{InputRequests: ask}
@@ -72,11 +76,15 @@ func (s *Server) call(ctx context.Context, t toolset.Tool, req *mcp.CallToolRequ
 	defer sc.Close()
 	a, err := t.Call(ctx, sc, json.RawMessage(req.Params.Arguments), s.c.MaxRequest)
 	if err != nil {
-		return toolset.RefuseCall(err)
+		return toolset.RefuseCall(t, err)
 	}
 	result := &mcp.CallToolResult{Content: a.Content, StructuredContent: a.Structure}
 	if a.Content == nil {
-		result.Content = []mcp.Content{&mcp.TextContent{Text: s.send(ctx, a)}}
+		text := s.send(ctx, a)
+		result.Content = []mcp.Content{&mcp.TextContent{Text: text}}
+		if a.Repeat {
+			result.StructuredContent = map[string]string{"content": text}
+		}
 	}
 	return result
 }

@@ -26,5 +26,5 @@ if [ -z "$peer" ] && command -v cargo >/dev/null; then
 		echo "tokens: hashfile-mcp $peer_version: $(tail -n 1 "$dir/cargo.log")" >&2
 	fi
 fi
-node "$tools/tokens.mjs" "$dir/work" "$dir/ours" "$dir/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" \
-	${peer:+"$peer"}
+node "$tools/tokens.mjs" "$dir/work" "$dir/ours" \
+	"$dir/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js" ${peer:+"$peer"}

@@ -39,30 +39,50 @@ const japanese = ["サーバーは起動時に設定ファイルを読み込み�
 const made = {
   "chinese.txt": () => lines((pick) => Array.from({ length: 1 + pick(3) }, () => one(pick, chinese)).join("")),
   "japanese.txt": () => lines((pick) => Array.from({ length: 1 + pick(3) }, () => one(pick, japanese)).join("")),
-  "server.log": () => lines((pick, i) => `2026-11-${10 + (i % 19)}T${10 + pick(14)}:${10 + pick(50)}:${10 + pick(50)}.${100 + pick(900)}Z ` +
-    `${one(pick, ["INFO", "WARN", "ERROR"])} [${hex(i).slice(0, 16)}] 10.${pick(256)}.${pick(256)}.${pick(256)} ` +
-    `GET /v1/orders/${hex(pick(1e6)).slice(0, 8)}?page=${pick(99)} ${one(pick, [200, 304, 404, 500])} ${pick(9000)}ms`),
+  "server.log": () => lines((pick, i) => [
+    `2026-11-${10 + (i % 19)}T${10 + pick(14)}:${10 + pick(50)}:${10 + pick(50)}.${100 + pick(900)}Z`,
+    `${one(pick, ["INFO", "WARN", "ERROR"])} [${hex(i).slice(0, 16)}] 10.${pick(256)}.${pick(256)}.${pick(256)}`,
+    `GET /v1/orders/${hex(pick(1e6)).slice(0, 8)}?page=${pick(99)} ${one(pick, [200, 304, 404, 500])} ${pick(9000)}ms`,
+  ].join(" ")),
   "minified.js": () => lines((pick) => {
     const name = () => String.fromCharCode(97 + pick(26)) + (pick(3) ? "" : String.fromCharCode(97 + pick(26)));
-    const step = () => one(pick, [() => `${name()}.${name()}(${name()},${pick(99)})`, () => `if(!${name()})return ${name()}[${name()}]`,
-      () => `for(var ${name()}=0;${name()}<${name()}.length;${name()}++)${name()}(${name()})`, () => `${name()}=function(${name()}){return ${name()}?${name()}:!${pick(2)}}`])();
+    const step = () => one(pick, [
+      () => `${name()}.${name()}(${name()},${pick(99)})`,
+      () => `if(!${name()})return ${name()}[${name()}]`,
+      () => `for(var ${name()}=0;${name()}<${name()}.length;${name()}++)${name()}(${name()})`,
+      () => `${name()}=function(${name()}){return ${name()}?${name()}:!${pick(2)}}`,
+    ])();
     return Array.from({ length: 12 }, step).join(";");
   }),
   "one-line.js": () => made["minified.js"]().replaceAll("\n", ";"),
-  "package-lock.json": () => lines((pick, i) => `    "node_modules/${hex(i).slice(0, 7)}": {\n      "version": "${pick(9)}.${pick(30)}.${pick(20)}",\n` +
-    `      "integrity": "sha512-${base64(i)}",\n      "license": "MIT"\n    },`),
-  "points.json": () => lines((pick) => `[${Array.from({ length: 12 }, () => `[${pick(180)}.${pick(1e6)},${pick(90)}.${pick(1e6)}]`).join(",")}],`),
+  "package-lock.json": () => lines((pick, i) => [
+    `    "node_modules/${hex(i).slice(0, 7)}": {`,
+    `      "version": "${pick(9)}.${pick(30)}.${pick(20)}",`,
+    `      "integrity": "sha512-${base64(i)}",`,
+    '      "license": "MIT"',
+    "    },",
+  ].join("\n")),
+  "points.json": () => lines((pick) => {
+    const point = () => `[${pick(180)}.${pick(1e6)},${pick(90)}.${pick(1e6)}]`;
+    return `[${Array.from({ length: 12 }, point).join(",")}],`;
+  }),
   "digits.csv": () => lines((pick) => Array.from({ length: 30 }, () => pick(10)).join(",")),
   "hex.txt": () => lines((pick, i) => hex(i)),
   "empty-lines.txt": () => "\n".repeat(size >> 5),
 };
 
 // The largest files of Go's source that people edit, of a style each.
-const real = { "opGen.go": "cmd/compile/internal/ssa/opGen.go", "server.go": "net/http/server.go", "tables.go": "unicode/tables.go" };
+const real = {
+  "opGen.go": "cmd/compile/internal/ssa/opGen.go",
+  "server.go": "net/http/server.go",
+  "tables.go": "unicode/tables.go",
+};
 
 // writeSamples writes every sample into dir, and returns their names.
 export function writeSamples(dir, goroot) {
-  for (const [name, path] of Object.entries(real)) writeFileSync(join(dir, name), readFileSync(join(goroot, "src", path)));
+  for (const [name, path] of Object.entries(real)) {
+    writeFileSync(join(dir, name), readFileSync(join(goroot, "src", path)));
+  }
   for (const [name, make] of Object.entries(made)) writeFileSync(join(dir, name), make());
   return [...Object.keys(real), ...Object.keys(made)];
 }
@@ -73,6 +93,7 @@ export function writeCrowd(dir, count, nested) {
   for (let i = 0; i < count; i++) {
     const folder = nested ? join(dir, `${words[(i / 100) % 8 | 0]}s-${(i / 100) | 0}`) : dir;
     if (i === 0 || (nested && i % 100 === 0)) mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, `${words[i % 8]}_${words[(i >> 3) % 8]}_${i}.go`), `package ${words[i % 8]}\n\nvar value${i} = ${i}\n`);
+    const name = `${words[i % 8]}_${words[(i >> 3) % 8]}_${i}.go`;
+    writeFileSync(join(folder, name), `package ${words[i % 8]}\n\nvar value${i} = ${i}\n`);
   }
 }

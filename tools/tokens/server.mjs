@@ -12,12 +12,14 @@ export class Server {
     s.waiting = new Map();
     s.id = 0;
     s.roots = roots;
-    s.child = spawn(argv[0], argv.slice(1), { stdio: ["pipe", "pipe", "ignore"], env: { ...process.env, HALLMARK_HOME: home } });
+    const env = { ...process.env, HALLMARK_HOME: home };
+    s.child = spawn(argv[0], argv.slice(1), { stdio: ["pipe", "pipe", "ignore"], env });
     s.child.on("error", (err) => s.fail(err));
     s.child.on("exit", () => s.fail(new Error(`${argv[0]} has ended`)));
     createInterface({ input: s.child.stdout }).on("line", (line) => s.take(JSON.parse(line)));
     const capabilities = roots.length > 0 ? { roots: {} } : {};
-    await s.ask("initialize", { protocolVersion: "2025-06-18", capabilities, clientInfo: { name: "tokens", version: "1" } });
+    const clientInfo = { name: "tokens", version: "1" };
+    await s.ask("initialize", { protocolVersion: "2025-06-18", capabilities, clientInfo });
     s.send({ method: "notifications/initialized" });
     return s;
   }

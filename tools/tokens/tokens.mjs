@@ -21,7 +21,9 @@ const read = "read_text_file";
 function tokens(text) {
   const piece = 100_000; // of characters: the tokenizer is slow on longer ones
   let count = 0;
-  for (let at = 0; at < text.length; at += piece) count += encode(text.slice(at, at + piece), { disallowedSpecial: new Set() }).length;
+  for (let at = 0; at < text.length; at += piece) {
+    count += encode(text.slice(at, at + piece), { disallowedSpecial: new Set() }).length;
+  }
   return count;
 }
 
@@ -40,7 +42,8 @@ function add(what, base, figures, target) {
 }
 
 function print(peer) {
-  const head = ["o200k tokens", "cat -n", "ours", peer ? "hashfile-mcp" : "hashfile-mcp (not installed)", "reference", "ours / cat -n", "target", ""];
+  const other = peer ? "hashfile-mcp" : "hashfile-mcp (not installed)";
+  const head = ["o200k tokens", "cat -n", "ours", other, "reference", "ours / cat -n", "target", ""];
   for (const row of [head, head.map(() => "---"), ...table.rows]) console.log(`| ${row.join(" | ")} |`);
 }
 
@@ -56,7 +59,10 @@ async function readText(s, path) {
   return refused ? undefined : text;
 }
 
-const sources = ["net/http/server.go", "sort/sort.go", "encoding/json/decode.go", "fmt/print.go", "os/file.go", "go/parser/parser.go", "bufio/scan.go"];
+const sources = [
+  "net/http/server.go", "sort/sort.go", "encoding/json/decode.go", "fmt/print.go", "os/file.go", "go/parser/parser.go",
+  "bufio/scan.go",
+];
 
 // addLines counts 300 lines of each of some files of Go's source, from their beginning or their end.
 async function addLines(servers, dir, goroot, end) {
@@ -71,13 +77,15 @@ async function addLines(servers, dir, goroot, end) {
     const texts = await onEach(servers, (s) => readText(s, path));
     texts.forEach((text, i) => text !== undefined && (sums[i] += tokens(text)));
   }
-  add(`300 ${end ? "last" : "first"} lines read, of each of ${sources.length} files`, base, sums, end ? undefined : { times: 1.05 });
+  const what = `300 ${end ? "last" : "first"} lines read, of each of ${sources.length} files`;
+  add(what, base, sums, end ? undefined : { times: 1.05 });
 }
 
 async function addLists(servers) {
   const whole = await onEach(servers, async (s) => tokens(JSON.stringify((await s.ask("tools/list", {})).tools)));
   add("tools/list", undefined, whole, { most: 1_100 });
-  add("tools/list, names, descriptions and schemas only", undefined, await onEach(servers, async (s) => tokens(JSON.stringify(await s.tools()))));
+  const told = await onEach(servers, async (s) => tokens(JSON.stringify(await s.tools())));
+  add("tools/list, names, descriptions and schemas only", undefined, told);
 }
 
 // addEdit counts the arguments of an edit of one line, with the hash that each server printed.
@@ -87,8 +95,9 @@ async function addEdit(servers, dir) {
   const anchor = { anchor: "4:f1", content: "\treturn nil, err" };
   const figures = await onEach(servers, async (s) => {
     const hash = (await readText(s, path)).match(/file_hash[=:]\s*([\w:]+)/)?.[1];
-    if (!hash) return { path: "src/edit.go", edits: [{ oldText: "\treturn err\n}", newText: "\treturn nil, err\n}" }] };
-    return { path: "src/edit.go", file_hash: hash, operations: [{ [s.peer ? "op_type" : "op"]: "replace", ...anchor }] };
+    const call = { path: "src/edit.go" };
+    if (!hash) return { ...call, edits: [{ oldText: "\treturn err\n}", newText: "\treturn nil, err\n}" }] };
+    return { ...call, file_hash: hash, operations: [{ [s.peer ? "op_type" : "op"]: "replace", ...anchor }] };
   });
   add("one edit's arguments", undefined, figures.map((args) => args && tokens(JSON.stringify(args))), { most: 50 });
 }
@@ -119,7 +128,8 @@ async function main(dir, ours, reference, peer) {
   mkdirSync(join(dir, "root"), { recursive: true });
   const root = realpathSync(join(dir, "root"));
   const goroot = execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim();
-  const servers = [await Server.start([ours, "--root", root], { home: dir }), undefined, await Server.start(["node", reference, root], { home: dir })];
+  const servers = [await Server.start([ours, "--root", root], { home: dir }), undefined];
+  servers.push(await Server.start(["node", reference, root], { home: dir }));
   if (peer) {
     servers[1] = await Server.start([peer], { home: dir, roots: [root] });
     servers[1].peer = true;

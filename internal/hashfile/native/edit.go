@@ -99,39 +99,15 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 	return editAnswer(edited, in), nil
 }
 
-// repetitionNotice says that new lines repeat what is beside them, which happens to models that copy one line too many.
-func repetitionNotice(edited *engine.Edited, r hashline.Repetition) string {
-	return fmt.Sprintf("operation %d: %s %s, already there before; unless that is meant, delete %s", r.Operation+1,
-		lineRange("line", r.Line, r.Lines, " repeats", " repeat"), lineRange("line", r.Neighbour, r.Lines, "", ""),
-		edited.Anchors(r.Line, r.Lines))
-}
-
-// lineRange names count lines from the first, with a word that follows one or several.
-func lineRange(word string, first, count int, one, several string) string {
-	if count == 1 {
-		return fmt.Sprintf("%s %d%s", word, first, one)
-	}
-	return fmt.Sprintf("%ss %d to %d%s", word, first, first+count-1, several)
-}
-
 // editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
 func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 	out := editResult{FileHash: engine.Abbreviate(edited.Hash), TotalLines: edited.New.Lines(), Applied: len(in.Operations),
 		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
 	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
-	if edited.Rebased {
-		out.Notices = append(out.Notices, "rebased onto a change that somebody else made")
-	}
 	for _, m := range edited.Relocated {
 		out.Relocated = append(out.Relocated, relocated{m.Operation + 1, m.Anchor, m.Line})
-		out.Notices = append(out.Notices, fmt.Sprintf(
-			"operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag", m.Operation+1,
-			m.Anchor, m.Line))
 	}
-	for _, r := range edited.Repeated {
-		out.Notices = append(out.Notices, repetitionNotice(edited, r))
-	}
-	out.Notices = append(out.Notices, edited.Notices...)
+	out.Notices = edited.Explain()
 	var text strings.Builder
 	if in.DryRun {
 		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", out.TotalLines)

@@ -148,7 +148,7 @@ func (w *walk) enter() {
 // checkAllowed fails if rules forbid the path so far, or if it leads to none of the client's roots.
 func (w *walk) checkAllowed() error {
 	if !w.scope.LeadsToRoot(w.Real()) {
-		return refusal.Outside(w.asked, w.scope.Directories())
+		return w.scope.RefuseOutside(w.asked, w.Real())
 	}
 	if file, ok := w.Rules.Forbids(w.Rel); ok {
 		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
@@ -177,7 +177,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	}
 	w.listable = w.scope.Permits(w.Directory())
 	if !w.scope.Permits(w.Real()) {
-		return refusal.Outside(w.asked, w.scope.Directories())
+		return w.scope.RefuseOutside(w.asked, w.Real())
 	}
 	return nil
 }

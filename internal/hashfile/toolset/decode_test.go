@@ -183,13 +183,13 @@ func TestRefuseCall(t *testing.T) {
 	n := 2
 	r := refusal.New(hashline.Stale, "it changed")
 	r.FileHash, r.TotalLines, r.Lines = "sha256:0123456789ab", &n, []string{"1:25|", "2:25|"}
-	out := RefuseCall(r)
+	out := RefuseCall(Tool{}, r)
 	text := out.Content[0].(*mcp.TextContent).Text
 	if !out.IsError || text != "it changed\n[file_hash=sha256:0123456789ab total_lines=2]\n1:25|\n2:25|" ||
 		out.StructuredContent != r {
 		t.Errorf("%q, %v", text, out.StructuredContent)
 	}
-	out = RefuseCall(errors.New("disk\x1b broke"))
+	out = RefuseCall(Tool{}, errors.New("disk\x1b broke"))
 	if text := out.Content[0].(*mcp.TextContent).Text; !out.IsError || strings.ContainsRune(text, 0x1b) ||
 		out.StructuredContent.(*refusal.Refusal).Code != refusal.IO {
 		t.Errorf("%q", text)

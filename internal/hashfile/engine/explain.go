@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+// Explain returns in sentences what was not done to the letter, and what the caller should know besides.
+func (e *Edited) Explain() []string {
+	var all []string
+	if e.Rebased {
+		all = append(all, "rebased onto a change that somebody else made")
+	}
+	for _, m := range e.Relocated {
+		all = append(all, fmt.Sprintf("operation %d: anchor %s did not hold and was moved to line %d, the only one with "+
+			"its tag", m.Operation+1, m.Anchor, m.Line))
+	}
+	for _, r := range e.Repeated {
+		all = append(all, e.explainRepetition(r))
+	}
+	return append(all, e.Notices...)
+}
+
+// explainRepetition says that new lines repeat what is beside them, which happens to models that copy one line too many.
+func (e *Edited) explainRepetition(r hashline.Repetition) string {
+	return fmt.Sprintf("operation %d: %s %s, already there before; unless that is meant, delete %s", r.Operation+1,
+		lineRange("line", r.Line, r.Lines, " repeats", " repeat"), lineRange("line", r.Neighbour, r.Lines, "", ""),
+		e.Anchors(r.Line, r.Lines))
+}
+
+// lineRange names count lines from the first, with a word that follows one or several.
+func lineRange(word string, first, count int, one, several string) string {
+	if count == 1 {
+		return fmt.Sprintf("%s %d%s", word, first, one)
+	}
+	return fmt.Sprintf("%ss %d to %d%s", word, first, first+count-1, several)
+}
