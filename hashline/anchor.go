@@ -33,7 +33,8 @@ func parseAnchor(s string, width int) (anchor, *Error) {
 	if a.line == 0 {
 		if a.width > 0 {
 			return anchor{}, refuse(Invalid,
-				"anchor %s: lines are counted from 1; to insert before line 1 use prepend", a.text)
+				"anchor %s: lines are counted from 1; to insert before line 1 use prepend without an anchor; an "+
+					"empty file has the anchor \"0:\"", a.text)
 		}
 		return a, nil
 	}

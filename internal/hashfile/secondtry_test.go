@@ -391,7 +391,7 @@ func TestUnknownTool(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	_, err := p.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "read_file"})
-	if err == nil || !strings.Contains(err.Error(), "there is no tool read_file; the tools are "+strings.Join(
+	if err == nil || !strings.Contains(err.Error(), "read_file is none of the tools, which are "+strings.Join(
 		slices.Sorted(slices.Values(names)), ", ")) {
 		t.Error(err)
 	}

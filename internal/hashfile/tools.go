@@ -56,7 +56,7 @@ func (s *Server) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
 			if _, known := s.reads[p.Name]; !known {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(
-					"there is no tool %s; the tools are %s", refusal.Show(p.Name),
+					"%s is none of the tools, which are %s", refusal.Show(p.Name),
 					strings.Join(slices.Sorted(maps.Keys(s.reads)), ", "))}
 			}
 		}

@@ -184,12 +184,12 @@ func (e *Engine) applyEdit(
 func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	var why *hashline.Error
-	switch errors.As(err, &why); {
-	case why == nil:
-	case why.Code == hashline.Binary && len(why.Operations) == 0:
+	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
 		return contents.RefuseBinary(p.Asked, now.Data, why)
-	case why.Code == hashline.Stale, why.Code == hashline.AnchorNotFound, why.Code == hashline.AnchorAmbiguous,
-		why.Code == hashline.NoChange, why.Code == hashline.Overlap, why.Code == hashline.Invalid:
+	}
+	switch problem.Code {
+	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange, hashline.Overlap,
+		hashline.Invalid:
 		return e.addFreshLines(p, problem, now, ops)
 	}
 	return problem
