@@ -1,6 +1,7 @@
 package hashfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,6 +55,19 @@ func TestLocksInRoot(t *testing.T) {
 		note := p.call("read_text_file", arguments{"path": in("link/kept-x")}).ok()
 		p.call("edit_text_file", arguments{"path": in("link/kept-x"), "file_hash": note.hash(),
 			"operations": ops(replaceOp(note.anchor("2"), "3"))}).refused("read_only")
+		mounted, up := in("mounted"), in("up") // other paths of the same directories
+		if err := errors.Join(os.Mkdir(mounted, 0o700), os.Mkdir(up, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if mount(locks, mounted) == nil {
+			t.Cleanup(func() { unmount(mounted) })
+			p.call("write_text_file", arguments{"path": mounted + "/00.note", "content": "x\n"}).refused("read_only")
+			p.call("create_directory", arguments{"path": mounted + "/sub"}).refused("read_only")
+		}
+		if mount(d, up) == nil {
+			t.Cleanup(func() { unmount(up) })
+			p.call("move_file", arguments{"source": up + "/state", "destination": in("old")}).refused("read_only")
+		}
 		p.call("move_file", arguments{"source": in("state/hashfile/kept-x"), "destination": in("note")}).
 			refused("read_only")
 		p.call("move_file", arguments{"source": locks, "destination": in("old")}).refused("read_only")
