@@ -39,3 +39,26 @@ func TestManyLinesChanged(t *testing.T) {
 }
 
 func anchorAt(line int, tag string) string { return strconv.Itoa(line) + ":" + tag }
+
+// TestMapsOnlyLine: a line that was moved is found by its content only if that is in each file once.
+func TestMapsOnlyLine(t *testing.T) {
+	const base = "a\nmoved\nb\nc\nd\n"
+	content := "x"
+	ops := []Operation{{Op: "replace", Anchor: anchorAt(2, Tag(Hash([]byte("moved")), 2)), Content: &content}}
+	for current, want := range map[string]int{
+		"a\nb\nc\nd\nmoved\n":                     5,
+		"a\nb\nc\nd\nmoved\nmoved\n":              0,
+		"a\nb\nc\nd\n":                            0,
+		"a\nb\nc\nd\n  moved\n":                   0,
+		"new\nb\nc\nd\nnew\nmoved \t\nnew\nnew\n": 6,
+	} {
+		got, err := MapAnchors([]byte(base), []byte(current), ops, Options{})
+		if err != nil || len(got) != 1 || got[0].Line != want {
+			t.Errorf("%q: %+v, %v, want line %d", current, got, err, want)
+		}
+	}
+	twice := strings.Replace(base, "c\n", "moved\n", 1)
+	if got, err := MapAnchors([]byte(twice), []byte("a\nb\nd\nmoved\n"), ops, Options{}); err != nil || got[0].Line != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,6 +1,7 @@
 package hashfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,10 +30,10 @@ func TestLocksInRoot(t *testing.T) {
 		}
 		// The directory of the locks is named through a link, which is on its path too.
 		through := filepath.Join(other, "through")
-		if err := os.Symlink(d, through); err != nil {
+		if err := os.Symlink(filepath.Join(d, "state"), through); err != nil {
 			t.Fatal(err)
 		}
-		p, _ := connect(t, Config{Roots: []string{d, other}, Locks: filepath.Join(through, "state/hashfile")},
+		p, _ := connect(t, Config{Roots: []string{d, other}, Locks: filepath.Join(through, "hashfile")},
 			"2025-11-25", nil)
 		in := func(name string) string { return filepath.Join(d, name) }
 		p.call("create_directory", arguments{"path": locks + "/sub"}).refused("read_only")
@@ -54,6 +55,19 @@ func TestLocksInRoot(t *testing.T) {
 		note := p.call("read_text_file", arguments{"path": in("link/kept-x")}).ok()
 		p.call("edit_text_file", arguments{"path": in("link/kept-x"), "file_hash": note.hash(),
 			"operations": ops(replaceOp(note.anchor("2"), "3"))}).refused("read_only")
+		mounted, up := in("mounted"), in("up") // other paths of the same directories
+		if err := errors.Join(os.Mkdir(mounted, 0o700), os.Mkdir(up, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if mount(locks, mounted) == nil {
+			t.Cleanup(func() { unmount(mounted) })
+			p.call("write_text_file", arguments{"path": mounted + "/00.note", "content": "x\n"}).refused("read_only")
+			p.call("create_directory", arguments{"path": mounted + "/sub"}).refused("read_only")
+		}
+		if mount(d, up) == nil {
+			t.Cleanup(func() { unmount(up) })
+			p.call("move_file", arguments{"source": up + "/state", "destination": in("old")}).refused("read_only")
+		}
 		p.call("move_file", arguments{"source": in("state/hashfile/kept-x"), "destination": in("note")}).
 			refused("read_only")
 		p.call("move_file", arguments{"source": locks, "destination": in("old")}).refused("read_only")
@@ -61,4 +75,18 @@ func TestLocksInRoot(t *testing.T) {
 			t.Errorf("the note is %q", got)
 		}
 	}
+}
+
+// TestLocksBelowNothing: where the directory of the locks is still to be made, nothing but empty directories takes the
+// place of those above it.
+func TestLocksBelowNothing(t *testing.T) {
+	d := dir(t)
+	write(t, d, "forged/hashfile/00.note", "1\n")
+	p, _ := connect(t, Config{Roots: []string{d}, Locks: filepath.Join(d, "state/hashfile")}, "2025-11-25", nil)
+	state := filepath.Join(d, "state")
+	p.call("move_file", arguments{"source": filepath.Join(d, "forged"), "destination": state}).refused("read_only")
+	p.call("write_text_file", arguments{"path": state, "content": "x\n"}).refused("read_only")
+	p.call("create_directory", arguments{"path": filepath.Join(state, "hashfile/sub")}).refused("read_only")
+	p.call("create_directory", arguments{"path": state}).ok()
+	p.call("write_text_file", arguments{"path": filepath.Join(d, "file"), "content": "x\n"}).ok()
 }

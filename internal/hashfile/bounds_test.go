@@ -72,3 +72,29 @@ func TestContextOnce(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestDeepTree walks directories that are nested as deep as is allowed, and no deeper.
+func TestDeepTree(t *testing.T) {
+	const deepest = 64
+	d := dir(t)
+	nested := filepath.Join(d, strings.Repeat("n/", deepest))
+	write(t, nested, "f", "found\n")
+	p := serve(t, d)
+	if r := p.call("search_files", arguments{"pattern": "found"}).ok(); !strings.Contains(r.Text, "1 hits") {
+		t.Error(r.Text)
+	}
+	if err := os.Mkdir(filepath.Join(nested, "n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"directory_tree", "search_files"} {
+		args := arguments{"path": d}
+		if tool == "search_files" {
+			args["pattern"] = "found"
+		}
+		p.call(tool, args).refused("too_large")
+	}
+	if err := os.Mkdir(filepath.Join(nested, "n/n"), 0o700); err != nil { // a move counts from the directory that is moved
+		t.Fatal(err)
+	}
+	p.call("move_file", arguments{"source": d + "/n", "destination": d + "/m"}).refused("too_large")
+}
