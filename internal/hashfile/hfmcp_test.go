@@ -112,9 +112,8 @@ func TestRustAnswers(t *testing.T) {
 	missing := filepath.Join(d, "missing")
 	p.says("read_multiple_files", arguments{"paths": []string{a, missing}, "for_edit": true}, fmt.Sprintf(
 		"[\n  {\n    \"path\": %q,\n    \"content\": %q,\n    \"success\": true\n  },\n"+
-			"  {\n    \"path\": %q,\n    \"error\": \"%s does not exist; list_directory with path %s "+
-			"shows what is there, search_files with glob missing finds the name elsewhere\",\n    \"success\": false\n  }\n]",
-		a, header+"]\n"+tagged, missing, missing, d))
+			"  {\n    \"path\": %q,\n    \"error\": \"%s does not exist\",\n    \"success\": false\n  }\n]",
+		a, header+"]\n"+tagged, missing, missing))
 	p.says("read_multiple_files", arguments{"paths": []string{}}, "[]")
 	after := "function hello() {\n  return 1;\n}\n"
 	lines := "1:d3|function hello() {\n2:d5|  return 1;\n3:88|}\n"

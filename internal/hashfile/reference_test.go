@@ -131,8 +131,7 @@ func TestReferenceAnswers(t *testing.T) {
 	p.says("write_file", arguments{"path": a, "content": "1:ab|x\n"}, "Successfully wrote to "+a)
 	p.says("move_file", arguments{"source": a, "destination": d + "/b"}, "Successfully moved "+a+" to "+d+"/b")
 	p.says("read_multiple_files", arguments{"paths": []string{d + "/b", a}},
-		d+"/b:\n1:ab|x\n\n\n---\n"+a+": Error - "+a+" does not exist; list_directory with path "+d+
-			" shows what is there, search_files with glob a.txt finds the name elsewhere")
+		d+"/b:\n1:ab|x\n\n\n---\n"+a+": Error - "+a+" does not exist")
 	p.refuses("read_text_file", arguments{"path": picture}, "read_media_file gives it in base64")
 	p.refuses("read_text_file", arguments{"path": d + "/b", "head": 1, "tail": 1}, "cannot be given together")
 	p.refuses("read_text_file", arguments{"path": d + "/b", "start_line": 1}, "it takes path, tail, head")
