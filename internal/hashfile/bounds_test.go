@@ -98,3 +98,21 @@ func TestDeepTree(t *testing.T) {
 	}
 	p.call("move_file", arguments{"source": d + "/n", "destination": d + "/m"}).refused("too_large")
 }
+
+// TestLargeFileSearched: a file of 16 MiB is searched, and a larger one passed over.
+func TestLargeFileSearched(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", strings.Repeat("a line of 16 b.\n", 1<<20-1)+"it is the needle")
+	p := serve(t, d)
+	for _, want := range []string{"[1 hits", "[0 hits"} {
+		if r := p.call("search_files", arguments{"pattern": "needle"}).ok(); !strings.Contains(r.Text, want) {
+			t.Errorf("%s, want %s", r.Text, want)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString("\n")
+		f.Close()
+	}
+}

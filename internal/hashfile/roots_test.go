@@ -822,7 +822,7 @@ func (w *world) play(steps int) {
 					"operations": ops(
 						arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
 							"content": "edited"})})
-			expect = exists && sum([]byte(before[realOf(path)])).String() == hash
+			expect = exists && strings.HasPrefix(sum([]byte(before[realOf(path)])).String(), hash) // as it is shown
 			if r.Error == "" && !expect && r.All["rebased"] != true {
 				t.Errorf("%s: an edit for %s of %q", path, hash, before[realOf(path)])
 			}
