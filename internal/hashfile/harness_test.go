@@ -247,3 +247,11 @@ func private(t testing.TB) string {
 	}
 	return d
 }
+
+// must demands that there is no error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

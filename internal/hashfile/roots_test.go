@@ -491,13 +491,6 @@ func TestRootsOfACall(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // state is every file below a directory, by path, without following links.
 func state(t *testing.T, base string) map[string]string {
 	t.Helper()
