@@ -22,6 +22,8 @@ type Closure struct {
 	GoSum    []byte           // Go: the hashes of all modules
 
 	raw map[string]map[string]json.RawMessage
+
+	required, optional map[string]string // npm: versions of the packages of a closure without Root, by name
 }
 
 // ClosurePackage is one installed package.

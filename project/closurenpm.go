@@ -34,20 +34,43 @@ type packageLock struct {
 }
 
 func (file packageLock) closure() (*Closure, error) {
-	if file.Version != 3 {
-		return nil, fmt.Errorf("lockfileVersion is %d; this build reads 3", file.Version)
-	}
-	if len(file.Packages) > MaxPackages {
-		return nil, fmt.Errorf("%d packages; the limit is %d", len(file.Packages), MaxPackages)
-	}
-	c := &Closure{Engine: EngineNPM, raw: map[string]map[string]json.RawMessage{}}
-	var dependencies map[string]string
-	if err := decodeMember(file.Packages[""], "dependencies", &dependencies); err != nil {
+	dependencies, err := file.dependencies("dependencies")
+	if err != nil {
 		return nil, err
 	}
 	if len(dependencies) != 1 {
 		return nil, fmt.Errorf("the root has %d dependencies, not one", len(dependencies))
 	}
+	c, err := file.readPackages()
+	if err != nil {
+		return nil, err
+	}
+	for name := range dependencies {
+		if c.Root, err = c.direct(name); err != nil {
+			return nil, err
+		}
+		if c.Root.IsZero() {
+			return nil, fmt.Errorf("%s itself is missing", name)
+		}
+	}
+	return c, nil
+}
+
+// dependencies reads a member of the root that maps names of packages to what is asked of them.
+func (file packageLock) dependencies(member string) (map[string]string, error) {
+	if file.Version != 3 {
+		return nil, fmt.Errorf("lockfileVersion is %d; this build reads 3", file.Version)
+	}
+	var dependencies map[string]string
+	return dependencies, decodeMember(file.Packages[""], member, &dependencies)
+}
+
+// readPackages reads all packages but the root into a closure without one.
+func (file packageLock) readPackages() (*Closure, error) {
+	if len(file.Packages) > MaxPackages {
+		return nil, fmt.Errorf("%d packages; the limit is %d", len(file.Packages), MaxPackages)
+	}
+	c := &Closure{Engine: EngineNPM, raw: map[string]map[string]json.RawMessage{}}
 	for _, at := range slices.Sorted(maps.Keys(file.Packages)) {
 		if at == "" {
 			continue
@@ -65,14 +88,61 @@ func (file packageLock) closure() (*Closure, error) {
 			}
 		}
 	}
-	for name := range dependencies {
-		i := slices.IndexFunc(c.Packages, func(p ClosurePackage) bool { return p.Path == "node_modules/"+name })
-		if i < 0 || c.Packages[i].Ref.IsZero() {
-			return nil, fmt.Errorf("%s itself is missing", name)
-		}
-		c.Root = c.Packages[i].Ref
-		if c.Root.Name() != name {
-			return nil, fmt.Errorf("%s is an alias of %s", name, c.Root.Name())
+	return c, nil
+}
+
+// direct returns the package directly below node_modules that the root names; zero if it is not there.
+func (c *Closure) direct(name string) (artifact.Ref, error) {
+	i := slices.IndexFunc(c.Packages, func(p ClosurePackage) bool { return p.Path == "node_modules/"+name })
+	if i < 0 {
+		return artifact.Ref{}, nil
+	}
+	ref := c.Packages[i].Ref
+	if !ref.IsZero() && ref.Name() != name {
+		return artifact.Ref{}, fmt.Errorf("%s is an alias of %s", name, ref.Name())
+	}
+	return ref, nil
+}
+
+// ParseDependencies reads a package lock as npm wrote it of several packages at exact versions,
+// some of which may be optional. The closure has no Root; an optional package that npm left out is
+// not in it.
+func ParseDependencies(data []byte) (*Closure, error) {
+	file, err := readPackageLock(data)
+	if err != nil {
+		return nil, err
+	}
+	required, err := file.dependencies("dependencies")
+	if err != nil {
+		return nil, err
+	}
+	optional, err := file.dependencies("optionalDependencies")
+	if err != nil {
+		return nil, err
+	}
+	c, err := file.readPackages()
+	if err != nil {
+		return nil, err
+	}
+	c.required, c.optional = map[string]string{}, map[string]string{}
+	for _, of := range []struct {
+		asked, kept map[string]string
+		owed        bool
+	}{{required, c.required, true}, {optional, c.optional, false}} {
+		for _, name := range slices.Sorted(maps.Keys(of.asked)) {
+			version := of.asked[name]
+			ref, err := c.direct(name)
+			switch {
+			case err != nil:
+				return nil, err
+			case ref.IsZero() && of.owed:
+				return nil, fmt.Errorf("%s itself is missing", name)
+			case ref.IsZero():
+				continue
+			case ref.Version() != version:
+				return nil, fmt.Errorf("%s is %s, and not %s", name, ref.Version(), version)
+			}
+			of.kept[name] = version
 		}
 	}
 	return c, nil
@@ -148,14 +218,19 @@ func parsePackages(data []byte) (*Closure, error) {
 
 // ParsePackageLock reads a package lock as npm wrote it, whose further members are left out.
 func ParsePackageLock(data []byte) (*Closure, error) {
-	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
-		return nil, err
-	}
-	var file packageLock
-	if err := surface.DecodeKnown(data, &file); err != nil {
+	file, err := readPackageLock(data)
+	if err != nil {
 		return nil, err
 	}
 	return file.closure()
+}
+
+// readPackageLock reads a package lock as npm wrote it.
+func readPackageLock(data []byte) (file packageLock, err error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
+		return file, err
+	}
+	return file, surface.DecodeKnown(data, &file)
 }
 
 // SetIntegrity records the digest of the tarball of ref, where npm gave none or a weak one.
@@ -182,10 +257,17 @@ func (c *Closure) ForInstall(tarballs map[artifact.Ref]string) (lock, manifest [
 }
 
 func (c *Closure) root() map[string]any {
-	return map[string]any{
-		"name": closureName, "private": true,
-		"dependencies": map[string]string{c.Root.Name(): c.Root.Version()},
+	root := map[string]any{"name": closureName, "private": true}
+	switch {
+	case !c.Root.IsZero():
+		root["dependencies"] = map[string]string{c.Root.Name(): c.Root.Version()}
+	default:
+		root["dependencies"] = c.required
+		if len(c.optional) > 0 {
+			root["optionalDependencies"] = c.optional
+		}
 	}
+	return root
 }
 
 func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {

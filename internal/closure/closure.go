@@ -110,6 +110,8 @@ type Order struct {
 	Closure *project.Closure
 	Runtime *project.Runtime // the interpreter that it is for, or the compiler
 	Where   string           // who gives the integrities of its packages, for evidence
+
+	Claims map[artifact.Ref][]evidence.Claim // npm: of others about files of packages, compared with them too
 }
 
 // Packages are the packages of a closure that this platform needs, fetched and hashed.

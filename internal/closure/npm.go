@@ -32,11 +32,6 @@ import (
 // no code of the packages and only asks registries. It reads the user's configuration as Hallmark
 // wrote it down, and the checkout's as far as that is permitted.
 func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.Closure, error) {
-	work, remove, err := tool.WorkDir(h, "npm-")
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
 	if spec == "" {
 		spec = "latest"
 	}
@@ -44,8 +39,29 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
 			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
 	}
-	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true,
-		"dependencies": map[string]string{name: spec}})
+	return resolve(ctx, h, "npm:"+name+"@"+spec, map[string]any{"dependencies": map[string]string{name: spec}},
+		project.ParsePackageLock)
+}
+
+// ResolvePackages is [ResolveNPM] of several packages at exact versions, by name. The closure has no
+// Root. An optional package that npm cannot have is not in it; the caller finds out why. subject
+// names the packages in errors.
+func ResolvePackages(ctx context.Context, h *host.Host, subject string,
+	required, optional map[string]string) (*project.Closure, error) {
+	return resolve(ctx, h, subject, map[string]any{"dependencies": required, "optionalDependencies": optional},
+		project.ParseDependencies)
+}
+
+// resolve lets npm write the package lock of a manifest with the given members, and parses it.
+func resolve(ctx context.Context, h *host.Host, subject string, members map[string]any,
+	parse func([]byte) (*project.Closure, error)) (*project.Closure, error) {
+	work, remove, err := tool.WorkDir(h, "npm-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	members["name"], members["private"] = "hallmark-closure", true
+	manifest, err := json.Marshal(members)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +83,7 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
 		registryOptions(),
 		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
-	if err := runNPM(ctx, h, "npm:"+name+"@"+spec, foreign.Call{
+	if err := runNPM(ctx, h, subject, foreign.Call{
 		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
 	}); err != nil {
 		return nil, err
@@ -76,9 +92,9 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 	if err != nil {
 		return nil, err
 	}
-	closure, err := project.ParsePackageLock(data)
+	closure, err := parse(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "",
+		return nil, evidence.Errorf(evidence.Refused, subject, "",
 			fmt.Errorf("its dependencies cannot be pinned: %w", err))
 	}
 	return closure, nil
@@ -140,6 +156,12 @@ func nodePlatform() (os, cpu string) {
 	return os, cpu
 }
 
+// FitsHere reports whether a package of npm is installed on this system.
+func FitsHere(p project.ClosurePackage) bool {
+	osName, cpu := nodePlatform()
+	return p.Fits(osName, cpu)
+}
+
 // NPM installs npm packages: npm itself unpacks them, and runs the install scripts that were
 // allowed.
 type NPM struct{}
@@ -167,6 +189,7 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
 			Want: p.Integrity, Where: o.Where,
 		}}}
+		s.Claims = append(s.Claims, o.Claims[p.Ref]...)
 		all = append(all, s)
 	}
 	var (
@@ -216,7 +239,10 @@ func withSHA512(all []*document.Subject) []*document.Subject {
 // links to executables, or scripts that were not allowed. npm checks the integrity of each tarball
 // once more.
 func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
-	c := o.Closure
+	c, subject := o.Closure, o.Closure.Root.String()
+	if c.Root.IsZero() {
+		subject = o.Where
+	}
 	lock, manifest, err := c.ForInstall(t.Files)
 	if err != nil {
 		return err
@@ -234,7 +260,7 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 	// Scripts start the executables of other packages by these links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.Scripts) > 0)
-	if err := runNPM(ctx, h, c.Root.String(), foreign.Call{
+	if err := runNPM(ctx, h, subject, foreign.Call{
 		Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: append([]string{"ci", "--ignore-scripts", links}, common...),
 	}); err != nil {
 		return err
@@ -244,7 +270,7 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 		for _, ref := range t.Scripts {
 			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
 		}
-		if err := runNPM(ctx, h, c.Root.String(),
+		if err := runNPM(ctx, h, subject,
 			foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env, Args: rebuild}); err != nil {
 			return err
 		}
