@@ -213,6 +213,7 @@
 //	validate  extent       manifest   -       integrity  -          policy  integrity     policy
 //	validate  coverage     manifest   -       integrity  -          policy  integrity     policy
 //	validate  unhashed     manifest   -       integrity  warn       policy  warn          policy
+//	plugin    file         registry   -       integrity  -          policy  operation     policy
 //	plugin    file         record     -       integrity  policy     policy  operation     policy
 //	plugin    tree         record     -       integrity  policy     policy  integrity     policy
 //	plugin    document     record     -       integrity  policy     policy  operation     policy

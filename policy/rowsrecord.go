@@ -25,7 +25,7 @@ var recordRows = []rule{
 		hint: publisherHint,
 	},
 	{
-		flows: []Flow{Generate, Verify, Send, Accept, Pin, Launch}, scheme: evidence.File, authority: evidence.Registry,
+		flows: []Flow{Generate, Verify, Send, Accept, Pin, Launch, Plugin}, scheme: evidence.File, authority: evidence.Registry,
 		does: cells{allow, integrity, allow, refused, operation, refused},
 		hint: on(evidence.Mismatch, "the bytes are not those that the package registry vouches for; "+
 			"a proxy or mirror may have changed them"),

@@ -61,7 +61,7 @@ var judged = map[Flow]findings{
 		"log-key: machine; proof: log; cosignature: log; checkpoint: log; source: lock",
 	Validate: "file: manifest; tree: manifest; dist: manifest; extent: manifest; coverage: manifest; " +
 		"unhashed: manifest",
-	Plugin: "file: publisher record lock manifest caller; tree: record log lock manifest; " +
+	Plugin: "file: publisher registry record lock manifest caller; tree: record log lock manifest; " +
 		"dist: lock manifest; document: record log lock; status: record log; log-key: machine; " +
 		"proof: log; cosignature: log; checkpoint: log; installed: lock machine; finding: log; " +
 		"extent: lock manifest; coverage: manifest; unhashed: manifest; import: manifest; " +
