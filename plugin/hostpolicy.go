@@ -89,17 +89,7 @@ type ExternalClaim struct {
 func (c *check) integrityEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
 		Where: ManifestFile + ", externalDependencies"}
-	texts := []string{}
-	if e.Integrity != "" {
-		texts = append(texts, e.Integrity)
-	}
-	for _, h := range e.Integrities {
-		text := h.Value
-		if !strings.HasPrefix(text, h.Alg+"-") {
-			text = h.Alg + "-" + text
-		}
-		texts = append(texts, text)
-	}
+	texts := e.Claimed()
 	claims := []evidence.Claim{}
 	for _, text := range texts {
 		cl := claim
@@ -138,6 +128,9 @@ func (c *check) integrityEvidence(e External) {
 			}
 			c.add(evidence.Compare(cl, evidence.Observed{Digests: said, From: v.From}))
 		}
+	}
+	if e.Optional && len(c.host.ExternalClaims) > 0 {
+		vouched = true // what says what is there says that this one is not
 	}
 	if c.host.Flags.StrictIntegrity && !vouched && slices.Contains(c.b.Beside, modulesDir) {
 		owed := claim

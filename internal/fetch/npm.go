@@ -141,6 +141,9 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	return u, nil
 }
 
+// NPMRegistry returns the URL of the registry that the user's npm configuration gives for a package.
+func (c *Client) NPMRegistry(name string) (string, error) { return c.config.NPM.Registry(name) }
+
 // NPMSetting returns the value of a key of the user's npm configuration, "" if unset.
 func (c *Client) NPMSetting(key string) string { return c.config.NPM.Value(key) }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
-	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -45,6 +43,8 @@ type Installation struct {
 	Lock    *installlock.Lock
 	Result  *plugin.Result
 	Already bool // it was there, and is the same
+
+	Externals *Externals // what was installed beside it; nil if nothing was to be
 }
 
 // Install checks a plugin from a URL, a zip, a directory or the registry, and places it in
@@ -86,22 +86,25 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 		}
 	}
 	hashed := r.Profile.SelectFiles(s.Bundle.Files)
-	files, err := s.filesHash(ctx, nil, nil)
-	if err != nil {
-		return nil, nameSubject(from, err)
-	}
 	origin := installlock.FromZip
 	if s.Zip.IsZero() {
 		origin = installlock.FromDirectory
 	}
-	in.Lock, err = installlock.New(r.Verdict.Admitted(), r, files, installlock.Lock{
-		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
-	})
-	if err != nil {
-		return nil, err
+	makeLock := func(modules []tree.File, open tree.Open) (data []byte, err error) {
+		files, err := s.filesHash(ctx, modules, open)
+		if err != nil {
+			return nil, nameSubject(from, err)
+		}
+		in.Lock, err = installlock.New(r.Verdict.Admitted(), r, files, installlock.Lock{
+			From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
+			FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return in.Lock.Encode()
 	}
-	lock, err := in.Lock.Encode()
+	lock, err := makeLock(nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +119,36 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 		return nil, err
 	}
 	defer unlock()
+	removeDeadStagings(o.Dir)
 	path := filepath.Join(o.Dir, r.Manifest.Subject())
-	if _, err := os.Lstat(path); err == nil {
-		if err := in.completeInstall(ctx, h, path, lock, target); err != nil {
-			return nil, err
+	_, absent := os.Lstat(path)
+	if absent == nil {
+		if done, err := in.acceptInstalled(ctx, h, path, target); err != nil || done {
+			return in.orNone(err)
 		}
-		return in, nil
-	}
-	if known, err = findPredecessor(h, o.Dir, m.Name); err == nil {
-		err = known.checkVersion(r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(r.Manifest.Externals) > 0 {
-		if err := checkExternals(ctx, h, r.Manifest); err != nil {
+	} else {
+		if known, err = findPredecessor(h, o.Dir, m.Name); err == nil {
+			err = known.checkVersion(r)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if err := s.place(r, path, map[string][]byte{plugin.LockFile: lock}); err != nil {
+	if m.MayHaveExternals() && target.Flags.AllowRuntimeDeps {
+		in.Externals, err = installExternals(ctx, h, m, target.Flags)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Externals.discard()
+		if lock, err = makeLock(in.Externals.files, in.Externals.open); err != nil {
+			return nil, err
+		}
+	}
+	if absent == nil {
+		return in.orNone(in.adoptFiles(ctx, h, path, lock))
+	}
+	add := func(staging string) error { return in.addExternals(ctx, staging) }
+	if err := s.place(r, path, installPattern, map[string][]byte{plugin.LockFile: lock}, add); err != nil {
 		return nil, err
 	}
 	if err := rememberPlugin(ctx, h, path, in.Lock, r); err != nil {
@@ -144,57 +158,112 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	return in, nil
 }
 
-// completeInstall completes an install whose path exists. It revalidates what this machine installed
-// there, because a lock does not prove that the files are unchanged. Other files must be those of
-// this install, byte for byte, and get its lock.
-func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte,
-	target plugin.Host) error {
-	other := func(hint string) error {
-		return evidence.Errorf(evidence.Refused, path, hint,
-			errors.New("another plugin is installed under this name and version"))
+// orNone is the result of an install that failed or not.
+func (in *Installation) orNone(err error) (*Installation, error) {
+	if err != nil {
+		return nil, err
 	}
-	const remove = "a version never changes; remove the directory if you mean it"
-	there, err := readInstallLock(path)
-	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
-		return other(remove)
+	return in, nil
+}
+
+// addExternals moves the external packages into the directory in which the plugin is being written, and
+// reads all of it once more: it must be what the lock says, with nothing else.
+func (in *Installation) addExternals(ctx context.Context, staging string) error {
+	if in.Externals == nil || in.Externals.staging == nil {
+		return nil
 	}
-	installed, err := readAllInstalls(h, filepath.Dir(path))
+	if err := in.Externals.placeIn(staging); err != nil {
+		return evidence.Errorf(evidence.Operation, filepath.Join(staging, modulesDir), "", err)
+	}
+	p, err := readInstalled(ctx, staging)
 	if err != nil {
 		return err
 	}
-	if _, ok := installed[filepath.Base(path)]; ok {
-		now, err := revalidateOne(ctx, path, there, installed, target)
-		if err == nil {
-			err = now.Verdict.Err()
-		}
-		if err != nil {
-			return err
-		}
-		asked := in.Lock
-		signed := asked.Policy.RequireSignatures && !there.Policy.RequireSignatures
-		demanded := signed || asked.Strict && !there.Strict
-		if in.Path, in.Lock, in.Already = path, there, true; !demanded {
-			return nil
-		}
-		there.Strict = there.Strict || asked.Strict
-		if signed {
-			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature,
-				asked.SignerKeyID
-		}
-		if lock, err = there.Encode(); err != nil {
-			return err
-		}
-		if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
-			return evidence.Errorf(evidence.Operation, path, "", err)
-		}
-		return rememberPlugin(ctx, h, path, there, now)
+	if p.files.String() != in.Lock.Files {
+		return evidence.Errorf(evidence.Operation, staging, "try again",
+			errors.New("the files are not those that were written: something else changes them"))
 	}
+	return policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(in.Result.Manifest, true)).Err()
+}
+
+// installPattern is the name of a directory in which an install writes a plugin, for os.MkdirTemp.
+const installPattern = ".hallmark-install-*.tmp"
+
+// removeDeadStagings removes what installs left that ended in the middle. The caller holds the lock of
+// the directory of plugins, so that none of them is alive.
+func removeDeadStagings(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // the install says so
+	}
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && strings.HasPrefix(name, ".hallmark-install-") && isIgnored(e) {
+			os.RemoveAll(filepath.Join(dir, name)) // what stays is no plugin, and is tried again
+		}
+	}
+}
+
+// otherInstalled is the error of an install whose path holds another plugin.
+func otherInstalled(path, hint string) error {
+	return evidence.Errorf(evidence.Refused, path, hint,
+		errors.New("another plugin is installed under this name and version"))
+}
+
+const removeInstalled = "a version never changes; remove the directory if you mean it"
+
+// acceptInstalled completes an install whose path exists, if this machine installed what is there. It
+// revalidates that, because a lock does not prove that the files are unchanged. Without a record of this
+// machine it is not done, and the plugin that is there has the same code and manifest.
+func (in *Installation) acceptInstalled(ctx context.Context, h *host.Host, path string,
+	target plugin.Host) (done bool, err error) {
+	there, err := readInstallLock(path)
+	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
+		return false, otherInstalled(path, removeInstalled)
+	}
+	installed, err := readAllInstalls(h, filepath.Dir(path))
+	if err != nil {
+		return false, err
+	}
+	if _, ok := installed[filepath.Base(path)]; !ok {
+		return false, nil
+	}
+	now, err := revalidateOne(ctx, path, there, installed, target)
+	if err == nil {
+		err = now.Verdict.Err()
+	}
+	if err != nil {
+		return false, err
+	}
+	asked := in.Lock
+	signed := asked.Policy.RequireSignatures && !there.Policy.RequireSignatures
+	demanded := signed || asked.Strict && !there.Strict
+	if in.Path, in.Lock, in.Already = path, there, true; !demanded {
+		return true, nil
+	}
+	there.Strict = there.Strict || asked.Strict
+	if signed {
+		there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature,
+			asked.SignerKeyID
+	}
+	lock, err := there.Encode()
+	if err != nil {
+		return false, err
+	}
+	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
+		return false, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return true, rememberPlugin(ctx, h, path, there, now)
+}
+
+// adoptFiles completes an install whose path exists and of which this machine knows nothing: the files
+// must be those of this install, byte for byte, and get its lock.
+func (in *Installation) adoptFiles(ctx context.Context, h *host.Host, path string, lock []byte) error {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return err
 	}
 	if p.files.String() != in.Lock.Files {
-		return other("its documents or its signature differ; " + remove)
+		return otherInstalled(path, "its documents, its signature or its external packages differ; "+removeInstalled)
 	}
 	if err := policy.Judge(policy.Plugin, policy.Settings{},
 		p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
@@ -213,46 +282,6 @@ func sumSizes(files []tree.File) (n int64) {
 		n += f.Size
 	}
 	return n
-}
-
-// checkExternals downloads the external packages of a manifest, and compares them with the
-// manifest's claims and those of their registry.
-func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
-	for _, e := range m.Externals {
-		if !e.FromNPM() {
-			return evidence.Errorf(evidence.Refused, e.Subject(), "",
-				fmt.Errorf("external packages of source %q are not installed", e.Source))
-		}
-		ref, err := artifact.Parse(e.Subject())
-		if err != nil {
-			return evidence.Errorf(evidence.Validation, e.Subject(), "", err)
-		}
-		var want []digest.Digest
-		algorithms := []digest.Algorithm{digest.SHA512}
-		if e.Integrity != "" {
-			if want, err = digest.ParseSRI(e.Integrity); err != nil {
-				return evidence.Errorf(evidence.Validation, e.Subject(), "", err)
-			}
-			algorithms = append(algorithms, want[0].Algorithm())
-		}
-		d, err := h.Fetch.Fetch(ctx, ref, algorithms...)
-		if err != nil {
-			return fetchError(e.Subject(), err)
-		}
-		d.Close()
-		report := document.RegistryEvidence(d)
-		if want != nil {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File,
-				Authority: evidence.Publisher,
-				Want:      want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
-		}
-		for _, piece := range report {
-			if piece.Outcome == evidence.Mismatch {
-				return &evidence.Error{Kind: evidence.Integrity, Err: errors.New(piece.Title()), Detail: piece.Detail()}
-			}
-		}
-	}
-	return nil
 }
 
 // fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.

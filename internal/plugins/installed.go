@@ -29,6 +29,7 @@ const (
 type installedPlugin struct {
 	*Source
 	inventory tree.Inventory
+	modules   []tree.File   // external packages that belong to the plugin
 	files     digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
 }
 
@@ -61,22 +62,16 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	var modules []tree.File
 	for _, f := range lists.Files {
-		if hasModules(m) && (f.Path == modulesFile || strings.HasPrefix(f.Path, modulesDir)) {
-			modules = append(modules, f)
+		if m.MayHaveExternals() && (f.Path == modulesFile || strings.HasPrefix(f.Path, modulesDir)) {
+			p.modules = append(p.modules, f)
 		}
 	}
-	if p.files, err = p.filesHash(ctx, modules, open); err != nil {
+	if p.files, err = p.filesHash(ctx, p.modules, open); err != nil {
 		return nil, nameSubject(path, err)
 	}
-	return p, nil
-}
-
-// hasModules reports whether external packages may be installed in a plugin's directory; they belong
-// to the plugin then.
-func hasModules(m *plugin.Manifest) bool {
-	return len(m.Externals) > 0 && m.Policy != plugin.BundledOnly
+	p.modulesLock, err = readModulesLock(root, p.modules)
+	return p, err
 }
 
 // filesHash returns the tree hash of all that belongs to the plugin, and of the files more, which open
@@ -107,7 +102,7 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 			Where: plugin.LockFile}
 	}
 	for _, path := range p.Bundle.Beside {
-		if covered && hasModules(m) && (path == modulesDir || path == modulesFile) {
+		if covered && m.MayHaveExternals() && (path == modulesDir || path == modulesFile) {
 			continue // links below it are reported next
 		}
 		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent,
@@ -138,9 +133,10 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 }
 
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
-// which is nil without one. known means that this machine installed other plugins beside it.
+// which is nil without one. known means that this machine installed other plugins beside it. Flags are those
+// of the host, within the lock's.
 func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plugin.Result, install *installlock.Install,
-	known bool) (evidence.Report, error) {
+	known bool, flags plugin.Flags) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
@@ -158,6 +154,7 @@ func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plug
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
+	report = append(report, nativeEvidence(r.Manifest, p.modules, flags)...)
 	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }
 

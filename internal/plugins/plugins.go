@@ -23,25 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// Verify reads the plugin at path once and gathers all evidence. With CopyTo it writes the bytes
-// that it checked, if the verdict allows them. The verdict holds what speaks against the plugin; an
-// error means that it cannot be read as a plugin.
-func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
-	source, err := Read(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	target, err := pluginHost(h, o)
-	if err != nil {
-		return nil, err
-	}
-	r, err := source.check(ctx, path, target)
-	if err != nil || o.CopyTo == "" || !r.Verdict.Allowed() {
-		return r, err
-	}
-	return r, source.place(r, o.CopyTo, nil)
-}
-
 // check checks a source for a host. A package-lock.json of the plugin adds claims about external
 // packages.
 func (s *Source) check(ctx context.Context, name string, target plugin.Host,
@@ -50,10 +31,19 @@ func (s *Source) check(ctx context.Context, name string, target plugin.Host,
 	if err != nil {
 		return nil, err
 	}
-	if lock := s.Bundle.Documents[packageLock]; lock != nil && len(m.Externals) > 0 {
-		claimed, err := plugin.ParsePackageLock(lock)
+	for _, lock := range []struct {
+		path string
+		data []byte
+	}{{packageLock, s.Bundle.Documents[packageLock]}, {modulesLockFile, s.modulesLock}} {
+		if lock.data == nil || len(m.Externals) == 0 {
+			continue
+		}
+		claimed, err := plugin.ParsePackageLock(lock.data)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, packageLock), "", err)
+			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, filepath.FromSlash(lock.path)), "", err)
+		}
+		for i := range claimed {
+			claimed[i].From = lock.path
 		}
 		target.ExternalClaims = append(slices.Clone(target.ExternalClaims), claimed...)
 	}

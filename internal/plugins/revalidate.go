@@ -110,7 +110,9 @@ func isNoDirectory(path string) bool {
 }
 
 // stagingName matches the name of a directory in which a plugin is being written.
-var stagingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.hallmark-[0-9]+\.tmp$`) })
+var stagingName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\.hallmark-(install-)?[0-9]+\.tmp$`)
+})
 
 // isIgnored reports whether an entry of a directory of plugins may lie there though it is no plugin:
 // our own files, and those of version control and of the desktop, which no host loads.
@@ -154,7 +156,7 @@ func revalidateOne(ctx context.Context, path string, l *installlock.Lock, instal
 		target.Flags.RequireSignatures = target.Flags.RequireSignatures || remembered.Signed
 	}
 	target.Locked = func(r *plugin.Result) (report evidence.Report) {
-		report, failed = p.lockEvidence(path, l, r, remembered, len(installed) > 0)
+		report, failed = p.lockEvidence(path, l, r, remembered, len(installed) > 0, target.Flags)
 		return report
 	}
 	r, err := p.check(ctx, path, target, claims...)
@@ -190,8 +192,10 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 		return nil, err
 	}
 	target.Strict = target.Strict || known.wasStrict() || old != nil && old.Strict
-	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
 	target.Flags.RequireSignatures = target.Flags.RequireSignatures || old != nil && old.Policy.RequireSignatures
+	target.Locked = func(r *plugin.Result) evidence.Report {
+		return append(known.signatureEvidence(r, target.Strict), nativeEvidence(m, p.modules, target.Flags)...)
+	}
 	r, err := p.check(ctx, dir, target)
 	if err != nil {
 		return nil, err

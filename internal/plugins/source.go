@@ -27,6 +27,8 @@ type Source struct {
 	Zip    digest.Digest // of the zip; zero for a directory
 	Packed []byte        // the zip; nil for a directory
 	source string        // URL that it was fetched from; "" for a file or directory here
+
+	modulesLock []byte // what lies in node_modules, as its installer says; nil if nothing says it
 }
 
 // Read reads a plugin from a directory or a zip, each of its bytes once.
@@ -67,7 +69,8 @@ func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*S
 	if err != nil {
 		return nil, nameSubject(path, err)
 	}
-	return &Source{Bundle: b}, nil
+	lock, err := readModulesLock(root, files)
+	return &Source{Bundle: b, modulesLock: lock}, err
 }
 
 // readZip reads a plugin's zip into memory, so that what is hashed is what is unpacked. It compares
@@ -116,9 +119,14 @@ func (s *Source) Parse(name string) (*plugin.Manifest, error) {
 	return m, nil
 }
 
+// stagingPattern is the name of a directory in which a copy is written, for os.MkdirTemp.
+const stagingPattern = ".hallmark-*.tmp"
+
 // place writes the plugin's files, and further ones, to the directory dir, which must not exist. It
-// writes a temporary directory beside dir and renames it.
-func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) error {
+// writes a temporary directory beside dir, of which pattern is the name, and renames it. add, which may
+// be nil, adds to that directory before, or refuses it.
+func (s *Source) place(r *plugin.Result, dir, pattern string, further map[string][]byte,
+	add func(staging string) error) error {
 	if err := r.Verdict.Admitted().Permits(r.Manifest.Subject(), r.Tree, policy.Place); err != nil {
 		return err
 	}
@@ -133,13 +141,18 @@ func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) 
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return fail(err)
 	}
-	staging, err := os.MkdirTemp(filepath.Dir(dir), ".hallmark-*.tmp")
+	staging, err := os.MkdirTemp(filepath.Dir(dir), pattern)
 	if err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(staging) // does nothing after the rename
 	if err := s.writeFiles(staging, further); err != nil {
 		return fail(err)
+	}
+	if add != nil {
+		if err := add(staging); err != nil {
+			return err
+		}
 	}
 	if err := os.Chmod(staging, 0o755); err != nil {
 		return fail(err)

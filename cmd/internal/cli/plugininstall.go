@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,10 @@ func pluginInstallCommand(a *app.App) *cobra.Command {
 		Example: "notes.zip --require-signatures\nnotes@1.4.0 --registry https://registry.example.com",
 		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
 below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
-the registry, of which the record and its proof in the registry's log are checked too.`,
+the registry, of which the record and its proof in the registry's log are checked too.
+External packages that the policy permits are installed beside it, at exactly the
+versions of the manifest, with what they depend on: npm unpacks the bytes that were
+compared, and runs no script of theirs.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if o.Options, err = f.options(c); err != nil {
@@ -128,16 +132,37 @@ func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, e
 	if p.asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
-			Installed string            `json:"installed"`
-			Lock      *installlock.Lock `json:"lock"`
-		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
+			Installed string             `json:"installed"`
+			Externals *plugins.Externals `json:"externals,omitempty"`
+			Lock      *installlock.Lock  `json:"lock"`
+		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Externals, in.Lock}, nil)
 	}
+	p.noteExternals(in.Externals)
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
 	if in.Already {
 		fmt.Fprintf(a.Stderr, "%s: it was installed already\n", a.Name)
 	}
 	_, err = fmt.Fprintln(a.Stdout, filepath.ToSlash(in.Path))
 	return err
+}
+
+// noteExternals says which external packages were installed beside a plugin, and which were not.
+func (p pluginReporter) noteExternals(x *plugins.Externals) {
+	if x == nil {
+		return
+	}
+	for _, left := range x.LeftOut {
+		fmt.Fprintf(p.app.Stderr, "%s: warning: left out %s, which is optional: %s\n", p.app.Name,
+			surface.Escape(left.Name), surface.Escape(left.Reason))
+	}
+	if len(x.Packages) > 0 {
+		fmt.Fprintf(p.app.Stderr, "%s: installed beside it: %s\n", p.app.Name,
+			surface.Escape(strings.Join(x.Packages, ", ")))
+	}
+	if len(x.Scripts) > 0 {
+		fmt.Fprintf(p.app.Stderr, "%s: not run: install scripts of %s\n", p.app.Name,
+			surface.Escape(strings.Join(x.Scripts, ", ")))
+	}
 }
 
 func pluginRevalidateCommand(a *app.App) *cobra.Command {

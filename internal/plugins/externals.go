@@ -1,0 +1,308 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// LeftOut is an optional external package that was not installed.
+type LeftOut struct {
+	Name   string `json:"name"` // as a Ref
+	Reason string `json:"reason"`
+}
+
+// Externals are the external packages of a plugin, installed in a directory of their own until the
+// plugin is placed.
+type Externals struct {
+	Packages []string  `json:"packages"`                  // Refs of all that were installed, what they depend on with them
+	LeftOut  []LeftOut `json:"left_out,omitempty"`        // optional ones that cannot be had
+	Scripts  []string  `json:"scripts_not_run,omitempty"` // Refs of packages with install scripts
+
+	staging *store.Staging // holds node_modules; nil if nothing was installed
+	files   []tree.File    // in it, with paths in the plugin
+}
+
+// discard removes what was not placed.
+func (x *Externals) discard() {
+	if x != nil && x.staging != nil {
+		x.staging.Discard() // what stays, the next staging removes
+	}
+}
+
+// open opens one of the files.
+func (x *Externals) open(path string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(x.staging.Dir(), filepath.FromSlash(path)))
+}
+
+// externalsOrder sorts the external packages of a manifest.
+type externalsOrder struct {
+	required, optional map[string]string // versions by name
+	claims             map[artifact.Ref][]evidence.Claim
+	refs               map[string]artifact.Ref // by name
+	left               []LeftOut
+}
+
+// orderExternals says which packages of a manifest are installed, and what it claims of them. One from
+// elsewhere than the user's npm registry is refused, or left out if it is optional.
+func orderExternals(h *host.Host, m *plugin.Manifest) (externalsOrder, error) {
+	o := externalsOrder{required: map[string]string{}, optional: map[string]string{},
+		claims: map[artifact.Ref][]evidence.Claim{}, refs: map[string]artifact.Ref{}}
+	for _, e := range m.Externals {
+		refused, err := foreignExternal(h, e)
+		if err != nil {
+			return o, err
+		}
+		if refused != "" {
+			if e.Optional {
+				o.left = append(o.left, LeftOut{e.Subject(), refused})
+				continue
+			}
+			return o, evidence.Errorf(evidence.Refused, e.Subject(),
+				"bundle it into dist/, or ask the plugin's author for one that declares it from the npm registry",
+				errors.New(refused))
+		}
+		ref, err := artifact.NewNPM(e.Name, e.Version)
+		if err != nil {
+			return o, evidence.Errorf(evidence.Validation, e.Subject(), "", err)
+		}
+		for _, text := range e.Claimed() {
+			want, err := digest.ParseSRI(text)
+			if err != nil {
+				return o, evidence.Errorf(evidence.Validation, e.Subject(), "", err)
+			}
+			o.claims[ref] = append(o.claims[ref], evidence.Claim{Subject: ref.String(), Scheme: evidence.File,
+				Authority: evidence.Publisher, Want: want, Where: plugin.ManifestFile + ", externalDependencies"})
+		}
+		o.refs[e.Name] = ref
+		if e.Optional {
+			o.optional[e.Name] = e.Version
+		} else {
+			o.required[e.Name] = e.Version
+		}
+	}
+	return o, nil
+}
+
+// foreignExternal says why a package is not installed because of where it comes from; "" if it is.
+func foreignExternal(h *host.Host, e plugin.External) (why string, err error) {
+	if !e.FromNPM() {
+		return fmt.Sprintf("external packages of source %q are not installed", e.Source), nil
+	}
+	if e.Registry == "" {
+		return "", nil
+	}
+	own, err := h.Fetch.NPMRegistry(e.Name)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, e.Subject(), "", err)
+	}
+	if strings.TrimRight(e.Registry, "/") == strings.TrimRight(own, "/") {
+		return "", nil
+	}
+	return fmt.Sprintf("the registry that the manifest names, %+q, is not asked: packages come from the one that "+
+		"your npm configuration gives", e.Registry), nil
+}
+
+// installExternals resolves the external packages of a manifest at their exact versions, with all that
+// they depend on, compares each file with its registry's integrity and the manifest's, and lets npm unpack
+// them without running any script. Flags are those of the host.
+func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, flags plugin.Flags) (_ *Externals,
+	err error) {
+	order, err := orderExternals(h, m)
+	if err != nil {
+		return nil, err
+	}
+	x := &Externals{Packages: []string{}, LeftOut: order.left}
+	defer func() {
+		if err != nil {
+			x.discard()
+		}
+	}()
+	if len(order.refs) == 0 {
+		return x, nil
+	}
+	resolved := h.Announce("asking npm what the external packages of %s need", m.Subject())
+	c, err := closure.ResolvePackages(ctx, h, m.Subject()+": external packages", order.required, order.optional)
+	resolved()
+	if err != nil {
+		return nil, err
+	}
+	there := map[artifact.Ref]bool{}
+	for _, p := range c.Packages {
+		if p.Ref.IsZero() || !closure.FitsHere(p) {
+			continue
+		}
+		if there[p.Ref] = true; p.Scripts {
+			x.Scripts = append(x.Scripts, p.Ref.String())
+		}
+	}
+	if err := x.noteLeftOut(ctx, h, m, order, there); err != nil {
+		return nil, err
+	}
+	if len(there) == 0 {
+		return x, nil
+	}
+	for ref := range there {
+		x.Packages = append(x.Packages, ref.String())
+	}
+	slices.Sort(x.Packages)
+	slices.Sort(x.Scripts)
+	x.Scripts = slices.Compact(x.Scripts)
+	if err := x.unpack(ctx, h, m, closure.Order{Closure: c, Where: "npm's resolution", Claims: order.claims}); err != nil {
+		return nil, err
+	}
+	native := policy.Judge(policy.Plugin, policy.Settings{}, nativeEvidence(m, x.files, flags))
+	return x, native.Err()
+}
+
+// noteLeftOut finds out why optional packages are not among those that are installed. That a registry
+// cannot be asked is no reason to leave one out.
+func (x *Externals) noteLeftOut(ctx context.Context, h *host.Host, m *plugin.Manifest, order externalsOrder,
+	there map[artifact.Ref]bool) error {
+	for _, e := range m.Externals {
+		ref, ordered := order.refs[e.Name]
+		if !ordered || there[ref] {
+			continue
+		}
+		v, err := h.Fetch.NPM(ctx, ref)
+		var outside *wire.Error
+		switch {
+		case errors.As(err, &outside) && outside.Cause == evidence.NotFound:
+			x.LeftOut = append(x.LeftOut, LeftOut{ref.String(), "the registry does not have it"})
+		case err != nil:
+			return fetchError(ref.String(), err)
+		default:
+			reason := "it is not for this platform, or npm cannot have all that it depends on"
+			x.LeftOut = append(x.LeftOut, LeftOut{"npm:" + v.Name + "@" + ref.Version(), reason})
+		}
+	}
+	return nil
+}
+
+// unpack fetches the packages of a closure, compares them, and lets npm unpack them.
+func (x *Externals) unpack(ctx context.Context, h *host.Host, m *plugin.Manifest, order closure.Order) error {
+	st, err := h.Store()
+	if err != nil {
+		return err
+	}
+	work, err := st.Stage()
+	if err != nil {
+		return err
+	}
+	defer work.Discard()
+	t, err := closure.NPM{}.Fetch(ctx, h, order, work.Dir())
+	if err != nil {
+		return err
+	}
+	for _, piece := range t.Report {
+		if piece.Outcome == evidence.Mismatch {
+			return &evidence.Error{Kind: evidence.Integrity, Err: errors.New(piece.Title()), Detail: piece.Detail()}
+		}
+	}
+	if err := policy.Judge(policy.Plugin, policy.Settings{}, t.Report).Err(); err != nil {
+		return err
+	}
+	if x.staging, err = st.Stage(); err != nil {
+		return err
+	}
+	installed := h.Announce("installing the external packages of %s: %s", m.Subject(),
+		evidence.Count(len(t.Files), "package"))
+	err = closure.NPM{}.Install(ctx, h, order, t, x.staging)
+	installed()
+	if err != nil {
+		return err
+	}
+	lock, err := order.Closure.Encode()
+	if err != nil {
+		return err
+	}
+	if len(lock) > plugin.MaxManifest {
+		return evidence.Errorf(evidence.Refused, m.Subject(), "bundle what it needs into dist/",
+			fmt.Errorf("the lock of its external packages has %d bytes; the limit is %d", len(lock), plugin.MaxManifest))
+	}
+	path := filepath.Join(x.staging.Dir(), filepath.FromSlash(modulesLockFile))
+	if err := os.WriteFile(path, lock, 0o644); err != nil {
+		return err
+	}
+	inventory, err := tree.Inspect(os.DirFS(x.staging.Dir()), tree.Limits{})
+	if err != nil {
+		return evidence.Errorf(evidence.Refused, m.Subject()+": "+modulesDir, "", err)
+	}
+	if len(inventory.Refused) > 0 {
+		return evidence.Errorf(evidence.Refused, m.Subject()+": "+modulesDir, "bundle what it needs into dist/",
+			inventory.Refused[0])
+	}
+	x.files = inventory.Files
+	return nil
+}
+
+// placeIn moves the packages into the directory of a plugin that is being written.
+func (x *Externals) placeIn(dir string) error {
+	if x == nil || x.staging == nil {
+		return nil
+	}
+	from, to := filepath.Join(x.staging.Dir(), "node_modules"), filepath.Join(dir, "node_modules")
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	return os.CopyFS(to, os.DirFS(from)) // another file system; the caller hashes the result
+}
+
+// nativeEvidence states, where external packages hold native addons, whether the host permits these:
+// they are no part of dist/, and so are not seen by package plugin.
+func nativeEvidence(m *plugin.Manifest, modules []tree.File, flags plugin.Flags) (report evidence.Report) {
+	i := slices.IndexFunc(modules, func(f tree.File) bool {
+		return strings.HasSuffix(strings.ToLower(f.Path), ".node")
+	})
+	if i < 0 {
+		return nil
+	}
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"PLUGIN_ALLOW_NATIVE", flags.AllowNative}, {"SANDBOX_AVAILABLE", flags.SandboxAvailable}} {
+		claim := evidence.Claim{Subject: m.Subject(), Scheme: evidence.Permission, Authority: evidence.Caller,
+			Where: flag.name}
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: flag.name}}
+		if !flag.on {
+			e = evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Reason: fmt.Sprintf(
+				"external packages hold native addons (%+q); the host does not set %s", modules[i].Path, flag.name)}
+		}
+		report = append(report, e)
+	}
+	return report
+}
+
+// modulesLockFile says what an installer, npm or Hallmark, put into node_modules.
+const modulesLockFile = modulesDir + ".package-lock.json"
+
+// readModulesLock reads the lock in node_modules, if it is among the files of a plugin's directory. One
+// that is larger than is read counts as none.
+func readModulesLock(root *os.Root, files []tree.File) ([]byte, error) {
+	i := slices.IndexFunc(files, func(f tree.File) bool { return f.Path == modulesLockFile })
+	if i < 0 || files[i].Size > plugin.MaxManifest {
+		return nil, nil
+	}
+	data, err := fs.ReadFile(root.FS(), modulesLockFile)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, filepath.Join(root.Name(), modulesLockFile), "", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,148 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/installlock"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// Verify reads the plugin at path once and gathers all evidence. With CopyTo it writes the bytes
+// that it checked, if the verdict allows them; of an installed plugin its external packages too, as far as
+// its lock says what they are. The verdict holds what speaks against the plugin; an error means that it
+// cannot be read as a plugin.
+func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
+	source, err := Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	target, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.CopyTo == "" {
+		return source.check(ctx, path, target)
+	}
+	var failed error
+	var modules *lockedModules
+	if slices.Contains(source.Bundle.Beside, modulesDir) {
+		target.Locked = func(r *plugin.Result) (report evidence.Report) {
+			modules, report, failed = source.findModules(ctx, h, path, r.Manifest, o.Flags)
+			return report
+		}
+	}
+	r, err := source.check(ctx, path, target)
+	if err = errors.Join(err, failed); err != nil || !r.Verdict.Allowed() {
+		return r, err
+	}
+	add := func(staging string) error { return modules.copyTo(ctx, staging) }
+	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
+}
+
+// lockedModules are the external packages of an installed plugin that are the ones of its lock.
+type lockedModules struct {
+	dir   string // the plugin's
+	files digest.Digest
+}
+
+// findModules compares the external packages beside a plugin with its lock, and that with this machine's
+// record of the install. Without a lock that says what they are, they are not copied, which is evidence too.
+func (s *Source) findModules(ctx context.Context, h *host.Host, path string, m *plugin.Manifest,
+	flags plugin.Flags) (*lockedModules, evidence.Report, error) {
+	claim := evidence.Claim{Subject: m.Subject() + ": " + modulesDir, Scheme: evidence.Installed,
+		Authority: evidence.Machine, Where: plugin.LockFile + ", filesHash"}
+	left := func(why string) (*lockedModules, evidence.Report, error) {
+		return nil, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: modulesDir + " is not copied: " + why}},
+			nil
+	}
+	if !m.MayHaveExternals() {
+		return nil, nil, nil // it is no part of the plugin
+	}
+	data := s.Bundle.Documents[plugin.LockFile]
+	if data == nil {
+		return left("there is no " + plugin.LockFile + " that says what is in it; 'hallmark plugin lock' writes one")
+	}
+	l, err := installlock.Parse(data)
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Validation, path,
+			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
+	}
+	if l.Files == "" {
+		return left(plugin.LockFile + " does not say what is in it; 'hallmark plugin lock' writes it anew")
+	}
+	want, err := digest.Parse(l.Files)
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	p, err := readInstalled(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	claim.Authority, claim.Want = evidence.Lock, []digest.Digest{want}
+	report := evidence.Report{evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{p.files}, From: "the plugin's directory"})}
+	report = append(report, nativeEvidence(m, p.modules, flags)...)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	installed, err := readAllInstalls(h, filepath.Dir(abs))
+	if err != nil {
+		return nil, nil, err
+	}
+	if one, ok := installed[filepath.Base(abs)]; ok {
+		e, err := memoryEvidence(path, l, &one, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		report = append(report, e)
+	}
+	return &lockedModules{path, p.files}, report, nil
+}
+
+// copyTo copies the packages into a directory with the files that were checked. All of it together must
+// have the hash that was compared, whatever happened to the original in the meantime.
+func (x *lockedModules) copyTo(ctx context.Context, staging string) error {
+	if x == nil {
+		return nil
+	}
+	root, err := os.OpenRoot(x.dir)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, x.dir, "", err)
+	}
+	defer root.Close()
+	below, err := root.OpenRoot("node_modules")
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, x.dir, "", err)
+	}
+	defer below.Close()
+	if err := os.CopyFS(filepath.Join(staging, "node_modules"), below.FS()); err != nil {
+		return evidence.Errorf(evidence.Operation, filepath.Join(x.dir, modulesDir), "", err)
+	}
+	if data, err := root.ReadFile(modulesFile); err == nil {
+		if err := os.WriteFile(filepath.Join(staging, modulesFile), data, 0o644); err != nil {
+			return evidence.Errorf(evidence.Operation, staging, "", err)
+		}
+	}
+	p, err := readInstalled(ctx, staging)
+	if err != nil {
+		return err
+	}
+	if !evidence.Same(p.files, x.files) {
+		return evidence.Errorf(evidence.Integrity, filepath.Join(x.dir, modulesDir), "try again; if it happens again "+
+			"find out what changes it", errors.New("it changed while it was copied"))
+	}
+	m, err := p.Parse(staging)
+	if err != nil {
+		return err
+	}
+	return policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(m, true)).Err()
+}
