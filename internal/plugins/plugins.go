@@ -100,23 +100,36 @@ type CheckResult struct {
 	Err    error
 }
 
-// VerifyAll checks plugins, several at once, and returns the results in the order of paths.
+// VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory
+// that is no plugin means all plugins and zips below it, see findPlugins.
 func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
 	target, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]CheckResult, len(paths))
+	var all []CheckResult
+	seen := map[string]bool{}
+	for _, path := range paths {
+		for _, found := range findPlugins(ctx, path) {
+			if clean := filepath.Clean(found.Path); !seen[clean] {
+				seen[clean] = true
+				all = append(all, found)
+			}
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, path := range paths {
+	for i := range all {
+		one := &all[i]
+		if one.Err != nil {
+			continue
+		}
 		group.Go(func() error {
-			all[i].Path = path
-			s, err := Read(ctx, path)
+			s, err := Read(ctx, one.Path)
 			if err == nil {
-				all[i].Result, err = s.check(ctx, path, target)
+				one.Result, err = s.check(ctx, one.Path, target)
 			}
-			all[i].Err = err
+			one.Err = err
 			return context.Cause(ctx)
 		})
 	}

@@ -115,8 +115,12 @@ func pluginGateCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "gate DIR|ZIP...",
 		Short:   "Check many plugins as verify does, before a release",
-		Example: "plugins/notes plugins/tasks\nplugins/notes --sarif",
-		Args:    app.Args(cobra.MinimumNArgs(1)),
+		Example: "plugins/notes plugins/tasks\nplugins --sarif",
+		Long: `Check each plugin as 'hallmark plugin verify' does. A directory that is no plugin means all
+plugins and zips below it, four directories deep, but for what lies in a plugin, in
+node_modules and in directories whose names begin with a dot. One without any plugin is
+an error.`,
+		Args: app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if asJSON && asSARIF {
 				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
