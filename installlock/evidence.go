@@ -3,6 +3,7 @@ package installlock
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -162,6 +163,61 @@ func shortSignature(key, signature string) string {
 	return fmt.Sprintf("%s… by %s", signature[:min(16, len(signature))], key)
 }
 
+// guideMembers are members that the guide's form has and that some hosts leave out.
+var guideMembers = []string{"fileCount", "totalBytes", "policy"}
+
+// maxNamed is how many members of another program's lock are named.
+const maxNamed = 20
+
+// Unproved says what of a lock of another form than ours is compared with nothing, so that nobody takes
+// the lock for proof of it; "" if all of it is compared.
+func (l *Lock) Unproved() string {
+	if l.Format != 0 {
+		return ""
+	}
+	var parts, names []string
+	for _, member := range []string{"sourceUrl", "installedAt"} {
+		if l.has(member) {
+			names = append(names, member)
+		}
+	}
+	for _, member := range l.further {
+		switch member {
+		case "signatureVerified":
+			parts = append(parts, "signatureVerified is the word of whoever wrote the lock: signatures are verified anew")
+		case "strictCapabilities", "requireSignature":
+			// demands, which hold
+		default:
+			names = append(names, nameMember(member))
+		}
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	if len(names) > 0 {
+		parts = slices.Insert(parts, 0, "compared with nothing: "+strings.Join(names, ", "))
+	}
+	var lacks []string
+	for _, member := range []string{"sourceUrl", "sha256", "treeHash", "manifestHash", "filesHash", "signature", "policy"} {
+		if !l.has(member) {
+			lacks = append(lacks, member)
+		}
+	}
+	if len(lacks) > 0 {
+		parts = append(parts, "it does not have "+strings.Join(lacks, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// nameMember names a member of another program's lock for a person.
+func nameMember(name string) string {
+	const most = 40
+	if len(name) > most || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ',' }) {
+		return fmt.Sprintf("%+.*q", most, name)
+	}
+	return name
+}
+
 // missingMembers names the members that the lock owes and does not have. Which those are its
 // version says, and with it what it was installed from.
 func (l *Lock) missingMembers() evidence.Report {
@@ -175,8 +231,11 @@ func (l *Lock) missingMembers() evidence.Report {
 		out = append(out, evidence.Miss(claim, evidence.Lock, why, restoreInstallLock))
 	}
 	const always = "each lock of its version has this member"
-	for _, member := range []string{"installedAt", "fileCount", "totalBytes", "policy"} {
-		owed(evidence.Document, member, always)
+	owed(evidence.Document, "installedAt", always)
+	if !l.hostForm() {
+		for _, member := range guideMembers {
+			owed(evidence.Document, member, always)
+		}
 	}
 	if l.Format == 0 {
 		if l.Files != "" || l.From != "" {

@@ -56,6 +56,8 @@ type Lock struct {
 	Strict      bool         `json:"strict,omitempty"` // --strict was given, and applies from then on
 
 	members map[string]bool // that were read, those of policy as "policy.NAME"; nil of one that was made here
+	further []string        // members of other programs' locks, as they stand there
+	demands plugin.Flags    // of such members
 }
 
 // New is the lock of a checked plugin, whose files have the fingerprint files. adm must permit
@@ -90,6 +92,8 @@ func (l *Lock) Digest() (digest.Digest, error) {
 // an older lock does not name is not limited.
 func (l *Lock) Limits() plugin.Flags {
 	limits := l.Policy
+	limits.StrictCapabilities = limits.StrictCapabilities || l.demands.StrictCapabilities
+	limits.RequireSignatures = limits.RequireSignatures || l.demands.RequireSignatures
 	if l.Format == 0 {
 		for name, right := range map[string]*bool{
 			"PLUGIN_ALLOW_RUNTIME_DEPS": &limits.AllowRuntimeDeps,

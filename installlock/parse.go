@@ -92,8 +92,24 @@ func Parse(data []byte) (*Lock, error) {
 			}
 			text := string(value)
 			l.members[of.prefix+name] = known && text != "null" && text != `""`
+			if !known {
+				l.further = append(l.further, of.prefix+name)
+			}
 		}
+	}
+	slices.Sort(l.further)
+	l.demands = plugin.Flags{
+		StrictCapabilities: isTrue(read["strictCapabilities"]), RequireSignatures: isTrue(read["requireSignature"]),
 	}
 	l.members["installedAt"] = l.members["installedAt"] && !l.InstalledAt.IsZero()
 	return &l, nil
+}
+
+// isTrue reports whether a member of another program's lock is true.
+func isTrue(value json.RawMessage) bool { return string(value) == "true" }
+
+// hostForm reports whether the lock is one that a host program wrote when it loaded the plugin: it may lack
+// the counts and flags that the guide's form has.
+func (l *Lock) hostForm() bool {
+	return l.Format == 0 && (slices.Contains(l.further, "signatureVerified") || slices.Contains(l.further, "lockVersion"))
 }

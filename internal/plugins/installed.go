@@ -155,6 +155,12 @@ func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plug
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
 	report = append(report, nativeEvidence(r.Manifest, p.modules, flags)...)
+	if why := l.Unproved(); why != "" {
+		claim := installClaim(path)
+		claim.Where = plugin.LockFile
+		report = append(report, evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
+			Reason: plugin.LockFile + " is of another form: " + why + "; 'hallmark plugin lock' writes it anew"})
+	}
 	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }
 
@@ -181,7 +187,7 @@ func memoryEvidence(path string, l *installlock.Lock, install *installlock.Insta
 				"'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-			Reason: "this machine did not install it: what the lock says of its source and date is compared with " +
+			Reason: "this machine did not install it: what the lock says of its source, date and flags is compared with " +
 				"nothing"},
 		nil
 }

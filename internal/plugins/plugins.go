@@ -127,6 +127,8 @@ func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]
 		group.Go(func() error {
 			s, err := Read(ctx, one.Path)
 			if err == nil {
+				target := target
+				target.Locked = s.staleEvidence
 				one.Result, err = s.check(ctx, one.Path, target)
 			}
 			one.Err = err

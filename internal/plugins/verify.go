@@ -28,6 +28,7 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	if err != nil {
 		return nil, err
 	}
+	target.Locked = source.staleEvidence
 	if o.CopyTo == "" {
 		return source.check(ctx, path, target)
 	}
@@ -36,7 +37,7 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	if slices.Contains(source.Bundle.Beside, modulesDir) {
 		target.Locked = func(r *plugin.Result) (report evidence.Report) {
 			modules, report, failed = source.findModules(ctx, h, path, r.Manifest, o.Flags)
-			return report
+			return append(source.staleEvidence(r), report...)
 		}
 	}
 	r, err := source.check(ctx, path, target)
@@ -45,6 +46,23 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	}
 	add := func(staging string) error { return modules.copyTo(ctx, staging) }
 	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
+}
+
+// staleEvidence warns of an install.lock.json beside a plugin that is of other files: whoever revalidates the
+// plugin will refuse it. What the lock says otherwise is for revalidation to compare.
+func (s *Source) staleEvidence(r *plugin.Result) evidence.Report {
+	l, err := installlock.Parse(s.Bundle.Documents[plugin.LockFile])
+	if err != nil {
+		return nil // no lock, or one that another program reads
+	}
+	manifest, tree := r.ManifestHash().String(), r.Tree.String()
+	if (l.Manifest == "" || l.Manifest == manifest) && (l.Tree == "" || l.Tree == tree) {
+		return nil
+	}
+	claim := evidence.Claim{Subject: r.Manifest.Subject() + ": " + plugin.LockFile, Scheme: evidence.Installed,
+		Authority: evidence.Machine, Where: plugin.LockFile}
+	return evidence.Report{{Claim: claim, Outcome: evidence.Absent,
+		Reason: "the lock is of a manifest or of files before; 'hallmark plugin lock' writes it anew"}}
 }
 
 // lockedModules are the external packages of an installed plugin that are the ones of its lock.
