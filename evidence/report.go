@@ -98,6 +98,9 @@ func (e Evidence) Title() string {
 	if e.Rule != "" && e.Outcome != Match && e.Outcome != Waived {
 		return subject + ": " + e.Rule // says itself what is wrong
 	}
+	if e.Scheme == Form && e.Outcome == Mismatch {
+		return subject + " is not valid: " + surface.Escape(e.Reason)
+	}
 	switch e.Outcome {
 	case Mismatch:
 		return subject + ": " + e.fingerprintName() + " mismatch"
@@ -125,7 +128,7 @@ func (e Evidence) Detail() string {
 		}
 		fmt.Fprintf(&b, "  actual   %s%s\n", surface.Escape(got), from)
 	}
-	if e.Reason != "" {
+	if e.Reason != "" && (e.Scheme != Form || e.Outcome != Mismatch) { // where it is the title
 		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
 	}
 	if e.Outcome == Missing {

@@ -365,6 +365,7 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent
 			e.Reason = "the permission " + need + " is not declared" + all.others()
+			e.Fix = spellPermission(need)
 		}
 		c.add(e)
 	}
