@@ -111,6 +111,20 @@ func (e Evidence) Title() string {
 	return subject + ": " + e.fingerprintName() + " " + string(e.Outcome)
 }
 
+// Headline is the title on one line with what was found and why, where these are texts.
+func (e Evidence) Headline() string {
+	text := e.Title()
+	if e.Scheme == Form && e.Outcome == Mismatch {
+		return text // which has the reason
+	}
+	for _, more := range []string{e.Observed.Text, e.Reason} {
+		if more != "" {
+			text += ": " + surface.Escape(more)
+		}
+	}
+	return text
+}
+
 // Detail is the indented lines below a title: expected and by whom it was claimed,
 // actual and from what it was computed, and why. Each ends with a newline.
 func (e Evidence) Detail() string {

@@ -42,7 +42,7 @@ func (c *check) hostEvidence(u *usage) {
 	if c.m.Policy == BundledOnly {
 		return // no flag permits what the plugin's own policy forbids
 	}
-	if len(c.m.Externals)+len(u.external) > 0 {
+	if c.m.countExternals()+len(u.external) > 0 {
 		c.flagEvidence("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
 	}
 	if c.m.Policy == "" {
@@ -77,6 +77,17 @@ func (c *check) allowlistEvidence(e External) {
 		found.Outcome, found.Reason = evidence.Absent, "it is not on the allowlist"
 	}
 	c.add(found)
+}
+
+// countExternals is how many external packages are declared at an exact version. The others are a problem of the
+// manifest's form, and nothing more follows from them.
+func (m *Manifest) countExternals() (n int) {
+	for _, e := range m.Externals {
+		if e.Version != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // modulesDir is where external packages are installed beside a plugin, as a Bundle names it.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -74,6 +75,20 @@ func (v Verdict) Deciding() (Finding, bool) {
 		return Finding{}, false
 	}
 	return v.Findings[i], true
+}
+
+// Headline says in one line what decided the verdict, why, and how many findings more were refused. It is
+// empty if nothing was.
+func (v Verdict) Headline() string {
+	f, ok := v.Deciding()
+	if !ok {
+		return ""
+	}
+	text := f.Evidence.Headline()
+	if more := len(v.Refused()) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s more)", evidence.Count(more, "refused finding"))
+	}
+	return text
 }
 
 // Warnings returns the findings that were allowed with a warning.
