@@ -19,7 +19,7 @@ var plainDecoders = map[string]struct {
 	why   string
 }{
 	"allowlist.go in plugin":                        {8, "maps, lists and texts"},
-	"archive.go in internal/registry/pages":         {1, "a text"},
+	"archive.go in internal/registry/pages":         {2, "shown only"},
 	"archive_serve.go in internal/registry/api":     {1, "a request of who may change a record anyway"},
 	"archivesql.go in internal/registry/archivesql": {1, "a map"},
 	"capability.go in plugin":                       {5, "maps, lists and texts"},
@@ -56,10 +56,10 @@ var plainDecoders = map[string]struct {
 	"object.go in facet":                    {4, "maps, lists, texts and truths"},
 	"object.go in internal/fetch":           {3, "maps and lists"},
 	"parse.go in installlock":               {4, "whose members are compared with their names"},
-	"parse.go in plugin": {4,
-		"a map, whose form is judged by exact names; only then a struct"},
+	"parse.go in plugin": {1,
+		"a map, whose form is judged by exact names"},
 	"parse.go in serverjson": {3,
-		"a map, whose form is judged by exact names; only then a struct"},
+		"a map, whose form is judged by exact names"},
 	"python.go in internal/tool":      {1, "what our own question to python prints"},
 	"resolve.go in plugin":            {1, "a map"},
 	"reverify.go in internal/operate": {1, "the registry's own database"},

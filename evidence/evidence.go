@@ -65,6 +65,7 @@ const (
 	Statement   Scheme = "statement"   // a signature over a whole manifest
 	Capability  Scheme = "capability"  // a tool, resource or prompt that was declared
 	Tool        Scheme = "tool"        // a registered tool is well formed
+	Form        Scheme = "form"        // a document has the form of its format
 )
 
 // Authority is who makes a claim.

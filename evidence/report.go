@@ -98,6 +98,9 @@ func (e Evidence) Title() string {
 	if e.Rule != "" && e.Outcome != Match && e.Outcome != Waived {
 		return subject + ": " + e.Rule // says itself what is wrong
 	}
+	if e.Scheme == Form && e.Outcome == Mismatch {
+		return subject + " is not valid: " + surface.Escape(e.Reason)
+	}
 	switch e.Outcome {
 	case Mismatch:
 		return subject + ": " + e.fingerprintName() + " mismatch"
@@ -106,6 +109,20 @@ func (e Evidence) Title() string {
 			strings.ReplaceAll(string(e.Cause), "_", " ")
 	}
 	return subject + ": " + e.fingerprintName() + " " + string(e.Outcome)
+}
+
+// Headline is the title on one line with what was found and why, where these are texts.
+func (e Evidence) Headline() string {
+	text := e.Title()
+	if e.Scheme == Form && e.Outcome == Mismatch {
+		return text // which has the reason
+	}
+	for _, more := range []string{e.Observed.Text, e.Reason} {
+		if more != "" {
+			text += ": " + surface.Escape(more)
+		}
+	}
+	return text
 }
 
 // Detail is the indented lines below a title: expected and by whom it was claimed,
@@ -125,7 +142,7 @@ func (e Evidence) Detail() string {
 		}
 		fmt.Fprintf(&b, "  actual   %s%s\n", surface.Escape(got), from)
 	}
-	if e.Reason != "" {
+	if e.Reason != "" && (e.Scheme != Form || e.Outcome != Mismatch) { // where it is the title
 		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
 	}
 	if e.Outcome == Missing {

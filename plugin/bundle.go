@@ -145,8 +145,18 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 			if err := names.Add(dist); err != nil {
 				return nil, nil, err
 			}
+			if err := checkNames(dist); err != nil {
+				return nil, nil, err
+			}
 			b.Files = append(b.Files, tree.File{Path: dist, Size: f.Size})
-		case name == ManifestFile, (name == SignatureFile || isDocument(name)) && f.Size <= MaxManifest:
+		case name == ManifestFile:
+		case (name == SignatureFile || isDocument(name)) && f.Size <= MaxManifest:
+			if err := archive.CheckPath(name); err != nil {
+				return nil, nil, err // it is written where the plugin is placed
+			}
+			if err := checkNames(name); err != nil {
+				return nil, nil, err
+			}
 		default:
 			if first, _, below := strings.Cut(name, "/"); below {
 				name = first + "/"
@@ -179,6 +189,20 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 	slices.Sort(b.Beside)
 	b.Beside = slices.Compact(b.Beside)
 	return b, read, nil
+}
+
+// maxName is the longest name of a file or directory that common file systems hold, in bytes.
+const maxName = 255
+
+// checkNames refuses a path that can be packed and not be unpacked: one with a name that no file system holds.
+func checkNames(path string) error {
+	for name := range strings.SplitSeq(path, "/") {
+		if len(name) > maxName {
+			return evidence.Errorf(evidence.Validation, "", "rename it",
+				fmt.Errorf("%+q in a path has %d bytes; file systems hold names of %d", clip(name), len(name), maxName))
+		}
+	}
+	return nil
 }
 
 // rootOf returns the directory, with its slash, below which all files of the plugin lie; "" if that is the

@@ -218,3 +218,24 @@ func TestBundleMany(t *testing.T) {
 		}
 	}
 }
+
+// Names that are seen as others, and those that can be packed and not be unpacked, are refused before anything is
+// hashed.
+func TestBundleNames(t *testing.T) {
+	long := strings.Repeat("a", 252) + ".js" // 255 bytes
+	for path, ok := range map[string]bool{
+		"dist/" + long: true, "dist/a" + long: false, "dist/" + long + "/b.js": true, "dist/a" + long + "/b.js": false,
+		"dist/" + strings.Repeat("é", 127) + "x": true, "dist/" + strings.Repeat("é", 128): false,
+		"dist/a\u202ejs.exe": false, "dist/\u202e/a.js": false, "dist/a\u200b.js": false, "dist/a\u2066.js": false,
+		"README\u202e.md": false, "LICENSE-" + strings.Repeat("a", 245) + ".md": false, "README.md": true,
+	} {
+		files, open := listed(map[string]string{ManifestFile: manifest(""), "dist/index.js": "1", path: "2"})
+		_, err := ReadBundle(t.Context(), files, nil, open)
+		if (err == nil) != ok || err != nil && evidence.ClassOf(err) != evidence.Validation {
+			t.Errorf("%.40q, %d bytes: %v", path, len(path), err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\u202e") {
+			t.Errorf("%q is printed as it stands", path)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -123,6 +124,7 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
 	defer c.start(ctx)()
+	c.formEvidence()
 	r, err := c.gatherFiles(ctx, claims)
 	if err != nil {
 		return nil, err
@@ -151,21 +153,50 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 // CheckFiles gathers the evidence about a plugin's files alone and judges it in flow
 // validate, which admits nothing.
 func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
-	r, report, err := Observe(ctx, b, m)
+	c := &check{b: b, m: m}
+	defer c.start(ctx)()
+	c.formEvidence()
+	r, err := c.gatherFiles(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, report)
+	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, c.report)
 	return r, nil
 }
 
 // Observe gathers the evidence about a plugin's files alone, for a flow in which
-// somebody else judges. The result has no verdict.
+// somebody else judges and that a manifest with a problem does not reach. The result has no verdict.
 func Observe(ctx context.Context, b *Bundle, m *Manifest) (*Result, evidence.Report, error) {
 	c := &check{b: b, m: m}
 	defer c.start(ctx)()
 	r, err := c.gatherFiles(ctx, nil)
 	return r, c.report, err
+}
+
+// maxFurther bounds the evidence of members that others added to one manifest.
+const maxFurther = 50
+
+// formEvidence states what is wrong with the form of the manifest, and which of its members mean nothing
+// to us.
+func (c *check) formEvidence() {
+	about := ManifestFile
+	if subject := c.m.Subject(); subject != ManifestFile {
+		about = subject + ": " + ManifestFile
+	}
+	claim := evidence.Claim{Subject: about, Scheme: evidence.Form, Authority: evidence.Manifest, Where: ManifestFile}
+	for _, i := range c.m.issues {
+		if !isHashIssue(i) { // which is evidence of its own
+			c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: i.text()})
+		}
+	}
+	for _, f := range c.m.Further[:min(len(c.m.Further), maxFurther)] {
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(f.Path)},
+			Reason: "no member of manifest version 2: it is kept, and means nothing here"})
+	}
+	if more := len(c.m.Further) - maxFurther; more > 0 {
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
+			Reason: fmt.Sprintf("and %d members more that mean nothing here", more)})
+	}
 }
 
 // gatherFiles gathers the evidence about dist/ and what lies beside it.
@@ -217,6 +248,9 @@ func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evid
 
 // entryEvidence states whether the file that is loaded first is there.
 func (c *check) entryEvidence() {
+	if c.m.Entry == "" {
+		return // which is a problem of the manifest's form
+	}
 	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest,
 		Where: ManifestFile + ", entry", Text: c.m.Entry}
 	if !slices.ContainsFunc(c.b.Files, func(f tree.File) bool { return f.Path == distPath(c.m.Entry) }) {

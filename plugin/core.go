@@ -67,6 +67,15 @@ func (p Permissions) has(need string) bool {
 	return need == ""
 }
 
+// spellPermission is how a manifest declares a permission.
+func spellPermission(need string) string {
+	var out []string
+	for name := range strings.SplitSeq(need, " or ") {
+		out = append(out, `"permissions": {"`+name+`": true}`)
+	}
+	return strings.Join(out, " or ")
+}
+
 func wordSet(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {

@@ -29,6 +29,28 @@ func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
 	return d, err
 }
 
+// FindProfile returns the profile that a manifest names, else the one under which the bundle has its dist.hash,
+// else guide.
+func (b *Bundle) FindProfile(ctx context.Context, m *Manifest) (tree.Profile, error) {
+	if m.Profile != "" {
+		return m.Profile, nil
+	}
+	want, err := digest.Parse(m.Dist.Hash)
+	if err != nil {
+		return tree.Guide, nil
+	}
+	for _, p := range tree.Profiles() {
+		d, err := b.Hash(ctx, p)
+		if ctx.Err() != nil {
+			return "", err
+		}
+		if err == nil && evidence.Same(d, want) {
+			return p, nil
+		}
+	}
+	return tree.Guide, nil
+}
+
 // distEvidence compares dist.hash and returns the profile that gave it, or the one that
 // is expected if none did.
 func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {

@@ -28,9 +28,12 @@ func (f *Flags) names() map[string]*bool {
 		"REQUIRE_SIGNATURES":        &f.RequireSignatures,
 		"PLUGIN_REQUIRE_SIGNED":     &f.RequireSignatures,
 		"STRICT_CAPABILITIES":       &f.StrictCapabilities,
-		"STRICT_TOOLS":              &f.StrictTools,
-		"STRICT_INTEGRITY":          &f.StrictIntegrity,
-		"SANDBOX_AVAILABLE":         &f.SandboxAvailable,
+
+		"PLUGIN_STRICT_CAPABILITIES": &f.StrictCapabilities,
+
+		"STRICT_TOOLS":      &f.StrictTools,
+		"STRICT_INTEGRITY":  &f.StrictIntegrity,
+		"SANDBOX_AVAILABLE": &f.SandboxAvailable,
 	}
 }
 

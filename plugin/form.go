@@ -126,19 +126,22 @@ func array(limit int, each form) form {
 	}
 }
 
-// unique is an array in which no string is there twice.
+// unique is an array in which nothing is there twice.
 func unique(f form) form {
 	return func(p *problems, at string, v any) {
 		f(p, at, v)
 		all, _ := v.([]any)
 		seen := map[string]bool{}
 		for _, e := range all {
-			s, ok := e.(string)
-			if seen[s] && ok {
-				p.add(at, "%+q is there twice", clip(s))
+			raw, err := json.Marshal(e) // the members of an object in one order
+			if err != nil {
+				continue
+			}
+			if seen[string(raw)] {
+				p.add(at, "%s is there twice", clip(string(raw)))
 				return
 			}
-			seen[s] = true
+			seen[string(raw)] = true
 		}
 	}
 }
@@ -146,6 +149,27 @@ func unique(f form) form {
 // object is an object with members of the given forms and no others. A name that ends in
 // "!" must be there.
 func object(members map[string]form) form {
+	names := slices.Sorted(maps.Keys(members))
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, "!")
+	}
+	return fields(members, func(p *problems, at, name string) {
+		if meant := findMisspelled(name, names); meant != "" {
+			p.add(at, "unknown member %+q; write %q", clip(name), meant)
+		} else {
+			p.add(at, "unknown member %+q", clip(name))
+		}
+	})
+}
+
+// openObject is object that may have other members too.
+func openObject(members map[string]form) form {
+	return fields(members, func(*problems, string, string) {})
+}
+
+// fields is an object with members of the given forms; other is called with the name of
+// each other member.
+func fields(members map[string]form, other func(p *problems, at, name string)) form {
 	forms, needed := map[string]form{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		plain, must := strings.CutSuffix(name, "!")
@@ -168,7 +192,7 @@ func object(members map[string]form) form {
 			if f, known := forms[name]; known {
 				f(p, at+"/"+surface.PointerToken(name), o[name])
 			} else {
-				p.add(at, "unknown member %+q", clip(name))
+				other(p, at, name)
 			}
 		}
 	}

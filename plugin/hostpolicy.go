@@ -39,13 +39,19 @@ func (c *check) hostEvidence(u *usage) {
 		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+
 			string(SandboxRequired))
 	}
-	if len(c.m.Externals)+len(u.external) > 0 && c.m.Policy != BundledOnly || len(u.external) > 0 {
+	if c.m.Policy == BundledOnly {
+		return // no flag permits what the plugin's own policy forbids
+	}
+	if c.m.countExternals()+len(u.external) > 0 {
 		c.flagEvidence("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
 	}
-	if c.m.Policy == BundledOnly {
-		return
+	if c.m.Policy == "" {
+		return // a problem of the manifest's form: nobody knows what is to be compared
 	}
 	for _, e := range c.m.Externals {
+		if e.Version == "" {
+			continue // another one
+		}
 		c.allowlistEvidence(e)
 		c.integrityEvidence(e)
 	}
@@ -71,6 +77,17 @@ func (c *check) allowlistEvidence(e External) {
 		found.Outcome, found.Reason = evidence.Absent, "it is not on the allowlist"
 	}
 	c.add(found)
+}
+
+// countExternals is how many external packages are declared at an exact version. The others are a problem of the
+// manifest's form, and nothing more follows from them.
+func (m *Manifest) countExternals() (n int) {
+	for _, e := range m.Externals {
+		if e.Version != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // modulesDir is where external packages are installed beside a plugin, as a Bundle names it.
@@ -115,9 +132,9 @@ func (c *check) integrityEvidence(e External) {
 		vouched = true
 		if v.Version != e.Version {
 			other := claim
-			other.Text = e.Version
-			c.add(evidence.Evidence{Claim: other, Outcome: evidence.Mismatch,
-				Observed: evidence.Observed{Text: v.Version, From: v.From}})
+			other.Text = "version " + e.Version
+			c.add(evidence.Evidence{Claim: other, Outcome: evidence.Mismatch, Rule: "another version is installed",
+				Observed: evidence.Observed{Text: "version " + v.Version, From: v.From}})
 			continue
 		}
 		said, err := digest.ParseSRI(v.Integrity)

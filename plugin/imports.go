@@ -349,11 +349,11 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 		}
 		c.add(e)
 	}
-	if c.m.Policy == BundledOnly && len(c.m.Externals) > 0 {
+	if n := c.m.countExternals(); c.m.Policy == BundledOnly && n > 0 {
 		claim := c.claim(evidence.Import, where)
 		claim.Text = "no external package, by policy " + string(BundledOnly)
 		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch,
-			Observed: evidence.Observed{Text: evidence.Count(len(c.m.Externals), "declared package")}})
+			Observed: evidence.Observed{Text: evidence.Count(n, "declared package")}})
 	}
 	for _, module := range slices.Sorted(maps.Keys(u.core)) {
 		all := u.core[module]
@@ -365,6 +365,7 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent
 			e.Reason = "the permission " + need + " is not declared" + all.others()
+			e.Fix = spellPermission(need)
 		}
 		c.add(e)
 	}

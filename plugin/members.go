@@ -1,7 +1,8 @@
 package plugin
 
 import (
-	"maps"
+	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -12,6 +13,18 @@ const maxInteger = 1<<53 - 1
 // manifestForm is the form of a manifest: that of spec/plugin.schema.json, which a test
 // compares it with.
 var manifestForm = sync.OnceValue(func() form {
+	check, _ := manifestTable()
+	return check
+})
+
+// memberNames are the members of a manifest that mean something to us, in order.
+var memberNames = sync.OnceValue(func() []string {
+	_, names := manifestTable()
+	return names
+})
+
+// manifestTable is the form of a manifest, and the names of the members at its top.
+func manifestTable() (form, []string) {
 	const (
 		number   = `(0|[1-9][0-9]*)`
 		preText  = `(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)`
@@ -26,14 +39,14 @@ var manifestForm = sync.OnceValue(func() form {
 		path    = text(1, 4096, clean)
 		version = like(semantic, "is no semantic version")
 		exactly = like(semantic, "is no exact version; ranges are refused")
-		names   = unique(array(500, text(1, 200)))
+		names   = unique(array(500, capability))
 		few     = unique(array(5, text(1, 100)))
 		hashes  = object(map[string]form{"alg!": text(1, 30), "value!": text(8, 200)})
 		signed  = array(5, object(map[string]form{"alg!": text(2, 40), "signature!": text(16, 4096),
 			"keyId": text(1, 200), "ts": text(0, 40)}))
 	)
 	members := map[string]form{
-		"manifestVersion!": word("2"),
+		"manifestVersion!": generation,
 		"name!":            plugin,
 		"version!":         text(0, 100, version),
 		"entry!":           text(1, 4096, clean, like(`^dist/.*[^/]\.m?js$`, "is not a .js or .mjs file below dist/")),
@@ -79,17 +92,42 @@ var manifestForm = sync.OnceValue(func() form {
 		}
 		dist(p, at, v)
 	}
-	manifest := object(members)
-	return func(p *problems, at string, v any) {
-		top, _ := v.(map[string]any)
-		top = maps.Clone(top)
-		maps.DeleteFunc(top, func(name string, _ any) bool {
-			return strings.HasPrefix(name, "x-") &&
-				members[name] == nil
-		})
-		manifest(p, at, top)
-		if _, there := top["dist"]; !there {
+	top := make([]string, 0, len(members))
+	for name := range members {
+		top = append(top, strings.TrimSuffix(name, "!"))
+	}
+	slices.Sort(top)
+	manifest := openObject(members)
+	check := func(p *problems, at string, v any) {
+		manifest(p, at, v)
+		all, _ := v.(map[string]any)
+		if _, there := all["dist"]; !there {
 			p.add(hashPath, "is missing")
 		}
 	}
-})
+	return check, top
+}
+
+// generation is the version of the format. A number is what most people write first.
+func generation(p *problems, at string, v any) {
+	switch {
+	case v == "2":
+	case v == json.Number("2"):
+		p.add(at, `is the number 2; write it as a string: "manifestVersion": "2"`)
+	default:
+		p.add(at, `must be "2"`)
+	}
+}
+
+// capability is an element of capabilities: a name, or an object that has one and says more.
+func capability(p *problems, at string, v any) {
+	name := text(1, 200)
+	switch v.(type) {
+	case string:
+		name(p, at, v)
+	case map[string]any:
+		openObject(map[string]form{"name!": name})(p, at, v)
+	default:
+		p.add(at, "is %s, and must be a name, or an object with a name", typeOf(v))
+	}
+}

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -22,11 +22,14 @@ type Issue struct {
 }
 
 // String is the path and the message, escaped.
-func (i Issue) String() string {
+func (i Issue) String() string { return surface.Escape(i.text()) }
+
+// text is the path and the message as they stand.
+func (i Issue) text() string {
 	if i.Path == "" {
-		return surface.Escape(i.Message)
+		return i.Message
 	}
-	return surface.Escape(i.Path) + ": " + surface.Escape(i.Message)
+	return i.Path + ": " + i.Message
 }
 
 // Invalid is the error of a manifest with problems.
@@ -63,7 +66,26 @@ const hashPath = "/dist/hash"
 // Parse reads a manifest strictly. Its error is an [*Invalid] with all problems, save a
 // missing or malformed dist.hash alone.
 func Parse(data []byte) (*Manifest, error) {
+	m, err := Inspect(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.issues) > 0 {
+		return nil, m.invalid()
+	}
+	return m, nil
+}
+
+// Inspect reads of a manifest what can be read, so that a problem of its form hides nothing that
+// can be computed: what has a problem is left out. [Check] refuses a manifest with problems, and
+// so does everything that begins with [Parse]. Its error is an [*Invalid] for what is no object of
+// JSON that all readers read alike, or a manifest of version 1 without a dist.hash.
+func Inspect(data []byte) (*Manifest, error) {
 	var p problems
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
+		p.add("", "begins with a byte order mark (ef bb bf); save the file as UTF-8 without one")
+		return nil, &Invalid{Issues: p.issues}
+	}
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxManifest, Depth: MaxDepth}); err != nil {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
@@ -75,34 +97,40 @@ func Parse(data []byte) (*Manifest, error) {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
 	}
-	if err := checkGeneration(doc); err != nil {
-		return nil, err
-	}
 	manifestForm()(&p, "", doc)
-	for name := range doc {
-		// Any x-* is permitted, but not one that encoding/json would take for ours.
-		for _, ours := range []string{"x-hash-profile", "x-hallmark-signatures"} {
-			if name != ours && strings.EqualFold(name, ours) {
-				p.add("/"+name, "write %s", ours)
-			}
+	if err := checkGeneration(doc); err != nil {
+		// Where there is a dist.hash somebody means version 2.
+		if doc == nil || slices.ContainsFunc(p.issues, isHashIssue) {
+			return nil, err
+		}
+		p.issues = append(slices.DeleteFunc(p.issues, func(i Issue) bool { return i.Path == err.Issues[0].Path }),
+			err.Issues...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if meant := findMisspelled(name, memberNames()); meant != "" {
+			p.add("/"+surface.PointerToken(name), "is no member; write %s", meant)
 		}
 	}
-	slices.SortStableFunc(p.issues, func(a, b Issue) int { return strings.Compare(a.Path, b.Path) })
-	isHash := func(i Issue) bool { return i.Path == hashPath }
-	noHash := slices.ContainsFunc(p.issues, isHash)
-	if !noHash && len(p.issues) > 0 || slices.ContainsFunc(p.issues, func(i Issue) bool { return !isHash(i) }) {
-		return nil, &Invalid{p.issues, noHash}
-	}
 	m := &Manifest{Raw: bytes.Clone(data)}
-	p.decode(m)
-	if slices.ContainsFunc(p.issues, func(i Issue) bool { return !isHash(i) }) {
-		return nil, &Invalid{p.issues, noHash}
+	p.decode(m, doc)
+	slices.SortStableFunc(p.issues, func(a, b Issue) int { return strings.Compare(a.Path, b.Path) })
+	m.noHash = slices.ContainsFunc(p.issues, isHashIssue)
+	if m.issues = p.issues; len(m.issues) == 1 && m.noHash {
+		m.issues = nil // which is evidence, so that it is judged as such
 	}
 	return m, nil
 }
 
+func isHashIssue(i Issue) bool { return i.Path == hashPath }
+
+// Issues are the problems of the manifest's form, in the order of their places.
+func (m *Manifest) Issues() []Issue { return slices.Clone(m.issues) }
+
+// invalid is the error of a manifest with problems.
+func (m *Manifest) invalid() *Invalid { return &Invalid{m.issues, m.noHash} }
+
 // checkGeneration refuses manifests of version 1, which had no manifestVersion or "1".
-func checkGeneration(doc map[string]any) error {
+func checkGeneration(doc map[string]any) *Invalid {
 	if doc == nil {
 		return &Invalid{Issues: []Issue{{"", "must be an object"}}}
 	}
@@ -113,64 +141,6 @@ func checkGeneration(doc map[string]any) error {
 	return &Invalid{Issues: []Issue{{"/manifestVersion",
 		`this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, ` +
 			`"From version 1")`}}}
-}
-
-// decode fills m from a manifest that has its form, but for dist.hash, and checks what
-// the schema cannot say.
-func (p *problems) decode(m *Manifest) {
-	w := wire{Manifest: m}
-	if err := json.Unmarshal(m.Raw, &w); err != nil {
-		p.add("", "%v", err)
-		return
-	}
-	m.Dist = Dist{FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
-	if m.Policy == "" {
-		m.Policy = BundledOnly
-	}
-	var d distWire
-	if len(w.Dist) > 0 && json.Unmarshal(w.Dist, &d) != nil {
-		d = distWire{} // not an object, which is an issue of dist.hash
-	}
-	if json.Unmarshal(d.Hash, &m.Dist.Hash) != nil {
-		m.Dist.Hash = ""
-	}
-	m.Dist.Hashes, m.Dist.All = d.Hashes, d.Coverage == "all"
-	if d.FileCount != nil {
-		m.Dist.FileCount = int64(*d.FileCount)
-	}
-	if d.Bytes != nil {
-		m.Dist.Bytes = int64(*d.Bytes)
-	}
-	for i, f := range d.Checksums.Files {
-		at := fmt.Sprintf("/dist/checksums/files/%d/path", i)
-		path := distPath(f.Path)
-		if err := archive.CheckPath(path); err != nil {
-			p.add(at, "%v", err)
-		} else if _, twice := m.Dist.Checksums[path]; twice {
-			p.add(at, "%+q is there twice, as dist/%s", clip(f.Path), clip(path))
-		}
-		m.Dist.Checksums[path] = strings.ToLower(f.SHA256)
-	}
-	seen := map[string]bool{}
-	for i, h := range m.Dist.Hashes {
-		if seen[h.Alg] {
-			p.add(fmt.Sprintf("/dist/hashes/%d/alg", i), "%+q is there twice", clip(h.Alg))
-		}
-		seen[h.Alg] = true
-	}
-	if err := archive.CheckPath(m.Entry); err != nil {
-		p.add("/entry", "%v", err)
-	}
-	if i := slices.Index(m.Dependencies, m.Name); i >= 0 {
-		p.add(fmt.Sprintf("/dependencies/%d", i), "the plugin depends on itself")
-	}
-	named := map[string]bool{}
-	for i, e := range m.Externals {
-		if named[e.Name] {
-			p.add(fmt.Sprintf("/externalDependencies/%d/name", i), "%+q is there twice", e.Name)
-		}
-		named[e.Name] = true
-	}
 }
 
 // distPath is a path relative to dist/ of one that may be relative to the plugin.

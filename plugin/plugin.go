@@ -95,20 +95,31 @@ const (
 
 // Manifest is an mcp-plugin.json of version 2.
 type Manifest struct {
-	Name         string       `json:"name"`
-	Version      string       `json:"version"`
-	Entry        string       `json:"entry"` // below dist/
-	Description  string       `json:"description"`
-	Capabilities Capabilities `json:"capabilities"`
-	Dependencies []string     `json:"dependencies"` // plugins to load before this one
-	Dist         Dist         `json:"-"`
-	Permissions  Permissions  `json:"permissions"`
-	Externals    []External   `json:"externalDependencies"`
-	Policy       Policy       `json:"dependenciesPolicy"`
-	Signatures   []Signature  `json:"signatures"`            // over dist.hash
-	Statements   []Signature  `json:"x-hallmark-signatures"` // over the manifest
-	Profile      tree.Profile `json:"x-hash-profile"`        // "" if it names none
-	Raw          []byte       `json:"-"`                     // what was parsed
+	Name         string
+	Version      string
+	Entry        string // below dist/
+	Description  string
+	Capabilities Capabilities
+	Dependencies []string // plugins to load before this one
+	Dist         Dist
+	Permissions  Permissions
+	Externals    []External
+	Policy       Policy
+	Signatures   []Signature  // over dist.hash
+	Statements   []Signature  // x-hallmark-signatures, over the manifest
+	Profile      tree.Profile // x-hash-profile; "" if it names none
+	Further      []Member     // that others add, in the order of their places
+	Raw          []byte       // what was parsed
+
+	issues []Issue // of a manifest that only Inspect accepts
+	noHash bool    // dist.hash is one of them
+}
+
+// Member is a member of a manifest that means nothing to us: it is kept, shown, and covered by the
+// signature of the whole manifest.
+type Member struct {
+	Path  string // JSON pointer
+	Value json.RawMessage
 }
 
 var namePattern = sync.OnceValue(func() *regexp.Regexp {
@@ -118,15 +129,16 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp {
 // CheckName reports whether name can be that of a plugin.
 func CheckName(name string) bool { return namePattern().MatchString(name) }
 
-// Subject names the plugin in evidence.
-func (m *Manifest) Subject() string { return m.Name + "@" + m.Version }
+// Subject names the plugin in evidence. One whose name or version cannot be read is its manifest's.
+func (m *Manifest) Subject() string {
+	if m.Name == "" || m.Version == "" {
+		return ManifestFile
+	}
+	return m.Name + "@" + m.Version
+}
 
 // Capabilities are the names that a plugin registers.
-type Capabilities struct {
-	Tools     []string `json:"tools"`
-	Resources []string `json:"resources"`
-	Prompts   []string `json:"prompts"`
-}
+type Capabilities struct{ Tools, Resources, Prompts []string }
 
 // Permissions are what the code may use core modules for.
 type Permissions struct {
@@ -155,7 +167,7 @@ type Hash struct {
 // External is a package that is not part of dist/.
 type External struct {
 	Name        string `json:"name"`
-	Version     string `json:"version"` // exact
+	Version     string `json:"version"` // exact; "" if it is not, which is a problem of the manifest
 	Integrity   string `json:"integrity"`
 	Integrities []Hash `json:"integrities"`
 	Optional    bool   `json:"optional"`
@@ -175,25 +187,4 @@ type Signature struct {
 	Signature string `json:"signature"` // base64
 	KeyID     string `json:"keyId,omitempty"`
 	TS        string `json:"ts,omitempty"`
-}
-
-// wire is a manifest with the part that is not read as it stands. Numbers are read as the
-// schema counts: 2.0 and 2 are one integer.
-type wire struct {
-	*Manifest
-	Dist json.RawMessage `json:"dist"`
-}
-
-type distWire struct {
-	Hash      json.RawMessage `json:"hash"`
-	Hashes    []Hash          `json:"hashes"`
-	FileCount *float64        `json:"fileCount"`
-	Bytes     *float64        `json:"totalBytes"`
-	Coverage  string          `json:"coverage"`
-	Checksums struct {
-		Files []struct {
-			Path   string `json:"path"`
-			SHA256 string `json:"sha256"`
-		} `json:"files"`
-	} `json:"checksums"`
 }

@@ -103,7 +103,7 @@ func agreeOn(t *testing.T, doc any, places bool) {
 
 // full is a manifest with every member.
 const full = `{"manifestVersion":"2","name":"net-utils","version":"1.1.0","entry":"dist/index.js","description":"d","author":"a","license":"l",
-"homepage":"h","repository":"r","keywords":["k","l"],"capabilities":{"tools":["t"],"resources":["r"],"prompts":["p"]},"dependencies":["other"],
+"homepage":"h","repository":"r","keywords":["k","l"],"capabilities":{"tools":["t",{"name":"u"}],"resources":["r",{"name":"s","title":"t","uriTemplate":"u"}],"prompts":["p"]},"dependencies":["other"],
 "dist":{"hash":"sha256:0000000000000000000000000000000000000000000000000000000000000000","hashes":[{"alg":"a","value":"12345678"}],"fileCount":1,"totalBytes":0,"coverage":"all",
 "checksums":{"files":[{"path":"dist/index.js","sha256":"0000000000000000000000000000000000000000000000000000000000000000"}]}},
 "permissions":{"network":true,"fsRead":false,"fsWrite":true,"exec":false},"externalDependencies":[{"name":"@a/b","version":"1.0.0","integrity":"i",

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gowebpki/jcs"
 
@@ -137,13 +138,19 @@ func (s Signature) verify(keys *sign.Keys, message []byte, c *check) (sign.Key, 
 	if len(message) == 0 {
 		return sign.Key{}, errors.New("there is no dist.hash to verify it with")
 	}
-	if s.Alg != "" {
-		if !sign.Algorithm(s.Alg).Known() && s.KeyID == "" {
+	if alg := sign.AlgorithmOf(s.Alg); alg != "" {
+		if err := sign.CheckShape(alg, raw); err != nil {
+			return sign.Key{}, err
+		}
+		if !alg.Known() && s.KeyID == "" {
 			return sign.Key{}, fmt.Errorf("%w %+q", errUnknownAlg, clip(s.Alg))
 		}
-		return keys.Verify(sign.Algorithm(s.Alg), s.KeyID, message, raw, c.host.Now)
+		return keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
 	}
 	// A file of base64 alone states nothing: each key is tried under its own algorithm.
+	if !slices.ContainsFunc(sign.Algorithms(), func(a sign.Algorithm) bool { return sign.CheckShape(a, raw) == nil }) {
+		return sign.Key{}, fmt.Errorf("%w of any algorithm that is known", sign.ErrShape)
+	}
 	for _, alg := range sign.Algorithms() {
 		k, failed := keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
 		if failed == nil || errors.Is(failed, sign.ErrRevoked) || errors.Is(failed, sign.ErrValidity) {
@@ -175,6 +182,9 @@ func parseSignatureFile(data []byte) (Signature, error) {
 		}
 		if s.Signature.Signature == "" {
 			s.Signature.Signature = s.Sig
+		}
+		if s.Signature.Signature == "" {
+			return Signature{}, errors.New("there is no signature in it")
 		}
 		return s.Signature, nil
 	}

@@ -209,6 +209,7 @@
 //	scan      access       caller     -       policy     policy     -       policy        policy
 //	validate  file         manifest   -       integrity  integrity  policy  integrity     integrity
 //	validate  tree         manifest   -       integrity  -          policy  warn          policy
+//	validate  form         manifest   -       validation -          policy  validation    policy
 //	validate  dist         manifest   -       integrity  integrity  policy  integrity     integrity
 //	validate  extent       manifest   -       integrity  -          policy  integrity     policy
 //	validate  coverage     manifest   -       integrity  -          policy  integrity     policy
@@ -236,6 +237,7 @@
 //	plugin    document     lock       -       integrity  policy     policy  integrity     policy
 //	plugin    extent       lock       -       integrity  -          policy  integrity     policy
 //	plugin    signature    lock       -       signature  -          policy  signature     policy
+//	plugin    form         manifest   -       validation -          policy  validation    policy
 //	plugin    dist         manifest   -       integrity  integrity  policy  integrity     integrity
 //	plugin    extent       manifest   -       integrity  -          policy  integrity     policy
 //	plugin    coverage     manifest   -       integrity  -          policy  integrity     policy
@@ -268,7 +270,7 @@
 // The settings of flow plugin make cells stricter, none laxer:
 //
 //	Strict              coverage absent, unhashed: integrity; import unverifiable: policy;
-//	                    statement by machine absent: signature
+//	                    statement by machine absent: signature; form absent: warn
 //	StrictIntegrity     coverage and extent absent, file by publisher absent or
 //	                    unverifiable: integrity
 //	RequireSignatures   signature by machine absent: signature

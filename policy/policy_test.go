@@ -172,7 +172,7 @@ var (
 		evidence.Tag, evidence.Installed,
 		evidence.Extent, evidence.Coverage,
 		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed,
-		evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
+		evidence.Statement, evidence.Capability, evidence.Tool, evidence.Form, "other", ""}
 	authorities = []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log,
 		evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
@@ -303,6 +303,7 @@ func TestPluginSettings(t *testing.T) {
 			{evidence.Unhashed, evidence.Manifest, evidence.Unverifiable}: "integrity",
 			{evidence.Import, evidence.Manifest, evidence.Unverifiable}:   "policy",
 			{evidence.Statement, evidence.Machine, evidence.Absent}:       "signature",
+			{evidence.Form, evidence.Manifest, evidence.Absent}:           "warn",
 		}},
 		"StrictIntegrity": {Settings{StrictIntegrity: true}, map[cell]string{
 			{evidence.Coverage, evidence.Manifest, evidence.Absent}:    "integrity",

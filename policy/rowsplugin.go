@@ -31,6 +31,10 @@ var pluginRows = []rule{
 		plugin: signedHint,
 	},
 	{
+		flows: []Flow{Validate, Plugin}, scheme: evidence.Form, authority: evidence.Manifest,
+		does: cells{allow, invalid, allow, refused, invalid, refused},
+	},
+	{
 		flows: []Flow{Send, Accept, Validate, Plugin}, scheme: evidence.Dist, authority: evidence.Manifest,
 		does:   cells{allow, integrity, integrity, refused, integrity, integrity},
 		hint:   contradictionHint,

@@ -148,6 +148,10 @@ var stricterRows = []stricterRow{
 		set: func(s Settings) bool { return s.Strict }, does: refused,
 	},
 	{
+		scheme: evidence.Form, authority: evidence.Manifest, outcomes: []evidence.Outcome{evidence.Absent},
+		set: func(s Settings) bool { return s.Strict }, does: warn,
+	},
+	{
 		scheme: evidence.Signed, authority: evidence.Machine, outcomes: []evidence.Outcome{evidence.Absent},
 		set: func(s Settings) bool { return s.RequireSignatures }, does: signature,
 	},

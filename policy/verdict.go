@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -65,6 +66,31 @@ func (v Verdict) Refused() []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Class == evidence.OK })
 }
 
+// Deciding returns the finding that the class of the verdict comes from: the first one of that class, in
+// the order in which evidence was gathered. It is false if nothing was refused.
+func (v Verdict) Deciding() (Finding, bool) {
+	class := v.Class()
+	i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Class == class })
+	if class == evidence.OK || i < 0 {
+		return Finding{}, false
+	}
+	return v.Findings[i], true
+}
+
+// Headline says in one line what decided the verdict, why, and how many findings more were refused. It is
+// empty if nothing was.
+func (v Verdict) Headline() string {
+	f, ok := v.Deciding()
+	if !ok {
+		return ""
+	}
+	text := f.Evidence.Headline()
+	if more := len(v.Refused()) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s more)", evidence.Count(more, "refused finding"))
+	}
+	return text
+}
+
 // Warnings returns the findings that were allowed with a warning.
 func (v Verdict) Warnings() []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !f.Warning })
@@ -88,10 +114,19 @@ type Refusal struct{ Verdict Verdict }
 // Class is the most urgent class of the findings.
 func (r *Refusal) Class() evidence.Class { return r.Verdict.Class() }
 
-// Error says what was refused and why, with the hint that leads on.
+// Error says what was refused and why, with the hint that leads on. About plugins it begins with the finding
+// that decided the class: its name stands before the message.
 func (r *Refusal) Error() string {
 	var parts []string
-	for _, f := range r.Verdict.Refused() {
+	refused := r.Verdict.Refused()
+	if flow := r.Verdict.Flow; flow == Plugin || flow == Validate {
+		class := r.Class()
+		if i := slices.IndexFunc(refused, func(f Finding) bool { return f.Class == class }); i > 0 {
+			first := refused[i]
+			refused = slices.Insert(slices.Delete(refused, i, i+1), 0, first)
+		}
+	}
+	for _, f := range refused {
 		text := f.Evidence.Title() + "\n" + f.Evidence.Detail()
 		rule, _ := findRule(r.Verdict.Flow, f.Evidence)
 		if next := rule.advise(r.Verdict.Flow, f); next != "" {

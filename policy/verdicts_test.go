@@ -60,13 +60,13 @@ var judged = map[Flow]findings{
 		"pin: caller; approval: machine; transport: caller; secret: caller; access: machine caller; " +
 		"log-key: machine; proof: log; cosignature: log; checkpoint: log; source: lock",
 	Validate: "file: manifest; tree: manifest; dist: manifest; extent: manifest; coverage: manifest; " +
-		"unhashed: manifest",
+		"unhashed: manifest; form: manifest",
 	Plugin: "file: publisher registry record lock manifest caller; tree: record log lock manifest; " +
 		"dist: lock manifest; document: record log lock; status: record log; log-key: machine; " +
 		"proof: log; cosignature: log; checkpoint: log; installed: lock machine; finding: log; " +
 		"extent: lock manifest; coverage: manifest; unhashed: manifest; import: manifest; " +
 		"permission: manifest caller; allowlist: caller; signature: lock manifest machine; " +
-		"statement: manifest machine; capability: caller; tool: caller",
+		"statement: manifest machine; capability: caller; tool: caller; form: manifest",
 }
 
 // usually is what an outcome means: bytes that differ from a claim, a claim that nobody makes, one that somebody
@@ -92,6 +92,10 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Check:   "approval: machine; checkpoint: log; installed: machine; finding: log",
 			Scan:    "launch: verify; approval: machine; secret: caller",
 			Plugin:  "finding: log; capability: caller; tool: caller",
+		},
+		"validation": {
+			Validate: "form: manifest",
+			Plugin:   "form: manifest",
 		},
 		"signature": {
 			Pin:     "cosignature: log",
@@ -236,6 +240,10 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Validate: "file: manifest; dist: manifest; extent: manifest; coverage: manifest",
 			Plugin: "file: manifest; tree: record log lock; dist: lock manifest; document: log lock; status: log; " +
 				"proof: log; finding: log; extent: lock manifest; coverage: manifest",
+		},
+		"validation": {
+			Validate: "form: manifest",
+			Plugin:   "form: manifest",
 		},
 		"signature": {
 			Plugin: "signature: lock machine; statement: machine",

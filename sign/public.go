@@ -9,9 +9,11 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"aead.dev/minisign"
@@ -148,4 +150,32 @@ func ecdsaSum(alg Algorithm, message []byte) []byte {
 	}
 	sum := sha256.Sum256(message)
 	return sum[:]
+}
+
+// CheckShape is nil if signature may have been made under alg by some key, and else wraps [ErrShape]: what no
+// key can have made is no signature of somebody unknown. Of an algorithm that is not known nothing is told.
+func CheckShape(alg Algorithm, signature []byte) error {
+	bad := func(want string) error { return fmt.Errorf("%w of %s, which is %s", ErrShape, alg, want) }
+	switch {
+	case strings.EqualFold(string(alg), string(Ed25519)):
+		if len(signature) != ed25519.SignatureSize {
+			return bad("64 bytes")
+		}
+	case strings.EqualFold(string(alg), string(RSASHA256)):
+		if len(signature) < minRSA/8 || len(signature) > maxRSA/8 {
+			return bad("as long as a key of 2,048 to 8,192 bits")
+		}
+	case strings.EqualFold(string(alg), string(ECDSAP256)), strings.EqualFold(string(alg), string(ECDSAP384)):
+		var pair struct{ R, S *big.Int }
+		if rest, err := asn1.Unmarshal(signature, &pair); err != nil || len(rest) > 0 || pair.R.Sign() <= 0 ||
+			pair.S.Sign() <= 0 || max(pair.R.BitLen(), pair.S.BitLen()) > 384 {
+			return bad("a pair of integers in ASN.1")
+		}
+	case strings.EqualFold(string(alg), string(Minisign)):
+		var text minisign.Signature
+		if err := text.UnmarshalText(signature); err != nil {
+			return bad("the text of a .minisig file")
+		}
+	}
+	return nil
 }

@@ -60,6 +60,18 @@ func (a Algorithm) Known() bool {
 	return slices.ContainsFunc(Algorithms(), func(b Algorithm) bool { return strings.EqualFold(string(a), string(b)) })
 }
 
+// otherNames are what other programs call the algorithms.
+var otherNames = map[string]Algorithm{"eddsa": Ed25519, "rs256": RSASHA256, "es256": ECDSAP256, "es384": ECDSAP384}
+
+// AlgorithmOf returns the algorithm that a name means: one of ours in any case of its letters, or the name that
+// JSON Web Algorithms have for it. Another name is returned as it is, and is not Known.
+func AlgorithmOf(name string) Algorithm {
+	if a, ok := otherNames[strings.ToLower(name)]; ok {
+		return a
+	}
+	return Algorithm(name)
+}
+
 // Why a signature is no good. Each is wrapped by an error that names the key.
 var (
 	ErrAlgorithm = errors.New("algorithm is not that of the key")
@@ -67,4 +79,5 @@ var (
 	ErrUnknown   = errors.New("no trusted key")
 	ErrRevoked   = errors.New("key is revoked")
 	ErrValidity  = errors.New("key is not valid at this time")
+	ErrShape     = errors.New("is no signature")
 )

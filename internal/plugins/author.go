@@ -27,18 +27,22 @@ type HashResult struct {
 	Files   int
 	Bytes   int64
 	Written bool // the manifest was rewritten
+	Dropped int  // signatures in it that no longer fit were removed
 	Stale   bool // and the lock beside it is of the old manifest
 }
 
-// Hash computes dist.hash of the plugin in dir under a profile; "" is the manifest's, else guide.
-// With write it stores dist.hash, the framed hash, counts and checksums in the manifest, and removes
-// signatures that no longer fit.
+// Hash computes dist.hash of the plugin in dir under a profile; "" is the one that the manifest names, else the
+// one under which its dist.hash holds, else guide. With write it stores dist.hash, the framed hash, counts and
+// checksums in the manifest, under guide unless a profile is named, and removes signatures that no longer fit.
 func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashResult, error) {
 	s, err := Read(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	m, invalid := s.Parse(dir)
+	if p == "" && !write {
+		p = s.findProfile(ctx)
+	}
 	r, err := s.hash(ctx, dir, p, m)
 	if err != nil {
 		return nil, err
@@ -57,10 +61,25 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashRes
 		return r, nameSubject(dir, err)
 	}
 	if !bytes.Equal(data, s.Bundle.Manifest) {
+		now, err := plugin.Parse(data)
+		if err != nil {
+			return r, nameSubject(dir, err)
+		}
+		r.Dropped = len(m.Signatures) + len(m.Statements) - len(now.Signatures) - len(now.Statements)
 		r.Written, r.Stale = true, s.Bundle.Documents[plugin.LockFile] != nil
 		return r, writeManifest(dir, data)
 	}
 	return r, nil
+}
+
+// findProfile returns the profile of a plugin's dist.hash, as far as the manifest can be read; "" if it cannot.
+func (s *Source) findProfile(ctx context.Context) tree.Profile {
+	m, err := plugin.Inspect(s.Bundle.Manifest)
+	if err != nil {
+		return ""
+	}
+	p, _ := s.Bundle.FindProfile(ctx, m) // who hashes next says what is wrong
+	return p
 }
 
 // hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.

@@ -59,7 +59,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Parse(from)
+	m, err := s.Inspect(from)
 	if err != nil {
 		return nil, err
 	}

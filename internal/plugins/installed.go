@@ -58,7 +58,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 		return nil, nameSubject(path, err)
 	}
 	p := &installedPlugin{Source: &Source{Bundle: b}, inventory: lists}
-	m, err := p.Parse(path)
+	m, err := p.Inspect(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,12 @@ package plugins
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,13 +24,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // check checks a source for a host. A package-lock.json of the plugin adds claims about external
 // packages.
 func (s *Source) check(ctx context.Context, name string, target plugin.Host,
 	claims ...evidence.Claim) (*plugin.Result, error) {
-	m, err := s.Parse(name)
+	m, err := s.Inspect(name)
 	if err != nil {
 		return nil, err
 	}
@@ -54,31 +58,33 @@ func (s *Source) check(ctx context.Context, name string, target plugin.Host,
 const packageLock = "package-lock.json"
 
 // Validate checks the manifest and the hashes of the plugin at path, and returns the computed
-// dist.hash, beside an error too if there is one. It does not scan the code, so that the result
-// admits nothing.
+// dist.hash under the profile of the result, beside an error too if there is one. It does not scan the code, so
+// that the result admits nothing.
 func Validate(ctx context.Context, path string) (*plugin.Result, digest.Digest, error) {
 	s, err := Read(ctx, path)
 	if err != nil {
 		return nil, digest.Digest{}, err
 	}
-	m, invalid := s.Parse(path)
-	computed, err := s.hash(ctx, path, "", m)
+	m, invalid := s.Inspect(path)
 	if invalid != nil {
+		computed, _ := s.hash(ctx, path, "", nil)
 		return nil, computed.Hash, invalid
 	}
-	r, failed := plugin.CheckFiles(ctx, s.Bundle, m)
-	if failed == nil {
-		failed = r.Verdict.Err()
+	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
+	if err != nil {
+		return nil, digest.Digest{}, nameSubject(path, err)
 	}
-	if failed == nil {
-		failed = err
+	computed, err := s.hash(ctx, path, r.Profile, m)
+	if refused := r.Verdict.Err(); refused != nil {
+		err = refused // which says why there is no hash
 	}
-	return r, computed.Hash, failed
+	return r, computed.Hash, err
 }
 
 // Order reads the manifests of plugins and returns the order to load them in.
 func Order(ctx context.Context, dirs []string) ([]string, error) {
 	var all []*plugin.Manifest
+	found := map[string][]string{} // by name
 	for _, dir := range dirs {
 		s, err := Read(ctx, dir)
 		if err != nil {
@@ -89,6 +95,13 @@ func Order(ctx context.Context, dirs []string) ([]string, error) {
 			return nil, err
 		}
 		all = append(all, m)
+		found[m.Name] = append(found[m.Name], m.Subject()+" in "+filepath.ToSlash(dir))
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if there := found[name]; len(there) > 1 {
+			return nil, evidence.Errorf(evidence.Validation, name, "name the one that the host is to load",
+				fmt.Errorf("no load order: it is there more than once: %s", surface.Escape(strings.Join(there, ", "))))
+		}
 	}
 	return plugin.Order(all)
 }

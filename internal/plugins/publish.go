@@ -43,9 +43,13 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	return publish.SendArchive(ctx, h, publish.Outgoing{
+	sent, err := publish.SendArchive(ctx, h, publish.Outgoing{
 		Kind: ledger.Plugin, Name: m.Name, Version: m.Version, Document: digest.FromBytes(canonical),
 		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)),
 		Body: bytes.NewReader(s.Packed),
 	}, report, o)
+	if sent != nil {
+		sent.Profile = string(r.Profile)
+	}
+	return sent, err
 }

@@ -163,7 +163,7 @@ func revalidateOne(ctx context.Context, path string, l *installlock.Lock, instal
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	if r.Manifest.Subject() != l.Subject() {
+	if len(r.Manifest.Issues()) == 0 && r.Manifest.Subject() != l.Subject() {
 		return nil, evidence.Errorf(evidence.Integrity, path, "",
 			fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
 	}
@@ -183,7 +183,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 		return nil, err
 	}
 	old, _ := installlock.Parse(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
-	m, err := p.Parse(dir)
+	m, err := p.Inspect(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,16 @@ func nameSubject(subject string, err error) error {
 	return &evidence.Error{Subject: subject, Err: err}
 }
 
-// Parse reads the manifest.
+// Inspect reads the manifest as far as it can be read, to be checked.
+func (s *Source) Inspect(name string) (*plugin.Manifest, error) {
+	m, err := plugin.Inspect(s.Bundle.Manifest)
+	if err != nil {
+		return nil, nameSubject(name, err)
+	}
+	return m, nil
+}
+
+// Parse reads the manifest, which must have no problem.
 func (s *Source) Parse(name string) (*plugin.Manifest, error) {
 	m, err := plugin.Parse(s.Bundle.Manifest)
 	if err != nil {

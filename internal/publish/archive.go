@@ -32,6 +32,7 @@ type ArchivePublication struct {
 	Entry   *int64 // of the registry's log, proven; nil without a log
 
 	APISurface digest.Digest // published for a server that is packed from source; else zero
+	Profile    string        // of a plugin's dist.hash; else ""
 }
 
 // IsArchive reports whether a file is a .facet, by its name or its first bytes.

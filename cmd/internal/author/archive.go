@@ -113,7 +113,9 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 			app.Outcome
 			Record *registry.ArchiveRecord `json:"record,omitempty"` // with the api_surface of a server
 			Entry  *int64                  `json:"log_entry,omitempty"`
-		}{app.OutcomeOf(p.Verdict, err), p.Record, p.Entry}, err)
+			// under which a plugin's dist.hash holds
+			Profile string `json:"profile,omitempty"`
+		}{app.OutcomeOf(p.Verdict, err), p.Record, p.Entry, p.Profile}, err)
 	}
 	if err != nil {
 		return err
@@ -122,6 +124,9 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity,
 		p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
 		_, err = fmt.Fprintf(a.Stdout, "api_surface        %s\n", p.APISurface)
+	}
+	if err == nil && p.Profile != "" {
+		_, err = fmt.Fprintf(a.Stdout, "profile            %s\n", p.Profile)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -149,6 +151,9 @@ func ValidateCommand(a *app.App) *cobra.Command {
 		Short: "Check the form and meaning of a server.json, offline",
 		Args:  app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, names []string) error {
+			if err := refusePlugin(names); err != nil {
+				return err
+			}
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -183,6 +188,36 @@ func ValidateCommand(a *app.App) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
 	return c
+}
+
+// pluginManifest is the manifest of a plugin: plugin.ManifestFile, for which alone mcp-publisher need not link
+// that package.
+const pluginManifest = "mcp-plugin.json"
+
+// refusePlugin leads on who names a plugin, its manifest or its zip where a server.json is read.
+func refusePlugin(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	dir, what := names[0], "a plugin"
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return nil // reading it says what is wrong
+	case filepath.Base(dir) == pluginManifest:
+		dir = filepath.Dir(dir)
+	case info.IsDir():
+		if _, err := os.Stat(filepath.Join(dir, pluginManifest)); err != nil {
+			return nil
+		}
+	case strings.EqualFold(filepath.Ext(dir), ".zip"):
+		what = "a zip, as plugins are"
+	default:
+		return nil
+	}
+	return evidence.Errorf(evidence.Validation, names[0],
+		"run '"+host.QuoteArguments([]string{"hallmark", "plugin", "validate", filepath.ToSlash(dir)})+"'",
+		fmt.Errorf("is %s, and no server.json", what))
 }
 
 // issuesOf returns the issues of a server.json, as far as it can be parsed.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,22 +46,27 @@ var errorTypes = map[evidence.Class]string{
 // pluginFlags adds the flags of checks. The environment sets their defaults.
 type pluginFlags struct {
 	o     plugins.Options
-	bools map[string]*bool
+	bools map[string]*bool  // by name in the environment
+	names map[string]string // of the flags, by name in the environment
 }
 
 func newPluginFlags(c *cobra.Command) *pluginFlags {
-	f := &pluginFlags{bools: map[string]*bool{}}
-	for _, b := range []struct{ name, env, usage string }{
-		{"allow-runtime-deps", "PLUGIN_ALLOW_RUNTIME_DEPS", "permit external packages, as the plugin's policy has it"},
-		{"allow-native", "PLUGIN_ALLOW_NATIVE", "permit native addons, with a sandbox"},
-		{"require-signatures", "REQUIRE_SIGNATURES", "a trusted key must have signed dist.hash"},
-		{"strict-capabilities", "STRICT_CAPABILITIES", "declared and registered capabilities must be the same"},
-		{"strict-tools", "STRICT_TOOLS", "registered tools must be well formed"},
-		{"strict-integrity", "STRICT_INTEGRITY",
+	f := &pluginFlags{bools: map[string]*bool{}, names: map[string]string{}}
+	for _, b := range []struct{ name, env, alias, usage string }{
+		{"allow-runtime-deps", "PLUGIN_ALLOW_RUNTIME_DEPS", "", "permit external packages, as the plugin's policy has it"},
+		{"allow-native", "PLUGIN_ALLOW_NATIVE", "", "permit native addons, with a sandbox"},
+		{"require-signatures", "REQUIRE_SIGNATURES", "PLUGIN_REQUIRE_SIGNED", "a trusted key must have signed dist.hash"},
+		{"strict-capabilities", "STRICT_CAPABILITIES", "PLUGIN_STRICT_CAPABILITIES",
+			"declared and registered capabilities must be the same"},
+		{"strict-tools", "STRICT_TOOLS", "", "registered tools must be well formed"},
+		{"strict-integrity", "STRICT_INTEGRITY", "",
 			"counts, full coverage and integrity of external packages must be there"},
-		{"sandbox-available", "SANDBOX_AVAILABLE", "the host runs plugins in a sandbox"},
+		{"sandbox-available", "SANDBOX_AVAILABLE", "", "the host runs plugins in a sandbox"},
 	} {
-		f.bools[b.env] = c.Flags().Bool(b.name, false, b.usage+" ($"+b.env+")")
+		value := c.Flags().Bool(b.name, false, b.usage+" ($"+b.env+")")
+		for _, env := range strings.Fields(b.env + " " + b.alias) {
+			f.bools[env], f.names[env] = value, b.name
+		}
 	}
 	c.Flags().BoolVar(&f.o.Strict, "strict", false,
 		"only unambiguous hashes, nothing unhashed, no computed import, the whole manifest signed")
@@ -72,10 +78,10 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 	return f
 }
 
-// options reads the environment, which flags override.
+// options reads the environment, which flags override, by whichever name it has them.
 func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
 	flags, err := plugin.ReadFlags(func(env string) string {
-		if b := f.bools[env]; b != nil && c.Flags().Changed(flagName(env)) {
+		if b := f.bools[env]; b != nil && c.Flags().Changed(f.names[env]) {
 			return fmt.Sprint(*b)
 		}
 		return os.Getenv(env)
@@ -85,10 +91,6 @@ func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
 	}
 	f.o.Flags = flags
 	return f.o, nil
-}
-
-func flagName(env string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(env, "PLUGIN_")), "_", "-")
 }
 
 // pluginOutcome is the JSON answer about one plugin.
@@ -107,6 +109,9 @@ type pluginOutcome struct {
 	Strict    bool           `json:"strict"`
 	Flags     plugin.Flags   `json:"flags"`
 	Issues    []plugin.Issue `json:"issues,omitempty"` // of the manifest
+
+	// what others added to the manifest, by JSON pointer
+	Further map[string]json.RawMessage `json:"further_members,omitempty"`
 }
 
 func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error) pluginOutcome {
@@ -117,6 +122,13 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 		verdict = r.Verdict
 		p.Name, p.Version, p.Entry, p.Profile, p.DistHash, p.TreeHash, p.SignedBy = m.Name, m.Version, m.Entry,
 			r.Profile, m.Dist.Hash, r.Tree.String(), r.SignedBy
+		p.Issues = m.Issues()
+		for _, f := range m.Further {
+			if p.Further == nil {
+				p.Further = map[string]json.RawMessage{}
+			}
+			p.Further[f.Path] = f.Value
+		}
 		if err == nil && verdict.Allowed() {
 			p.Copy = filepath.ToSlash(o.CopyTo)
 		}
@@ -126,6 +138,10 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 		p.Issues = invalid.Issues
 	}
 	p.Outcome = app.OutcomeOf(verdict, err)
+	var refusal *policy.Refusal
+	if errors.As(err, &refusal) {
+		p.Error = refusal.Verdict.Headline()
+	}
 	p.ErrorType = errorTypes[p.Class]
 	return p
 }
@@ -155,7 +171,7 @@ func (p pluginReporter) reportChecked(path string, r *plugin.Result, err error) 
 	if err != nil {
 		return &typedError{err}
 	}
-	_, err = fmt.Fprintf(a.Stderr, "%s: %s: ok\n", a.Name, surface.Escape(r.Manifest.Subject()))
+	_, err = fmt.Fprintf(a.Stderr, "%s: %s: ok (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()), r.Profile)
 	return err
 }
 
@@ -182,10 +198,31 @@ func writePluginText(w io.Writer, r *plugin.Result) error {
 			shown = append(shown, e)
 		}
 	}
-	if err := shown.WriteText(w); err != nil || files == 0 {
+	if err := shown.WriteText(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%-12s  %s  (%s, dist.checksums)\n", evidence.Match, evidence.Count(files, "checksum"),
-		plugin.ManifestFile)
+	if files > 0 {
+		fmt.Fprintf(w, "%-12s  %s  (%s, dist.checksums)\n", evidence.Match, evidence.Count(files, "checksum"),
+			plugin.ManifestFile)
+	}
+	return writeFurther(w, r.Manifest.Further)
+}
+
+// maxFurther bounds the names of members that are printed.
+const maxFurther = 20
+
+// writeFurther prints the places of what others added to a manifest.
+func writeFurther(w io.Writer, further []plugin.Member) error {
+	var names []string
+	for _, f := range further[:min(len(further), maxFurther)] {
+		names = append(names, surface.Escape(strings.TrimPrefix(f.Path, "/")))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if more := len(further) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	_, err := fmt.Fprintf(w, "%-12s  %s  (%s)\n", "further", strings.Join(names, ", "), plugin.ManifestFile)
 	return err
 }

@@ -141,7 +141,7 @@ an error.`,
 			if asSARIF {
 				return a.WriteJSON(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
 			}
-			return printPlugins(a, outcomes, asJSON, err)
+			return printPlugins(a, outcomes, lineOfPlugin, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -197,20 +197,57 @@ func outcomesOfPlugins(all []plugins.CheckResult, o plugins.Options) ([]pluginOu
 	return outcomes, errors.Join(failed...)
 }
 
-// printPlugins prints a line for each plugin, or one document. It returns err.
-func printPlugins(a *app.App, outcomes []pluginOutcome, asJSON bool, err error) error {
+// printPlugins prints the line of each plugin, or one document. It returns err.
+func printPlugins(a *app.App, outcomes []pluginOutcome, line func(pluginOutcome) string, asJSON bool, err error) error {
 	if asJSON {
+		all := app.OutcomeOf(policy.Verdict{}, err)
+		if headline := headlineOfPlugins(outcomes, all.Class); headline != "" {
+			all.Error = headline
+		}
 		return a.WriteJSON(struct {
 			app.Outcome
 			Plugins []pluginOutcome `json:"plugins"`
-		}{app.OutcomeOf(policy.Verdict{}, err), outcomes}, err)
+		}{all, outcomes}, err)
 	}
 	for _, p := range outcomes {
 		word := "ok"
 		if !p.OK {
 			word = p.ErrorType
 		}
-		fmt.Fprintf(a.Stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
+		fmt.Fprintf(a.Stdout, "%-15s  %s\n", word, line(p))
 	}
 	return err
+}
+
+// headlineOfPlugins says what decided the class of several results.
+func headlineOfPlugins(outcomes []pluginOutcome, class evidence.Class) string {
+	refused, headline := 0, ""
+	for _, p := range outcomes {
+		if p.OK {
+			continue
+		}
+		if refused++; headline == "" && p.Class == class {
+			headline = surface.Escape(p.Path) + ": " + p.Error
+		}
+	}
+	if headline == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s refused: %s", refused, evidence.Count(len(outcomes), "plugin"), headline)
+}
+
+// lineOfInstalled names an installed plugin, whose directory has its name.
+func lineOfInstalled(p pluginOutcome) string { return surface.Escape(p.Path) }
+
+// lineOfPlugin names a plugin, and says why it was refused.
+func lineOfPlugin(p pluginOutcome) string {
+	line := surface.Escape(p.Path)
+	if p.Name != "" && p.Version != "" {
+		line = surface.Escape(p.Name+"@"+p.Version) + "  " + line
+	}
+	if p.OK {
+		return line
+	}
+	first, _, _ := strings.Cut(p.Error, "\n")
+	return line + ": " + surface.Escape(first)
 }

@@ -42,7 +42,7 @@ compared, and runs no script of theirs.`,
 				return err
 			}
 			if sum != "" {
-				if o.SHA256, err = digest.Parse(sum); err != nil {
+				if o.SHA256, err = parseZipDigest(sum); err != nil {
 					return app.Usage(c, err)
 				}
 			}
@@ -64,13 +64,22 @@ compared, and runs no script of theirs.`,
 	a.AllowFlags(c)
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
-	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
+	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have: sha256:HEX, or the hex alone")
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last "+
 			"login)")
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// parseZipDigest reads the digest of a zip: sha256: and hex, or the hex alone, as install.lock.json and
+// sha256sum write it.
+func parseZipDigest(text string) (digest.Digest, error) {
+	if d, err := digest.ParseHex(digest.SHA256, text); err == nil {
+		return d, nil
+	}
+	return digest.Parse(text)
 }
 
 // pluginRegistry returns the registry that plugins are installed from by name. A missing one is an
@@ -201,7 +210,7 @@ lies among the plugins, or in the directory of one, is refused.`,
 				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name,
 					surface.Escape(filepath.ToSlash(dir)))
 			}
-			return printPlugins(a, outcomes, asJSON, err)
+			return printPlugins(a, outcomes, lineOfInstalled, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)

@@ -44,9 +44,10 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 					Files   int          `json:"fileCount"`
 					Bytes   int64        `json:"totalBytes"`
 					Written bool         `json:"written"`
+					Dropped int          `json:"signatures_dropped"`
 					Stale   bool         `json:"lock_stale"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes,
-					r.Written, r.Stale}, nil)
+					r.Written, r.Dropped, r.Stale}, nil)
 			}
 			fmt.Fprintln(a.Stdout, r.Hash)
 			if write {
@@ -57,6 +58,13 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 				fmt.Fprintf(a.Stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.Name, plugin.ManifestFile, state,
 					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
 			}
+			if !write {
+				fmt.Fprintf(a.Stderr, "%s: profile %s\n", a.Name, r.Profile)
+			}
+			if r.Dropped > 0 {
+				fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs it anew\n",
+					a.Name, evidence.Count(r.Dropped, "signature"))
+			}
 			if r.Stale {
 				fmt.Fprintf(a.Stderr,
 					"%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name,
@@ -66,7 +74,8 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&profile, "profile", "",
-		"hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's, else guide)")
+		"hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's; without --write else the one "+
+			"that its dist.hash has; else guide)")
 	c.Flags().BoolVar(&write, "write", false, "write hash, framed hash, counts and checksums into "+plugin.ManifestFile)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

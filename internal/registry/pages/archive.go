@@ -29,7 +29,7 @@ type manifestText struct {
 	Entry string
 
 	// Of a plugin.
-	Capabilities         struct{ Tools, Resources, Prompts []string }
+	Capabilities         struct{ Tools, Resources, Prompts []json.RawMessage } // names, or objects with one
 	Dependencies         []string
 	ExternalDependencies []json.RawMessage
 	Permissions          json.RawMessage
@@ -131,6 +131,17 @@ func (m manifestText) contents() (out []contents) {
 		}
 		out = append(out, c)
 	}
+	capabilities := func(title string, values []json.RawMessage) {
+		var names []string
+		for _, v := range values {
+			var said struct{ Name string }
+			if json.Unmarshal(v, &said) != nil || said.Name == "" {
+				said.Name = jsonText(v)
+			}
+			names = append(names, said.Name)
+		}
+		named(title, names)
+	}
 	texts := func(title string, values []json.RawMessage) {
 		c := contents{Title: title}
 		for _, v := range values {
@@ -147,9 +158,9 @@ func (m manifestText) contents() (out []contents) {
 	}
 	out = append(out, servers)
 	texts("Facets that it brings along", m.Facets)
-	named("Tools", m.Capabilities.Tools)
-	named("Resources", m.Capabilities.Resources)
-	named("Prompts", m.Capabilities.Prompts)
+	capabilities("Tools", m.Capabilities.Tools)
+	capabilities("Resources", m.Capabilities.Resources)
+	capabilities("Prompts", m.Capabilities.Prompts)
 	named("Plugins that it needs", m.Dependencies)
 	texts("Packages that it needs", m.ExternalDependencies)
 	if len(m.Permissions) > 0 {

@@ -1,0 +1,213 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// decode fills m from a manifest, without what p has a problem with, and checks what the schema
+// cannot say.
+func (p *problems) decode(m *Manifest, doc map[string]any) {
+	good := withoutIssues(doc, p.issues)
+	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
+	decodeMember(good["name"], &m.Name)
+	decodeMember(good["version"], &m.Version)
+	decodeMember(good["entry"], &m.Entry)
+	decodeMember(good["description"], &m.Description)
+	decodeMember(good["dependencies"], &m.Dependencies)
+	decodeMember(good["permissions"], &m.Permissions)
+	decodeMember(good["externalDependencies"], &m.Externals)
+	decodeMember(good["dependenciesPolicy"], &m.Policy)
+	decodeMember(good["signatures"], &m.Signatures)
+	decodeMember(good["x-hallmark-signatures"], &m.Statements)
+	decodeMember(good["x-hash-profile"], &m.Profile)
+	if _, there := doc["dependenciesPolicy"]; !there {
+		m.Policy = BundledOnly
+	}
+	p.decodeCapabilities(m, good["capabilities"])
+	p.decodeDist(m, good["dist"])
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if !slices.Contains(memberNames(), name) && !strings.HasPrefix(name, "x-") {
+			m.addFurther("/"+surface.PointerToken(name), doc[name])
+		}
+	}
+	if m.Entry != "" {
+		if err := archive.CheckPath(m.Entry); err != nil {
+			p.add("/entry", "%v", err)
+			m.Entry = ""
+		}
+	}
+	if i := slices.Index(m.Dependencies, m.Name); i >= 0 && m.Name != "" {
+		p.add(fmt.Sprintf("/dependencies/%d", i), "the plugin depends on itself")
+	}
+	m.Dependencies = slices.DeleteFunc(m.Dependencies, func(name string) bool { return name == "" })
+	named := map[string]bool{}
+	for i, e := range m.Externals {
+		if named[e.Name] && e.Name != "" {
+			p.add(fmt.Sprintf("/externalDependencies/%d/name", i), "%+q is there twice", e.Name)
+		}
+		named[e.Name] = true
+	}
+	m.Externals = slices.DeleteFunc(m.Externals, func(e External) bool { return e.Name == "" })
+	m.Signatures = slices.DeleteFunc(m.Signatures, Signature.isIncomplete)
+	m.Statements = slices.DeleteFunc(m.Statements, Signature.isIncomplete)
+}
+
+// isIncomplete reports whether a member of a signature that must be there is not, or was left out for
+// a problem.
+func (s Signature) isIncomplete() bool { return s.Alg == "" || s.Signature == "" }
+
+// decodeMember reads a member into to, which stays as it is if the member has another type: that is
+// a problem of its form, and known.
+func decodeMember[T any](v any, to *T) {
+	if v == nil {
+		return
+	}
+	raw, err := json.Marshal(v)
+	var read T
+	if err == nil && surface.DecodeKnown(raw, &read) == nil {
+		*to = read
+	}
+}
+
+// decodeCapabilities reads the names of capabilities, which must be different ones.
+func (p *problems) decodeCapabilities(m *Manifest, v any) {
+	kinds, _ := v.(map[string]any)
+	for _, k := range []struct {
+		kind string
+		to   *[]string
+	}{{"tools", &m.Capabilities.Tools}, {"resources", &m.Capabilities.Resources}, {"prompts", &m.Capabilities.Prompts}} {
+		all, _ := kinds[k.kind].([]any)
+		for i, e := range all {
+			at := "/capabilities/" + k.kind
+			name, _ := e.(string)
+			if o, ok := e.(map[string]any); ok {
+				name, _ = o["name"].(string)
+				for _, member := range slices.Sorted(maps.Keys(o)) {
+					if member != "name" {
+						m.addFurther(at+"/"+strconv.Itoa(i)+"/"+surface.PointerToken(member), o[member])
+					}
+				}
+			}
+			if name == "" {
+				continue // a problem that is known
+			}
+			if slices.Contains(*k.to, name) {
+				if !slices.ContainsFunc(p.issues, func(i Issue) bool { return i.Path == at }) {
+					p.add(at, "%+q is there twice", clip(name))
+				}
+				continue
+			}
+			*k.to = append(*k.to, name)
+		}
+	}
+}
+
+// addFurther keeps a member that the guide does not name.
+func (m *Manifest) addFurther(at string, v any) {
+	raw, err := encodeJSON(v)
+	if err == nil {
+		m.Further = append(m.Further, Member{at, raw})
+	}
+}
+
+// decodeDist reads what dist claims but for its hash.
+func (p *problems) decodeDist(m *Manifest, v any) {
+	dist, _ := v.(map[string]any)
+	decodeMember(dist["hashes"], &m.Dist.Hashes)
+	coverage := ""
+	decodeMember(dist["coverage"], &coverage)
+	m.Dist.All = coverage == "all"
+	m.Dist.FileCount, m.Dist.Bytes = wholeOf(dist["fileCount"]), wholeOf(dist["totalBytes"])
+	var sums struct {
+		Files []checksumWire `json:"files"`
+	}
+	decodeMember(dist["checksums"], &sums)
+	for i, f := range sums.Files {
+		if f.Path == "" || f.SHA256 == "" {
+			continue // a problem that is known
+		}
+		at := fmt.Sprintf("/dist/checksums/files/%d/path", i)
+		path := distPath(f.Path)
+		if err := archive.CheckPath(path); err != nil {
+			p.add(at, "%v", err)
+			continue
+		}
+		if _, twice := m.Dist.Checksums[path]; twice {
+			p.add(at, "%+q is there twice, as dist/%s", clip(f.Path), clip(path))
+		}
+		m.Dist.Checksums[path] = strings.ToLower(f.SHA256)
+	}
+	m.Dist.Hashes = slices.DeleteFunc(m.Dist.Hashes, func(h Hash) bool { return h.Alg == "" || h.Value == "" })
+	seen := map[string]bool{}
+	for i, h := range m.Dist.Hashes {
+		if seen[h.Alg] {
+			p.add(fmt.Sprintf("/dist/hashes/%d/alg", i), "%+q is there twice", clip(h.Alg))
+		}
+		seen[h.Alg] = true
+	}
+}
+
+// wholeOf is an integer of a manifest; -1 if it is not there. 2.0 and 2 are one, as the schema counts.
+func wholeOf(v any) int64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return -1
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return -1
+	}
+	return int64(f)
+}
+
+// textOf is the string at the end of a path of names; "" if there is none.
+func textOf(v any, names ...string) string {
+	for _, name := range names {
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	s, _ := v.(string)
+	return s
+}
+
+// withoutIssues is a copy of a document without the values that have a problem themselves. What holds
+// them stays: of an object with an unknown member the others are read.
+func withoutIssues(doc map[string]any, issues []Issue) map[string]any {
+	bad := map[string]bool{}
+	for _, i := range issues {
+		bad[i.Path] = true
+	}
+	var walk func(at string, v any) any
+	walk = func(at string, v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			out := make(map[string]any, len(v))
+			for name, e := range v {
+				if kept := walk(at+"/"+surface.PointerToken(name), e); kept != nil {
+					out[name] = kept
+				}
+			}
+			return out
+		case []any:
+			out := make([]any, len(v)) // each at its place, which issues name
+			for i, e := range v {
+				out[i] = walk(at+"/"+strconv.Itoa(i), e)
+			}
+			return out
+		}
+		if bad[at] {
+			return nil
+		}
+		return v
+	}
+	good, _ := walk("", doc).(map[string]any)
+	return good
+}
