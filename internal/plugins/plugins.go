@@ -24,7 +24,7 @@ import (
 )
 
 // Verify reads the plugin at path once and gathers all evidence. With CopyTo it writes the bytes
-// that it checked, if the verdict allows them. The verdict holds what speaks against the plugin; an
+// that it checked, and with ScriptTo one script made of them, if the verdict allows them. The verdict holds what speaks against the plugin; an
 // error means that it cannot be read as a plugin.
 func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
 	source, err := Read(ctx, path)
@@ -36,8 +36,16 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 		return nil, err
 	}
 	r, err := source.check(ctx, path, target)
-	if err != nil || o.CopyTo == "" || !r.Verdict.Allowed() {
+	if err != nil || !r.Verdict.Allowed() {
 		return r, err
+	}
+	if o.ScriptTo != "" { // before the copy, as it may fail for what the plugin is
+		if err := source.writeScript(r, o.ScriptTo); err != nil {
+			return r, err
+		}
+	}
+	if o.CopyTo == "" {
+		return r, nil
 	}
 	return r, source.place(r, o.CopyTo, nil)
 }

@@ -104,6 +104,7 @@ type pluginOutcome struct {
 	TreeHash  string         `json:"tree_hash,omitempty"`
 	SignedBy  string         `json:"signed_by,omitempty"`
 	Copy      string         `json:"copy,omitempty"`
+	Script    string         `json:"script,omitempty"`
 	Strict    bool           `json:"strict"`
 	Flags     plugin.Flags   `json:"flags"`
 	Issues    []plugin.Issue `json:"issues,omitempty"` // of the manifest
@@ -118,7 +119,7 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 		p.Name, p.Version, p.Entry, p.Profile, p.DistHash, p.TreeHash, p.SignedBy = m.Name, m.Version, m.Entry,
 			r.Profile, m.Dist.Hash, r.Tree.String(), r.SignedBy
 		if err == nil && verdict.Allowed() {
-			p.Copy = filepath.ToSlash(o.CopyTo)
+			p.Copy, p.Script = filepath.ToSlash(o.CopyTo), filepath.ToSlash(o.ScriptTo)
 		}
 	}
 	var invalid *plugin.Invalid
