@@ -98,7 +98,15 @@ export async function open(plugin) {
   let busy = 0;
   const peer = new Peer(plugin, limits, {
     send: (message, millis) => { busy++; worker.postMessage({ message, millis }); },
-    kill: async () => { clearInterval(watch); await worker.terminate(); },
+    kill: async () => {
+      clearInterval(watch);
+      let patience;
+      const late = new Promise((resolve) => { patience = setTimeout(resolve, 2000, 'late'); });
+      if (await Promise.race([worker.terminate(), late]) === 'late') {
+        plugin.warn?.(`plugin ${plugin.name}: its thread is in a function of V8 that nothing interrupts; it ends with the process`);
+      }
+      clearTimeout(patience);
+    },
     warn: plugin.warn,
   });
   peer.onFetch = (m) => answerFetch(m, limits, plugin.rules.network, (message) => {

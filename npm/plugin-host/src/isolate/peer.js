@@ -74,6 +74,8 @@ export class Peer {
   /** ended is the error that ended the plugin, or nothing. */
   get ended() { return this.#ended; }
   get pending() { return this.#pending.size; }
+  /** answered counts the calls that were answered. */
+  answered = 0;
 
   /** end ends the plugin: each call fails with the same error, now and later. */
   end(reason, Kind = OperationError) {
@@ -108,6 +110,7 @@ export class Peer {
     const p = typeof m.id === 'number' ? this.#pending.get(m.id) : undefined;
     if (!p) return; // an answer that nobody waits for, or no longer
     this.#pending.delete(m.id);
+    this.answered++;
     if (m.error !== undefined && m.error !== null) p.fail(this.#errorOf(m.error));
     else p.done(m.result);
   }
