@@ -1,2 +1,203 @@
+// Loads plugins into an MCP server: each is checked by hallmark, loaded from a private copy of what was
+// checked, held against what it declares, and only then offered.
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { reconcile } from './capture.js';
+import { OperationError, PluginError, ValidationError } from './errors.js';
+import { findExternals, findSDK } from './externals.js';
+import { forward } from './forward.js';
+import { Gate, readFlags } from './gate.js';
+import { runAsHost } from './guard.js';
+import { rulesOf } from './rules.js';
+
 export * from './errors.js';
-export { rulesOf } from './rules.js';
+export { rulesOf };
+
+const defaults = { heapBytes: 256 << 20, callMillis: 30_000, startMillis: 30_000, messageBytes: 4 << 20, messagesPerSecond: 1000 };
+const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn'];
+
+export class PluginHost {
+  #gate;
+  #options;
+  #plugins = new Map(); // by name: what is loaded
+  #room;
+  #rooms = 0;
+  #closed = false;
+
+  constructor(options = {}) {
+    for (const name of Object.keys(options)) {
+      if (!known.includes(name)) throw new ValidationError(`unknown option ${name}; known are ${known.join(', ')}`);
+    }
+    const { hallmark, strict, allowlist, env, tier = 1 } = options;
+    if (typeof tier !== 'function' && ![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
+    this.#options = { warn: (message) => process.emitWarning(message), ...options, tier, limits: { ...defaults, ...options.limits } };
+    this.#gate = new Gate({ hallmark, strict, allowlist, env, flags: readFlags(options.flags, env) });
+    gates.set(this, (gate) => { this.#gate = gate(this.#gate); });
+  }
+
+  /** load checks plugins, loads them in the order of their dependencies, and registers what they offer with server. */
+  async load(plugins, server) {
+    if (this.#closed) throw new OperationError('the host is closed');
+    const began = performance.now();
+    this.#room ??= await realpath(await mkdtemp(join(tmpdir(), 'hallmark-plugins-')));
+    const summary = { loaded: [], skipped: [], failed: [], timings: {}, stats: {} };
+    const checked = await this.#check([plugins].flat(), summary);
+    const verified = performance.now();
+    const ordered = await this.#order(checked, summary);
+    const sorted = performance.now();
+    for (const one of ordered) await this.#loadOne(one, server, summary);
+    const ended = performance.now();
+    const ms = (from, to) => Math.round((to - from) * 100) / 100;
+    summary.timings = { totalMs: ms(began, ended), verifyMs: ms(began, verified), orderMs: ms(verified, sorted), loadMs: ms(sorted, ended) };
+    const count = (list) => summary.loaded.reduce((n, p) => n + p[list].length, 0);
+    summary.stats = {
+      plugins: [plugins].flat().length, pluginsLoaded: summary.loaded.length, pluginsSkipped: summary.skipped.length,
+      pluginsFailed: summary.failed.length, toolsRegistered: count('tools'), resourcesRegistered: count('resources'),
+      promptsRegistered: count('prompts'),
+    };
+    return summary;
+  }
+
+  // check runs the gate on each, before anything of any of them is loaded.
+  async #check(paths, summary) {
+    const results = new Array(paths.length);
+    let next = 0;
+    const worker = async () => {
+      for (let i = next++; i < paths.length; i = next++) {
+        const path = paths[i];
+        const copy = join(this.#room, String(this.#rooms++));
+        try {
+          const answer = await this.#gate.verify(path, copy);
+          const manifest = JSON.parse(await readFile(join(copy, 'mcp-plugin.json'), 'utf8'));
+          results[i] = { path, name: answer.name, version: answer.version, entry: answer.entry, root: copy, manifest };
+        } catch (e) {
+          results[i] = { path, name: e.plugin ?? path, error: e instanceof PluginError ? e : new OperationError(e.message, { cause: e }) };
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(paths.length, availableParallelism()) }, worker));
+    const good = new Map();
+    for (const one of results) {
+      if (!one.error && (good.has(one.name) || this.#plugins.has(one.name))) {
+        one.error = new ValidationError(`a plugin ${one.name} is there already: one version of a plugin is loaded`, { plugin: one.name });
+      }
+      if (one.error) summary.failed.push({ name: one.name, path: one.path, error: one.error });
+      else good.set(one.name, one);
+    }
+    return good;
+  }
+
+  // order brings plugins into the order of their dependencies. Those that lack one are skipped.
+  async #order(checked, summary) {
+    const left = new Map(checked);
+    for (let again = true; again;) {
+      again = false;
+      for (const [name, one] of left) {
+        const lacks = (one.manifest.dependencies ?? []).find((d) => !left.has(d) && !this.#plugins.has(d));
+        if (lacks === undefined) continue;
+        left.delete(name);
+        again = true;
+        const was = summary.failed.some((f) => f.name === lacks) ? 'was not loaded'
+          : summary.skipped.some((s) => s.name === lacks) ? 'was skipped' : 'is missing';
+        summary.skipped.push({ name, path: one.path, reason: `it depends on ${lacks}, which ${was}` });
+      }
+    }
+    if (left.size === 0) return [];
+    try {
+      const names = await this.#gate.order([...this.#plugins.values(), ...left.values()].map((p) => p.root));
+      return names.filter((n) => left.has(n)).map((n) => left.get(n));
+    } catch (error) {
+      for (const one of left.values()) summary.failed.push({ name: one.name, path: one.path, error });
+      return [];
+    }
+  }
+
+  async #loadOne(one, server, summary) {
+    const { name, version, path } = one;
+    const lacks = (one.manifest.dependencies ?? []).find((d) => !this.#plugins.has(d));
+    if (lacks !== undefined) {
+      summary.skipped.push({ name, path, reason: `it depends on ${lacks}, which was not loaded` });
+      return;
+    }
+    let session;
+    try {
+      const plugin = await this.#prepare(one);
+      const tier = typeof this.#options.tier === 'function' ? this.#options.tier(plugin) : this.#options.tier;
+      session = await (await this.#tier(tier)).open(plugin);
+      await this.#reconcile(plugin, session);
+      if (server !== undefined) await forward(server, session, plugin.sdk);
+      this.#plugins.set(name, { ...one, session });
+      const names = (list) => list.map((r) => r.name);
+      summary.loaded.push({ name, version, path, tier, tools: names(session.tools), resources: names(session.resources), prompts: names(session.prompts) });
+    } catch (e) {
+      await session?.close?.();
+      const error = e instanceof PluginError ? e : new OperationError(String(e?.message ?? e), { plugin: name, cause: e });
+      summary.failed.push({ name, path, error });
+    }
+  }
+
+  async #tier(tier) {
+    switch (tier) {
+      case 1: return import('./tier1.js');
+      case 2: return import('./tier2.js');
+      case 3: return import('./tier3.js');
+    }
+    throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
+  }
+
+  // prepare is all that a tier needs to know of a plugin.
+  async #prepare({ name, version, root, entry, manifest, path }) {
+    const rules = rulesOf(manifest, this.#gate.flags);
+    const { externals, problems } = await findExternals(resolve(path), manifest, rules);
+    return {
+      name, version, root, entry, manifest, rules, externals, externalProblems: problems,
+      sdk: await findSDK(this.#options.sdk), hallmark: this.#gate.hallmark, limits: this.#options.limits,
+    };
+  }
+
+  async #reconcile(plugin, session) {
+    const { STRICT_CAPABILITIES, STRICT_TOOLS } = this.#gate.flags;
+    if (STRICT_CAPABILITIES || STRICT_TOOLS) {
+      const file = `${plugin.root}.registered.json`;
+      const { tools, resources, prompts } = session;
+      await writeFile(file, JSON.stringify({ tools, resources, prompts }), { mode: 0o600 });
+      await this.#gate.reverify(plugin.root, file);
+    }
+    if (!STRICT_CAPABILITIES) {
+      for (const difference of reconcile(plugin.manifest, session)) this.#options.warn(`plugin ${plugin.name}: ${difference}`);
+    }
+  }
+
+  /** revalidate checks a directory of installed plugins against their locks and the host's present flags. */
+  async revalidate(dir = 'plugins') {
+    const plugins = await this.#gate.revalidate(dir);
+    return plugins.map(({ path, name, version }) => ({ path, name, version }));
+  }
+
+  /** session returns the session of a loaded plugin. */
+  session(name) {
+    return this.#plugins.get(name)?.session;
+  }
+
+  /** asHost runs a function as the host, also where a plugin called it. */
+  asHost(run) {
+    return runAsHost(run);
+  }
+
+  /** close ends all plugins and removes their private copies. */
+  async close() {
+    this.#closed = true;
+    for (const { session } of [...this.#plugins.values()].reverse()) await session.close?.();
+    this.#plugins.clear();
+    if (this.#room !== undefined) await rm(this.#room, { recursive: true, force: true });
+    this.#room = undefined;
+  }
+}
+
+const gates = new WeakMap();
+
+/** replaceGate puts another gate in place of a host's. It is for tests of what stands behind the gate; no package exports it. */
+export function replaceGate(host, make) {
+  gates.get(host)(make);
+}
