@@ -15,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// Verify reads the plugin at path once and gathers all evidence. With CopyTo it writes the bytes
-// that it checked, if the verdict allows them; of an installed plugin its external packages too, as far as
+// Verify reads the plugin at path once and gathers all evidence. If the verdict allows the plugin, it writes
+// one script made of the bytes that it checked to ScriptTo, and these bytes to CopyTo; of an installed plugin its external packages too, as far as
 // its lock says what they are. The verdict holds what speaks against the plugin; an error means that it
 // cannot be read as a plugin.
 func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
@@ -29,12 +29,9 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 		return nil, err
 	}
 	target.Locked = source.staleEvidence
-	if o.CopyTo == "" {
-		return source.check(ctx, path, target)
-	}
 	var failed error
 	var modules *lockedModules
-	if slices.Contains(source.Bundle.Beside, modulesDir) {
+	if o.CopyTo != "" && slices.Contains(source.Bundle.Beside, modulesDir) {
 		target.Locked = func(r *plugin.Result) (report evidence.Report) {
 			modules, report, failed = source.findModules(ctx, h, path, r.Manifest, o.Flags)
 			return append(source.staleEvidence(r), report...)
@@ -43,6 +40,14 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	r, err := source.check(ctx, path, target)
 	if err = errors.Join(err, failed); err != nil || !r.Verdict.Allowed() {
 		return r, err
+	}
+	if o.ScriptTo != "" { // before the copy, as it may fail for what the plugin is
+		if err := source.writeScript(r, o.ScriptTo); err != nil {
+			return r, err
+		}
+	}
+	if o.CopyTo == "" {
+		return r, nil
 	}
 	add := func(staging string) error { return modules.copyTo(ctx, staging) }
 	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)

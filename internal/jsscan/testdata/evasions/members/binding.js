@@ -1,0 +1,2 @@
+// Reads a file by process.binding.
+exports.createPlugin = () => console.log(process.binding('fs').readFileUtf8('@SECRET@', 0));

@@ -1,0 +1,3 @@
+// Writes by the promises of fs.
+const { writeFile } = require('fs/promises');
+exports.createPlugin = () => writeFile('@MARK@', '');

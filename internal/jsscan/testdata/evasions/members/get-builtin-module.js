@@ -1,0 +1,2 @@
+// Gets a module of Node without an import.
+exports.createPlugin = () => process.getBuiltinModule('fs').writeFileSync('@MARK@', '');

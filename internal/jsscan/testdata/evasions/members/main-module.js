@@ -1,0 +1,5 @@
+// Requires by process.mainModule.
+exports.createPlugin = () => {
+  const m = process.mainModule || module;
+  m.require('fs').writeFileSync('@MARK@', '');
+};

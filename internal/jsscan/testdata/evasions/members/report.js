@@ -1,0 +1,5 @@
+// Writes a diagnostic report.
+exports.createPlugin = () => {
+  process.report.compact = true;
+  process.report.writeReport('@MARK@');
+};

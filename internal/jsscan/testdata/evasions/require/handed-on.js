@@ -1,0 +1,3 @@
+// Hands require to a function that puts the name together.
+const load = (f, ...parts) => f(parts.join(''));
+exports.createPlugin = () => load(require, 'f', 's').writeFileSync('@MARK@', '');

@@ -1,0 +1,3 @@
+// Hands eval to the method of an array.
+exports.createPlugin = () =>
+  [['pro', "cess.getBuiltinModule('fs').writeFileSync('@MARK@', '')"].join('')].map(eval);

@@ -1,0 +1,149 @@
+// The first thing that runs in the process of a plugin of tier 3, under Node's permission model.
+// It takes away what that model does not hold in all versions, loads the plugin, and passes texts
+// between it and the host over descriptor 3. What a plugin changes here it changes for itself only.
+'use strict';
+const fs = require('node:fs');
+const module_ = require('node:module');
+const os = require('node:os');
+const path = require('node:path');
+const stream = require('node:stream');
+const { pathToFileURL } = require('node:url');
+const v8 = require('node:v8');
+const vm = require('node:vm');
+
+const { root, entry, permissions, refused, messageBytes } = JSON.parse(process.argv[2]);
+const { read, writeSync } = fs;
+const { pid } = process;
+const kill = process.kill.bind(process);
+const die = () => { kill(pid, 'SIGKILL'); for (;;); };
+
+// -- what the plugin has no permission for
+
+function deny(what, need) {
+  return function () {
+    const e = new Error(`${what} ${need}`);
+    e.name = 'policyError';
+    e.code = 'ERR_ACCESS_DENIED';
+    throw e;
+  };
+}
+
+function replace(target, name, what, need = 'is not given to a plugin in tier 3') {
+  if (!target || !(name in target)) return;
+  const value = deny(what, need);
+  try {
+    Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
+  } catch {
+    try { target[name] = value; } catch { /* a getter: what it leads to is replaced */ }
+  }
+}
+
+// Prototypes first: some of their classes are reached by other ways than their module.
+if (!permissions.network) {
+  const net = require('node:net');
+  const dgram = require('node:dgram');
+  const no = 'needs permissions.network';
+  for (const name of ['connect', 'open']) replace(net.Socket.prototype, name, 'a connection', no);
+  for (const name of ['listen', '_listen2']) replace(net.Server.prototype, name, 'a server', no);
+  for (const name of ['bind', 'connect', 'send', 'addMembership']) replace(dgram.Socket.prototype, name, 'a socket', no);
+  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']) {
+    if (name in globalThis) Object.defineProperty(globalThis, name, { value: name === 'fetch' ? async () => deny(name, no)() : undefined, writable: false, configurable: false });
+  }
+}
+for (const [name, need] of refused) {
+  let exports;
+  try {
+    exports = require(name);
+  } catch {
+    continue; // of another version, or behind a flag
+  }
+  for (const key of Reflect.ownKeys(exports)) {
+    if (typeof key !== 'string') continue;
+    let value;
+    try { value = exports[key]; } catch { continue; }
+    if (key === 'promises' && value) for (const k of Object.keys(value)) replace(value, k, `node:${name}.${key}.${k}`, `: ${need}`);
+    if (typeof value === 'function') replace(exports, key, `node:${name}.${key}`, `: ${need}`);
+    else if (value !== null && typeof value === 'object') { try { Object.defineProperty(exports, key, { value: Object.freeze({ __proto__: null }), configurable: false, writable: false }); } catch { /* read only */ } }
+  }
+}
+
+// Signals reach the host, and these files are written without a look at the permissions in some versions.
+for (const name of ['kill', '_kill', '_debugProcess', '_debugEnd', '_startProfilerIdleNotifier', 'chdir', 'loadEnvFile', 'execve',
+  'binding', '_linkedBinding', 'setuid', 'setgid', 'seteuid', 'setegid', 'setgroups', 'initgroups', '_getActiveHandles',
+  '_getActiveRequests', 'openStdin', ...(permissions.native ? [] : ['dlopen'])]) replace(process, name, `process.${name}`);
+for (const name of ['setFlagsFromString', 'writeHeapSnapshot', 'setHeapSnapshotNearHeapLimit', 'takeCoverage', 'stopCoverage', 'startCpuProfile']) replace(v8, name, `v8.${name}`);
+for (const name of ['enableCompileCache', 'flushCompileCache']) replace(module_, name, `module.${name}`);
+replace(require('node:crypto'), 'setEngine', 'crypto.setEngine');
+replace(os, 'setPriority', 'os.setPriority');
+if (!permissions.native && module_._extensions) replace(module_._extensions, '.node', 'a native addon', 'needs PLUGIN_ALLOW_NATIVE');
+Object.defineProperty(process, 'report', { value: undefined, configurable: false });
+for (const name of ['exit', 'reallyExit', 'abort']) Object.defineProperty(process, name, { value: () => die(), writable: false, configurable: false });
+
+// The streams of a process have handles, whose classes open sockets.
+function output(fd) {
+  const s = new stream.Writable({
+    decodeStrings: true,
+    write(chunk, _, done) {
+      try { writeSync(fd, chunk); } catch { /* nobody reads it */ }
+      done();
+    },
+  });
+  s.fd = fd;
+  return s;
+}
+Object.defineProperty(process, 'stdout', { value: output(1), configurable: false, enumerable: true });
+Object.defineProperty(process, 'stderr', { value: output(2), configurable: false, enumerable: true });
+Object.defineProperty(process, 'stdin', { value: stream.Readable.from([]), configurable: false, enumerable: true });
+process.argv = [process.argv[0], path.join(root, entry)];
+module_.syncBuiltinESMExports();
+
+// -- messages
+
+function send(text) {
+  const bytes = Buffer.from(`${text}\n`);
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(3, bytes, at);
+    } catch (e) {
+      if (e.code === 'EAGAIN') continue;
+      die();
+    }
+  }
+}
+
+const makeRuntime = vm.runInThisContext(fs.readFileSync(path.join(__dirname, 'runtime.cjs'), 'utf8'), { filename: 'runtime' });
+const runtime = makeRuntime(send);
+runtime.loadWith(async () => {
+  const m = await import(pathToFileURL(path.join(root, entry)).href);
+  const d = m.default;
+  return { createPlugin: m.createPlugin ?? d?.createPlugin ?? (typeof d === 'function' ? d : undefined) };
+});
+const { deliver } = runtime;
+
+const chunk = Buffer.alloc(1 << 16);
+let held = [];
+let size = 0;
+function next() {
+  read(3, chunk, 0, chunk.length, null, (e, n) => {
+    if (e?.code === 'EAGAIN') return void setTimeout(next, 5);
+    if (e || n === 0) die(); // the host is gone
+    let from = 0;
+    for (let i = chunk.indexOf(10); i >= 0 && i < n; i = chunk.indexOf(10, from)) {
+      const line = Buffer.concat([...held, chunk.subarray(from, i)]).toString();
+      [held, size, from] = [[], 0, i + 1];
+      deliver(line);
+      if (from >= n) break;
+    }
+    if (from < n) {
+      held.push(Buffer.from(chunk.subarray(from, n)));
+      if ((size += n - from) > messageBytes * 4) die();
+    }
+    next();
+  });
+}
+next();
+
+// An error that nobody catches ends a program; here it is said, and the calls go on.
+const tell = (e) => { try { writeSync(2, `${e?.stack ?? e}\n`); } catch { /* nobody reads it */ } };
+process.on('uncaughtException', tell);
+process.on('unhandledRejection', tell);

@@ -1,0 +1,211 @@
+// The host's side of a plugin that runs elsewhere: calls and answers as texts, within limits.
+import { OperationError, PolicyError, ValidationError } from '../errors.js';
+import { quote, read, registered, resultOf } from './hostile.js';
+
+/** defaults are the limits that a host does not name. */
+export const defaults = {
+  heapBytes: 256 << 20,
+  callMillis: 30_000,
+  startMillis: 10_000,
+  messageBytes: 4 << 20,
+  messagesPerSecond: 1000,
+  /** Calls that a plugin has not answered. */
+  pendingCalls: 100,
+  /** Timers that a plugin of tier 2 has set, and requests that it waits for. */
+  timers: 1000,
+  fetches: 20,
+  /** Largest body of an answer to fetch (tier 2). */
+  fetchBytes: 8 << 20,
+};
+
+/** limitsOf completes limits, and refuses ones that are no positive numbers. */
+export function limitsOf(given = {}) {
+  const limits = { ...defaults };
+  for (const name of Object.keys(given)) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (typeof value !== 'number' || !(value > 0)) throw new ValidationError(`the limit ${name} is no positive number`);
+    limits[name] = value;
+  }
+  return limits;
+}
+
+/** why says what a plugin did, for the words that its thread or process ends with. */
+export const why = {
+  __proto__: null,
+  time: (l) => `it ran for longer than ${l.callMillis} ms without a pause`,
+  start: (l) => `it did not start within ${l.startMillis} ms`,
+  cpu: (l) => `it used more than ${l.callMillis} ms of processor time for one call`,
+  heap: (l) => `it holds more than ${l.heapBytes} bytes`,
+  flood: (l) => `it sent more than ${l.messagesPerSecond} messages in a second`,
+  message: (l) => `it sent a message of more than ${l.messageBytes} bytes`,
+  timers: (l) => `it set more than ${l.timers} timers`,
+  context: () => 'it damaged its own context',
+  form: () => 'it sent what is no message',
+  silent: () => 'it does not answer',
+};
+
+/**
+ * Peer holds the calls that a plugin has to answer. send takes a text and the time that the
+ * plugin has for it; kill ends the plugin for good and gives a promise.
+ */
+export class Peer {
+  #plugin;
+  #limits;
+  #send;
+  #kill;
+  #warn;
+  #pending = new Map();
+  #next = 1;
+  #second = 0;
+  #received = 0;
+  #ended;
+  #killed;
+  #capabilities;
+
+  constructor(plugin, limits, { send, kill, warn = () => {} }) {
+    this.#plugin = plugin;
+    this.#limits = limits;
+    this.#send = send;
+    this.#kill = kill;
+    this.#warn = warn;
+  }
+
+  /** ended is the error that ended the plugin, or nothing. */
+  get ended() { return this.#ended; }
+  get pending() { return this.#pending.size; }
+  /** answered counts the calls that were answered. */
+  answered = 0;
+
+  /** end ends the plugin: each call fails with the same error, now and later. */
+  end(reason, Kind = OperationError) {
+    if (this.#ended) return this.#killed;
+    const said = why[reason] ? why[reason](this.#limits) : reason;
+    this.#ended = new Kind(`plugin ${this.#plugin.name} was ended: ${said}`, { plugin: this.#plugin.name });
+    for (const p of this.#pending.values()) p.fail(this.#ended);
+    this.#pending.clear();
+    this.#killed = Promise.resolve(this.#kill());
+    return this.#killed;
+  }
+
+  /** receive takes a text of the plugin. */
+  receive(text) {
+    if (this.#ended) return;
+    const second = Math.floor(performance.now() / 1000);
+    if (second !== this.#second) [this.#second, this.#received] = [second, 0];
+    if (++this.#received > this.#limits.messagesPerSecond) return void this.end('flood', PolicyError);
+    if (typeof text !== 'string' || text.length > this.#limits.messageBytes) return void this.end('message', PolicyError);
+    let m;
+    try {
+      m = read(text, this.#limits.messageBytes);
+      if (typeof m !== 'object' || m === null || Array.isArray(m)) throw new Error('no object');
+    } catch (e) {
+      return void this.end(`it sent what is no message: ${e.message.slice(0, 100)}`, PolicyError);
+    }
+    if (typeof m.log === 'string') {
+      this.#warn(`plugin ${this.#plugin.name}: ${quote(m.text, 2000)}`);
+      return;
+    }
+    if (m.fetch !== undefined) return void this.onFetch?.(m);
+    const p = typeof m.id === 'number' ? this.#pending.get(m.id) : undefined;
+    if (!p) return; // an answer that nobody waits for, or no longer
+    this.#pending.delete(m.id);
+    this.answered++;
+    if (m.error !== undefined && m.error !== null) p.fail(this.#errorOf(m.error));
+    else p.done(m.result);
+  }
+
+  #errorOf(from) {
+    const name = typeof from.name === 'string' ? from.name : 'Error';
+    const message = typeof from.message === 'string' ? from.message : '';
+    const Kind = name === 'validationError' ? ValidationError : OperationError;
+    const said = name === 'Error' || name === 'validationError' ? quote(message) : quote(`${name}: ${message}`);
+    const e = new Kind(`plugin ${this.#plugin.name} failed: ${said}`, { plugin: this.#plugin.name });
+    e.pluginMessage = message.slice(0, 4000);
+    return e;
+  }
+
+  /** call asks the plugin, and gives what it answered, unchecked. */
+  call(method, params, millis = this.#limits.callMillis) {
+    if (this.#ended) return Promise.reject(this.#ended);
+    if (this.#pending.size >= this.#limits.pendingCalls) {
+      return Promise.reject(new OperationError(
+        `plugin ${this.#plugin.name} has not answered ${this.#pending.size} calls`, { plugin: this.#plugin.name }));
+    }
+    const id = this.#next++;
+    let text;
+    try {
+      text = JSON.stringify({ id, method, params });
+    } catch (e) {
+      return Promise.reject(new ValidationError(`arguments for plugin ${this.#plugin.name}: ${e.message}`, { plugin: this.#plugin.name }));
+    }
+    if (text.length > this.#limits.messageBytes) {
+      return Promise.reject(new ValidationError(
+        `arguments for plugin ${this.#plugin.name} of more than ${this.#limits.messageBytes} bytes`, { plugin: this.#plugin.name }));
+    }
+    return new Promise((resolve, reject) => {
+      // A thread that is in a loop says so itself, a little earlier.
+      const timer = setTimeout(() => this.#late(id, method, millis), millis + 250);
+      const settle = (how) => (value) => { clearTimeout(timer); how(value); };
+      this.#pending.set(id, { done: settle(resolve), fail: settle(reject) });
+      this.#send(text, millis);
+    });
+  }
+
+  // late fails a call that took too long. A plugin that answers nothing at all is ended.
+  #late(id, method, millis) {
+    const p = this.#pending.get(id);
+    if (!p) return;
+    this.#pending.delete(id);
+    if (method === 'start' || method === 'ping') {
+      p.fail(new OperationError('late'));
+      this.end(method === 'start' ? 'start' : 'silent');
+      return;
+    }
+    p.fail(new OperationError(`plugin ${this.#plugin.name} did not answer within ${millis} ms`, { plugin: this.#plugin.name }));
+    this.call('ping', {}, 1000).catch(() => {});
+  }
+
+  /** start runs createPlugin, and gives what the plugin registered. */
+  async start() {
+    const answer = await this.call('start', {}, this.#limits.startMillis).catch((e) => {
+      if (!this.#ended) this.end('it did not start');
+      throw e.message === 'late' ? this.#ended : e;
+    });
+    try {
+      this.#capabilities = registered(answer);
+    } catch (e) {
+      await this.end(`it registered ${quote(e.message)}`, PolicyError);
+      throw this.#ended;
+    }
+    return this.#capabilities;
+  }
+
+  /** ask calls a handler, and checks the form of what it gave. */
+  async ask(kind, params) {
+    const result = await this.call(kind, params);
+    try {
+      return resultOf(kind, result);
+    } catch (e) {
+      throw new OperationError(`plugin ${this.#plugin.name} gave ${e.message}`, { plugin: this.#plugin.name });
+    }
+  }
+
+  /** session is what a host gets. */
+  session(usage) {
+    const { tools, resources, prompts } = this.#capabilities;
+    const has = (list, name, what) => {
+      if (!list.some((x) => x.name === name)) {
+        throw new ValidationError(`plugin ${this.#plugin.name} has no ${what} ${quote(name, 100)}`, { plugin: this.#plugin.name });
+      }
+    };
+    return {
+      tools, resources, prompts,
+      callTool: async (name, args) => { has(tools, name, 'tool'); return this.ask('tool', { name, args }); },
+      readResource: async (uri) => this.ask('resource', { uri: String(uri) }),
+      getPrompt: async (name, args) => { has(prompts, name, 'prompt'); return this.ask('prompt', { name, args }); },
+      usage,
+      close: async () => { await this.end('the host closed it'); },
+    };
+  }
+}

@@ -1,0 +1,197 @@
+// Tier 3: a plugin runs in a process of its own under Node's permission model, with quotas for
+// memory, time and messages.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir, symlink } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { OperationError, PolicyError } from './errors.js';
+import { quote } from './isolate/hostile.js';
+import { limitsOf, Peer } from './isolate/peer.js';
+import { Family, killGroup, usageOf } from './isolate/processes.js';
+import { refuseModule, sdkName } from './rules.js';
+
+const isolate = fileURLToPath(new URL('./isolate/', import.meta.url));
+
+/** permissionFlag is how this version of Node is told to use its permission model. */
+function permissionFlag() {
+  const known = process.allowedNodeEnvironmentFlags;
+  return ['--permission', '--experimental-permission'].find((f) => known.has(f));
+}
+
+const hasFlag = (name) => process.allowedNodeEnvironmentFlags.has(name);
+
+// modulesRoot is the outermost directory of packages that a package's own dependencies are looked for in.
+function modulesRoot(dir) {
+  const parts = dir.split(sep);
+  const at = parts.lastIndexOf('node_modules');
+  return at > 0 ? parts.slice(0, at + 1).join(sep) : dir;
+}
+
+/** link makes the SDK and external packages be found from the plugin's private copy. */
+async function link(plugin) {
+  const packages = new Map();
+  for (const name of plugin.rules.packages) {
+    const dir = plugin.externals?.get(name);
+    if (dir) packages.set(name, dir);
+  }
+  if (plugin.sdk) packages.set(sdkName, plugin.sdk);
+  const readable = [];
+  for (const [name, dir] of packages) {
+    const at = join(plugin.root, 'node_modules', ...name.split('/'));
+    if (!existsSync(at)) {
+      await mkdir(dirname(at), { recursive: true });
+      await symlink(dir, at, process.platform === 'win32' ? 'junction' : 'dir');
+    }
+    readable.push(dir, modulesRoot(realpathSync(dir)));
+  }
+  return readable;
+}
+
+function nodeArguments(plugin, limits, readable, flag) {
+  const { rules } = plugin;
+  const args = [flag];
+  const within = (dir) => join(dir, '*');
+  for (const dir of new Set([plugin.root, realpathSync(plugin.root), isolate, ...readable])) args.push(`--allow-fs-read=${within(dir)}`);
+  if (rules.fsRead) for (const dir of plugin.readable ?? []) args.push(`--allow-fs-read=${within(dir)}`);
+  if (rules.fsWrite) for (const dir of plugin.writable ?? []) args.push(`--allow-fs-write=${within(dir)}`);
+  if (rules.exec) {
+    args.push('--allow-child-process', '--allow-worker');
+  }
+  if (rules.network && hasFlag('--allow-net')) args.push('--allow-net');
+  if (rules.native) args.push(...(hasFlag('--allow-addons') ? ['--allow-addons'] : []));
+  else args.push('--no-addons');
+  if (hasFlag('--disable-sigusr1')) args.push('--disable-sigusr1');
+  args.push('--no-warnings', `--max-old-space-size=${Math.max(32, Math.ceil(limits.heapBytes / (1 << 20)))}`, '--no-global-search-paths', join(isolate, 'child.cjs'));
+  const refused = [];
+  for (const name of builtinModules) {
+    if (name === 'fs' || name.startsWith('fs/')) continue; // the permission model's
+    const need = refuseModule(rules, name);
+    if (need && !need.includes('not known')) refused.push([name, need]);
+  }
+  for (const name of ['node:sqlite', 'node:test', 'node:quic', 'node:ffi']) {
+    const need = refuseModule(rules, name.slice(5));
+    if (need && !need.includes('not known')) refused.push([name, need]);
+  }
+  const permissions = { network: rules.network, native: rules.native };
+  args.push(JSON.stringify({ root: plugin.root, entry: plugin.entry, permissions, refused, messageBytes: limits.messageBytes }));
+  return args;
+}
+
+// lead makes the system end the process with ours, where there is a program for that.
+function lead(args) {
+  const setpriv = '/usr/bin/setpriv';
+  if (process.platform === 'linux' && existsSync(setpriv)) return [setpriv, ['--no-new-privs', '--pdeathsig', 'KILL', '--', process.execPath, ...args]];
+  return [process.execPath, args];
+}
+
+const running = new Set();
+process.on('exit', () => { for (const kill of running) kill(); });
+
+/** lines calls each with the lines of a stream, of which none may be longer than limit. */
+function lines(stream, limit, each, tooLong) {
+  let held = [];
+  let size = 0;
+  stream.on('data', (data) => {
+    let from = 0;
+    for (let i = data.indexOf(10); i >= 0; i = data.indexOf(10, from)) {
+      const line = Buffer.concat([...held, data.subarray(from, i)]);
+      [held, size, from] = [[], 0, i + 1];
+      if (line.length > limit) return tooLong();
+      each(line.toString());
+    }
+    if (from === data.length) return;
+    held.push(data.subarray(from));
+    if ((size += data.length - from) > limit) {
+      [held, size] = [[], 0];
+      tooLong();
+    }
+  });
+  stream.on('error', () => {});
+}
+
+/** open starts a plugin in tier 3. */
+export async function open(plugin) {
+  const limits = limitsOf(plugin.limits);
+  const flag = permissionFlag();
+  if (!flag) throw new PolicyError(`tier 3 needs the permission model of Node, which ${process.version} does not have`, { plugin: plugin.name });
+  if (plugin.rules.native && !hasFlag('--allow-addons')) {
+    throw new PolicyError(`tier 3 can give native addons from Node 20.12, and this is ${process.version}`, { plugin: plugin.name });
+  }
+  const readable = await link(plugin);
+  const mark = `HALLMARK_PLUGIN=${randomUUID()}`;
+  const [program, args] = lead(nodeArguments(plugin, limits, readable, flag));
+  const child = spawn(program, args, {
+    cwd: plugin.root, env: { [mark.split('=')[0]]: mark.split('=')[1], ...plugin.variables }, stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32', windowsHide: true,
+  });
+  await new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (e) => reject(new OperationError(`plugin ${plugin.name}: ${e.message}`, { plugin: plugin.name })));
+  });
+  const { pid } = child;
+  const channel = child.stdio[3];
+  const family = new Family(pid, mark);
+  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+  const killNow = () => { if (plugin.rules.exec) family.killAll(); else killGroup(pid); };
+  running.add(killNow);
+
+  let watch;
+  let said = '';
+  const peer = new Peer(plugin, limits, {
+    send: (text) => { channel.write(`${text}\n`); },
+    kill: async () => {
+      clearInterval(watch);
+      family.killAll();
+      for (const s of [channel, child.stdout, child.stderr]) s.destroy();
+      let patience;
+      await Promise.race([exited, new Promise((resolve) => { patience = setTimeout(resolve, 5000); })]);
+      clearTimeout(patience);
+      family.killAll();
+      running.delete(killNow);
+    },
+    warn: plugin.warn,
+  });
+  channel.on('close', () => peer.end('it closed its channel'));
+  exited.then((how) => peer.end(`its process ended (${how})${said ? `, saying ${quote(said.slice(-500))}` : ''}`));
+  lines(channel, limits.messageBytes, (line) => peer.receive(line), () => peer.end('message', PolicyError));
+
+  // Its output is read and bounded as its messages are.
+  let budget = 0;
+  const refill = () => { budget = limits.messageBytes; };
+  refill();
+  for (const s of [child.stdout, child.stderr]) {
+    s.on('data', (data) => {
+      if ((budget -= data.length) < 0) return void peer.end('it printed without an end', PolicyError);
+      said = (said + data.toString()).slice(-2000);
+      plugin.warn?.(`plugin ${plugin.name}: ${quote(data.toString().trimEnd(), 2000)}`);
+    });
+    s.on('error', () => {});
+    s.unref?.();
+  }
+  child.unref();
+  channel.unref?.();
+
+  // Samples: memory always, the processor's time of calls, and the processes that it started.
+  let used = { rssBytes: 0, cpuMillis: 0 };
+  let begin = 0;
+  let answered = 0;
+  let ticks = 0;
+  const most = limits.heapBytes + (160 << 20); // Node itself, and the young generation
+  watch = setInterval(async () => {
+    if (++ticks % 10 === 0) refill();
+    if (peer.pending === 0 && ticks % 10 !== 0) { begin = used.cpuMillis; return; }
+    const now = plugin.rules.exec && process.platform === 'linux' ? family.sample() : await usageOf(pid);
+    if (!now || peer.ended) return;
+    used = now;
+    if (now.rssBytes > most) return void peer.end('heap', PolicyError);
+    if (peer.pending === 0 || peer.answered !== answered) [begin, answered] = [now.cpuMillis, peer.answered];
+    else if (now.cpuMillis - begin > Math.max(limits.callMillis, limits.startMillis * (answered === 0))) peer.end('cpu', PolicyError);
+  }, 100);
+  watch.unref();
+
+  await peer.start();
+  return peer.session(async () => ({ ...used, ...(await usageOf(pid)), pendingCalls: peer.pending }));
+}
