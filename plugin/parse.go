@@ -100,7 +100,7 @@ func Inspect(data []byte) (*Manifest, error) {
 	manifestForm()(&p, "", doc)
 	if err := checkGeneration(doc); err != nil {
 		// Where there is a dist.hash somebody means version 2.
-		if doc == nil || slices.ContainsFunc(p.issues, isHashIssue) {
+		if textOf(doc, "dist", "hash") == "" {
 			return nil, err
 		}
 		p.issues = append(slices.DeleteFunc(p.issues, func(i Issue) bool { return i.Path == err.Issues[0].Path }),

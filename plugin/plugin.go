@@ -10,16 +10,24 @@
 // # Manifest
 //
 // Version 2, strict JSON of at most [MaxManifest] bytes. Its members, their forms and
-// limits are those of spec/plugin.schema.json, which [Parse] has as a table in Go; other
-// members than those and x-* are errors. Beyond the schema: checksum paths that are one after
-// normalisation, a plugin that depends on itself, an external dependency that is there
-// twice, paths that some platform cannot hold. A dist.hash that is missing or malformed
-// is no error of the manifest but evidence, so that it is judged as one.
+// limits are those of spec/plugin.schema.json, which [Parse] has as a table in Go. Members that
+// the guide does not name are kept at the top, and in capabilities that are objects
+// with a name; they mean nothing, and the signature of the whole manifest covers them. In the other
+// objects they are errors, and so is everywhere one that is a member of ours but for its case,
+// "-" and "_", or a letter or two: it would be ignored. Beyond the schema: checksum paths that are
+// one after normalisation, two capabilities of one name, a plugin that depends on itself, an external
+// dependency that is there twice, paths that some platform cannot hold. A dist.hash that is missing or
+// malformed is no error of the manifest but evidence, so that it is judged as one.
+//
+// [Inspect] reads of a manifest with errors what can be read. [Check] takes it: the errors are evidence
+// beside what the files show, and nothing with an error is admitted. Whatever else needs a manifest has
+// it from Parse.
 //
 // Paths of checksums may be written dist/x or x.
 //
 // # Evidence, in this order
 //
+//	form        manifest   each error of the manifest's form; each member that the guide does not name
 //	dist        manifest   dist.hash, under the profile that the manifest names, or the
 //	                       first of tree.Profiles that gives it; strict: guide only
 //	tree        manifest   the value of hallmark-tree-v1 in dist.hashes
@@ -53,8 +61,9 @@
 // without the members signatures and x-hallmark-signatures. Beside the manifest,
 // mcp-plugin.sig may hold a signature over dist.hash: a .minisig file, JSON {"alg",
 // "signature", "keyId"}, or base64 alone, which every trusted key is tried with. A
-// signature that does not hold is refused whether or not signatures are required, and so is
-// a file in another form; one by a key that is not trusted counts as none.
+// signature that does not hold is refused whether or not signatures are required, and so are
+// one that no key can have made and a file in another form; one by a key that is not trusted
+// counts as none.
 package plugin
 
 import (
