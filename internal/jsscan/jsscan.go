@@ -15,8 +15,9 @@
 // # Parsers
 //
 // One parser gives a syntax tree. What it does not read is first rewritten to older
-// syntax by esbuild. esbuild also lists the literal imports of each file that has
-// something to list, with a parser of its own, and what the tree lacks is added. A file
+// syntax by esbuild. The tokens of each file are then read without the tree: where one of
+// them may begin an import with a literal target that the tree lacks, or what a slash means
+// is not certain, esbuild lists such imports with a parser of its own, and they are added. A file
 // that neither reads is an error, and so is a comment in the form of HTML (<!--), which
 // scripts and modules read differently.
 //
@@ -66,7 +67,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
-	if read && accountsForAll(content, found) {
+	if loader(name) == api.LoaderJS && accountsForAll(content, found) {
 		return found, nil
 	}
 	for _, imp := range listLiterals(name, content) {
@@ -91,24 +92,6 @@ func mayImport(content []byte) bool {
 		}
 	}
 	return false
-}
-
-// accountsForAll reports whether each word that a literal import needs is part of an import in found, so
-// that another parser cannot find more.
-func accountsForAll(content []byte, found []plugin.Import) bool {
-	count := func(word string) int { return bytes.Count(content, []byte(word)) }
-	requires, imports := 0, 0
-	for _, f := range found {
-		switch {
-		case f.Computed:
-		case f.Kind == plugin.Require, f.Kind == plugin.Resolve:
-			requires++
-		case f.Kind == plugin.Static, f.Kind == plugin.Dynamic:
-			imports++
-		}
-	}
-	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports &&
-		(count("export") == 0 || count("from") == 0)
 }
 
 // htmlComment reports whether the lexer reads a comment that begins with <!-- or -->.
