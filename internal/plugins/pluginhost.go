@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -22,7 +23,7 @@ type Options struct {
 
 // pluginHost reads the files of o, and the trusted keys, into the host that plugins are checked for.
 func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
-	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scan: jsscan.File, Now: h.Now(), AllowlistName: o.Allowlist}
+	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scans: newScans(h), Now: h.Now(), AllowlistName: o.Allowlist}
 	if target.AllowlistName == "" {
 		target.AllowlistName = plugin.AllowlistFile
 	}
@@ -62,6 +63,13 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 		}
 	}
 	return target, nil
+}
+
+// newScans returns the scanner of one run, which remembers what this machine has scanned before.
+func newScans(h *host.Host) func(name string) (plugin.Scan, func()) {
+	return jscache.Open(h.Places.Cache, h.Places.State, jscache.Scanner{Scan: jsscan.File,
+		Key: func(path string, content []byte) jscache.Key { return jsscan.Key(path, content) }, Version: jsscan.Version(),
+	}).For
 }
 
 // readRegistered reads what a plugin registered, and returns nil if there is no file.
