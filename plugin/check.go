@@ -26,8 +26,9 @@ type Host struct {
 	Now            time.Time       // for the validity of keys
 
 	// Scans, if it is not nil, goes before Scan: it returns the Scan of the plugin with a name, and a
-	// function that is called when all scripts of the plugin were scanned.
-	Scans func(name string) (scan Scan, done func())
+	// function that is called when all scripts of the plugin were scanned. It is given the sha256
+	// digests of the scripts' contents, by path.
+	Scans func(name string, sums map[string]digest.Digest) (scan Scan, done func())
 
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.
@@ -91,7 +92,11 @@ func (c *check) start(ctx context.Context) (stop func()) {
 		c.usedBy = computeAhead(&begun, func() (*usage, error) {
 			scan := c.host.Scan
 			if c.host.Scans != nil {
-				own, done := c.host.Scans(c.m.Name)
+				sums, err := c.sumsOf()
+				if err != nil {
+					return nil, err
+				}
+				own, done := c.host.Scans(c.m.Name, sums)
 				defer done()
 				scan = own
 			}

@@ -3,12 +3,13 @@
 //
 // # Layout
 //
-//	cache/imports/HASH    what the scripts of one plugin import; HASH is that of its name
+//	cache/imports/HASH    what one version of the scanner found in the scripts of one plugin; HASH is of both
+//	                      their names
 //	state/imports.key     32 random bytes, for this user alone
 //
 // # What is promised
 //
-// A record is found by the digest of the script's bytes, which are hashed at each use, as
+// A record is found by the digest of the script's bytes, which the caller hashes at each use, as
 // everything in the store is. Other than there, nobody claims what a record says: a forged one would make a
 // script look as if it imported nothing. A file therefore bears a MAC under a key that lies in the
 // state directory and not in the cache, which people share, restore and copy. The MAC covers the version of
@@ -32,6 +33,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -53,9 +55,9 @@ const (
 type Scanner struct {
 	Scan plugin.Scan
 
-	// Key is a digest of all that a result depends on but the scanner itself: the script's bytes
-	// and what its name says of it.
-	Key func(path string, content []byte) Key
+	// Key is a digest of all that a result depends on but the scanner itself: the script's bytes, of
+	// which sum is the digest, and what its name says of it.
+	Key func(path string, sum digest.Digest) Key
 
 	// Version changes whenever the scanner may find something else. If it is empty nothing is
 	// kept on disk.
@@ -100,8 +102,9 @@ func Open(cache, state string, scanner Scanner) *Cache {
 }
 
 // For returns a scanner for the plugin called name, and a function to call when all scripts of the
-// plugin were scanned, which keeps what is new.
-func (c *Cache) For(name string) (scan plugin.Scan, done func()) {
+// plugin were scanned, which keeps what is new. The digests of the scripts are those of the bytes that
+// are scanned: a script without one is always scanned.
+func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Scan, done func()) {
 	known := c.read(name)
 	var (
 		mu    sync.Mutex
@@ -109,7 +112,11 @@ func (c *Cache) For(name string) (scan plugin.Scan, done func()) {
 		fresh bool
 	)
 	scan = func(path string, content []byte) ([]plugin.Import, error) {
-		k := c.scanner.Key(path, content)
+		sum, ok := sums[path]
+		if !ok {
+			return c.scanner.Scan(path, content)
+		}
+		k := c.scanner.Key(path, sum)
 		r, ok := known[k]
 		if !ok {
 			r = c.scanOnce(k, path, content)
@@ -228,7 +235,7 @@ func listFiles(dir string) (files []file) {
 
 // file is the path of the records of the plugin called name.
 func (c *Cache) file(name string) string {
-	sum := sha256.Sum256([]byte(name))
+	sum := sha256.Sum256([]byte(c.scanner.Version + "\x00" + name))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:]))
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -44,8 +45,8 @@ func (r *room) scan(_ string, content []byte) (found []plugin.Import, err error)
 }
 
 func (r *room) open() *Cache {
-	return Open(r.cache, r.state, Scanner{Scan: r.scan, Version: r.version, Key: func(path string, content []byte) Key {
-		return sha256.Sum256([]byte(filepath.Ext(path) + "\x00" + string(content)))
+	return Open(r.cache, r.state, Scanner{Scan: r.scan, Version: r.version, Key: func(path string, sum digest.Digest) Key {
+		return sha256.Sum256([]byte(filepath.Ext(path) + "\x00" + sum.String()))
 	}})
 }
 
@@ -56,9 +57,19 @@ func (r *room) check(name string, scripts ...string) int64 {
 	return r.checkIn(r.open(), name, scripts...)
 }
 
+// forScripts is For, and hashes each script when it is scanned.
+func forScripts(c *Cache, name string) (plugin.Scan, func()) {
+	sums := map[string]digest.Digest{}
+	scan, done := c.For(name, sums)
+	return func(path string, content []byte) ([]plugin.Import, error) {
+		sums[path] = digest.FromBytes(content)
+		return scan(path, content)
+	}, done
+}
+
 func (r *room) checkIn(c *Cache, name string, scripts ...string) int64 {
 	r.t.Helper()
-	scan, done := c.For(name)
+	scan, done := forScripts(c, name)
 	before, parsed := r.scanned.Load(), int64(0)
 	for _, code := range scripts {
 		got, err := scan("a.js", []byte(code))
@@ -99,11 +110,20 @@ func TestRemembered(t *testing.T) {
 		}
 	}
 	// The same bytes under another extension are another script.
-	scan, _ := r.open().For("a")
+	scan, _ := forScripts(r.open(), "a")
 	before := r.scanned.Load()
 	if scan("a.mjs", []byte(scripts[0])); r.scanned.Load() != before+1 {
 		t.Error("a script was taken for one in another language")
 	}
+	// One without a digest is scanned each time.
+	unknown, done := r.open().For("a", nil)
+	for range 2 {
+		before := r.scanned.Load()
+		if unknown("a.js", []byte(scripts[0])); r.scanned.Load() != before+1 {
+			t.Error("a script without a digest was not scanned")
+		}
+	}
+	done()
 	// What a caller does with a result is not seen by the next.
 	found, _ := scan("a.js", []byte(scripts[0]))
 	found[0].Specifier = "other"
@@ -120,7 +140,7 @@ func TestOnceInARun(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			scan, done := c.For(fmt.Sprint("plugin", i))
+			scan, done := forScripts(c, fmt.Sprint("plugin", i))
 			defer done()
 			for _, code := range scripts {
 				scan("a.js", []byte(code))
@@ -183,8 +203,20 @@ func TestForged(t *testing.T) {
 	}
 	// That of another version, or of another machine.
 	r.version = "2"
-	refused("of another version", whole)
+	others := r.records()
+	r.check("a", scripts...)
+	for _, f := range r.records() {
+		if !slices.Contains(others, f) {
+			os.WriteFile(f, whole, 0o600)
+		}
+	}
+	if n := len(r.open().read("a")); n != 0 {
+		t.Error("the file of another version is believed")
+	}
 	r.version = "1"
+	if got := r.check("a", scripts...); got != 0 {
+		t.Errorf("two versions do not get along: %d", got)
+	}
 	other := newRoom(t)
 	other.check("a", scripts...)
 	forged, err := os.ReadFile(other.records()[0])
@@ -283,7 +315,7 @@ func TestConcurrent(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			scan, done := r.open().For("a")
+			scan, done := forScripts(r.open(), "a")
 			scan("a.js", []byte(fmt.Sprint("script", i%4)))
 			done()
 		})

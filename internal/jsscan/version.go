@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // sources is the code of this package. Nobody can forget to raise a version that is computed from it.
@@ -64,9 +66,8 @@ func versionOf(sources fs.FS, modules []*debug.Module) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Key is a digest of all that the result of [File] depends on but the scanner itself: the content, and the
-// extension of the name, which says in which language it is.
-func Key(name string, content []byte) [sha256.Size]byte {
-	sum := sha256.Sum256(content)
-	return sha256.Sum256(append(sum[:], strings.ToLower(path.Ext(name))...))
+// Key is a digest of all that the result of [File] depends on but the scanner itself: the content, of which sum
+// is the sha256 digest, and the extension of the name, which says in which language it is.
+func Key(name string, sum digest.Digest) [sha256.Size]byte {
+	return sha256.Sum256([]byte(sum.String() + strings.ToLower(path.Ext(name))))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/jscache"
@@ -66,9 +67,9 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 }
 
 // newScans returns the scanner of one run, which remembers what this machine has scanned before.
-func newScans(h *host.Host) func(name string) (plugin.Scan, func()) {
+func newScans(h *host.Host) func(name string, sums map[string]digest.Digest) (plugin.Scan, func()) {
 	return jscache.Open(h.Places.Cache, h.Places.State, jscache.Scanner{Scan: jsscan.File,
-		Key: func(path string, content []byte) jscache.Key { return jsscan.Key(path, content) }, Version: jsscan.Version(),
+		Key: func(path string, sum digest.Digest) jscache.Key { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
 	}).For
 }
 

@@ -46,6 +46,7 @@ var errorTypes = map[evidence.Class]string{
 type pluginFlags struct {
 	o     plugins.Options
 	bools map[string]*bool
+	done  func() // see collectRarely: a check ends with the program
 }
 
 func newPluginFlags(c *cobra.Command) *pluginFlags {
@@ -74,6 +75,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 
 // options reads the environment, which flags override.
 func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
+	f.done = collectRarely()
 	flags, err := plugin.ReadFlags(func(env string) string {
 		if b := f.bools[env]; b != nil && c.Flags().Changed(flagName(env)) {
 			return fmt.Sprint(*b)
