@@ -13,7 +13,7 @@
 // everything in the store is. Other than there, nobody claims what a record says: a forged one would make a
 // script look as if it imported nothing. A file therefore bears a MAC under a key that lies in the
 // state directory and not in the cache, which people share, restore and copy. The MAC covers the version of
-// the scanner and the name of the plugin, too. A file that is missing, damaged, of another scanner or of
+// the scanner, the form of a record and the name of the plugin, too. A file that is missing, damaged, of another scanner or of
 // another machine holds nothing, and is replaced. Whoever reads the key may write records; it is a file of
 // the user's, as the program is.
 //
@@ -242,7 +242,7 @@ func (c *Cache) file(name string) string {
 // sum is the MAC of a file's body.
 func (c *Cache) sum(key []byte, name string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
-	for _, text := range []string{magic, c.scanner.Version, name} {
+	for _, text := range []string{magic, layout, c.scanner.Version, name} {
 		sum := sha256.Sum256([]byte(text))
 		mac.Write(sum[:])
 	}

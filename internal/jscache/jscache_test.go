@@ -232,6 +232,29 @@ func TestForged(t *testing.T) {
 	}
 }
 
+// Each member of an import is kept, whatever it is.
+func TestMembers(t *testing.T) {
+	var imp plugin.Import
+	v := reflect.ValueOf(&imp).Elem()
+	for i := range v.NumField() {
+		switch member := v.Field(i); member.Kind() {
+		case reflect.String:
+			member.SetString(fmt.Sprint("text ", i))
+		case reflect.Bool:
+			member.SetBool(true)
+		default:
+			member.SetInt(int64(i) - 1000)
+		}
+	}
+	want := map[Key]result{{1}: {imports: []plugin.Import{imp, {}}}}
+	if got := decode(encode(maxFile, want)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if !strings.Contains(layout, "Specifier string\n") || strings.Count(layout, "\n") != v.NumField() {
+		t.Errorf("the layout is %q", layout)
+	}
+}
+
 // Without a key of this user alone nothing is believed, and a new one is made.
 func TestKey(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{

@@ -3,15 +3,30 @@ package jscache
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // The body of a file is a list of records. A record is the key, the text of the error, the number of imports,
-// and for each import its line, kind, specifier and whether it is computed. Numbers are unsigned varints;
-// a text is its length and its bytes.
+// and for each import its members in order. Numbers are varints; a text is its length and its bytes; what is
+// true or false is a byte.
+
+// importMembers are the members of an import: whoever adds one need not think of this package.
+var importMembers = reflect.VisibleFields(reflect.TypeFor[plugin.Import]())
+
+// layout names them, and is part of what the MAC covers.
+var layout = func() string {
+	var b strings.Builder
+	for _, m := range importMembers {
+		fmt.Fprintln(&b, m.Name, m.Type.Kind())
+	}
+	return b.String()
+}()
 
 // encode is the body of a file of at most limit bytes, with the records of the first map in order of their
 // keys, and then of the others.
@@ -44,14 +59,20 @@ func appendRecord(to []byte, k Key, r result) []byte {
 	text(r.failure)
 	to = binary.AppendUvarint(to, uint64(len(r.imports)))
 	for _, imp := range r.imports {
-		to = binary.AppendUvarint(to, uint64(imp.Line))
-		text(string(imp.Kind))
-		text(imp.Specifier)
-		computed := byte(0)
-		if imp.Computed {
-			computed = 1
+		v := reflect.ValueOf(imp)
+		for i := range importMembers {
+			switch member := v.Field(i); member.Kind() {
+			case reflect.String:
+				text(member.String())
+			case reflect.Bool:
+				to = append(to, 0)
+				if member.Bool() {
+					to[len(to)-1] = 1
+				}
+			default:
+				to = binary.AppendVarint(to, member.Int())
+			}
 		}
-		to = append(to, computed)
 	}
 	return to
 }
@@ -67,11 +88,9 @@ func decode(body []byte) map[Key]result {
 		if n := r.number(); n > 0 && !r.bad && n <= uint64(len(r.rest)) {
 			found.imports = make([]plugin.Import, 0, n)
 			for range n {
-				line := int(r.number())
-				kind, specifier := plugin.Kind(r.text()), r.text()
-				computed := r.bytes(1)
-				found.imports = append(found.imports,
-					plugin.Import{Line: line, Kind: kind, Specifier: specifier, Computed: !r.bad && computed[0] == 1})
+				var imp plugin.Import
+				r.readImport(reflect.ValueOf(&imp).Elem())
+				found.imports = append(found.imports, imp)
 			}
 		} else if n > 0 {
 			r.bad = true
@@ -82,6 +101,27 @@ func decode(body []byte) map[Key]result {
 		return nil
 	}
 	return out
+}
+
+// readImport reads the members of an import.
+func (r *reader) readImport(to reflect.Value) {
+	for i := range importMembers {
+		switch member := to.Field(i); member.Kind() {
+		case reflect.String:
+			member.SetString(r.text())
+		case reflect.Bool:
+			b := r.bytes(1)
+			member.SetBool(!r.bad && b[0] == 1)
+		default:
+			n, size := binary.Varint(r.rest)
+			if r.bad || size <= 0 {
+				r.bad = true
+				return
+			}
+			member.SetInt(n)
+			r.rest = r.rest[size:]
+		}
+	}
 }
 
 // reader reads from the front of bytes. Once something is missing it gives zeros.
