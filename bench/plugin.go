@@ -26,8 +26,9 @@ const (
 	pluginBytes = 3_600_000
 )
 
-// benchPlugin measures P3: verifying a plugin, its imports included, against hashing it
-// in Node, each as a process.
+// benchPlugin measures P3, hashing a plugin, and P3b, verifying it with its imports: of scripts that were never
+// seen, that were seen before, and of which one was not. The references are the guide's pseudo-code in
+// Node, and one parse of the scripts by esbuild; all are processes.
 func benchPlugin(ctx context.Context, o options, t *table) error {
 	if !o.wants("P3") {
 		return nil
@@ -37,53 +38,90 @@ func benchPlugin(ctx context.Context, o options, t *table) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	hallmark, guide, plugin := filepath.Join(dir, "hallmark"), filepath.Join(dir, "guide.js"), filepath.Join(dir, "p")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", hallmark, "./cmd/hallmark")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	b := &pluginBench{ctx: ctx, dir: dir, hallmark: filepath.Join(dir, "hallmark"), parse: filepath.Join(dir, "parse"),
+		guide: filepath.Join(dir, "guide.js"), plugin: filepath.Join(dir, "p"), seconds: map[string][]float64{}}
+	for program, source := range map[string]string{b.hallmark: "./cmd/hallmark", b.parse: "./bench/parse"} {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, source)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
-	if err := writePlugin(plugin); err != nil {
+	if err := writePlugin(b.plugin); err != nil {
 		return err
 	}
-	if err := os.WriteFile(guide, []byte(guideProgram), 0o600); err != nil {
+	if err := os.WriteFile(b.guide, []byte(guideProgram), 0o600); err != nil {
 		return err
 	}
-	timed := func(argv ...string) (float64, error) {
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Env = append(os.Environ(), "HALLMARK_HOME="+filepath.Join(dir, "home"))
+	for range o.rounds {
+		if err := b.round(); err != nil {
+			return err
+		}
+	}
+	ms := func(name string) string { return fmt.Sprintf("%.0f ms", median(b.seconds[name])*1000) }
+	faster := func(ours, reference string) string {
+		return fmt.Sprintf("%.2f×", median(b.seconds[reference])/median(b.seconds[ours]))
+	}
+	t.add(fmt.Sprintf("P3 plugin hash, %d files", pluginFiles), ms("hash"), ms("node"), faster("hash", "node"), "≥ 5×")
+	t.add("P3b plugin verify, scripts never seen; one parse", ms("cold"), ms("parse"),
+		fmt.Sprintf("%.2f× its time", median(b.seconds["cold"])/median(b.seconds["parse"])), "≤ 1.3×")
+	t.add("P3b plugin verify, scripts seen before; Node's hash", ms("warm"), ms("node"), faster("warm", "node"), "≥ 3×")
+	t.add("P3b plugin verify, one script changed; Node's hash", ms("changed"), ms("node"), faster("changed", "node"), "–")
+	return nil
+}
+
+// pluginBench has the programs and the plugin of P3, and how long each took.
+type pluginBench struct {
+	ctx                                 context.Context
+	dir, hallmark, parse, guide, plugin string
+	changes                             int
+	seconds                             map[string][]float64
+}
+
+// round runs each program once.
+func (b *pluginBench) round() error {
+	const fresh, used = "fresh", "used"
+	if err := os.RemoveAll(filepath.Join(b.dir, fresh)); err != nil {
+		return err
+	}
+	if err := b.changeScript(); err != nil {
+		return err
+	}
+	verify := []string{b.hallmark, "plugin", "verify", "--json", b.plugin}
+	for _, step := range []struct {
+		name, home string
+		argv       []string
+	}{
+		{"", used, []string{b.hallmark, "plugin", "hash", b.plugin, "--write"}},
+		{"changed", used, verify}, // but of the first round, when nothing was seen
+		{"hash", used, []string{b.hallmark, "plugin", "hash", b.plugin}},
+		{"cold", fresh, verify},
+		{"parse", used, []string{b.parse, filepath.Join(b.plugin, "dist")}},
+		{"warm", used, verify},
+		{"node", used, []string{"node", b.guide, b.plugin}},
+	} {
+		cmd := exec.CommandContext(b.ctx, step.argv[0], step.argv[1:]...)
+		cmd.Env = append(os.Environ(), "HALLMARK_HOME="+filepath.Join(b.dir, step.home))
 		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
+			return fmt.Errorf("%s: %w\n%s", strings.Join(step.argv, " "), err, out)
 		}
-		return time.Since(began).Seconds(), nil
+		if b.changes > 1 || step.name != "changed" {
+			b.seconds[step.name] = append(b.seconds[step.name], time.Since(began).Seconds())
+		}
 	}
-	if _, err := timed(hallmark, "plugin", "hash", plugin, "--write"); err != nil {
+	return nil
+}
+
+// changeScript makes one script another one.
+func (b *pluginBench) changeScript() error {
+	b.changes++
+	script := filepath.Join(b.plugin, "dist", "m7.js")
+	code, err := os.ReadFile(script)
+	if err != nil {
 		return err
 	}
-	var verify, validate, node []float64
-	for range o.rounds {
-		for _, m := range []struct {
-			into *[]float64
-			argv []string
-		}{
-			{&verify, []string{hallmark, "plugin", "verify", "--json", plugin}},
-			{&validate, []string{hallmark, "plugin", "validate", "--json", plugin}},
-			{&node, []string{"node", guide, plugin}},
-		} {
-			seconds, err := timed(m.argv...)
-			if err != nil {
-				return err
-			}
-			*m.into = append(*m.into, seconds)
-		}
-	}
-	ms := func(s float64) string { return fmt.Sprintf("%.0f ms", s*1000) }
-	ratio := func(ours float64) string { return fmt.Sprintf("%.2f×", median(node)/ours) }
-	t.add(fmt.Sprintf("P3 plugin verify, %d files", pluginFiles), ms(median(verify)), ms(median(node)),
-		ratio(median(verify)), "≥ 5×")
-	t.add("P3 without imports: plugin validate", ms(median(validate)), ms(median(node)), ratio(median(validate)), "–")
-	return nil
+	return os.WriteFile(script, fmt.Appendf(code, "// %d\n", b.changes), 0o644)
 }
 
 // writePlugin writes modules of ordinary code that require each other.

@@ -18,13 +18,18 @@ import (
 type Host struct {
 	Flags          Flags
 	Strict         bool            // see package policy
-	Scan           Scan            // finds imports
+	Scan           Scan            // finds imports; see Scans
 	Allowlist      *Allowlist      // nil: there is none
 	AllowlistName  string          // for messages
 	Keys           *sign.Keys      // nil: nobody is trusted
 	ExternalClaims []ExternalClaim // of external packages
 	Registered     *Registered     // what the plugin registered; nil: see RegisteredBy
 	Now            time.Time       // for the validity of keys
+
+	// Scans, if it is not nil, goes before Scan: it returns the Scan of the plugin with a name, and a
+	// function that is called when all scripts of the plugin were scanned. It is given the sha256
+	// digests of the scripts' contents, by path.
+	Scans func(name string, sums map[string]digest.Digest) (scan Scan, done func())
 
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.
@@ -72,7 +77,7 @@ type check struct {
 	// Each returns the result of a computation that start began, and waits for it.
 	treeOf func() (digest.Digest, error)
 	sumsOf func() (map[string]digest.Digest, error)
-	usedBy func() (*usage, error) // nil without host.Scan
+	usedBy func() (*usage, error) // nil without host.Scan and host.Scans
 }
 
 // start begins the computations that take long and depend on the files alone, so that processors share
@@ -84,8 +89,20 @@ func (c *check) start(ctx context.Context) (stop func()) {
 	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) {
 		return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0)
 	})
-	if c.host.Scan != nil {
-		c.usedBy = computeAhead(&begun, func() (*usage, error) { return c.b.scanAll(ctx, c.host.Scan) })
+	if c.host.Scan != nil || c.host.Scans != nil {
+		c.usedBy = computeAhead(&begun, func() (*usage, error) {
+			scan := c.host.Scan
+			if c.host.Scans != nil {
+				sums, err := c.sumsOf()
+				if err != nil {
+					return nil, err
+				}
+				own, done := c.host.Scans(c.m.Name, sums)
+				defer done()
+				scan = own
+			}
+			return c.b.scanAll(ctx, scan)
+		})
 	}
 	return func() {
 		cancel()

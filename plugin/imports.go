@@ -181,11 +181,16 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:
-		specifier = strings.TrimPrefix(specifier, "node:")
-		if module, ok := bindings[specifier]; ok {
-			specifier = module
+		found := builtinsOf(specifier)
+		for _, b := range found {
+			if b.need != "" {
+				put(u.core, b.module)
+			}
 		}
-		specifier = "node:" + specifier
+		if len(found) == 0 {
+			put(u.forbidden, "node:"+strings.TrimPrefix(specifier, "node:"))
+		}
+		return
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
 		u.followRelative(b, s, enqueue)
 		return
@@ -193,9 +198,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	}
-	if module, ok := coreModule(specifier); ok {
-		if neededPermission[module] != "" {
-			put(u.core, module)
+	if b, ok := coreModuleOf(specifier); ok {
+		if b.need != "" {
+			put(u.core, b.module)
 		}
 		return
 	}
@@ -361,7 +366,7 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 			Where: ManifestFile + ", permissions"}
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match,
 			Observed: evidence.Observed{Text: "node:" + module}}
-		need := neededPermission[module]
+		need := modulesByName[module].need
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent
 			e.Reason = "the permission " + need + " is not declared" + all.others()

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
@@ -54,7 +55,7 @@ func VerifyStore(ctx context.Context, h *host.Host) (StoreReport, error) {
 }
 
 // PruneStore removes from the store what is older than age and is in no lock of a project that this
-// machine knows.
+// machine knows, and what is remembered of scripts for longer than that.
 func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.Digest, error) {
 	st, err := h.Store()
 	if err != nil {
@@ -64,6 +65,7 @@ func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.
 	if err != nil {
 		return nil, err
 	}
+	jscache.Prune(h.Places.Cache, h.Now().Add(-age))
 	return st.Prune(ctx, h.Now().Add(-age), func(d digest.Digest) bool {
 		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return evidence.Same(k, d) })
 	})

@@ -15,8 +15,9 @@
 // # Parsers
 //
 // One parser gives a syntax tree. What it does not read is first rewritten to older
-// syntax by esbuild. esbuild also lists the literal imports of each file that has
-// something to list, with a parser of its own, and what the tree lacks is added. A file
+// syntax by esbuild. The tokens of each file are then read without the tree: where one of
+// them may begin an import with a literal target that the tree lacks, or what a slash means
+// is not certain, esbuild lists such imports with a parser of its own, and they are added. A file
 // that neither reads is an error, and so is a comment in the form of HTML (<!--), which
 // scripts and modules read differently.
 //
@@ -50,15 +51,18 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
-	if !mayImport(content) {
-		return nil, nil
-	}
 	if htmlComment(content) {
+		if !mayImport(content) && !isParsed(content) {
+			return nil, nil
+		}
 		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
 	}
 	found, read := scanTree(content, content)
 	if !read {
 		code, err := rewriteOlder(name, content)
+		if err != nil && !mayImport(content) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +70,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
-	if read && accountsForAll(content, found) {
+	if loader(name) == api.LoaderJS && accountsForAll(content, found) {
 		return found, nil
 	}
 	for _, imp := range listLiterals(name, content) {
@@ -78,9 +82,9 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	return found, nil
 }
 
-// mayImport reports whether code holds a word that every import needs: each way to import begins
-// with a name, or with the global object, whose property names may be put together. An escape may
-// stand for any of them. The check only saves time.
+// mayImport reports whether code that cannot be parsed is one that imports: whether it holds a word with which
+// an import begins, or an escape, which may stand for any of them. Other code may put such a word together,
+// and is read. What is no JavaScript does nothing, and is a text most likely.
 func mayImport(content []byte) bool {
 	for _, word := range []string{
 		"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor",
@@ -91,24 +95,6 @@ func mayImport(content []byte) bool {
 		}
 	}
 	return false
-}
-
-// accountsForAll reports whether each word that a literal import needs is part of an import in found, so
-// that another parser cannot find more.
-func accountsForAll(content []byte, found []plugin.Import) bool {
-	count := func(word string) int { return bytes.Count(content, []byte(word)) }
-	requires, imports := 0, 0
-	for _, f := range found {
-		switch {
-		case f.Computed:
-		case f.Kind == plugin.Require, f.Kind == plugin.Resolve:
-			requires++
-		case f.Kind == plugin.Static, f.Kind == plugin.Dynamic:
-			imports++
-		}
-	}
-	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports &&
-		(count("export") == 0 || count("from") == 0)
 }
 
 // htmlComment reports whether the lexer reads a comment that begins with <!-- or -->.
@@ -126,6 +112,14 @@ func htmlComment(content []byte) bool {
 		}
 	}
 	return true
+}
+
+// isParsed reports whether the tree's parser reads the content.
+func isParsed(content []byte) bool {
+	return slices.ContainsFunc(inlineModes, func(inline bool) bool {
+		ast, _ := parseTree(content, inline)
+		return ast != nil
+	})
 }
 
 // countNodes counts the nodes of a tree.

@@ -22,6 +22,9 @@ const nowhere = "/dev/null/nowhere"
 
 // listLiterals lists the imports with literal targets that esbuild finds. It resolves and reads no
 // file: it declares each import external. For code that esbuild cannot read it returns none.
+//
+// esbuild stops when it has parsed a file if there was an error by then. The one that is made here saves
+// linking and printing the code, which take as long.
 func listLiterals(name string, content []byte) []plugin.Import {
 	var (
 		mu    sync.Mutex
@@ -40,6 +43,9 @@ func listLiterals(name string, content []byte) []plugin.Import {
 		IgnoreAnnotations: true,
 		TsconfigRaw:       "{}",
 		Plugins: []api.Plugin{{Name: "list", Setup: func(b api.PluginBuild) {
+			b.OnStart(func() (api.OnStartResult, error) {
+				return api.OnStartResult{Errors: []api.Message{{Text: "stop after parsing"}}}, nil
+			})
 			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 				kind, ok := kinds[a.Kind]
 				if !ok {

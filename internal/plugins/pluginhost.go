@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -23,7 +25,7 @@ type Options struct {
 
 // pluginHost reads the files of o, and the trusted keys, into the host that plugins are checked for.
 func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
-	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scan: jsscan.File, Now: h.Now(), AllowlistName: o.Allowlist}
+	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scans: newScans(h), Now: h.Now(), AllowlistName: o.Allowlist}
 	if target.AllowlistName == "" {
 		target.AllowlistName = plugin.AllowlistFile
 	}
@@ -63,6 +65,13 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 		}
 	}
 	return target, nil
+}
+
+// newScans returns the scanner of one run, which remembers what this machine has scanned before.
+func newScans(h *host.Host) func(name string, sums map[string]digest.Digest) (plugin.Scan, func()) {
+	return jscache.Open(h.Places.Cache, h.Places.State, jscache.Scanner{Scan: jsscan.File,
+		Key: func(path string, sum digest.Digest) jscache.Key { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
+	}).For
 }
 
 // readRegistered reads what a plugin registered, and returns nil if there is no file.

@@ -48,6 +48,7 @@ type pluginFlags struct {
 	o     plugins.Options
 	bools map[string]*bool  // by name in the environment
 	names map[string]string // of the flags, by name in the environment
+	done  func()            // see collectRarely: a check ends with the program
 }
 
 func newPluginFlags(c *cobra.Command) *pluginFlags {
@@ -80,6 +81,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 
 // options reads the environment, which flags override, by whichever name it has them.
 func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
+	f.done = collectRarely()
 	flags, err := plugin.ReadFlags(func(env string) string {
 		if b := f.bools[env]; b != nil && c.Flags().Changed(f.names[env]) {
 			return fmt.Sprint(*b)

@@ -86,7 +86,8 @@ func storePruneCommand(a *app.App) *cobra.Command {
 		Use:   "prune",
 		Short: "Remove what no lock of this machine's projects names",
 		Long: `Remove from the store what no project that this machine has installed or approved
-something for has in its lock. What is younger than --older-than stays.`,
+something for has in its lock, and beside it what is remembered of plugins' scripts.
+What is younger than --older-than stays.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.Host(".")
