@@ -8,9 +8,9 @@ import { basename, dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PluginHost, replaceGate } from '../src/index.js';
-import { copyGate, plugin, room, sdk, write } from './helpers.js';
+import { copyGate, plugin, room, sdk, write } from '../testdata/helpers.js';
 
-const here = dirname(fileURLToPath(import.meta.url));
+const here = join(dirname(fileURLToPath(import.meta.url)), '../testdata');
 const major = Number(process.versions.node.split('.')[0]);
 
 function run(script, dir, ...args) {

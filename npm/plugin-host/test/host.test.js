@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as api from '../src/index.js';
-import { hash, plugin, room, write } from './helpers.js';
+import { hash, plugin, room, write } from '../testdata/helpers.js';
 
 const { PluginHost } = api;
 
@@ -181,7 +181,7 @@ test('what is loaded is what was checked, and close removes it', async (t) => {
 test('revalidate goes by the flags that the host has now', async (t) => {
   const dir = room(t);
   const { execFileSync } = await import('node:child_process');
-  const { hallmark } = await import('./helpers.js');
+  const { hallmark } = await import('../testdata/helpers.js');
   plugin(dir, 'p', { 'index.js': tool('a') });
   execFileSync(hallmark, ['plugin', 'install', join(dir, 'p'), '--dir', join(dir, 'plugins')], { stdio: 'pipe' });
   const found = await host(t).revalidate(join(dir, 'plugins'));
