@@ -7,7 +7,8 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PluginHost, replaceGate } from '../src/index.js';
+import { replaceGate } from '../src/gate.js';
+import { PluginHost } from '../src/index.js';
 import { copyGate, plugin, room, sdk, write } from '../testdata/helpers.js';
 
 const here = join(dirname(fileURLToPath(import.meta.url)), '../testdata');
