@@ -3,13 +3,17 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ValidationError } from './errors.js';
+import { runAsHost } from './guard.js';
 import { sdkName } from './rules.js';
 
 const isZod = (x) => x !== null && typeof x === 'object' && ('_def' in x || '_zod' in x);
 
+// The guard hooks createRequire later. It is the host that loads the SDK's functions, in whosever context.
+const requireFrom = createRequire;
+
 function fromSDK(sdk, path) {
   try {
-    return sdk === undefined ? undefined : createRequire(join(sdk, 'package.json'))(path);
+    return sdk === undefined ? undefined : runAsHost(() => requireFrom(join(sdk, 'package.json'))(path));
   } catch {
     return undefined;
   }
@@ -61,10 +65,22 @@ export function argumentsOf(shape) {
   }));
 }
 
-/** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; arguments are checked by the plugin. */
+const zodOf = (sdk) => fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
+
+/** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; the plugin checks arguments itself. */
 export function inputFor(schema, sdk) {
   if (schema === undefined) return undefined;
-  const zod = fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
+  const zod = zodOf(sdk);
   if (zod?.looseObject) return zod.looseObject({}).meta(schema);
   return zod?.object({}).passthrough() ?? schema;
+}
+
+/** promptArguments makes of a prompt's arguments what McpServer takes for them. */
+export function promptArguments(list, sdk) {
+  const zod = zodOf(sdk);
+  if (!list?.length || zod === undefined) return undefined;
+  return Object.fromEntries(list.map(({ name, description, required }) => {
+    const text = description === undefined ? zod.string() : zod.string().describe(description);
+    return [name, required ? text : text.optional()];
+  }));
 }
