@@ -1,0 +1,2 @@
+export * from './errors.js';
+export { rulesOf } from './rules.js';
