@@ -5,7 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -46,6 +49,48 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	}
 	add := func(staging string) error { return modules.copyTo(ctx, staging) }
 	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
+}
+
+// VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory
+// that is no plugin means all plugins and zips below it, see findPlugins.
+func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
+	target, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	var all []CheckResult
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, failed := findPlugins(ctx, path)
+		if failed != nil {
+			all = append(all, CheckResult{Path: path, Err: failed})
+		}
+		for _, path := range found {
+			if clean := filepath.Clean(path); !seen[clean] {
+				seen[clean] = true
+				all = append(all, CheckResult{Path: path})
+			}
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range all {
+		one := &all[i]
+		if one.Err != nil {
+			continue
+		}
+		group.Go(func() error {
+			s, err := Read(ctx, one.Path)
+			if err == nil {
+				target := target
+				target.Locked = s.staleEvidence
+				one.Result, err = s.check(ctx, one.Path, target)
+			}
+			one.Err = err
+			return context.Cause(ctx)
+		})
+	}
+	return all, group.Wait()
 }
 
 // staleEvidence warns of an install.lock.json beside a plugin that is of other files: whoever revalidates the
