@@ -2,13 +2,14 @@ package plugins
 
 import (
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -55,7 +56,14 @@ func readModulesLock(root *os.Root, files []tree.File) ([]byte, error) {
 	if i < 0 || files[i].Size > plugin.MaxManifest {
 		return nil, nil
 	}
-	data, err := fs.ReadFile(root.FS(), modulesLockFile)
+	open, done := beneath.Opener(root)
+	defer done()
+	f, err := open(modulesLockFile)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, filepath.Join(root.Name(), modulesLockFile), "", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, files[i].Size))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, filepath.Join(root.Name(), modulesLockFile), "", err)
 	}
