@@ -201,5 +201,5 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	r := &pluginRoom{t: t, host: host, dir: filepath.Join(base, "plugins"), source: source}
-	return r.removal(r.install(source, plugin.Flags{RequireSignatures: true}))
+	return r.removal(r.install(source, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
 }

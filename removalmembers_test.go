@@ -108,8 +108,6 @@ var rareMembers = []rare{
 		"install.lock.json has the digest of the whole manifest, and the statement is of all of it"},
 	{"plugins/*/mcp-plugin.json", "dependencies",
 		"install.lock.json has the digest of the whole manifest, and the statement is of all of it"},
-	{"plugins/*/mcp-plugin.json", "dependenciesPolicy",
-		"install.lock.json has the digest of the whole manifest, and the statement is of all of it"},
 	{"plugins/*/mcp-plugin.json", "description",
 		"install.lock.json has the digest of the whole manifest, and the statement is of all of it"},
 	{"plugins/*/mcp-plugin.json", "externalDependencies/**",
@@ -159,7 +157,8 @@ var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
-		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned", "what commands print"},
+		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
+		"internal/plugins.Externals internal/plugins.LeftOut", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/tool.PythonAnswer internal/tool.PythonPackage internal/publish.authorizeDevice() " +

@@ -16,8 +16,9 @@ import (
 // removalWorlds are the machines on which the campaign is led; those that need a platform add
 // themselves.
 var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources,
-	"plugins": newRemovedPlugins,
-	"monitor": newRemovedMonitor, "journal": newRemovedJournal, "signature": newRemovedSignature}
+	"plugins":   newRemovedPlugins,
+	"externals": newRemovedExternals,
+	"monitor":   newRemovedMonitor, "journal": newRemovedJournal, "signature": newRemovedSignature}
 
 // removalCampaigns are led in another way: what is removed is not in files of the machine.
 var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase,
@@ -94,12 +95,47 @@ func newRemovedPlugins(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
-	return r.removal(r.install(r.zip, plugin.Flags{RequireSignatures: true}))
+	return r.removal(r.install(r.zip, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
 }
 
-// removal is the campaign on a machine with one plugin, which was installed there.
-func (r *pluginRoom) removal(installed string) *removalWorld {
-	t, signed := r.t, plugin.Flags{RequireSignatures: true}
+// newRemovedExternals has a plugin with an external package beside it, and what says so, accepted by a lock.
+func newRemovedExternals(t *testing.T) *removalWorld {
+	r := newPluginRoom(t)
+	state := filepath.Join(filepath.Dir(r.dir), "state")
+	if err := os.Rename(r.host.Places.State, state); err != nil {
+		t.Fatal(err)
+	}
+	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
+	if err := os.Remove(trustedKeysOf(r.host)); err != nil { // nothing here is signed
+		t.Fatal(err)
+	}
+	sum := "sha512-" + strings.Repeat("A", 86) + "=="
+	dir := filepath.Join(r.dir, "ext@1.0.0")
+	writePlugin(t, dir, "ext", map[string]any{"dependenciesPolicy": "external-allowed", "externalDependencies": []any{
+		map[string]any{"name": "left", "version": "1.0.0", "integrity": sum}}}, map[string]string{
+		"dist/index.js": "require('left')", "node_modules/left/index.js": "1",
+		"node_modules/left/package.json": `{"name":"left","version":"1.0.0"}`,
+		"node_modules/.package-lock.json": `{"name":"hallmark-closure","lockfileVersion":3,"requires":true,` +
+			`"packages":{"node_modules/left":{"version":"1.0.0","integrity":"` + sum + `"}}}`})
+	if _, err := plugins.Hash(t.Context(), dir, "", true); err != nil {
+		t.Fatal(err)
+	}
+	flags := plugin.Flags{AllowRuntimeDeps: true, StrictIntegrity: true}
+	in, err := plugins.Lock(t.Context(), r.host, dir, plugins.Options{Flags: flags})
+	if err == nil {
+		err = in.Result.Verdict.Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.removal(in.Path, flags)
+}
+
+// removal is the campaign on a machine with one plugin, which was installed there, under the flags of its host;
+// without any it is signed.
+func (r *pluginRoom) removal(installed string, flags plugin.Flags) *removalWorld {
+	t, signed := r.t, flags
+	signed.RequireSignatures = flags == plugin.Flags{}
 	revalidate := func(flags plugin.Flags) func(*removalWorld, *host.Host, string) error {
 		return func(_ *removalWorld, h *host.Host, _ string) error {
 			_, err := r.class(h, flags)
@@ -118,10 +154,10 @@ func (r *pluginRoom) removal(installed string) *removalWorld {
 	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "plugins/*/mcp-plugin.sig",
 		"state/trusted-keys.json"}
 	return &removalWorld{facetProject: &facetProject{t: t, dir: r.dir, host: r.host}, commands: []removalCommand{
-		{name: "plugin revalidate", run: revalidate(plugin.Flags{})},
+		{name: "plugin revalidate", run: revalidate(flags)},
 		{name: "plugin revalidate, signatures required", run: revalidate(signed)},
-		{name: "plugin verify", uses: own[:3], run: verify(plugin.Flags{})},
+		{name: "plugin verify", uses: own[:3], run: verify(flags)},
 		{name: "plugin verify, signatures required", uses: own, run: verify(signed)},
-		{name: "fresh plugin revalidate", fresh: true, run: revalidate(plugin.Flags{})},
+		{name: "fresh plugin revalidate", fresh: true, run: revalidate(flags)},
 	}}
 }

@@ -61,6 +61,26 @@ func ciProject(t *testing.T, tools string) (dir string, env []string) {
 	return dir, env
 }
 
+// ciPlugin writes a plugin, whose hash is embedded.
+func ciPlugin(t *testing.T, dir string, env []string, at, code string) {
+	t.Helper()
+	for name, text := range map[string]string{
+		"mcp-plugin.json": `{"manifestVersion": "2", "name": "p", "version": "1.0.0", "entry": "dist/index.js"}`,
+		"dist/index.js":   code,
+	} {
+		name = filepath.Join(dir, filepath.FromSlash(at), filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, out := inDir(t, dir, env, "hallmark", "plugin", "hash", at, "--write"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+}
+
 // inDir runs a program of the PATH in env.
 func inDir(t *testing.T, dir string, env []string, program string, args ...string) (code int, output string) {
 	t.Helper()
@@ -230,6 +250,45 @@ func TestAction(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "sub")); err != nil {
 		t.Fatal(err)
 	}
+	// Plugins are gated where they are named, beside the rest or alone, one name on a line.
+	ciPlugin(t, dir, env, "plugins/with space", "exports.x = 1")
+	ciPlugin(t, dir, env, "bad", "require('lodash')")
+	plugins := filepath.Join(dir, "plugins.sarif")
+	for _, c := range []struct {
+		with map[string]string
+		code int
+		says string
+	}{
+		{map[string]string{"plugins": "plugins"}, 0, "plugins/with space"},
+		{map[string]string{"plugins": "plugins/with space\n", "scan": "false"}, 0, "plugins/with space"},
+		{map[string]string{"plugins": "plugins\nbad\n"}, 4, "lodash"},
+		{map[string]string{"plugins": "plug*"}, 1, "plug*"},
+		{map[string]string{"plugins": "tools"}, 2, "no plugin below it"},
+		{map[string]string{"plugins": "bad", "check": "false", "project": "nowhere", "plugins-sarif": plugins}, 4, ""},
+		{map[string]string{"plugins": "plugins", "check": "false", "project": "nowhere"}, 0, "plugins/with space"},
+		{map[string]string{"check": "false", "project": "nowhere"}, 0, ""},
+	} {
+		if code, out := steps(dir, env, c.with); code != c.code || !strings.Contains(out, c.says) {
+			t.Errorf("%v: exit code %d, want %d and %q\n%s", c.with, code, c.code, c.says, out)
+		}
+	}
+	if text, err := os.ReadFile(plugins); err != nil || !strings.Contains(string(text), `"results"`) ||
+		!strings.Contains(string(text), "lodash") {
+		t.Errorf("%s: %v\n%s", plugins, err, text)
+	}
+	name := filepath.Join(t.TempDir(), "plugins.md")
+	for _, with := range []string{"plugins", "bad"} {
+		steps(dir, append(env, "GITHUB_STEP_SUMMARY="+name), map[string]string{"check": "false", "plugins": with})
+	}
+	if text, err := os.ReadFile(name); err != nil || string(text) != "### ✅ hallmark plugin gate: nothing is refused\n"+
+		"❌ hallmark plugin gate ended with exit code 4. The log says why.\n" {
+		t.Errorf("the summary of plugins: %v\n%s", err, text)
+	}
+	for _, added := range []string{"plugins", "bad", "plugins.sarif"} {
+		if err := os.RemoveAll(filepath.Join(dir, added)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Remove(filepath.Join(dir, "tools", "agents", "critic.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +328,7 @@ func TestHook(t *testing.T) {
 		Args                       []string
 		Always                     bool `yaml:"always_run"`
 	}
-	if err := yaml.Unmarshal(data, &hooks); err != nil || len(hooks) != 4 {
+	if err := yaml.Unmarshal(data, &hooks); err != nil || len(hooks) != 6 {
 		t.Fatalf("%v: %+v", err, hooks)
 	}
 	for i, h := range hooks {
@@ -328,6 +387,22 @@ func TestHook(t *testing.T) {
 	}
 	if err := os.Remove(around); err != nil {
 		t.Fatal(err)
+	}
+	// Plugins: as they should be, with an import that is not bundled, and gone.
+	ciPlugin(t, dir, own, "plugins/p", "exports.x = 1")
+	if code, out := try("hallmark-plugins-system", hook); code != 0 || !strings.Contains(out, "plugins/p") {
+		t.Errorf("a plugin: exit code %d\n%s", code, out)
+	}
+	ciPlugin(t, dir, own, "plugins/p", "require('lodash')")
+	if code, out := try("hallmark-plugins-system", hook); code != 1 || !strings.Contains(out, "exit code: 4") ||
+		!strings.Contains(out, "lodash") {
+		t.Errorf("an import that is not bundled: exit code %d\n%s", code, out)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "plugins")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := try("hallmark-plugins-system", hook); code != 1 || !strings.Contains(out, "exit code: 1") {
+		t.Errorf("no plugins: exit code %d\n%s", code, out)
 	}
 	// An edited lock, and one that is gone, are seen whatever the commit touches.
 	edited(t, dir)

@@ -49,6 +49,11 @@ wheels = [{url = "https://pypi.example.com/a-1.0-py3-none-any.whl", hashes = {sh
 		again(t, c, err, ParseClosure)
 		c, err = ParsePackageLock(data)
 		again(t, c, err, ParseClosure)
+		if c, err = ParseDependencies(data); err == nil {
+			if _, err := c.Encode(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		c, err = ParsePylock(data, "a")
 		again(t, c, err, ParseClosure)
 		c, err = ParsePipReport(data, "a", "linux/amd64+cp311")

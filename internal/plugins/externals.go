@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -265,44 +265,14 @@ func (x *Externals) placeIn(dir string) error {
 	return os.CopyFS(to, os.DirFS(from)) // another file system; the caller hashes the result
 }
 
-// nativeEvidence states, where external packages hold native addons, whether the host permits these:
-// they are no part of dist/, and so are not seen by package plugin.
-func nativeEvidence(m *plugin.Manifest, modules []tree.File, flags plugin.Flags) (report evidence.Report) {
-	i := slices.IndexFunc(modules, func(f tree.File) bool {
-		return strings.HasSuffix(strings.ToLower(f.Path), ".node")
-	})
-	if i < 0 {
-		return nil
+// fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.
+func fetchError(subject string, err error) error {
+	if refusal := consent.NotAgreed(err); refusal != nil {
+		return refusal
 	}
-	for _, flag := range []struct {
-		name string
-		on   bool
-	}{{"PLUGIN_ALLOW_NATIVE", flags.AllowNative}, {"SANDBOX_AVAILABLE", flags.SandboxAvailable}} {
-		claim := evidence.Claim{Subject: m.Subject(), Scheme: evidence.Permission, Authority: evidence.Caller,
-			Where: flag.name}
-		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: flag.name}}
-		if !flag.on {
-			e = evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Reason: fmt.Sprintf(
-				"external packages hold native addons (%+q); the host does not set %s", modules[i].Path, flag.name)}
-		}
-		report = append(report, e)
+	var outside *wire.Error
+	if errors.As(err, &outside) {
+		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
 	}
-	return report
-}
-
-// modulesLockFile says what an installer, npm or Hallmark, put into node_modules.
-const modulesLockFile = modulesDir + ".package-lock.json"
-
-// readModulesLock reads the lock in node_modules, if it is among the files of a plugin's directory. One
-// that is larger than is read counts as none.
-func readModulesLock(root *os.Root, files []tree.File) ([]byte, error) {
-	i := slices.IndexFunc(files, func(f tree.File) bool { return f.Path == modulesLockFile })
-	if i < 0 || files[i].Size > plugin.MaxManifest {
-		return nil, nil
-	}
-	data, err := fs.ReadFile(root.FS(), modulesLockFile)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, filepath.Join(root.Name(), modulesLockFile), "", err)
-	}
-	return data, nil
+	return evidence.Errorf(evidence.Operation, subject, "", err)
 }

@@ -20,29 +20,26 @@ const (
 // findPlugins returns the plugins that an argument means: a plugin or a file itself, and of a directory
 // that is no plugin all plugins and zips below it. Directories called node_modules, and those whose
 // names begin with a dot, are not searched, nor is what lies in a plugin. A directory without any
-// plugin is a result with an error, so that it never passes for checked.
-func findPlugins(ctx context.Context, path string) []CheckResult {
+// plugin is an error, so that it never passes for checked.
+func findPlugins(ctx context.Context, path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() || isPlugin(path) {
-		return []CheckResult{{Path: path}} // reading it reports what is wrong
+		return []string{path}, nil // reading it reports what is wrong
 	}
 	s := search{ctx: ctx}
 	s.walk(path, 1)
-	switch {
-	case s.err != nil:
-		return append(s.found, CheckResult{Path: path, Err: s.err})
-	case len(s.found) == 0:
-		return []CheckResult{{Path: path, Err: evidence.Errorf(evidence.Validation, path,
+	if s.err == nil && len(s.found) == 0 {
+		s.err = evidence.Errorf(evidence.Validation, path,
 			"a plugin is a directory or zip with "+plugin.ManifestFile+" and "+plugin.DistDir+"/",
-			fmt.Errorf("no %s in it, and no plugin below it", plugin.ManifestFile))}}
+			fmt.Errorf("no %s in it, and no plugin below it", plugin.ManifestFile))
 	}
-	return s.found
+	return s.found, s.err
 }
 
 // search looks for plugins below a directory.
 type search struct {
 	ctx     context.Context
-	found   []CheckResult
+	found   []string
 	entries int
 	err     error // that ends it
 }
@@ -66,9 +63,9 @@ func (s *search) walk(dir string, depth int) {
 			return
 		case strings.HasPrefix(e.Name(), "."):
 		case e.Type().IsRegular() && strings.EqualFold(filepath.Ext(e.Name()), ".zip"):
-			s.found = append(s.found, CheckResult{Path: path})
+			s.found = append(s.found, path)
 		case isPlugin(path): // behind a link too, as a host follows it
-			s.found = append(s.found, CheckResult{Path: path})
+			s.found = append(s.found, path)
 		case e.IsDir() && e.Name() != "node_modules" && depth < maxDepth:
 			s.walk(path, depth+1)
 		}

@@ -13,12 +13,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
-	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -282,18 +280,6 @@ func sumSizes(files []tree.File) (n int64) {
 		n += f.Size
 	}
 	return n
-}
-
-// fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.
-func fetchError(subject string, err error) error {
-	if refusal := consent.NotAgreed(err); refusal != nil {
-		return refusal
-	}
-	var outside *wire.Error
-	if errors.As(err, &outside) {
-		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
-	}
-	return evidence.Errorf(evidence.Operation, subject, "", err)
 }
 
 // fetchPlugin reads a plugin from a URL, a file, a directory or the registry. It adds the evidence of

@@ -18,13 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// modulesDir is the directory into which a host installs external packages of a plugin, and
-// modulesFile the file that the installing program leaves beside it.
-const (
-	modulesDir  = "node_modules/"
-	modulesFile = "package.json"
-)
-
 // installedPlugin is an installed plugin with an inventory of its directory.
 type installedPlugin struct {
 	*Source

@@ -14,15 +14,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -111,42 +107,4 @@ type CheckResult struct {
 	Path   string
 	Result *plugin.Result // nil with Err
 	Err    error
-}
-
-// VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory
-// that is no plugin means all plugins and zips below it, see findPlugins.
-func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
-	target, err := pluginHost(h, o)
-	if err != nil {
-		return nil, err
-	}
-	var all []CheckResult
-	seen := map[string]bool{}
-	for _, path := range paths {
-		for _, found := range findPlugins(ctx, path) {
-			if clean := filepath.Clean(found.Path); !seen[clean] {
-				seen[clean] = true
-				all = append(all, found)
-			}
-		}
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range all {
-		one := &all[i]
-		if one.Err != nil {
-			continue
-		}
-		group.Go(func() error {
-			s, err := Read(ctx, one.Path)
-			if err == nil {
-				target := target
-				target.Locked = s.staleEvidence
-				one.Result, err = s.check(ctx, one.Path, target)
-			}
-			one.Err = err
-			return context.Cause(ctx)
-		})
-	}
-	return all, group.Wait()
 }

@@ -3,16 +3,23 @@ package plugins
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Verify reads the plugin at path once and gathers all evidence. If the verdict allows the plugin, it writes
@@ -53,6 +60,48 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
 }
 
+// VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory
+// that is no plugin means all plugins and zips below it, see findPlugins.
+func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
+	target, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	var all []CheckResult
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, failed := findPlugins(ctx, path)
+		if failed != nil {
+			all = append(all, CheckResult{Path: path, Err: failed})
+		}
+		for _, path := range found {
+			if clean := filepath.Clean(path); !seen[clean] {
+				seen[clean] = true
+				all = append(all, CheckResult{Path: path})
+			}
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range all {
+		one := &all[i]
+		if one.Err != nil {
+			continue
+		}
+		group.Go(func() error {
+			s, err := Read(ctx, one.Path)
+			if err == nil {
+				target := target
+				target.Locked = s.staleEvidence
+				one.Result, err = s.check(ctx, one.Path, target)
+			}
+			one.Err = err
+			return context.Cause(ctx)
+		})
+	}
+	return all, group.Wait()
+}
+
 // staleEvidence warns of an install.lock.json beside a plugin that is of other files: whoever revalidates the
 // plugin will refuse it. What the lock says otherwise is for revalidation to compare.
 func (s *Source) staleEvidence(r *plugin.Result) evidence.Report {
@@ -73,7 +122,8 @@ func (s *Source) staleEvidence(r *plugin.Result) evidence.Report {
 // lockedModules are the external packages of an installed plugin that are the ones of its lock.
 type lockedModules struct {
 	dir   string // the plugin's
-	files digest.Digest
+	list  []tree.File
+	files digest.Digest // of all that belongs to the plugin
 }
 
 // findModules compares the external packages beside a plugin with its lock, and that with this machine's
@@ -128,7 +178,7 @@ func (s *Source) findModules(ctx context.Context, h *host.Host, path string, m *
 		}
 		report = append(report, e)
 	}
-	return &lockedModules{path, p.files}, report, nil
+	return &lockedModules{path, p.modules, p.files}, report, nil
 }
 
 // copyTo copies the packages into a directory with the files that were checked. All of it together must
@@ -142,17 +192,19 @@ func (x *lockedModules) copyTo(ctx context.Context, staging string) error {
 		return evidence.Errorf(evidence.Operation, x.dir, "", err)
 	}
 	defer root.Close()
-	below, err := root.OpenRoot("node_modules")
+	to, err := os.OpenRoot(staging)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, x.dir, "", err)
+		return evidence.Errorf(evidence.Operation, staging, "", err)
 	}
-	defer below.Close()
-	if err := os.CopyFS(filepath.Join(staging, "node_modules"), below.FS()); err != nil {
-		return evidence.Errorf(evidence.Operation, filepath.Join(x.dir, modulesDir), "", err)
-	}
-	if data, err := root.ReadFile(modulesFile); err == nil {
-		if err := os.WriteFile(filepath.Join(staging, modulesFile), data, 0o644); err != nil {
-			return evidence.Errorf(evidence.Operation, staging, "", err)
+	defer to.Close()
+	open, done := beneath.Opener(root)
+	defer done()
+	for _, f := range x.list {
+		if err := copyListed(open, to, f); err != nil {
+			return evidence.Errorf(evidence.Operation, filepath.Join(x.dir, filepath.FromSlash(f.Path)), "", err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	p, err := readInstalled(ctx, staging)
@@ -168,4 +220,22 @@ func (x *lockedModules) copyTo(ctx context.Context, staging string) error {
 		return err
 	}
 	return policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(m, true)).Err()
+}
+
+// copyListed copies a file as far as it was listed: one that became longer since differs anyway.
+func copyListed(open tree.Open, to *os.Root, f tree.File) error {
+	in, err := open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := to.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
+		return err
+	}
+	out, err := to.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, f.Size))
+	return errors.Join(err, out.Close())
 }

@@ -1,0 +1,19 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestPluginScripts runs the tests of the scripts that readers of the guide look for, with the program.
+func TestPluginScripts(t *testing.T) {
+	node := nodeProgram(t)
+	c := exec.CommandContext(t.Context(), node, "--test", filepath.Join("test", "scripts.test.js"))
+	c.Dir = filepath.Join("..", "npm", "plugin-host")
+	c.Env = append(os.Environ(), "HALLMARK="+build(t, "hallmark"), "CI=true")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
