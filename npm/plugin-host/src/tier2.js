@@ -28,13 +28,12 @@ function refuse(plugin, what, tier) {
   throw new PolicyError(`plugin ${plugin.name} needs ${what}, which tier 2 does not give${tier ? `: ${tier}` : ''}`, { plugin: plugin.name });
 }
 
-/** refusals throws where the manifest asks for what a context cannot have. */
+/** checkRules throws where the manifest asks for what a context cannot have. */
 function checkRules(plugin) {
   const { rules } = plugin;
   for (const [need, name] of [['fsRead', 'permissions.fsRead'], ['fsWrite', 'permissions.fsWrite'], ['exec', 'permissions.exec']]) {
     if (rules[need]) refuse(plugin, name, 'tier 3 does');
   }
-  if (rules.native && plugin.manifest?.['x-native'] === true) refuse(plugin, 'native addons', 'tier 3 does');
   if (rules.packages.length > 0) refuse(plugin, `external packages (${rules.packages.join(', ')})`, 'tier 3 does');
 }
 
@@ -49,7 +48,7 @@ function checkRequires(plugin, requires) {
   }
 }
 
-/** script asks hallmark for the plugin as one script, made of the private copy's bytes after it checked them again. */
+/** scriptOf asks hallmark for the plugin as one script, made of the private copy's bytes after it checked them again. */
 async function scriptOf(plugin) {
   const room = await mkdtemp(join(tmpdir(), 'plugin-script-'));
   try {
@@ -91,8 +90,7 @@ export async function open(plugin) {
     resourceLimits: { maxOldGenerationSizeMb: Math.max(16, Math.ceil(limits.heapBytes / (1 << 20))), maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   });
   worker.unref();
-  worker.stdout.resume();
-  worker.stderr.resume();
+  // Nothing is written to its stdout and stderr, and who reads them keeps this process from ending.
   let watch;
   let heapBytes = 0;
   let busy = 0;
