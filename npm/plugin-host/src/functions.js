@@ -74,9 +74,10 @@ function classNeeds(permission, object, label, name) {
 }
 
 // File system: functions that take paths. Node's loader calls some of them in the context of a plugin, for
-// what the plugin may load.
-const loaders = ['node:internal/modules/', 'node:internal/source_map/', 'node:internal/process/'];
-const byLoader = () => calledBy(loaders[0]) || calledBy(loaders[1]) || calledBy(loaders[2]);
+// what the plugin may load, and fs calls its own, which were asked for already. Streams of files open them
+// for whoever has one, and process.stdin.constructor is one.
+const byNode = () => calledBy('node:internal/modules/') || calledBy('node:internal/source_map/') || calledBy('node:internal/process/') ||
+  calledBy('node:fs') || (calledBy('node:internal/fs/') && !calledBy('node:internal/fs/streams'));
 
 const readers = `access exists lstat opendir readFile readdir readlink realpath stat statfs watch watchFile glob openAsBlob`;
 const writers = `appendFile chmod chown cp copyFile lchmod lchown link lutimes mkdir mkdtemp mkdtempDisposable rename rm rmdir
@@ -98,7 +99,7 @@ function fileCheck(permission, label) {
     }
     // Reading without fsRead is let pass where fsWrite is declared: whoever may write anything can read.
     if (wanted === 'fsRead' ? may(who.rules, 'files') : may(who.rules, wanted)) return;
-    if (byLoader()) return;
+    if (byNode()) return;
     throw refusal(who, `${label} needs a permission that the manifest does not declare: permissions.${wanted}`);
   };
 }
@@ -165,9 +166,9 @@ function handles() {
     }
   };
   const pipes = binding('pipe_wrap'), tcp = binding('tcp_wrap'), udp = binding('udp_wrap'), programs = binding('process_wrap');
-  need('network', pipes.Pipe?.prototype, 'Pipe', 'bind connect listen fchmod open');
-  need('network', tcp.TCP?.prototype, 'TCP', 'bind bind6 connect connect6 listen open');
-  need('network', udp.UDP?.prototype, 'UDP', 'bind bind6 connect connect6 send send6 open');
+  need('network', pipes.Pipe?.prototype, 'Pipe', 'bind connect listen fchmod');
+  need('network', tcp.TCP?.prototype, 'TCP', 'bind bind6 connect connect6 listen');
+  need('network', udp.UDP?.prototype, 'UDP', 'bind bind6 connect connect6 send send6');
   need('exec', programs.Process?.prototype, 'Process', 'spawn');
 }
 
@@ -217,7 +218,7 @@ function insides() {
   const topics = ['module.', 'child_process', 'http', 'net.', 'udp.', 'undici', 'worker_threads', 'process'];
   // Node publishes there what the host imports, and whom it talks to.
   const channel = (args) => {
-    if (typeof args[0] !== 'string' && typeof args[0] !== 'object') return;
+    if (calledBy('node:') || (typeof args[0] !== 'string' && typeof args[0] !== 'object')) return;
     if (typeof args[0] === 'object') return demand('never', 'diagnostics_channel with channels', true);
     for (let i = 0; i < topics.length; i++) {
       if (includes(args[0], topics[i])) demand('exec', `the diagnostics channel ${args[0]}`, true);

@@ -7,11 +7,11 @@ import { reconcile } from './capture.js';
 import { OperationError, PluginError, ValidationError } from './errors.js';
 import { findExternals, findSDK } from './externals.js';
 import { forward } from './forward.js';
-import { Gate, readFlags } from './gate.js';
+import { Gate, onReplace, readFlags } from './gate.js';
 import { runAsHost } from './guard.js';
 import { rulesOf } from './rules.js';
 
-export * from './errors.js';
+export { IntegrityError, OperationError, PluginError, PolicyError, SignatureError, ValidationError } from './errors.js';
 export { rulesOf };
 
 const defaults = { heapBytes: 256 << 20, callMillis: 30_000, startMillis: 30_000, messageBytes: 4 << 20, messagesPerSecond: 1000 };
@@ -33,7 +33,7 @@ export class PluginHost {
     if (typeof tier !== 'function' && ![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
     this.#options = { warn: (message) => process.emitWarning(message), ...options, tier, limits: { ...defaults, ...options.limits } };
     this.#gate = new Gate({ hallmark, strict, allowlist, env, flags: readFlags(options.flags, env) });
-    gates.set(this, (gate) => { this.#gate = gate(this.#gate); });
+    onReplace(this, (gate) => { this.#gate = gate(this.#gate); });
   }
 
   /** load checks plugins, loads them in the order of their dependencies, and registers what they offer with server. */
@@ -193,11 +193,4 @@ export class PluginHost {
     if (this.#room !== undefined) await rm(this.#room, { recursive: true, force: true });
     this.#room = undefined;
   }
-}
-
-const gates = new WeakMap();
-
-/** replaceGate puts another gate in place of a host's. It is for tests of what stands behind the gate; no package exports it. */
-export function replaceGate(host, make) {
-  gates.get(host)(make);
 }

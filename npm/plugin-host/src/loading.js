@@ -4,12 +4,14 @@
 import Module, { syncBuiltinESMExports } from 'node:module';
 import * as nodeModule from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { calledBy, behind, nearest, none, tampered } from './frames.js';
-import { asker, frameOwner, inside, ownerOf, refusal, unknown, watching } from './guard.js';
+import { behind, calledBy } from './frames.js';
+import { asker, frameOwner, inside, ownerOf, refusal, runAsHost, unknown, watching } from './guard.js';
 import { home, isBuiltin, owns, pathOf, refuse } from './judge.js';
-import { apply, constant, defineProperty, getOwnPropertyDescriptor, ownKeys, startsWith, weakMapGet, weakMapSet, weakSetAdd, weakSetDelete, weakSetHas } from './safe.js';
+import { apply, constant, defineProperty, getOwnPropertyDescriptor, ownKeys, startsWith, weakMapGet, weakMapSet } from './safe.js';
 
 const loaderCode = 'node:internal/modules/';
+// From there an import of a CommonJS module is loaded, once it was resolved and judged as an import.
+const translators = 'node:internal/modules/esm/translators';
 const { _load: loadWas, _resolveFilename: resolveWas, createRequire: createRequireWas } = Module;
 const { load: moduleLoadWas, _compile: compileWas } = Module.prototype;
 const createRequire = createRequireWas;
@@ -32,9 +34,6 @@ function resolve(who, request, parent, isMain, options) {
   return near.resolve(request);
 }
 
-// loading are the host's modules that are being evaluated.
-const loading = new WeakSet();
-
 // askerOfLoad tells whose require it is. The file that requires says so, unless a plugin forged it.
 function askerOfLoad(parent) {
   const file = parent !== null && typeof parent === 'object' ? parent.filename : undefined;
@@ -48,11 +47,7 @@ function askerOfLoad(parent) {
   }
   if (owner === context) return context;
   if (owner !== undefined) return frameOwner() === owner ? owner : context;
-  if (file === undefined) return behind('node:internal/modules/esm/') ? undefined : context;
-  if (weakSetHas(loading, parent)) {
-    const frame = nearest();
-    if (frame !== none && frame !== tampered && frame.file === file) return undefined;
-  }
+  if (file === undefined) return behind(translators) ? undefined : context;
   return context;
 }
 
@@ -81,18 +76,14 @@ function resolveFilename(request, parent, isMain, options) {
 }
 
 // Only Node's loader loads into a module, compiles one, or asks for the function of an extension: a
-// plugin would name any file.
+// plugin would name any file. A file of the host that a plugin was given, such as one of the SDK, is
+// evaluated as the host's.
 function moduleLoad(filename) {
   if (watching()) {
     const who = asker();
     if (who !== undefined && who !== unknown && !calledBy(loaderCode)) throw refusal(who, 'module.load is not a plugin\'s to use');
     if (typeof filename === 'string' && ownerOf(filename) === undefined) {
-      weakSetAdd(loading, this);
-      try {
-        return apply(moduleLoadWas, this, [filename]);
-      } finally {
-        weakSetDelete(loading, this);
-      }
+      return runAsHost(() => apply(moduleLoadWas, this, [filename]));
     }
   }
   return apply(moduleLoadWas, this, [filename]);
@@ -237,7 +228,7 @@ function resolveHook(specifier, context, next) {
   if (who === undefined) {
     const around = inside();
     // A file of the host imports; or no file does, which is the entry of a plugin, or code of one.
-    if (around !== undefined && !startsWith(context.parentURL ?? '', 'file:')) who = around;
+    if (around !== undefined && !startsWith(context.parentURL ?? '', 'file:') && !behind(translators)) who = around;
   }
   if (who === undefined) return next(specifier, context);
   return judged(who, specifier, context, parent, next);

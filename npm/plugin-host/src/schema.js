@@ -3,13 +3,17 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ValidationError } from './errors.js';
+import { runAsHost } from './guard.js';
 import { sdkName } from './rules.js';
 
 const isZod = (x) => x !== null && typeof x === 'object' && ('_def' in x || '_zod' in x);
 
+// The guard hooks createRequire later. It is the host that loads the SDK's functions, in whosever context.
+const requireFrom = createRequire;
+
 function fromSDK(sdk, path) {
   try {
-    return sdk === undefined ? undefined : createRequire(join(sdk, 'package.json'))(path);
+    return sdk === undefined ? undefined : runAsHost(() => requireFrom(join(sdk, 'package.json'))(path));
   } catch {
     return undefined;
   }

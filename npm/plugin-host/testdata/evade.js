@@ -1,6 +1,7 @@
 // A host that runs one evasion, as if hallmark had admitted it. Usage: node evade.js PLUGIN
 // What reaches the output, or the file that the plugin was told to write, was not stopped.
-import { PluginHost, replaceGate } from '../src/index.js';
+import { replaceGate } from '../src/gate.js';
+import { PluginHost } from '../src/index.js';
 import { copyGate } from './helpers.js';
 
 const host = new PluginHost({ tier: 1, warn: () => {}, sdk: process.env.SDK || undefined });

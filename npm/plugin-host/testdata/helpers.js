@@ -6,6 +6,9 @@ import { dirname, join } from 'node:path';
 
 export const hallmark = process.env.HALLMARK ?? 'hallmark';
 
+/** sdk is the directory of @modelcontextprotocol/sdk, where the tests have one: see TestPluginHost. */
+export const sdk = process.env.PLUGIN_HOST_SDK || undefined;
+
 /** room makes a directory that ends with the test, and keeps hallmark's state in it. */
 export function room(t) {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'plugin-host-test-')));

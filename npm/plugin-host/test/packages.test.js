@@ -1,0 +1,158 @@
+// Packages that plugins do not bundle: the host's SDK, and external ones at their declared versions.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PluginHost } from '../src/index.js';
+import { hallmark, plugin, room, sdk, write } from '../testdata/helpers.js';
+
+const flags = { PLUGIN_ALLOW_RUNTIME_DEPS: true };
+const declared = (...names) => ({
+  dependenciesPolicy: 'external-allowed', externalDependencies: names.map((name) => ({ name, version: '1.2.3' })),
+});
+
+function host(t, options) {
+  const h = new PluginHost({ warn: () => {}, flags, hallmark, ...options });
+  t.after(() => h.close());
+  return h;
+}
+
+// install puts packages beside a plugin, as 'hallmark plugin install' does.
+function install(dir, version = '1.2.3') {
+  write(join(dir, 'node_modules'), {
+    'both/package.json': { name: 'both', version, exports: { '.': { import: './m.mjs', require: './c.cjs' }, './sub': './sub.cjs', './fs': './fs.cjs' } },
+    'both/m.mjs': `import inner from 'inner'; export default 'both as a module, ' + inner;`,
+    'both/c.cjs': `module.exports = 'both as a script, ' + require('inner');`,
+    'both/sub.cjs': `module.exports = 'sub of both';`,
+    'both/fs.cjs': `module.exports = require('f' + 's');`,
+    'inner/package.json': { name: 'inner', version: '0.1.0', main: 'index.js' },
+    'inner/index.js': `module.exports = 'inner';`,
+    '@scope/old/package.json': { name: '@scope/old', version },
+    '@scope/old/index.js': `module.exports = 'old';`,
+    '@scope/old/lib/deep.js': `module.exports = 'deep';`,
+  });
+}
+
+const script = `exports.createPlugin = (s) => { s.registerTool('t', {}, () => [require('both'), require('both/sub'), require('@scope/old'), require('@scope/old/lib/deep')]);
+  s.registerTool('where', {}, () => require.resolve('both')) }`;
+const modules = `import both from 'both'; import sub from 'both/sub'; import old from '@scope/old'; import deep from '@scope/old/lib/deep.js';
+  export const createPlugin = (s) => { s.registerTool('t', {}, () => [both, sub, old, deep]) }`;
+
+test('external packages are those beside the plugin, by require and by import', async (t) => {
+  const dir = room(t);
+  const r = plugin(dir, 'r', { 'index.js': script }, declared('both', '@scope/old'));
+  const m = plugin(dir, 'm', { 'index.mjs': modules }, declared('both', '@scope/old'));
+  install(r);
+  install(m);
+  const h = host(t);
+  const summary = await h.load([r, m]);
+  assert.deepEqual(summary.failed, []);
+  assert.deepEqual(await h.session('r').callTool('t'), ['both as a script, inner', 'sub of both', 'old', 'deep']);
+  assert.deepEqual(await h.session('m').callTool('t'), ['both as a module, inner', 'sub of both', 'old', 'deep']);
+  assert.equal(await h.session('r').callTool('where'), join(r, 'node_modules/both/c.cjs'));
+});
+
+test('another version than the declared one is refused, with the command that installs it', async (t) => {
+  const dir = room(t);
+  const p = plugin(dir, 'p', { 'index.js': script }, declared('both', '@scope/old'));
+  let { failed } = await host(t).load(p);
+  assert.equal(failed[0]?.error.name, 'policyError');
+  assert.match(failed[0].error.message, /both@1\.2\.3 is not installed: run 'npm install --prefix .* both@1\.2\.3'/);
+  install(p, '1.2.4');
+  ({ failed } = await host(t).load(p));
+  assert.equal(failed[0]?.error.name, 'policyError');
+  assert.match(failed[0].error.message, /both@1\.2\.3 is declared, and 1\.2\.4 is installed/);
+  assert.match(failed[0].error.hint, /npm install .*--ignore-scripts both@1\.2\.3/);
+});
+
+test('an optional package may be absent', async (t) => {
+  const dir = room(t);
+  const code = `let o; try { o = require('maybe') } catch (e) { o = e.code } exports.createPlugin = (s) => { s.registerTool('t', {}, () => o) }`;
+  const p = plugin(dir, 'p', { 'index.js': code }, { dependenciesPolicy: 'external-allowed', externalDependencies: [{ name: 'maybe', version: '1.2.3', optional: true }] });
+  const h = host(t);
+  assert.deepEqual((await h.load(p)).failed, []);
+  assert.equal(await h.session('p').callTool('t'), 'MODULE_NOT_FOUND');
+});
+
+test('external packages run under the rules of their plugin, and reach no further than it', async (t) => {
+  const dir = room(t);
+  const code = (what) => `exports.createPlugin = (s) => { s.registerTool('t', {}, () => typeof require('${what}').readFileSync) }`;
+  const without = plugin(dir, 'without', { 'index.js': code('both/fs') }, declared('both'));
+  const reads = plugin(dir, 'reads', { 'index.js': code('both/fs') }, { ...declared('both'), permissions: { fsRead: true } });
+  install(without);
+  install(reads);
+  const h = host(t);
+  assert.deepEqual((await h.load([without, reads])).failed, []);
+  await assert.rejects(h.session('without').callTool('t'), { name: 'policyError' });
+  assert.equal(await h.session('reads').callTool('t'), 'function');
+  // What lies there and is not declared is not the plugin's.
+  const sneaks = plugin(dir, 'sneaks', { 'index.js': `const n = ['in', 'ner'].join(''); exports.createPlugin = (s) => { s.registerTool('t', {}, () => require(n)) }` }, declared('both'));
+  install(sneaks);
+  await h.load(sneaks);
+  await assert.rejects(h.session('sneaks').callTool('t'), /Cannot find module|not part of the plugin/);
+});
+
+test('what the host does not permit is not resolved', async (t) => {
+  const dir = room(t);
+  const p = plugin(dir, 'p', { 'index.js': script }, declared('both', '@scope/old'));
+  install(p);
+  const { failed } = await host(t, { flags: {} }).load(p);
+  assert.equal(failed[0]?.error.name, 'policyError');
+  assert.match(failed[0].error.message, /PLUGIN_ALLOW_RUNTIME_DEPS/);
+});
+
+test('two plugins are offered by a real server', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const dir = room(t);
+  const from = (path) => import(`${sdk}/dist/esm/${path}`);
+  const { McpServer } = await from('server/mcp.js');
+  const { Client } = await from('client/index.js');
+  const { InMemoryTransport } = await from('inMemory.js');
+  const server = new McpServer({ name: 'host', version: '1.0.0' });
+  const one = plugin(dir, 'one', { 'index.mjs': `
+    import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+    export const createPlugin = (s) => {
+      s.registerTool('code', { description: 'a code' }, async () => ({ content: [{ type: 'text', text: String(ErrorCode.InvalidParams) }] }));
+      s.registerResource('note', 'note://one', { title: 'One' }, async (uri) => ({ contents: [{ uri: uri.href, text: 'a note' }] }));
+    };` });
+  const two = plugin(dir, 'two', { 'index.js': `
+    const { ErrorCode } = require('@modelcontextprotocol/sdk/types.js');
+    exports.createPlugin = async (s) => {
+      s.tool('ask', 'asks', async () => ({ content: [{ type: 'text', text: 'asked ' + ErrorCode.InvalidParams }] }));
+      s.registerPrompt('greet', { description: 'greets' }, async () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }] }));
+    };` }, { dependencies: ['one'] });
+  const h = host(t, { sdk });
+  const summary = await h.load([two, one], server);
+  assert.deepEqual(summary.failed, []);
+  assert.deepEqual(summary.stats, { plugins: 2, pluginsLoaded: 2, pluginsSkipped: 0, pluginsFailed: 0, toolsRegistered: 2, resourcesRegistered: 1, promptsRegistered: 1 });
+  const client = new Client({ name: 'client', version: '1.0.0' });
+  const [a, b] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(a), client.connect(b)]);
+  t.after(() => client.close());
+  assert.deepEqual((await client.listTools()).tools.map((x) => x.name), ['code', 'ask']);
+  assert.equal((await client.callTool({ name: 'code' })).content[0].text, '-32602');
+  assert.equal((await client.callTool({ name: 'ask' })).content[0].text, 'asked -32602');
+  assert.equal((await client.readResource({ uri: 'note://one' })).contents[0].text, 'a note');
+  assert.equal((await client.getPrompt({ name: 'greet' })).messages[0].content.text, 'hello');
+});
+
+test('schemas of zod, in its versions, are listed, judged and enforced', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const dir = room(t);
+  const { createRequire } = await import('node:module');
+  const { dirname } = await import('node:path');
+  const { cpSync } = await import('node:fs');
+  const zod = dirname(createRequire(join(sdk, 'package.json')).resolve('zod'));
+  for (const [name, entry] of [['three', 'zod/v3'], ['four', 'zod/v4']]) {
+    const code = `const z = require('${entry}');
+      exports.createPlugin = (s) => { s.registerTool('add', { inputSchema: { a: z.number(), b: z.number().optional() } }, ({ a, b }) => ({ content: [{ type: 'text', text: String(a + (b ?? 1)) }] })) }`;
+    const p = plugin(dir, name, { 'index.js': code, 'placeholder.js': '' }, { capabilities: { tools: ['add'] } });
+    cpSync(zod, join(p, 'dist/node_modules/zod'), { recursive: true, filter: (path) => !/\.d\.c?ts$|[/\\]src[/\\]/.test(path) });
+    const { hash } = await import('../testdata/helpers.js');
+    hash(p);
+    const h = host(t, { sdk, flags: { STRICT_TOOLS: true, STRICT_CAPABILITIES: true } });
+    const summary = await h.load(p);
+    assert.deepEqual(summary.failed, [], name);
+    const { inputSchema } = h.session(name).tools[0];
+    assert.deepEqual([inputSchema.type, Object.keys(inputSchema.properties), inputSchema.required], ['object', ['a', 'b'], ['a']]);
+    assert.equal((await h.session(name).callTool('add', { a: 2 })).content[0].text, '3');
+    await assert.rejects(h.session(name).callTool('add', { a: 'x' }), { name: 'validationError' });
+  }
+});
