@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { prelude, ways } from './escapes.js';
-import { dir, honest, open, started, subject, text, tools } from './sandbox.js';
+import { prelude, ways } from '../testdata/escapes.js';
+import { dir, honest, open, started, subject, text, tools } from '../testdata/sandbox.js';
 
 const outcome = (p) => p.then((r) => JSON.stringify(r), (e) => `${e.name}: ${e.message}`);
 
@@ -360,7 +360,7 @@ describe('tier 3 alone', () => {
     const script = join(room, 'host.mjs');
     const name = `left-${Math.random().toString(36).slice(2)}`;
     const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
-    writeFileSync(script, `import { subject } from ${here('./sandbox.js')}; import { open } from ${here('../src/tier3.js')};
+    writeFileSync(script, `import { subject } from ${here('../testdata/sandbox.js')}; import { open } from ${here('../src/tier3.js')};
       const s = await open(subject(undefined, 'exports.createPlugin = (s) => { s.tool("t", () => { for (;;); }); };', { entry: 'dist/${name}.js', limits: { callMillis: 60000 } }));
       console.log('ready'); s.callTool('t').catch(() => {}); setInterval(() => {}, 1000);`);
     for (const signal of ['SIGKILL', 'SIGTERM']) {
@@ -379,7 +379,7 @@ describe('tier 3 alone', () => {
     const room = dir(t);
     const script = join(room, 'host.mjs');
     const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
-    writeFileSync(script, `import { subject, open, honest, text } from ${here('./sandbox.js')};
+    writeFileSync(script, `import { subject, open, honest, text } from ${here('../testdata/sandbox.js')};
       for (const tier of [2, 3]) { const s = await open[tier](subject(undefined, honest)); console.log(await text(s, 'echo', { word: tier })); }`);
     const out = await new Promise((resolve, reject) => execFile(process.execPath, [script], { timeout: 10_000 }, (e, stdout) => (e ? reject(e) : resolve(stdout))));
     assert.equal(out, 'echo 2\necho 3\n');

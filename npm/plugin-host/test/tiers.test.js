@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PluginHost } from '../src/index.js';
-import { plugin, room } from './helpers.js';
+import { plugin, room } from '../testdata/helpers.js';
 
 const all = [1, 2, 3];
 
@@ -95,7 +95,7 @@ describe('schemas of zod', () => {
           server.registerPrompt('p', { argsSchema: { who: z.string().describe('whom'), how: z.string().optional() } }, async ({ who }) => ({ messages: [{ role: 'user', content: { type: 'text', text: who } }] }));
         }` }, { capabilities: { tools: ['shape', 'old'], prompts: ['p'] } });
       cpSync(join(packages, 'node_modules', version), join(dir, 'dist/node_modules/zod'), { recursive: true, filter: (f) => !/\.(ts|cts|mts|map)$|\/src(\/|$)/.test(f) });
-      (await import('./helpers.js')).hash(dir);
+      (await import('../testdata/helpers.js')).hash(dir);
       for (const tier of [2, 3]) {
         const { session, failed } = await load(t, dir, tier);
         assert.equal(failed, undefined, `tier ${tier}: ${failed}`);
@@ -170,7 +170,7 @@ test('tier 2 fetches for a plugin with permissions.network, and for no other', a
 
 test('tier 3 gives the SDK and external packages from where the host has them', async (t) => {
   const parent = room(t);
-  const { write } = await import('./helpers.js');
+  const { write } = await import('../testdata/helpers.js');
   const { open } = await import('../src/tier3.js');
   write(parent, {
     'host/node_modules/@modelcontextprotocol/sdk/package.json': { name: '@modelcontextprotocol/sdk', version: '1.0.0', main: 'index.js' },
