@@ -58,16 +58,16 @@ func lackClient(t *testing.T, err error, out []byte) {
 	t.Skipf("%v", err)
 }
 
-// installNode installs a package of npm in a new directory, and returns the program node and the directory.
-func installNode(t *testing.T, name string) (node, dir string) {
+// installNode installs packages of npm in a new directory, and returns the program node and the directory.
+func installNode(t *testing.T, names ...string) (node, dir string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		lackClient(t, err, nil)
 	}
 	dir = t.TempDir()
-	install := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefer-offline", "--prefix", dir, name)
+	install := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund",
+		"--prefer-offline", "--prefix", dir}, names...)...)
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
 		lackClient(t, err, out)

