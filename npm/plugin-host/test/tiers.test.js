@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -141,33 +140,6 @@ test('a tier says what it cannot give, and which can, before anything runs', asy
   assert.equal(globalThis.ran, undefined);
 });
 
-test('tier 2 fetches for a plugin with permissions.network, and for no other', async (t) => {
-  const server = createServer((q, r) => {
-    let body = '';
-    q.on('data', (d) => { body += d; });
-    q.on('end', () => { r.setHeader('x-own', 'yes'); r.end(JSON.stringify({ method: q.method, body, h: q.headers['x-a'] })); });
-  });
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${server.address().port}/`;
-  const parent = room(t);
-  const code = `exports.createPlugin = (server) => { server.tool('get', { type: 'object' }, async ({ url }) => {
-    const r = await fetch(url, { method: 'POST', body: 'a body', headers: { 'x-a': 'b' } }); const j = await r.json();
-    return { content: [{ type: 'text', text: [r.status, r.ok, r.headers.get('x-own'), j.method, j.body, j.h].join(' ') }] }; }); };`;
-  const allowed = plugin(parent, 'fetches', { 'index.js': code }, { permissions: { network: true } });
-  for (const tier of [2, 3]) {
-    const { session } = await load(t, allowed, tier);
-    assert.equal((await session.callTool('get', { url })).content[0].text, '200 true yes POST a body b');
-  }
-  const { session } = await load(t, allowed, 2);
-  await assert.rejects(session.callTool('get', { url: 'file:///etc/hostname' }), /fetch of file:/);
-  const refused = plugin(parent, 'fetches-not', { 'index.js': code });
-  for (const tier of [2, 3]) {
-    const { session } = await load(t, refused, tier);
-    await assert.rejects(session.callTool('get', { url }), /fetch/);
-  }
-});
-
 test('tier 3 gives the SDK and external packages from where the host has them', async (t) => {
   const parent = room(t);
   const { write } = await import('../testdata/helpers.js');
@@ -204,4 +176,35 @@ test('limits are numbers', async (t) => {
   assert.throws(() => limitsOf({ heapBytes: -1 }), { name: 'validationError' });
   assert.throws(() => limitsOf({ heapBytes: '1' }), { name: 'validationError' });
   assert.equal(limitsOf({ heapBytes: undefined }).heapBytes, 256 << 20);
+});
+
+test('a sandbox is available where the plugin gets one', async (t) => {
+  const parent = room(t);
+  const needs = plugin(parent, 'needs', { 'index.js': `exports.createPlugin = (s) => { s.tool('t', () => ({ content: [] })); };` }, { dependenciesPolicy: 'sandbox-required', capabilities: { tools: ['t'] } });
+  const one = await load(t, needs, 1, { flags: { SANDBOX_AVAILABLE: true } });
+  assert.equal(one.failed?.name, 'policyError');
+  for (const tier of [2, 3]) assert.equal((await load(t, needs, tier)).failed, undefined);
+
+  const asked = [];
+  const choose = (p) => { asked.push(p.name); return p.manifest.dependenciesPolicy === 'sandbox-required' ? 2 : 1; };
+  const plain = plugin(parent, 'plain', { 'index.js': `exports.createPlugin = (s) => { s.tool('u', () => ({ content: [] })); };` }, { capabilities: { tools: ['u'] } });
+  const host = new PluginHost({ tier: choose, warn: () => {} });
+  t.after(() => host.close());
+  const { loaded, failed } = await host.load([needs, plain]);
+  assert.deepEqual(failed, []);
+  assert.deepEqual(loaded.map((p) => [p.name, p.tier]), [['needs', 2], ['plain', 1]]);
+  assert.deepEqual(asked.sort(), ['needs', 'plain']);
+
+  const wrong = new PluginHost({ tier: (p) => (p.manifest.dependenciesPolicy === 'sandbox-required' ? 1 : 7), warn: () => {} });
+  t.after(() => wrong.close());
+  assert.deepEqual((await wrong.load([needs, plain])).failed.map((f) => f.error.name).sort(), ['policyError', 'validationError']);
+});
+
+test('a native addon needs tier 3 and PLUGIN_ALLOW_NATIVE', async (t) => {
+  const dir = plugin(room(t), 'native', { 'index.js': `exports.createPlugin = (s) => { s.tool('t', () => { require('./a.node'); return { content: [] }; }); };`, 'a.node': 'no addon' }, { capabilities: { tools: ['t'] } });
+  for (const tier of all) assert.equal((await load(t, dir, tier, { flags: {} })).failed?.name, 'policyError', `tier ${tier}`);
+  for (const tier of [1, 2]) assert.equal((await load(t, dir, tier, { flags: { PLUGIN_ALLOW_NATIVE: true, SANDBOX_AVAILABLE: true } })).failed?.name, 'policyError', `tier ${tier}`);
+  const { session, failed } = await load(t, dir, 3, { flags: { PLUGIN_ALLOW_NATIVE: true } });
+  assert.equal(failed, undefined);
+  await assert.rejects(session.callTool('t'), (e) => !/ACCESS|restricted|permission/i.test(e.message) && /a\.node|ELF|dlopen|image|short/i.test(e.message));
 });
