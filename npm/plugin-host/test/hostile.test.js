@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -316,6 +317,28 @@ describe('tier 3 alone', () => {
     assert.equal(await text(s, 't'), '');
     assert.equal(existsSync(join(room, 'mark')), false);
     assert.doesNotMatch(s.said.join(), /the secret/);
+  });
+
+  test('no other way to the network is left where the version has no permission for it', async (t) => {
+    const server = createServer((c) => { c.end(); });
+    let reached = 0;
+    server.on('connection', () => { reached++; });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.after(() => server.close());
+    const s = await started(t, 3, tools({
+      t: `const port = ${server.address().port}; const u = 'http://127.0.0.1:' + port; const out = []; new Request(u); new Headers();
+        const agent = globalThis[Symbol.for('undici.globalDispatcher.1')]; const stdout = process.stdout; const hooks = []; require('async_hooks').createHook({ init(id, type, trigger, resource) { hooks.push(resource); } }).enable();
+        const tried = [() => agent.request({ origin: u, path: '/', method: 'GET' }), () => agent.dispatch({ origin: u, path: '/', method: 'GET' }, { onConnect() {}, onError(e) { out.push('e'); }, onHeaders() {} }),
+          () => new (Object.getPrototypeOf(stdout).constructor)().connect(port), () => new (require('http').Agent)().createConnection({ port }), () => require('http').globalAgent.createConnection({ port }),
+          () => require('net').Socket.prototype.connect.call({}, port), () => require('_http_client').ClientRequest && new (require('_http_client').ClientRequest)(u), () => require('_tls_wrap').connect(port, '127.0.0.1'),
+          () => require('http2').connect(u), () => require('tls').connect(port), () => new (require('dns').Resolver)().resolve('a.example', () => {}), () => new (require('dns').promises.Resolver)().resolve('a.example'),
+          () => new WebSocket(u), () => new EventSource(u), () => process.getBuiltinModule('net').connect(port), () => import('node:net').then((n) => n.default.connect(port)), () => import('node:net').then((n) => n.createConnection(port)),
+          () => hooks.map((r) => r.handle?.constructor ?? r.constructor).filter((C) => /^(TCP|Pipe|UDP)$/.test(C?.name ?? '')).map((C) => new C(0).connect), () => require('module').createRequire('/')('net').connect(port), () => require('module')._load('net').connect(port)];
+        for (const [i, f] of tried.entries()) { try { const r = await f(); if (r && !(Array.isArray(r) && r.length === 0) && r !== true) out.push(i + ':' + typeof r); } catch {} }
+        await new Promise((r) => setTimeout(r, 100)); return {content: [{type: 'text', text: out.filter((x) => x !== 'e').join()}]};`,
+    }));
+    assert.equal(await text(s, 't'), '');
+    assert.equal(reached, 0);
   });
 
   test('with permissions these are given, where the host says', async (t) => {
