@@ -15,6 +15,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -76,11 +77,7 @@ func (s *Source) makeScript(m *plugin.Manifest) (*Script, error) {
 	built := api.Build(api.BuildOptions{
 		EntryPoints: []string{strings.TrimPrefix(m.Entry, plugin.DistDir+"/")}, Bundle: true, Outfile: "script.js",
 		AbsWorkingDir: cwd, Format: api.FormatCommonJS, Platform: api.PlatformNeutral, Target: api.ES2022,
-		Supported: map[string]bool{
-			"dynamic-import": false, "import-meta": false, "top-level-await": false, "import-attributes": true,
-		},
-		Banner:      map[string]string{"js": "(function (exports, require, module) {"},
-		Footer:      map[string]string{"js": "\n})"},
+		Supported:   withoutImports,
 		TsconfigRaw: "{}", LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent,
 		Define: map[string]string{"__dirname": "undefined", "__filename": "undefined"},
 		Plugins: []api.Plugin{{Name: distSpace, Setup: func(b api.PluginBuild) {
@@ -89,24 +86,47 @@ func (s *Source) makeScript(m *plugin.Manifest) (*Script, error) {
 		}}},
 	})
 	if len(built.Errors) > 0 {
-		e := built.Errors[0]
-		text := e.Text
-		if e.Location != nil {
-			text = fmt.Sprintf("%s:%d: %s", strings.TrimPrefix(e.Location.File, distSpace+":"), e.Location.Line, text)
-		}
-		return nil, evidence.Errorf(evidence.Refused, m.Subject(),
-			"run it in tier 3, or have its author bundle it without this", fmt.Errorf("cannot be one script: %s", text))
+		return nil, noScript(m, built.Errors[0])
 	}
 	if len(built.OutputFiles) != 1 {
 		return nil, evidence.Errorf(evidence.Operation, m.Subject(), "",
 			fmt.Errorf("the script is %d files", len(built.OutputFiles)))
 	}
-	script := &Script{Format: 1, Plugin: m.Subject(), Code: string(built.OutputFiles[0].Contents), Requires: []string{}}
+	// An import() with a second argument has lost that now, and is left: it goes in a second round.
+	again := api.Transform(string(built.OutputFiles[0].Contents), api.TransformOptions{
+		Platform: api.PlatformNeutral, Target: api.ES2022, Supported: withoutImports, TsconfigRaw: "{}",
+		LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent, Sourcefile: "script.js",
+		Banner: "(function (exports, require, module) {", Footer: "\n})",
+	})
+	if len(again.Errors) > 0 {
+		return nil, noScript(m, again.Errors[0])
+	}
+	if jsscan.HoldsImport(again.Code) {
+		return nil, noScript(m, api.Message{Text: "an import() that cannot be rewritten"})
+	}
+	script := &Script{Format: 1, Plugin: m.Subject(), Code: string(again.Code), Requires: []string{}}
 	for name := range x.requires {
 		script.Requires = append(script.Requires, name)
 	}
 	slices.Sort(script.Requires)
 	return script, nil
+}
+
+// withoutImports says what the syntax of a script lacks. Without attributes import() has no second
+// argument, with which it would be kept.
+var withoutImports = map[string]bool{
+	"dynamic-import": false, "import-meta": false, "top-level-await": false,
+	"import-attributes": false, "import-assertions": false,
+}
+
+// noScript is the error of a plugin that cannot be one script.
+func noScript(m *plugin.Manifest, e api.Message) error {
+	text := e.Text
+	if e.Location != nil {
+		text = fmt.Sprintf("%s:%d: %s", strings.TrimPrefix(e.Location.File, distSpace+":"), e.Location.Line, text)
+	}
+	return evidence.Errorf(evidence.Refused, m.Subject(), "run it in tier 3, or have its author bundle it without this",
+		fmt.Errorf("cannot be one script: %s", text))
 }
 
 // scriptFiles resolves and loads files of dist/ for esbuild, which asks for several at once.

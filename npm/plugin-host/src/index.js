@@ -15,10 +15,15 @@ export { IntegrityError, OperationError, PluginError, PolicyError, SignatureErro
 export { rulesOf };
 
 const defaults = { heapBytes: 256 << 20, callMillis: 30_000, startMillis: 30_000, messageBytes: 4 << 20, messagesPerSecond: 1000 };
-const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn'];
+const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn', 'readable', 'writable'];
+
+// flagsIn are the flags under which a plugin of a tier is checked: a sandbox is available where the plugin gets
+// one, and a native addon runs only where the process is the plugin's own.
+const flagsIn = (tier, flags) => ({ ...flags, SANDBOX_AVAILABLE: tier > 1, PLUGIN_ALLOW_NATIVE: flags.PLUGIN_ALLOW_NATIVE && tier === 3 });
 
 export class PluginHost {
   #gate;
+  #gates = new Map(); // by tier
   #options;
   #plugins = new Map(); // by name: what is loaded
   #room;
@@ -32,8 +37,13 @@ export class PluginHost {
     const { hallmark, strict, allowlist, env, tier = 1 } = options;
     if (typeof tier !== 'function' && ![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
     this.#options = { warn: (message) => process.emitWarning(message), ...options, tier, limits: { ...defaults, ...options.limits } };
-    this.#gate = new Gate({ hallmark, strict, allowlist, env, flags: readFlags(options.flags, env) });
-    onReplace(this, (gate) => { this.#gate = gate(this.#gate); });
+    const flags = readFlags(options.flags, env);
+    this.#gate = new Gate({ hallmark, strict, allowlist, env, flags });
+    for (const t of [1, 2, 3]) this.#gates.set(t, new Gate({ hallmark, strict, allowlist, env, flags: flagsIn(t, flags) }));
+    onReplace(this, (gate) => {
+      this.#gate = gate(this.#gate);
+      for (const t of [1, 2, 3]) this.#gates.set(t, this.#gate);
+    });
   }
 
   /** load checks plugins, loads them in the order of their dependencies, and registers what they offer with server. */
@@ -66,11 +76,8 @@ export class PluginHost {
     const worker = async () => {
       for (let i = next++; i < paths.length; i = next++) {
         const path = paths[i];
-        const copy = join(this.#room, String(this.#rooms++));
         try {
-          const answer = await this.#gate.verify(path, copy);
-          const manifest = JSON.parse(await readFile(join(copy, 'mcp-plugin.json'), 'utf8'));
-          results[i] = { path, name: answer.name, version: answer.version, entry: answer.entry, root: copy, manifest };
+          results[i] = await this.#verify(path);
         } catch (e) {
           results[i] = { path, name: e.plugin ?? path, error: e instanceof PluginError ? e : new OperationError(e.message, { cause: e }) };
         }
@@ -86,6 +93,26 @@ export class PluginHost {
       else good.set(one.name, one);
     }
     return good;
+  }
+
+  // verify checks a plugin under the flags of its tier. Where a function chooses the tier it is asked with what
+  // was checked for the widest, and the plugin is checked again for another.
+  async #verify(path) {
+    const { tier: choice } = this.#options;
+    const check = async (tier) => {
+      const root = join(this.#room, String(this.#rooms++));
+      const { name, version, entry } = await this.#gates.get(tier).verify(path, root);
+      return { path, name, version, entry, root, tier, manifest: JSON.parse(await readFile(join(root, 'mcp-plugin.json'), 'utf8')) };
+    };
+    if (typeof choice !== 'function') return check(choice);
+    const widest = await check(3);
+    const { name, version, manifest } = widest;
+    const tier = await choice({ name, version, manifest, rules: rulesOf(manifest, this.#gates.get(3).flags) });
+    if (![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`, { plugin: name });
+    if (tier === 3) return widest;
+    const again = await check(tier);
+    if (JSON.stringify(again.manifest) !== JSON.stringify(manifest)) throw new OperationError('its manifest changed while it was checked', { plugin: name });
+    return again;
   }
 
   // order brings plugins into the order of their dependencies. Those that lack one are skipped.
@@ -123,9 +150,9 @@ export class PluginHost {
     let session;
     try {
       const plugin = await this.#prepare(one);
-      const tier = typeof this.#options.tier === 'function' ? this.#options.tier(plugin) : this.#options.tier;
+      const { tier } = one;
       session = await (await this.#tier(tier)).open(plugin);
-      await this.#reconcile(plugin, session);
+      await this.#reconcile(plugin, session, tier);
       if (server !== undefined) await forward(server, session, plugin.sdk);
       this.#plugins.set(name, { ...one, session });
       const names = (list) => list.map((r) => r.name);
@@ -147,22 +174,23 @@ export class PluginHost {
   }
 
   // prepare is all that a tier needs to know of a plugin.
-  async #prepare({ name, version, root, entry, manifest, path }) {
-    const rules = rulesOf(manifest, this.#gate.flags);
+  async #prepare({ name, version, root, entry, manifest, path, tier }) {
+    const rules = rulesOf(manifest, this.#gates.get(tier).flags);
     const { externals, problems } = await findExternals(resolve(path), manifest, rules);
     return {
       name, version, root, entry, manifest, rules, externals, externalProblems: problems,
       sdk: await findSDK(this.#options.sdk), hallmark: this.#gate.hallmark, limits: this.#options.limits,
+      env: this.#options.env, warn: this.#options.warn, readable: this.#options.readable, writable: this.#options.writable,
     };
   }
 
-  async #reconcile(plugin, session) {
+  async #reconcile(plugin, session, tier) {
     const { STRICT_CAPABILITIES, STRICT_TOOLS } = this.#gate.flags;
     if (STRICT_CAPABILITIES || STRICT_TOOLS) {
       const file = `${plugin.root}.registered.json`;
       const { tools, resources, prompts } = session;
       await writeFile(file, JSON.stringify({ tools, resources, prompts }), { mode: 0o600 });
-      await this.#gate.reverify(plugin.root, file);
+      await this.#gates.get(tier).reverify(plugin.root, file);
     }
     if (!STRICT_CAPABILITIES) {
       for (const difference of reconcile(plugin.manifest, session)) this.#options.warn(`plugin ${plugin.name}: ${difference}`);

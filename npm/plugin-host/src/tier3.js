@@ -1,6 +1,6 @@
 // Tier 3: a plugin runs in a process of its own under Node's permission model, with quotas for
 // memory, time and messages.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
@@ -81,10 +81,12 @@ function nodeArguments(plugin, limits, readable, flag) {
 }
 
 // lead makes the system end the process with ours, where there is a program for that.
+const setpriv = ['/usr/bin/setpriv', '--no-new-privs', '--pdeathsig', 'KILL', '--'];
+let leads;
 function lead(args) {
-  const setpriv = '/usr/bin/setpriv';
-  if (process.platform === 'linux' && existsSync(setpriv)) return [setpriv, ['--no-new-privs', '--pdeathsig', 'KILL', '--', process.execPath, ...args]];
-  return [process.execPath, args];
+  leads ??= process.platform === 'linux' && existsSync(setpriv[0]) &&
+    spawnSync(setpriv[0], [...setpriv.slice(1), process.execPath, '--version'], { env: {}, timeout: 5000 }).status === 0;
+  return leads ? [setpriv[0], [...setpriv.slice(1), process.execPath, ...args]] : [process.execPath, args];
 }
 
 const running = new Set();
@@ -141,7 +143,10 @@ export async function open(plugin) {
   let watch;
   let said = '';
   const peer = new Peer(plugin, limits, {
-    send: (text) => { channel.write(`${text}\n`); },
+    send: (text) => {
+      if (channel.writableLength > 4 * limits.messageBytes) peer.end('it does not read its messages', PolicyError);
+      else channel.write(`${text}\n`);
+    },
     kill: async () => {
       clearInterval(watch);
       family.killAll();

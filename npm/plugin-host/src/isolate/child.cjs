@@ -50,19 +50,19 @@ if (!permissions.network) {
     if (name in globalThis) Object.defineProperty(globalThis, name, { value: name === 'fetch' ? async () => deny(name, no)() : undefined, writable: false, configurable: false });
   }
 }
+const shut = [];
 for (const [name, need] of refused) {
-  let exports;
   try {
-    exports = require(name);
-  } catch {
-    continue; // of another version, or behind a flag
-  }
+    shut.push([name, require(name), need]); // all of them first: they take from each other when they are loaded
+  } catch { /* of another version, or behind a flag */ }
+}
+for (const [name, exports, need] of shut) {
   for (const key of Reflect.ownKeys(exports)) {
     if (typeof key !== 'string') continue;
     let value;
     try { value = exports[key]; } catch { continue; }
-    if (key === 'promises' && value) for (const k of Object.keys(value)) replace(value, k, `node:${name}.${key}.${k}`, `: ${need}`);
-    if (typeof value === 'function') replace(exports, key, `node:${name}.${key}`, `: ${need}`);
+    if (key === 'promises' && value) for (const k of Object.keys(value)) replace(value, k, `${name}.${key}.${k}:`, need);
+    if (typeof value === 'function') replace(exports, key, `${name}.${key}:`, need);
     else if (value !== null && typeof value === 'object') { try { Object.defineProperty(exports, key, { value: Object.freeze({ __proto__: null }), configurable: false, writable: false }); } catch { /* read only */ } }
   }
 }
@@ -79,12 +79,27 @@ if (!permissions.native && module_._extensions) replace(module_._extensions, '.n
 Object.defineProperty(process, 'report', { value: undefined, configurable: false });
 for (const name of ['exit', 'reallyExit', 'abort']) Object.defineProperty(process, name, { value: () => die(), writable: false, configurable: false });
 
+// write writes all of some bytes; where nobody takes them for long, it gives up.
+const idle = new Int32Array(new SharedArrayBuffer(4));
+const pause = Atomics.wait.bind(undefined, idle, 0, 0);
+function write(fd, bytes) {
+  for (let at = 0, waited = 0; at < bytes.length;) {
+    try {
+      at += writeSync(fd, bytes, at);
+      waited = 0;
+    } catch (e) {
+      if (e.code !== 'EAGAIN' || ++waited > 5000) throw e;
+      pause(2);
+    }
+  }
+}
+
 // The streams of a process have handles, whose classes open sockets.
 function output(fd) {
   const s = new stream.Writable({
     decodeStrings: true,
     write(chunk, _, done) {
-      try { writeSync(fd, chunk); } catch { /* nobody reads it */ }
+      try { write(fd, chunk); } catch { /* nobody reads it */ }
       done();
     },
   });
@@ -100,14 +115,10 @@ module_.syncBuiltinESMExports();
 // -- messages
 
 function send(text) {
-  const bytes = Buffer.from(`${text}\n`);
-  for (let at = 0; at < bytes.length;) {
-    try {
-      at += writeSync(3, bytes, at);
-    } catch (e) {
-      if (e.code === 'EAGAIN') continue;
-      die();
-    }
+  try {
+    write(3, Buffer.from(`${text}\n`));
+  } catch {
+    die();
   }
 }
 
@@ -144,6 +155,6 @@ function next() {
 next();
 
 // An error that nobody catches ends a program; here it is said, and the calls go on.
-const tell = (e) => { try { writeSync(2, `${e?.stack ?? e}\n`); } catch { /* nobody reads it */ } };
+const tell = (e) => { try { write(2, Buffer.from(`${e?.stack ?? e}\n`)); } catch { /* nobody reads it */ } };
 process.on('uncaughtException', tell);
 process.on('unhandledRejection', tell);

@@ -196,7 +196,7 @@ export class Peer {
     const { tools, resources, prompts } = this.#capabilities;
     const has = (list, name, what) => {
       if (!list.some((x) => x.name === name)) {
-        throw new ValidationError(`plugin ${this.#plugin.name} has no ${what} ${quote(name, 100)}`, { plugin: this.#plugin.name });
+        throw new OperationError(`plugin ${this.#plugin.name} has no ${what} ${quote(name, 100)}`, { plugin: this.#plugin.name });
       }
     };
     return {

@@ -1,0 +1,410 @@
+// Plugins that want out, and plugins that want all: after each the host goes on, and another plugin answers.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { prelude, ways } from '../testdata/escapes.js';
+import { dir, honest, open, started, subject, text, tools } from '../testdata/sandbox.js';
+
+const outcome = (p) => p.then((r) => JSON.stringify(r), (e) => `${e.name}: ${e.message}`);
+
+for (const tier of [2, 3]) {
+  describe(`tier ${tier}`, () => {
+    let other;
+    const ends = [];
+    before(async () => { other = await started({ after: (f) => ends.push(f) }, tier, honest, { name: 'honest' }); });
+    after(async () => { for (const end of ends.reverse()) await end(); });
+    const stillWorks = async () => {
+      assert.equal(await text(other, 'echo', { word: 'hello' }), 'echo hello');
+      assert.equal({}.polluted, undefined);
+      assert.equal([].polluted, undefined);
+    };
+
+    // -- escapes. In tier 3 a plugin has a process of its own: what it must not reach is outside of it.
+
+    for (const [name, body] of Object.entries(ways)) {
+      test(`no way out: ${name}`, async (t) => {
+        const mark = join(dir(t), 'mark');
+        const code = tools({ t: tier === 3 ? body.replaceAll('__hallmark', 'globalThis') : body }, prelude(mark));
+        const s = await started(t, tier, code, { limits: { callMillis: 1500 } });
+        const said = [await outcome(s.callTool('t', {}))];
+        await wait(20);
+        said.push(await outcome(s.callTool('t', {})));
+        assert.equal(existsSync(mark), false);
+        if (tier === 2) assert.doesNotMatch(said.join() + s.said.join(), /ESCAPED/);
+        await stillWorks();
+      });
+    }
+
+    // -- pollution
+
+    test('prototypes of one plugin are not those of the host or of another', async (t) => {
+      const s = await started(t, tier, tools({
+        t: `for (const C of [Object, Array, Function, Promise, String, Error]) { try { C.prototype.polluted = 1; C.prototype.toJSON = () => 'evil'; } catch {} }
+          try { JSON.parse = () => 'evil'; } catch {} try { Array.isArray = () => true; } catch {}
+          return JSON.parse ? { content: [{ type: 'text', text: 'done' }] } : 0;`,
+      }));
+      await outcome(s.callTool('t'));
+      assert.equal(Object.prototype.toJSON, undefined);
+      assert.deepEqual(JSON.parse('{"a":1}'), { a: 1 });
+      await stillWorks();
+    });
+
+    test('a member named __proto__ ends the plugin', async (t) => {
+      const send = tier === 2
+        ? `return { content: [], toJSON() { return JSON.parse('{"content":[],"__proto__":{"polluted":1}}'); } }`
+        : `require('fs').writeSync(3, '{"id":2,"result":{"content":[],"__proto__":{"polluted":1}}}\\n'); return {content: []}`;
+      const s = await started(t, tier, tools({ t: send }));
+      assert.match(await outcome(s.callTool('t')), /__proto__/);
+      await stillWorks();
+    });
+
+    // -- time
+
+    test('a loop in a handler ends its session', async (t) => {
+      const s = await started(t, tier, tools({ t: 'for (;;);' }), { limits: { callMillis: 300 } });
+      assert.match(await outcome(s.callTool('t')), /policyError|operationError/);
+      await wait(tier === 2 ? 400 : 1600); // a process is asked once more whether it lives
+      assert.match(await outcome(s.callTool('t')), /was ended/);
+      await stillWorks();
+    });
+
+    test('a loop at load and a loop in createPlugin end the start', async (t) => {
+      for (const code of ['for (;;);', 'exports.createPlugin = () => { for (;;); };', 'exports.createPlugin = () => new Promise(() => {});']) {
+        await assert.rejects(open[tier](subject(t, code, { limits: { startMillis: 400, callMillis: 400 } })), /was ended/);
+      }
+      await stillWorks();
+    });
+
+    test('a loop of microtasks and one of timers end the session or wait for nobody', async (t) => {
+      const s = await started(t, tier, tools({ t: 'const again = () => Promise.resolve().then(again); again(); await new Promise(() => {});' }), { limits: { callMillis: 300 } });
+      assert.match(await outcome(s.callTool('t')), /Error/);
+      await wait(1600);
+      assert.match(await outcome(s.callTool('t')), /was ended/);
+      const u = await started(t, tier, tools({ t: 'setInterval(() => { for (;;); }, 1); return {content: []};' }), { limits: { callMillis: 300 } });
+      await outcome(u.callTool('t'));
+      await wait(2000);
+      assert.match(await outcome(u.callTool('t')), /was ended|did not answer/);
+      await stillWorks();
+    });
+
+    test('a promise that never ends fails its call alone', async (t) => {
+      const s = await started(t, tier, tools({ t: 'await new Promise(() => {})', u: 'return {content: []}' }), { limits: { callMillis: 200 } });
+      assert.match(await outcome(s.callTool('t')), /did not answer within 200 ms/);
+      assert.equal(await outcome(s.callTool('u')), '{"content":[]}');
+    });
+
+    test('calls that are not answered are bounded', async (t) => {
+      const s = await started(t, tier, tools({ t: 'await new Promise(() => {})' }), { limits: { callMillis: 300, pendingCalls: 5 } });
+      const all = await Promise.all(Array.from({ length: 8 }, () => outcome(s.callTool('t'))));
+      assert.equal(all.filter((r) => /has not answered 5 calls/.test(r)).length, 3);
+    });
+
+    test('a pattern that backtracks without end is interrupted', async (t) => {
+      const s = await started(t, tier, tools({ t: `/(a+)+$/.test('a'.repeat(60) + 'b')` }), { limits: { callMillis: 300 } });
+      await outcome(s.callTool('t'));
+      await wait(500);
+      assert.match(await outcome(s.callTool('t')), /was ended|did not answer/);
+      await stillWorks();
+    });
+
+    // -- memory
+
+    test('a heap that grows ends its session', async (t) => {
+      const s = await started(t, tier, tools({ t: `globalThis.kept ??= []; for (let i = 0; i < 2e5; i++) kept.push({ a: [i, i, i, i, i, i], b: 'x' + i }); return {content: []};` }),
+        { limits: { heapBytes: 64 << 20, callMillis: 10_000 } });
+      let last;
+      for (let i = 0; i < 60; i++) {
+        last = await outcome(s.callTool('t'));
+        if (/was ended/.test(last)) break;
+      }
+      assert.match(last, /was ended/);
+      await stillWorks();
+    });
+
+    test('a heap that grows in one call ends its session', async (t) => {
+      const s = await started(t, tier, tools({ t: `const kept = []; for (;;) kept.push({ a: [1, 2, 3] });` }), { limits: { heapBytes: 64 << 20, callMillis: 20_000 } });
+      assert.match(await outcome(s.callTool('t')), /was ended/);
+      await stillWorks();
+    });
+
+    test('buffers count', async (t) => {
+      const s = await started(t, tier, tools({ t: `globalThis.kept ??= []; for (let i = 0; i < 4; i++) kept.push(new Uint8Array(16 << 20).fill(1)); return {content: []};` }),
+        { limits: { heapBytes: 64 << 20, callMillis: 10_000 } });
+      let last;
+      for (let i = 0; i < 20; i++) {
+        last = await outcome(s.callTool('t'));
+        await wait(120);
+        if (/was ended/.test(last)) break;
+      }
+      assert.match(last, /was ended/);
+      await stillWorks();
+    });
+
+    // -- messages
+
+    test('a flood of messages ends the session', async (t) => {
+      const flood = tier === 2 ? 'for (let i = 0; i < 5000; i++) console.log(i); return {content: []};'
+        : `for (let i = 0; i < 5000; i++) require('fs').writeSync(3, '{"id":99999,"result":{}}\\n'); return {content: []};`;
+      const s = await started(t, tier, tools({ t: flood }));
+      const first = await outcome(s.callTool('t'));
+      await wait(100);
+      assert.match(`${first} ${await outcome(s.callTool('t'))}`, /more than 1000 messages in a second/);
+      await stillWorks();
+    });
+
+    test('a result that is too large, too deep or of another form is refused', async (t) => {
+      const s = await started(t, tier, tools({ text: `return 'text'`, none: '', list: 'return []', form: 'return {content: {}}', items: 'return {content: [1]}' }));
+      for (const name of ['text', 'none', 'list', 'form', 'items']) assert.match(await outcome(s.callTool(name)), /operationError: plugin subject gave a result/);
+      const deep = await started(t, tier, tools({ t: `let o = []; for (let i = 0; i < 1000; i++) o = [o]; return {content: [], structuredContent: o};` }));
+      assert.match(await outcome(deep.callTool('t')), /nested deeper/);
+      const large = await started(t, tier, tools({ t: `return {content: [{type: 'text', text: 'x'.repeat(5 << 20)}]};` }));
+      assert.match(await outcome(large.callTool('t')), /was ended: it sent a message of more than/);
+      await stillWorks();
+    });
+
+    test('a result that refers to itself and one with BigInt fail their call', async (t) => {
+      const s = await started(t, tier, tools({ self: 'const o = {content: []}; o.o = o; return o;', big: 'return {content: [], n: 1n};', ok: 'return {content: []}' }));
+      for (const name of ['self', 'big']) assert.match(await outcome(s.callTool(name)), /TypeError/);
+      assert.equal(await outcome(s.callTool('ok')), '{"content":[]}');
+    });
+
+    test('text of a plugin stays in quotes, on one line, and short', async (t) => {
+      const s = await started(t, tier, tools({ t: `const e = new Error('a\\n\\u001b[31mred\\u202e' + 'x'.repeat(100000)); e.name = 'policyError'; throw e;` }));
+      const said = await outcome(s.callTool('t'));
+      assert.match(said, /^operationError: plugin subject failed: "policyError: a\\n\\u001b\[31mred\\u202ex+…"$/);
+      assert.ok(said.length < 1200);
+    });
+
+    test('lists of what was registered are bounded and checked', async (t) => {
+      const bad = [
+        `for (let i = 0; i < 1001; i++) server.tool('t' + i, () => {});`,
+        `server.registerTool('t', {description: 'x'.repeat(70000)}, () => {});`,
+        `server.registerTool('t', {title: {a: 1}}, () => {});`,
+        `server.registerTool('x'.repeat(300), {}, () => {});`,
+        `server.registerTool('t', {annotations: 'text'}, () => {});`,
+      ];
+      for (const code of bad) {
+        await assert.rejects(open[tier](subject(t, `exports.createPlugin = (server) => { ${code} };`)), /policyError|it registered/);
+      }
+      await assert.rejects(open[tier](subject(t, `exports.createPlugin = (server) => { server.tool('a', () => {}); server.tool('a', () => {}); };`)), /already registered/);
+      await assert.rejects(open[tier](subject(t, 'exports.other = 1;')), /exports no createPlugin/);
+      await assert.rejects(open[tier](subject(t, 'throw new Error("at load");')), /at load/);
+      await stillWorks();
+    });
+
+    test('what is registered later is not offered', async (t) => {
+      const s = await started(t, tier, `exports.createPlugin = (server) => { server.tool('t', async () => { try { server.tool('late', () => ({content: []})); return {content: ['no']}; } catch (e) { return {content: [{type: 'text', text: e.message}]}; } }); };`);
+      assert.match(await text(s, 't'), /after createPlugin/);
+      assert.match(await outcome(s.callTool('late')), /has no tool "late"/);
+    });
+
+    // -- ends
+
+    test('exit, abort and signals of a plugin are its own end', async (t) => {
+      for (const way of ['process.exit(0)', 'process.abort()', 'process.reallyExit(0)', 'process.kill(process.pid, 9)', 'process.kill(process.ppid, 9)', 'process._kill(process.ppid, 9)',
+        `require('node:process').kill(process.ppid, 'SIGTERM')`, `process.getBuiltinModule && process.getBuiltinModule('process').kill(process.ppid)`, `require('os').setPriority(process.ppid, 19)`]) {
+        const s = await started(t, tier, tools({ t: `${way}; return {content: []};` }), { limits: { callMillis: 500 } });
+        await outcome(s.callTool('t'));
+      }
+      await stillWorks();
+    });
+
+    test('closing ends what still runs, and twice is once', async (t) => {
+      const s = await started(t, tier, tools({ t: 'setInterval(() => {}, 5); await new Promise(() => {});' }));
+      const call = outcome(s.callTool('t'));
+      await wait(50);
+      await s.close();
+      assert.match(await call, /the host closed it/);
+      await s.close();
+      assert.match(await outcome(s.callTool('t')), /the host closed it/);
+      await stillWorks();
+    });
+  });
+}
+
+describe('tier 2 alone', () => {
+  test('timers are bounded', async (t) => {
+    const s = await started(t, 2, tools({ t: `let n = 0; try { for (;;) { setTimeout(() => {}, 1e6); n++; } } catch (e) { return {content: [{type: 'text', text: n + ' ' + e.message}]}; }` }),
+      { limits: { timers: 50 } });
+    assert.equal(await text(s, 't'), '50 more than 50 timers');
+  });
+
+  test('methods that V8 does not interrupt refuse forged lengths', async (t) => {
+    const bodies = ['fill', 'includes', 'indexOf', 'lastIndexOf', 'reverse', 'copyWithin', 'join', 'sort', 'toSorted', 'splice', 'unshift', 'shift', 'with', 'flat', 'concat'];
+    const s = await started(t, 2, tools({
+      forged: `const out = []; for (const m of ${JSON.stringify(bodies)}) { try { Array.prototype[m]?.call({ length: 2 ** 53 - 1 }, 1, 2); out.push(m); } catch (e) { if (!(e instanceof RangeError)) out.push(m + e); } } return {content: [{type: 'text', text: out.join()}]};`,
+      long: `const out = []; for (const m of ['indexOf', 'fill', 'reverse', 'sort', 'lastIndexOf']) { try { new Array(2 ** 32 - 1)[m](1); out.push(m); } catch (e) { if (!(e instanceof RangeError)) out.push(m + e); } } return {content: [{type: 'text', text: out.join()}]};`,
+      changing: `let n = 0; try { Array.prototype.fill.call({ get length() { return n++ ? 2 ** 53 - 1 : 1; } }, 0); return {content: [{type: 'text', text: 'ran'}]}; } catch (e) { return {content: [{type: 'text', text: e.name}]}; }`,
+      proxied: `let n = 0; try { Array.prototype.fill.call(new Proxy([], { get: (o, k) => k === 'length' ? (n++ ? 2 ** 53 - 1 : 1) : 0, getOwnPropertyDescriptor: () => ({ value: n++ ? 2 ** 53 - 1 : 0, writable: true, configurable: false }) }), 0); return {content: [{type: 'text', text: 'ran'}]}; } catch (e) { return {content: [{type: 'text', text: e.name}]}; }`,
+    }), { limits: { callMillis: 3000 } });
+    assert.equal(await text(s, 'forged'), '');
+    assert.equal(await text(s, 'long'), '');
+    assert.equal(await text(s, 'changing'), 'RangeError');
+    assert.match(await text(s, 'proxied'), /Error/);
+  });
+
+  test('nothing of the language can be changed, and own properties of the same names can', async (t) => {
+    const s = await started(t, 2, tools({
+      t: `'use strict'; const bad = [];
+        for (const [name, f] of Object.entries({
+          proto: () => { Object.prototype.x = 1; }, array: () => { Array.prototype.map = 1; }, global: () => { globalThis.Promise = 1; },
+          error: () => { Error.prototype.name = 'x'; }, define: () => { Object.defineProperty(Map.prototype, 'get', { value: 1 }); },
+          generator: () => { Object.getPrototypeOf(async function* () {}).prototype.next = 1; }, set: () => { Object.setPrototypeOf(Array.prototype, null); },
+          given: () => { URL.prototype.toString = null; URL.parse = 1; }, console: () => { console.log = 1; }, process: () => { process.env.X = 1; },
+        })) { try { f(); bad.push(name); } catch (e) { if (!(e instanceof TypeError)) bad.push(name + e); } }
+        const o = {}; o.toString = () => 'own'; o.constructor = 1; o.hasOwnProperty = 2; o.valueOf = 3;
+        const e = new Error('m'); e.name = 'N'; e.message = 'n'; e.toString = () => 'e';
+        class Sub extends Error { constructor() { super('x'); this.name = 'Sub'; } }
+        function Old() {} Old.prototype = Object.create(Error.prototype); Old.prototype.constructor = Old; Old.prototype.name = 'Old'; Old.prototype.toString = () => 'old';
+        const f = () => {}; f.toString = () => 'f'; 
+        return {content: [{type: 'text', text: [bad.join(), String(o), e.name, String(e), new Sub().name, String(new Old()), String(f), Object.keys(o).join()].join(' ')}]};`,
+    }));
+    assert.equal(await text(s, 't'), ' own N e Sub old f toString,constructor,hasOwnProperty,valueOf');
+  });
+
+  test('what the context says is never an object', async (t) => {
+    const s = await started(t, 2, tools({ t: `try { __hallmark.take = () => ({}); } catch {} try { globalThis.__hallmark = {}; } catch {} __hallmark.take(); return {content: []};` }), { limits: { callMillis: 300 } });
+    await outcome(s.callTool('t'));
+  });
+});
+
+describe('tier 3 alone', () => {
+  const linux = process.platform === 'linux';
+
+  test('messages on the channel are those of a stranger', async (t) => {
+    for (const bytes of ['"x"', '[]', 'null', '{', '{"id":2,"error":null}', '{"id":2,"error":{"message":{"a":1}}}', '{"id":"2","result":1}', '{"id":-1}', '\\u0000\\u0001', '{"log":"error"}', '{"fetch":1,"url":"http://127.0.0.1"}', '[['.repeat(100)]) {
+      const s = await started(t, 3, tools({ t: `require('fs').writeSync(3, ${JSON.stringify(bytes)} + '\\n'); return {content: []};` }), { limits: { callMillis: 500 } });
+      assert.equal(typeof await outcome(s.callTool('t')), 'string');
+    }
+    const s = await started(t, 3, tools({ t: `const fs = require('fs'); const b = Buffer.alloc(1 << 20, 120); for (let i = 0; i < 64; i++) fs.writeSync(3, b); return {content: []};` }));
+    assert.match(await outcome(s.callTool('t')), /was ended/);
+    const closed = await started(t, 3, tools({ t: `require('fs').closeSync(3); return {content: []};` }), { limits: { callMillis: 500 } });
+    await outcome(closed.callTool('t'));
+    await wait(1600);
+    assert.match(await outcome(closed.callTool('t')), /was ended/);
+  });
+
+  test('output without an end ends the session', async (t) => {
+    const s = await started(t, 3, tools({ t: `for (let i = 0; i < 200; i++) process.stdout.write('x'.repeat(1 << 16)); return {content: []};` }));
+    await outcome(s.callTool('t'));
+    await wait(200);
+    assert.match(await outcome(s.callTool('t')), /printed without an end/);
+  });
+
+  test('files outside of the plugin, processes, workers, addons and the network are refused', async (t) => {
+    const room = dir(t);
+    writeFileSync(join(room, 'secret'), 'the secret');
+    const s = await started(t, 3, tools({
+      t: `const out = []; const tried = [
+          () => require('fs').readFileSync(${JSON.stringify(join(room, 'secret'))}, 'utf8'), () => require('fs').writeFileSync(${JSON.stringify(join(room, 'mark'))}, ''),
+          () => require('fs').promises.readFile(${JSON.stringify(join(room, 'secret'))}, 'utf8'), () => require('fs').writeFileSync(__filename, ''),
+          () => require('fs').symlinkSync(${JSON.stringify(join(room, 'secret'))}, __dirname + '/l'), () => require('child_process').execSync('id'),
+          () => new (require('child_process').ChildProcess)().spawn({ file: 'id', args: ['id'] }), () => new (require('worker_threads').Worker)('1', { eval: true }),
+          () => require('net').connect(9), () => fetch('http://127.0.0.1:9'), () => require('dgram').createSocket('udp4').bind(0), () => require('dns').lookup('localhost', () => {}),
+          () => process.binding('fs'), () => process._linkedBinding('fs'), () => process.dlopen({ exports: {} }, '/x.node'), () => require('v8').setFlagsFromString('--allow-natives-syntax'),
+          () => require('v8').writeHeapSnapshot(), () => process.loadEnvFile(${JSON.stringify(join(room, 'secret'))}), () => require('inspector').open(0), () => require('cluster').fork(),
+          () => new (process.stdout._handle.constructor)(1).bind(${JSON.stringify(join(room, 'mark'))}), () => process._getActiveHandles(), () => process.report.writeReport(),
+          () => require('module').register('data:text/javascript,'), () => require('tty').ReadStream && new (require('tty').ReadStream)(3).x.y, () => import('node:net').then((n) => n.createServer().listen(0)),
+          () => require('http').createServer().listen(0), () => process.chdir('/'), () => require('wasi').WASI && new (require('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } }).start({ exports: {} }),
+        ];
+        for (const [i, f] of tried.entries()) { try { const r = await f(); out.push(i + ':' + r); } catch {} }
+        return {content: [{type: 'text', text: out.join(' | ')}]};`,
+    }));
+    assert.equal(await text(s, 't'), '');
+    assert.equal(existsSync(join(room, 'mark')), false);
+    assert.doesNotMatch(s.said.join(), /the secret/);
+  });
+
+  test('no other way to the network is left where the version has no permission for it', async (t) => {
+    const server = createServer((c) => { c.end(); });
+    let reached = 0;
+    server.on('connection', () => { reached++; });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.after(() => server.close());
+    const s = await started(t, 3, tools({
+      t: `const port = ${server.address().port}; const u = 'http://127.0.0.1:' + port; const out = []; new Request(u); new Headers();
+        const agent = globalThis[Symbol.for('undici.globalDispatcher.1')]; const stdout = process.stdout; const hooks = []; require('async_hooks').createHook({ init(id, type, trigger, resource) { hooks.push(resource); } }).enable();
+        const tried = [() => agent.request({ origin: u, path: '/', method: 'GET' }), () => agent.dispatch({ origin: u, path: '/', method: 'GET' }, { onConnect() {}, onError(e) { out.push('e'); }, onHeaders() {} }),
+          () => new (Object.getPrototypeOf(stdout).constructor)().connect(port), () => new (require('http').Agent)().createConnection({ port }), () => require('http').globalAgent.createConnection({ port }),
+          () => require('net').Socket.prototype.connect.call({}, port), () => require('_http_client').ClientRequest && new (require('_http_client').ClientRequest)(u), () => require('_tls_wrap').connect(port, '127.0.0.1'),
+          () => require('http2').connect(u), () => require('tls').connect(port), () => new (require('dns').Resolver)().resolve('a.example', () => {}), () => new (require('dns').promises.Resolver)().resolve('a.example'),
+          () => new WebSocket(u), () => new EventSource(u), () => process.getBuiltinModule('net').connect(port), () => import('node:net').then((n) => n.default.connect(port)), () => import('node:net').then((n) => n.createConnection(port)),
+          () => hooks.map((r) => r.handle?.constructor ?? r.constructor).filter((C) => /^(TCP|Pipe|UDP)$/.test(C?.name ?? '')).map((C) => new C(0).connect), () => require('module').createRequire('/')('net').connect(port), () => require('module')._load('net').connect(port)];
+        for (const [i, f] of tried.entries()) { try { const r = await f(); if (r && !(Array.isArray(r) && r.length === 0) && r !== true) out.push(i + ':' + typeof r); } catch {} }
+        await new Promise((r) => setTimeout(r, 100)); return {content: [{type: 'text', text: out.filter((x) => x !== 'e').join()}]};`,
+    }));
+    assert.equal(await text(s, 't'), '');
+    assert.equal(reached, 0);
+  });
+
+  test('with permissions these are given, where the host says', async (t) => {
+    const room = dir(t);
+    writeFileSync(join(room, 'data'), 'some data');
+    const s = await started(t, 3, tools({
+      t: `const fs = require('fs'); fs.writeFileSync(${JSON.stringify(join(room, 'out'))}, 'x'); const r = [fs.readFileSync(${JSON.stringify(join(room, 'data'))}, 'utf8'), require('child_process').execFileSync('/bin/echo', ['run'], { encoding: 'utf8' }).trim()];
+        try { fs.readFileSync('/etc/hostname'); r.push('all'); } catch (e) { r.push(e.code); } return {content: [{type: 'text', text: r.join(' ')}]};`,
+    }), { rules: { fsRead: true, fsWrite: true, exec: true }, readable: [room], writable: [room] });
+    assert.equal(await text(s, 't'), 'some data run ERR_ACCESS_DENIED');
+    assert.equal(readFileSync(join(room, 'out'), 'utf8'), 'x');
+  });
+
+  test('the environment and the arguments of the host are not handed on', async (t) => {
+    process.env.A_SECRET_OF_THE_HOST = 'the secret';
+    t.after(() => { delete process.env.A_SECRET_OF_THE_HOST; });
+    const s = await started(t, 3, tools({ t: `return {content: [{type: 'text', text: JSON.stringify([process.env, process.argv.length, process.execArgv.filter((a) => a.includes('secret'))])}]};` }));
+    const [env, n] = JSON.parse(await text(s, 't'));
+    assert.deepEqual(Object.keys(env).filter((k) => k !== 'HALLMARK_PLUGIN'), []);
+    assert.equal(n, 2);
+  });
+
+  const alive = (mark) => readdirSync('/proc').filter((p) => /^\d+$/.test(p)).filter((p) => {
+    try { return readFileSync(`/proc/${p}/cmdline`, 'latin1').includes(mark) && !/State:\s+Z/.test(readFileSync(`/proc/${p}/status`, 'latin1')); } catch { return false; }
+  });
+
+  test('processes that a plugin leaves behind end with it', { skip: !linux && 'reads /proc' }, async (t) => {
+    const seconds = `9${Math.floor(Math.random() * 1e6)}`;
+    const s = await started(t, 3, tools({
+      t: `const { spawn } = require('child_process'); spawn('/bin/sh', ['-c', 'sleep ${seconds} & exec sleep ${seconds}'], { stdio: 'ignore' });
+        spawn('/bin/sh', ['-c', '(sleep ${seconds} &) ; setsid sleep ${seconds} & sleep 0.1'], { detached: true, stdio: 'ignore' }).unref(); await new Promise((r) => setTimeout(r, 300)); return {content: []};`,
+    }), { rules: { exec: true } });
+    await s.callTool('t');
+    assert.ok(alive(seconds).length >= 3);
+    await s.close();
+    await wait(50);
+    assert.deepEqual(alive(seconds), []);
+  });
+
+  test('a host that is killed leaves no plugin behind', { skip: !linux && 'reads /proc' }, async (t) => {
+    const room = dir(t);
+    const script = join(room, 'host.mjs');
+    const name = `left-${Math.random().toString(36).slice(2)}`;
+    const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
+    writeFileSync(script, `import { subject } from ${here('../testdata/sandbox.js')}; import { open } from ${here('../src/tier3.js')};
+      const s = await open(subject(undefined, 'exports.createPlugin = (s) => { s.tool("t", () => { for (;;); }); };', { entry: 'dist/${name}.js', limits: { callMillis: 60000 } }));
+      console.log('ready'); s.callTool('t').catch(() => {}); setInterval(() => {}, 1000);`);
+    for (const signal of ['SIGKILL', 'SIGTERM']) {
+      const host = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await new Promise((resolve) => host.stdout.once('data', resolve));
+      await wait(100);
+      assert.ok(alive(name).length > 0);
+      host.kill(signal);
+      await new Promise((resolve) => host.once('exit', resolve));
+      for (let i = 0; i < 40 && alive(name).length > 0; i++) await wait(50);
+      assert.deepEqual(alive(name), [], signal);
+    }
+  });
+
+  test('a host that ends by itself ends', async (t) => {
+    const room = dir(t);
+    const script = join(room, 'host.mjs');
+    const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
+    writeFileSync(script, `import { subject, open, honest, text } from ${here('../testdata/sandbox.js')};
+      for (const tier of [2, 3]) { const s = await open[tier](subject(undefined, honest)); console.log(await text(s, 'echo', { word: tier })); }`);
+    const out = await new Promise((resolve, reject) => execFile(process.execPath, [script], { timeout: 10_000 }, (e, stdout) => (e ? reject(e) : resolve(stdout))));
+    assert.equal(out, 'echo 2\necho 3\n');
+  });
+});
