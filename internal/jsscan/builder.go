@@ -408,6 +408,10 @@ type iterated struct {
 }
 
 func (i *iterated) object(o *object) {
+	if i.b.done(o, i.to, "of") {
+		return
+	}
+	i.b.index(o)
 	i.b.g.flow(i.b.all(o), i.to)
 	i.b.leaveIterated(o)
 }
@@ -734,7 +738,7 @@ type extended struct {
 
 func (*extended) object(*object) {}
 func (x *extended) meanings(m meaning) {
-	if m&powerful != 0 {
+	if m&(powerful|evaluates) != 0 {
 		x.b.handOn(x.at)
 	}
 }

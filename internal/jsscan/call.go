@@ -189,7 +189,7 @@ type listener struct {
 
 func (l *listener) meanings(meaning) {}
 func (l *listener) object(o *object) {
-	if o.fn != nil {
+	if o.fn != nil && !o.fn.arrow {
 		l.b.g.flow(l.of, o.fn.this)
 	}
 	l.b.leave(o)
@@ -265,12 +265,28 @@ func (b *builder) escapeArguments(c *call) {
 			continue
 		}
 		b.escape(a.n, a.at)
+		if v, ok := withoutParens(a.at).(*js.Var); ok && c.means&^unknown == 0 {
+			b.g.watch(a.n, &evaluator{b, v})
+		}
 		if f, ok := withoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^unknown == 0 && f.Name == nil {
 			b.g.watch(a.n, &callback{b})
 		}
 	}
 	if c.receiver != noValue && c.means&(chains|powerful) == 0 {
 		b.g.watch(c.receiver, &receiver{b})
+	}
+}
+
+// evaluator records eval or Function as the argument of what is not known.
+type evaluator struct {
+	b  *builder
+	at *js.Var
+}
+
+func (*evaluator) object(*object) {}
+func (e *evaluator) meanings(m meaning) {
+	if m&evaluates != 0 {
+		e.b.handOn(e.at)
 	}
 }
 

@@ -21,6 +21,7 @@ type function struct {
 	own      int8 // 1 if it may know its arguments by another way than its parameters, -1 if not, 0 if nobody looked
 	away     bool // it was called from elsewhere
 	size     int
+	wrapper  int8 // 1 if it wraps, -1 if not
 }
 
 // parts are the places of one analysis of a function's body.
@@ -138,7 +139,9 @@ func (b *builder) callFromAway(f *function) {
 	for _, p := range f.parts.params {
 		b.g.addMask(p, unknown)
 	}
-	b.g.addMask(f.parts.this, unknown)
+	if !f.arrow {
+		b.g.addMask(f.parts.this, unknown)
+	}
 	for _, r := range f.parts.returns {
 		b.escape(r.n, r.at)
 	}
@@ -147,21 +150,23 @@ func (b *builder) callFromAway(f *function) {
 // What is read once more for each call: small functions, such as those by which bundlers wrap modules.
 const (
 	smallBody  = 120
-	maxDepth   = 3
-	maxRereads = 20000
+	maxDepth   = 2
+	maxRereads = 3000
 )
 
 // partsFor returns the parts of a function for one call.
 func (b *builder) partsFor(f *function, c *call) *parts {
 	f.called = true
+	if c.env.depth >= maxDepth || f.env.depth >= maxDepth || b.rereads >= maxRereads {
+		return f.parts
+	}
 	if f.size == 0 {
 		f.size = sizeOf(f.body, smallBody+1)
 	}
-	if f.size > smallBody || c.env.depth >= maxDepth || c.env.has(f.node) || f.env.has(f.node) ||
-		b.rereads >= maxRereads || f.env.depth >= maxDepth {
+	if f.size > smallBody || c.env.has(f.node) || f.env.has(f.node) {
 		return f.parts
 	}
-	if _, ok := f.node.(*js.ClassDecl); ok {
+	if _, ok := f.node.(*js.ClassDecl); ok || !f.wraps() || !givesParts(c) {
 		return f.parts
 	}
 	b.rereads++
@@ -186,6 +191,55 @@ func (b *builder) partsFor(f *function, c *call) *parts {
 		b.g.flow(f.this, g.this)
 	}
 	return b.readBody(&g, e, scopeOf{plain: true})
+}
+
+// wraps reports whether a function makes functions, or takes members under names that it is given: what it
+// gives back depends on its call.
+func (f *function) wraps() bool {
+	if f.wrapper == 0 {
+		w := &wrapping{}
+		js.Walk(w, f.body)
+		if f.wrapper = -1; w.found {
+			f.wrapper = 1
+		}
+	}
+	return f.wrapper > 0
+}
+
+type wrapping struct{ found bool }
+
+func (w *wrapping) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.FuncDecl, *js.ArrowFunc:
+		w.found = true
+	case *js.IndexExpr:
+		if _, isLiteral := n.Y.(*js.LiteralExpr); !isLiteral {
+			w.found = true
+		}
+	}
+	if w.found {
+		return nil
+	}
+	return w
+}
+
+func (w *wrapping) Exit(js.INode) {}
+
+// givesParts reports whether a call gives what is not handed on by other code: a function, an object, a
+// result, a number.
+func givesParts(c *call) bool {
+	if _, isName := withoutParens(c.callee).(*js.Var); !isName {
+		return false
+	}
+	for _, a := range c.args {
+		switch x := withoutParens(a.at).(type) {
+		case *js.ObjectExpr, *js.ArrowFunc, *js.FuncDecl, *js.CallExpr:
+			return true
+		case *js.LiteralExpr:
+			return len(c.args) == 1 && x.TokenType != js.StringToken || c.env.depth == 0 && len(c.args) == 1
+		}
+	}
+	return c.env.depth > 0
 }
 
 // sizeOf counts nodes, up to a limit.

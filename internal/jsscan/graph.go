@@ -9,6 +9,8 @@ type graph struct {
 	objects []*object
 	queue   []node
 	steps   int
+	edges   map[[2]node]struct{} // of places with many
+	crowded func(*object)        // told of objects that a place has no room for
 }
 
 type node int32
@@ -46,10 +48,12 @@ type object struct {
 	escaped bool
 	origin  js.INode
 	kept    []kept
+	copies  []copyOf
+	indexed bool // read under names that are not known
 }
 
 func newGraph() *graph {
-	g := &graph{nodes: make([]place, 2, 1024)}
+	g := &graph{nodes: make([]place, 2, 1024), edges: map[[2]node]struct{}{}}
 	g.nodes[fromAway].mask = unknown
 	return g
 }
@@ -102,8 +106,9 @@ func (g *graph) addMask(n node, m meaning) {
 	g.enqueue(n)
 }
 
-// maxObjects is the number of objects in one place from which they are no longer told apart.
-const maxObjects = 4000
+// maxObjects is the number of objects in one place that are told apart. Any further one counts as handed to
+// what is not known, as it would be if it were written into an object from elsewhere.
+const maxObjects = 48
 
 func (g *graph) addObject(n node, id int32) {
 	p := &g.nodes[n]
@@ -120,6 +125,11 @@ func (g *graph) addObject(n node, id int32) {
 				return
 			}
 		}
+	}
+	if len(p.objects) >= maxObjects {
+		g.addMask(n, unknown)
+		g.crowded(g.objects[id])
+		return
 	}
 	p.objects = append(p.objects, id)
 	if p.holds == nil && len(p.objects) > 16 {
@@ -144,13 +154,18 @@ func (g *graph) flow(from, to node) {
 		return
 	}
 	p := &g.nodes[from]
-	for _, have := range p.to {
-		if have == to {
+	if len(p.to) < 8 {
+		for _, have := range p.to {
+			if have == to {
+				return
+			}
+		}
+	} else {
+		edge := [2]node{from, to}
+		if _, ok := g.edges[edge]; ok {
 			return
 		}
-		if len(p.to) > 64 {
-			break
-		}
+		g.edges[edge] = struct{}{}
 	}
 	p.to = append(p.to, to)
 	g.addMask(to, p.mask)
@@ -178,7 +193,7 @@ func (g *graph) watch(n node, w watcher) {
 }
 
 // maxSteps bounds the work for one file.
-const maxSteps = 40 << 20
+const maxSteps = 16 << 20
 
 // settle hands values on until nothing changes. It reports false if that is too much work.
 func (g *graph) settle() bool {

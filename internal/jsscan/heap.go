@@ -15,9 +15,12 @@ func (b *builder) property(o *object, name string) node {
 	n := b.g.newNode()
 	o.props[name] = n
 	o.names = append(o.names, name)
-	b.g.flow(n, b.all(o))
+	b.g.watch(n, &among{b, b.all(o)})
 	if o.escaped {
 		b.g.addMask(n, unknown)
+	}
+	for _, c := range o.copies {
+		b.copyProperty(o, name, c)
 	}
 	switch {
 	case o.fn != nil && name == "prototype":
@@ -27,6 +30,56 @@ func (b *builder) property(o *object, name string) node {
 		b.g.addMask(n, evaluates)
 	}
 	return n
+}
+
+// whole are the values that are not followed through names that are not known: what reads them so is found.
+const whole = powerful &^ someMember
+
+// among lets what a property holds be read under a name that is not known.
+type among struct {
+	b  *builder
+	to node
+}
+
+func (a *among) meanings(m meaning) { a.b.g.addMask(a.to, m&^whole) }
+func (a *among) object(o *object)   { a.b.g.addObject(a.to, o.id) }
+
+// index says that properties of an object are read under names that are not known.
+func (b *builder) index(o *object) {
+	if o.indexed {
+		return
+	}
+	o.indexed = true
+	for _, k := range o.kept {
+		b.g.watch(k.n, &indexed{b, k.at})
+	}
+}
+
+// indexed records a value that is read under a name that is not known.
+type indexed struct {
+	b  *builder
+	at js.INode
+}
+
+func (*indexed) object(*object) {}
+func (i *indexed) meanings(m meaning) {
+	if m&whole != 0 {
+		i.b.handOn(i.at)
+	}
+}
+
+// copyProperty lets an object have a property of another.
+func (b *builder) copyProperty(from *object, name string, to copyOf) {
+	n := b.property(to.o, name)
+	b.written[n] = true
+	b.g.flow(from.props[name], n)
+	b.keep(to.o, from.props[name], to.at)
+}
+
+// copyOf is an object that has what another has, and the code that says so.
+type copyOf struct {
+	o  *object
+	at js.INode
 }
 
 // all is the place of everything that an object holds.
@@ -41,7 +94,7 @@ func (b *builder) all(o *object) node {
 func (b *builder) any(o *object) node {
 	if o.any == noValue {
 		o.any = b.g.newNode()
-		b.g.flow(o.any, b.all(o))
+		b.g.watch(o.any, &among{b, b.all(o)})
 		if o.escaped {
 			b.g.addMask(o.any, unknown)
 		}
@@ -65,7 +118,9 @@ func (b *builder) instance(o *object) *object {
 	if o.fn.instance == nil {
 		i := b.g.newObject(o.origin)
 		o.fn.instance = i
-		b.g.addObject(o.fn.this, i.id)
+		if !o.fn.arrow {
+			b.g.addObject(o.fn.this, i.id)
+		}
 		c := b.property(i, "constructor")
 		b.written[c] = true
 		b.g.addObject(c, o.id)
@@ -98,6 +153,9 @@ func (b *builder) keep(o *object, value node, origin js.INode) {
 		b.escape(value, origin)
 		return
 	}
+	if o.indexed {
+		b.g.watch(value, &indexed{b, origin})
+	}
 	o.kept = append(o.kept, kept{value, origin})
 }
 
@@ -115,11 +173,9 @@ type readKey struct {
 
 // read lets the property of an object arrive at a place.
 func (b *builder) read(o *object, name string, to node) {
-	key := readKey{o.id, name, to}
-	if b.reads[key] {
+	if b.done(o, to, name) {
 		return
 	}
-	b.reads[key] = true
 	n := b.property(o, name)
 	if !b.written[n] {
 		b.unwritten = append(b.unwritten, pendingRead{n, o, name})
@@ -127,6 +183,14 @@ func (b *builder) read(o *object, name string, to node) {
 	b.g.flow(n, to)
 	b.g.watch(b.any(o), &refiner{b, name, to})
 	b.g.watch(b.proto(o), &member{b: b, name: name, to: to})
+}
+
+// done reports whether something was done for an object and a place before.
+func (b *builder) done(o *object, to node, what string) bool {
+	key := readKey{o.id, what, to}
+	before := b.reads[key]
+	b.reads[key] = true
+	return before
 }
 
 // pendingRead is a property that was read, and that perhaps nobody writes.
@@ -171,6 +235,10 @@ type element struct {
 
 func (e *element) meanings(of meaning) { e.b.g.addMask(e.to, indexOf(of)) }
 func (e *element) object(o *object) {
+	if e.b.done(o, e.to, "[]") {
+		return
+	}
+	e.b.index(o)
 	e.b.g.flow(e.b.all(o), e.to)
 	e.b.g.watch(e.b.proto(o), &element{e.b, e.to})
 }
@@ -234,11 +302,16 @@ func (c *copier) meanings(m meaning) {
 }
 
 func (c *copier) object(o *object) {
-	if o != c.to {
+	if o != c.to && !c.b.done(o, c.b.any(c.to), "...") {
 		n := c.b.any(c.to)
 		c.b.written[n] = true
-		c.b.g.flow(c.b.all(o), n)
-		c.b.keep(c.to, c.b.all(o), c.at)
+		c.b.g.flow(c.b.any(o), n)
+		c.b.keep(c.to, c.b.any(o), c.at)
+		to := copyOf{c.to, c.at}
+		o.copies = append(o.copies, to)
+		for i := 0; i < len(o.names); i++ {
+			c.b.copyProperty(o, o.names[i], to)
+		}
 	}
 }
 
@@ -300,6 +373,8 @@ func (b *builder) leave(o *object) {
 	if o.fn != nil {
 		o.fn.called = true
 		b.callFromAway(o.fn)
-		b.leave(b.instance(o))
+		if !o.fn.arrow {
+			b.leave(b.instance(o))
+		}
 	}
 }

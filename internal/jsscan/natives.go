@@ -255,7 +255,9 @@ func (g *getter) object(o *object) {
 		return
 	}
 	o.fn.called = true
-	g.b.g.flow(g.d.of, o.fn.this)
+	if !o.fn.arrow {
+		g.b.g.flow(g.d.of, o.fn.this)
+	}
 	g.b.store(g.d.of, g.d.name, o.fn.parts.result, o.origin, nil)
 }
 

@@ -36,6 +36,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		escapes: map[escapeKey]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
 		imported: map[string]node{}}
+	b.g.crowded = b.leave
 	js.Walk(&survey{b}, ast)
 	b.exports = b.g.newObject(nil)
 	b.leave(b.exports)

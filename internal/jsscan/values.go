@@ -47,7 +47,7 @@ const (
 )
 
 // powerful are the meanings that matter wherever a value is handed to.
-const powerful = requires | creates | loads | builtins | opens | evaluates | moduleItself | moduleSpace | machines |
+const powerful = requires | creates | loads | builtins | opens | moduleItself | moduleSpace | machines |
 	processItself | global | meta | moduleCache | loaders | loadsFile | compiles | executes | reports | opensFiles |
 	wrappers | someMember
 
