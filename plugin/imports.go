@@ -34,6 +34,7 @@ type Import struct {
 	Kind      Kind
 	Specifier string // what is imported; with Computed the expression, for a person
 	Computed  bool   // what is imported is known only when the code runs
+	Optional  bool   // it stands in a try block, and its failure is caught
 }
 
 // Scan finds the imports of a file of JavaScript. Its error says that the file could not

@@ -3,13 +3,41 @@ package jsscan
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
 
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// What a call imports.
+// What is called, with what, and what that imports.
+
+// call is a place in the code that calls something.
+type call struct {
+	b        *builder
+	node     js.INode // *js.CallExpr, *js.NewExpr or *js.TemplateExpr
+	callee   js.IExpr
+	args     []argument
+	receiver node
+	result   node
+	env      *env
+	in       *parts
+	isNew    bool
+	tag      bool
+	known    bool // functions of the file were found
+	optional bool // what it imports may be missing
+	given    bool // its arguments were handed on
+	linked   map[int32]bool
+	means    meaning
+	through  bool // by call or apply, which have no meaning of their own
+	promise  bool // by then: what nobody takes is lost
+}
+
+type argument struct {
+	n      node
+	at     js.IExpr
+	spread bool
+}
 
 // kindOf maps a meaning to the kind of import that calling it is.
 var kindOf = map[meaning]plugin.Kind{
@@ -17,65 +45,452 @@ var kindOf = map[meaning]plugin.Kind{
 	builtins: plugin.Builtin, opens: plugin.Native, imports: plugin.Dynamic,
 }
 
-// holdsImport matches the words that let an evaluated text import.
-var holdsImport = regexp.MustCompile(`\b(require|import|process|module)\b`)
+// holdsImport matches the words that let an evaluated text import, or reach what imports.
+var holdsImport = regexp.MustCompile(`\b(require|import|process|module|globalThis|global|eval|Function|constructor|` +
+	`binding)\b|\bthis\[`)
 
-// checkCall records what a call imports.
-func (s *scanner) checkCall(callee js.IExpr, args []js.Arg) {
+// call reads a call.
+func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) node {
+	if ce, ok := e.(*js.CallExpr); ok && isShim(ce) {
+		return b.g.meaningAt(requires)
+	}
+	c := &call{b: b, node: e, callee: callee, result: b.g.newNode(), env: b.in.env, in: b.in.parts, isNew: isNew,
+		optional: b.in.trying > 0}
 	of, name := memberCalled(callee)
-	if m := s.meaningOf(of); kindOf[m] != "" {
-		switch name {
-		case "call":
-			s.addTarget(m, args, 1)
-			return
-		case "apply":
-			if len(args) > 1 {
-				if list, ok := args[1].Value.(*js.ArrayExpr); ok && len(list.List) > 0 && !list.List[0].Spread {
-					s.addTarget(m, []js.Arg{{Value: list.List[0].Value}}, 0)
-					return
-				}
-			}
-			s.addTarget(m, nil, 0)
-			return
-		}
-	}
-	if index, ok := withoutParens(callee).(*js.IndexExpr); ok {
-		if _, known := fold(index.Y); !known {
-			switch s.meaningOf(index.X) {
-			case moduleItself, moduleSpace, processItself, requires:
-				s.addComputed(plugin.Require, printCode(index), firstPiece(index.X))
-				return
-			}
-		}
-	}
-	m := s.meaningOf(callee)
+	var fn node
 	switch {
-	case m == nothing && name == "binding" && len(args) > 0:
-		if target, ok := fold(args[0].Value); ok && slices.Contains(bindings, target) {
-			s.addTarget(builtins, args, 0)
+	case of != nil:
+		receiver := b.eval(of)
+		if l, ok := of.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
+			receiver = b.either(receiver, b.load(nil, receiver, "prototype"))
+			c.receiver = b.in.parts.this
+		} else {
+			c.receiver = receiver
 		}
-	case m == executes:
-		s.found = append(s.found, plugin.Import{Line: s.lineOf(firstPiece(callee)), Kind: plugin.Builtin,
-			Specifier: "child_process"})
-	case m == compiles:
-		s.addComputed(plugin.Dynamic, printCode(callee), firstPiece(callee))
-	case m == loadsFile:
-		s.addTarget(m, args, 1)
-	case m == evaluates:
-		for _, a := range args {
-			if text, ok := fold(a.Value); ok && holdsImport.MatchString(text) {
-				s.addComputed(plugin.Dynamic, text, firstPiece(a.Value))
-			}
+		if x, ok := withoutParens(callee).(*js.IndexExpr); ok {
+			b.eval(x.Y)
 		}
-	case m == opens:
-		s.addTarget(m, args, 1)
-	case kindOf[m] != "":
-		s.addTarget(m, args, 0)
+		fn = b.load(nil, receiver, name)
+		b.arguments(c, list)
+		if !isNew && (name == "call" || name == "apply" || name == "bind") {
+			return b.callThrough(c, receiver, name, fn)
+		}
+		if !isNew && name == "then" && len(c.args) > 0 {
+			b.g.watch(receiver, &promised{b, c, of})
+		}
+		if harmlessMethods[name] {
+			b.g.watch(fn, &harmless{b, c})
+			b.calls = append(b.calls, c)
+			return fromAway
+		}
+	default:
+		fn = b.eval(callee)
+		if x, ok := withoutParens(callee).(*js.IndexExpr); ok {
+			c.receiver = b.receiverOf(x.X)
+		}
+		b.arguments(c, list)
+	}
+	if b.givesThis(c, fn) {
+		return b.g.meaningAt(global)
+	}
+	if l, ok := callee.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
+		c.receiver = b.in.parts.this
+	}
+	b.begin(c, fn, c.receiver)
+	return c.result
+}
+
+// receiverOf reads a receiver again, where its parts have no effects worth reading twice.
+func (b *builder) receiverOf(x js.IExpr) node {
+	switch x := withoutParens(x).(type) {
+	case *js.Var:
+		return b.place(x)
+	}
+	return fromAway
+}
+
+// harmless is a call of a method that tells something of an object, unless it is one of the file.
+type harmless struct {
+	b *builder
+	c *call
+}
+
+func (h *harmless) meanings(m meaning) {}
+func (h *harmless) object(o *object) {
+	if o.fn != nil {
+		h.b.link(h.c, o)
 	}
 }
 
+func (b *builder) arguments(c *call, list []js.Arg) {
+	for i := range list {
+		c.args = append(c.args, argument{b.eval(list[i].Value), list[i].Value, list[i].Rest})
+	}
+}
+
+// begin follows a call from what its callee may be.
+func (b *builder) begin(c *call, fn, receiver node) {
+	c.receiver = receiver
+	c.linked = map[int32]bool{}
+	b.calls = append(b.calls, c)
+	b.g.watch(fn, c)
+}
+
+func (c *call) meanings(m meaning) {
+	b := c.b
+	added := m &^ c.means
+	c.means |= m
+	if added&unknown != 0 {
+		b.escapeArguments(c)
+		b.g.addMask(c.result, unknown)
+	}
+	if added&chains != 0 {
+		b.g.flow(c.receiver, c.result)
+		for _, a := range c.args {
+			b.g.watch(a.n, &listener{b, c.receiver})
+		}
+	}
+	if added&creates != 0 {
+		b.g.addMask(c.result, requires)
+	}
+	if added&(requires|imports|builtins|loads) != 0 && len(c.args) > 0 && !c.args[0].spread {
+		if target, ok := b.foldIn(c.args[0].at, c.env); ok {
+			b.g.addMask(c.result, spaceOf(target))
+		}
+	}
+	if added&(requires|imports|builtins|loads|opens|loadsFile|executes|opensFiles|compiles|resolves|
+		perhapsEvaluates) != 0 {
+		b.g.addMask(c.result, unknown)
+		if added&(imports|perhapsEvaluates) != 0 {
+			b.escapeArguments(c)
+		}
+	}
+	if added&evaluates != 0 {
+		b.g.addMask(c.result, unknown)
+		b.escapeArguments(c)
+	}
+	if added&(moduleSpace) != 0 && c.isNew {
+		b.g.addMask(c.result, moduleItself)
+	}
+	if added&(someMember|ofPerhapsGlobal) != 0 {
+		b.g.addMask(c.result, unknown)
+		b.escapeArguments(c)
+	}
+	if added&functions != 0 {
+		b.g.addMask(c.result, unknown)
+	}
+}
+
+// listener is called with process as its receiver.
+type listener struct {
+	b  *builder
+	of node
+}
+
+func (l *listener) meanings(meaning) {}
+func (l *listener) object(o *object) {
+	if o.fn != nil && !o.fn.arrow {
+		l.b.g.flow(l.of, o.fn.this)
+	}
+	l.b.leave(o)
+}
+
+func (c *call) object(o *object) {
+	switch {
+	case c.linked[o.id]:
+	case o.native != "":
+		c.linked[o.id], c.known = true, true
+		c.b.callNative(o, c)
+	case o.fn != nil:
+		c.b.link(c, o)
+	default:
+		c.linked[o.id] = true
+		c.b.escapeArguments(c)
+		c.b.g.addMask(c.result, unknown)
+	}
+}
+
+// link lets the arguments of a call arrive in the parameters of a function, and its result here.
+func (b *builder) link(c *call, o *object) {
+	if c.linked == nil {
+		c.linked = map[int32]bool{}
+	}
+	if c.linked[o.id] {
+		return
+	}
+	c.linked[o.id], c.known = true, true
+	f := o.fn
+	p := b.partsFor(f, c)
+	switch {
+	case f.arrow:
+	case c.isNew:
+		i := b.instance(o)
+		b.g.addObject(c.result, i.id)
+		b.g.addObject(p.this, i.id)
+	case c.receiver != noValue:
+		b.g.flow(c.receiver, p.this)
+	case !f.strict && !c.tag && !c.through:
+		b.g.addMask(p.this, global)
+	}
+	for i, a := range c.args {
+		n := a.n
+		if a.spread {
+			n = b.elementOf(n, a.at)
+			for _, to := range p.params[min(i, len(p.params)):] {
+				b.g.flow(n, to)
+			}
+			b.escape(n, a.at)
+			break
+		}
+		if i < len(p.params) {
+			b.g.flow(n, p.params[i])
+		} else if !c.promise || f.params.Rest != nil {
+			b.escape(n, a.at)
+		}
+	}
+	if f.usesArguments() {
+		b.escapeArguments(c)
+	}
+	b.g.flow(p.result, c.result)
+}
+
+// escapeArguments says that what is called may keep its arguments.
+func (b *builder) escapeArguments(c *call) {
+	if c.given {
+		return
+	}
+	c.given = true
+	for i, a := range c.args {
+		if c.means&(opens|loadsFile) != 0 && i == 0 {
+			continue
+		}
+		b.escape(a.n, a.at)
+		if v, ok := withoutParens(a.at).(*js.Var); ok && c.means&^unknown == 0 {
+			b.g.watch(a.n, &evaluator{b, v})
+		}
+		if f, ok := withoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^unknown == 0 && f.Name == nil {
+			b.g.watch(a.n, &callback{b})
+		}
+	}
+	if c.receiver != noValue && c.means&(chains|powerful) == 0 {
+		b.g.watch(c.receiver, &receiver{b})
+	}
+}
+
+// evaluator records eval or Function as the argument of what is not known.
+type evaluator struct {
+	b  *builder
+	at *js.Var
+}
+
+func (*evaluator) object(*object) {}
+func (e *evaluator) meanings(m meaning) {
+	if m&evaluates != 0 {
+		e.b.handOn(e.at)
+	}
+}
+
+// callback is a function that is called with a receiver that is not known: in sloppy code perhaps the
+// global object.
+type callback struct{ b *builder }
+
+func (*callback) meanings(meaning) {}
+func (k *callback) object(o *object) {
+	if o.fn != nil && !o.fn.strict && !o.fn.arrow {
+		k.b.g.addMask(o.fn.this, perhapsGlobal)
+	}
+}
+
+// receiver is an object of the file of which an unknown method is called.
+type receiver struct{ b *builder }
+
+func (*receiver) meanings(meaning) {}
+func (r *receiver) object(o *object) {
+	r.b.leave(o)
+}
+
+// callThrough follows f.call, f.apply and f.bind.
+func (b *builder) callThrough(c *call, f node, name string, own node) node {
+	of, _ := memberCalled(c.callee)
+	first := js.IExpr(nil)
+	this := node(noValue)
+	if len(c.args) > 0 {
+		this, first = c.args[0].n, c.args[0].at
+		if c.args[0].spread {
+			b.escapeArgumentsOf(c)
+		}
+	}
+	c.known = true
+	switch name {
+	case "call":
+		inner := &call{b: b, node: c.node, callee: c.callee, args: c.args[min(1, len(c.args)):], result: c.result,
+			env: c.env, in: c.in, optional: c.optional, through: true}
+		b.begin(inner, f, this)
+		b.g.watch(f, &throughKnown{b, c, inner, of, name, first})
+	case "apply":
+		var list node
+		var at js.IExpr
+		if len(c.args) > 1 {
+			list, at = c.args[1].n, c.args[1].at
+		}
+		b.callBy(c, f, of, this, at, list, false)
+	case "bind":
+		b.g.flow(f, c.result)
+		for _, a := range c.args[min(1, len(c.args)):] {
+			b.escape(a.n, a.at)
+		}
+		if this != noValue {
+			b.g.watch(f, &bound{b, this, first})
+		}
+	}
+	b.g.watch(own, &fileMethods{b, c})
+	return c.result
+}
+
+// fileMethods are methods of the file with the names of those that functions have.
+type fileMethods struct {
+	b *builder
+	c *call
+}
+
+func (*fileMethods) meanings(meaning) {}
+func (f *fileMethods) object(o *object) {
+	if f.c.linked == nil {
+		f.c.linked = map[int32]bool{}
+	}
+	if o.fn != nil || o.native != "" {
+		f.c.object(o)
+	}
+}
+
+// bound gives a function its receiver.
+type bound struct {
+	b    *builder
+	this node
+	at   js.INode
+}
+
+func (x *bound) meanings(m meaning) {
+	if m&unknown != 0 {
+		x.b.escape(x.this, x.at)
+	}
+}
+
+func (x *bound) object(o *object) {
+	if o.fn != nil && !o.fn.arrow {
+		x.b.g.flow(x.this, o.fn.this)
+	}
+}
+
+// throughKnown hands on the receiver of call where the function is not known.
+type throughKnown struct {
+	b     *builder
+	c     *call
+	inner *call
+	of    js.INode
+	name  string
+	first js.IExpr
+}
+
+func (t *throughKnown) object(*object) {}
+func (t *throughKnown) meanings(m meaning) {
+	if m&(unknown|functions) != 0 && len(t.c.args) > 0 {
+		t.b.escapeArgumentsOf(t.c)
+	}
+}
+
+func (b *builder) escapeArgumentsOf(c *call) {
+	for _, a := range c.args {
+		b.escape(a.n, a.at)
+	}
+}
+
+// callBy follows a call whose arguments are in an array.
+func (b *builder) callBy(c *call, f node, of js.INode, this node, at js.IExpr, list node, isNew bool) {
+	inner := &call{b: b, node: c.node, callee: c.callee, result: c.result, env: c.env, in: c.in, isNew: isNew,
+		optional: c.optional, through: true}
+	if array, ok := withoutParens(at).(*js.ArrayExpr); ok && !hasSpread(array) {
+		o := b.objectOf(list)
+		for i := range array.List {
+			n := node(noValue)
+			if o != nil && array.List[i].Value != nil {
+				n = b.property(o, itoa(i))
+			}
+			inner.args = append(inner.args, argument{n: n, at: array.List[i].Value})
+		}
+	} else if at != nil {
+		inner.args = []argument{{n: list, at: at, spread: true}}
+	}
+	b.begin(inner, f, this)
+	b.g.watch(f, &throughKnown{b, c, inner, of, "apply", nil})
+}
+
+func hasSpread(a *js.ArrayExpr) bool {
+	return slices.ContainsFunc(a.List, func(e js.Element) bool { return e.Spread })
+}
+
+func (b *builder) objectOf(n node) *object {
+	if n > fromAway && len(b.g.nodes[n].objects) == 1 {
+		return b.g.objects[b.g.nodes[n].objects[0]]
+	}
+	return nil
+}
+
+// promised calls back with what import() promises.
+type promised struct {
+	b  *builder
+	c  *call
+	of js.INode
+}
+
+func (p *promised) object(*object) {}
+func (p *promised) meanings(m meaning) {
+	if m&powerful == 0 {
+		return
+	}
+	b := p.b
+	inner := &call{b: b, node: p.c.node, callee: p.c.callee, result: p.c.result, env: p.c.env, in: p.c.in, through: true,
+		promise: true, args: []argument{{n: b.g.meaningAt(m & powerful), at: p.of.(js.IExpr)}}}
+	b.begin(inner, p.c.args[0].n, noValue)
+}
+
+// givesThis reports whether a call returns the global object, in one of the forms that libraries use
+// for that: Function("return this")().
+func (b *builder) givesThis(c *call, fn node) bool {
+	var maker js.INode
+	var args []js.Arg
+	switch x := withoutParens(c.callee).(type) {
+	case *js.CallExpr:
+		maker, args = x.X, x.Args.List
+	case *js.NewExpr:
+		if maker = x.X; x.Args != nil {
+			args = x.Args.List
+		}
+	default: // eval("this")
+		maker = x
+		for _, a := range c.args {
+			args = append(args, js.Arg{Value: a.at, Rest: a.spread})
+		}
+	}
+	if len(args) != 1 {
+		return false
+	}
+	text, ok := fold(args[0].Value)
+	if !ok || !isThisText(text) {
+		return false
+	}
+	v, isName := withoutParens(maker).(*js.Var)
+	return isName && b.g.nodes[b.place(v)].mask&evaluates != 0
+}
+
+// isThisText reports whether a text evaluates to the global object.
+func isThisText(text string) bool {
+	forms := []string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}
+	return slices.Contains(forms, strings.Trim(text, "; \t\n"))
+}
+
 // memberCalled returns the object and the name of a property that is called, or nil.
-func memberCalled(callee js.IExpr) (of js.INode, name string) {
+func memberCalled(callee js.INode) (of js.IExpr, name string) {
 	switch x := withoutParens(callee).(type) {
 	case *js.DotExpr:
 		return x.X, propertyName(x.Y)
@@ -85,29 +500,4 @@ func memberCalled(callee js.IExpr) (of js.INode, name string) {
 		}
 	}
 	return nil, ""
-}
-
-// addTarget records an import of the i-th argument.
-func (s *scanner) addTarget(m meaning, args []js.Arg, i int) {
-	kind := kindOf[m]
-	if i >= len(args) {
-		if len(args) > 0 || m != requires && m != resolves && m != builtins {
-			s.addComputed(kind, "an argument that is not there", nil)
-		} else if m == requires {
-			s.addComputed(kind, "nothing", nil)
-		}
-		return
-	}
-	for _, a := range args[:i+1] {
-		if a.Rest {
-			s.addComputed(kind, "a spread argument", firstPiece(a.Value))
-			return
-		}
-	}
-	at := firstPiece(args[i].Value)
-	if target, ok := fold(args[i].Value); ok {
-		s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: target})
-		return
-	}
-	s.addComputed(kind, printCode(args[i].Value), at)
 }

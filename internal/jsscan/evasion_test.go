@@ -14,7 +14,7 @@ func TestEvasions(t *testing.T) {
 		`((...a) => a[0]('axios'))(require)`:                          "require:~",
 		`(function (...a) { a[0]('axios') })(require)`:                "require:~",
 		`(function (...[r]) { r('axios') })(require)`:                 "require:~",
-		`(function () { this('axios') }).call(require)`:               "require:~",
+		`(function () { this('axios') }).call(require)`:               "require:axios",
 		`(function f(r) { f.arguments[0]('axios') })(require)`:        "require:~",
 		`(function (r) { (() => arguments[0]('axios'))() })(require)`: "require:~",
 		`(function (r) { if (x) { y = arguments } })(require)`:        "require:~",

@@ -9,8 +9,36 @@ import (
 )
 
 // fold returns the string that an expression has whenever it runs; ok is false if that is not known.
-func fold(e js.INode) (string, bool) {
+func fold(e js.INode) (string, bool) { return foldBy(e, nil, 0) }
+
+// foldIn is fold where names of an environment have known texts.
+func (b *builder) foldIn(e js.INode, in *env) (string, bool) {
+	return foldBy(e, func(v *js.Var, depth int) (string, bool) {
+		v = declarationOf(v)
+		for e := in; e != nil; e = e.outer {
+			if text, ok := e.consts[v]; ok {
+				return text, true
+			}
+		}
+		if x, ok := b.consts[v]; ok && depth < maxFold {
+			return foldBy(x, nil, depth+1)
+		}
+		return "", false
+	}, 0)
+}
+
+// maxFold is how deep expressions are folded that are made of others.
+const maxFold = 8
+
+func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (string, bool) {
+	fold := func(e js.INode) (string, bool) { return foldBy(e, name, depth) }
 	switch e := e.(type) {
+	case *js.Var:
+		if name != nil {
+			return name(e, depth)
+		}
+	case *js.CallExpr:
+		return foldCall(e, name, depth)
 	case *js.GroupExpr:
 		return fold(e.X)
 	case *js.CommaExpr:
@@ -50,6 +78,47 @@ func fold(e js.INode) (string, bool) {
 		}
 		text, ok := unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
 		return b.String() + text, ok
+	}
+	return "", false
+}
+
+// foldCall folds ['a', 'b'].join(”) and 'a'.concat('b').
+func foldCall(e *js.CallExpr, name func(*js.Var, int) (string, bool), depth int) (string, bool) {
+	dot, ok := withoutParens(e.X).(*js.DotExpr)
+	if !ok || len(e.Args.List) == 0 || depth > maxFold {
+		return "", false
+	}
+	fold := func(e js.INode) (string, bool) { return foldBy(e, name, depth+1) }
+	var pieces []string
+	for _, a := range e.Args.List {
+		text, ok := fold(a.Value)
+		if !ok || a.Rest {
+			return "", false
+		}
+		pieces = append(pieces, text)
+	}
+	switch propertyName(dot.Y) {
+	case "join":
+		array, ok := withoutParens(dot.X).(*js.ArrayExpr)
+		if !ok {
+			return "", false
+		}
+		separator := pieces[0]
+		pieces = nil
+		for _, el := range array.List {
+			if el.Value == nil || el.Spread {
+				return "", false
+			}
+			text, ok := fold(el.Value)
+			if !ok {
+				return "", false
+			}
+			pieces = append(pieces, text)
+		}
+		return strings.Join(pieces, separator), true
+	case "concat":
+		text, ok := fold(dot.X)
+		return text + strings.Join(pieces, ""), ok
 	}
 	return "", false
 }

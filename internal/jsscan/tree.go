@@ -11,204 +11,166 @@ import (
 )
 
 type scanner struct {
-	code     []byte
-	lines    bool // positions in code are those of the file
-	names    map[*js.Var]meaning
-	top      map[string]*js.Var // what is declared at the top, by name
-	imported map[string]meaning // names of import statements, used or not
-	opaque   []*js.PropertyName // computed names of patterns, of what imports
-	stack    []js.INode
-	found    []plugin.Import
+	code  []byte
+	lines bool               // positions in code are those of the file
+	top   map[string]*js.Var // what is declared at the top, by name
+	found []plugin.Import
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{},
-		imported: map[string]meaning{}}
+	s := &scanner{code: code, lines: lines, top: map[string]*js.Var{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
 		s.top[plainIdentifier(v.Data)] = declarationOf(v)
 	}
 	for _, v := range ast.Scope.Declared {
-		name := plainIdentifier(v.Data)
-		s.top[name] = v
+		s.top[plainIdentifier(v.Data)] = v
+	}
+	return s
+}
+
+// run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
+// looks at what arrives where something is called, or leaves the file.
+func (s *scanner) run(ast *js.AST) []plugin.Import {
+	b := &builder{scanner: s, g: newGraph(), base: &env{vars: map[*js.Var]node{}}, written: map[node]bool{},
+		once: map[string]bool{}, reads: map[readKey]bool{},
+		escapes: map[escapeKey]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
+		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
+		imported: map[string]node{}}
+	b.g.crowded = b.leave
+	js.Walk(&survey{b}, ast)
+	b.exports = b.g.newObject(nil)
+	b.leave(b.exports)
+	b.in = scopeOf{env: b.base, strict: hasDirective(&ast.BlockStmt) || isModule(ast),
+		parts: &parts{this: b.g.holding(b.exports), result: b.g.newNode()}}
+	for _, st := range ast.List {
+		if n, ok := st.(*js.ImportStmt); ok {
+			b.importNames(n)
+		}
+	}
+	for _, v := range ast.Scope.Declared {
 		// A script is the body of a function with these parameters: var declares them again without
 		// a new value.
-		if v.Decl == js.VariableDecl && (name == "require" || name == "module") {
-			s.names[v] = globals[name]
+		if name := plainIdentifier(v.Data); v.Decl == js.VariableDecl && globals[name]&(requires|moduleItself) != 0 {
+			b.g.addMask(b.place(v), globals[name])
 		}
 	}
-	return s
+	b.statements(ast.List)
+	if !b.finish() {
+		b.report(ast, plugin.Require, "more code than can be followed", true)
+	}
+	for i := 0; i < len(b.calls); i++ {
+		b.reportCall(b.calls[i])
+	}
+	return b.found
 }
 
-func (s *scanner) run(ast *js.AST) []plugin.Import {
-	// What a name means may depend on a name that is declared after it.
-	for range 8 {
-		before := len(s.names)
-		js.Walk(naming{s}, ast)
-		if len(s.names) == before {
-			break
+// isModule reports whether a file can only be an ES module.
+func isModule(ast *js.AST) bool {
+	for _, st := range ast.List {
+		switch st.(type) {
+		case *js.ImportStmt, *js.ExportStmt:
+			return true
 		}
 	}
-	js.Walk(s, ast)
-	for _, k := range s.opaque {
-		s.addComputed(plugin.Require, "["+printCode(k.Computed)+"], of a pattern", firstPiece(k.Computed))
-	}
-	return s.found
+	return false
 }
 
-func isNil(n js.INode) bool { return n == nil }
+// finish lets all values flow. What stays without a value then is not known: properties that nobody writes,
+// functions that nobody calls, and what is called although no function arrives there.
+func (b *builder) finish() bool {
+	reads, calls, functions := 0, 0, 0
+	for {
+		if !b.g.settle() {
+			return false
+		}
+		changed := false
+		for ; reads < len(b.unwritten); reads++ {
+			r := b.unwritten[reads]
+			if b.written[r.n] || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
+				continue
+			}
+			b.g.addMask(r.n, memberOf(unknown, r.name))
+			changed = true
+		}
+		if changed {
+			continue
+		}
+		for ; calls < len(b.calls); calls++ {
+			c := b.calls[calls]
+			if !c.known && c.means == nothing && c.linked != nil {
+				b.g.addMask(c.result, unknown)
+				b.escapeArguments(c)
+				changed = true
+			}
+		}
+		if changed {
+			continue
+		}
+		for ; functions < len(b.functions); functions++ {
+			if o := b.functions[functions]; !o.fn.called {
+				b.callFromAway(o.fn)
+				changed = true
+			}
+		}
+		if !changed && len(b.g.queue) == 0 && reads == len(b.unwritten) && calls == len(b.calls) &&
+			functions == len(b.functions) {
+			return true
+		}
+	}
+}
 
-// Enter records imports.
-func (s *scanner) Enter(n js.INode) js.IVisitor {
+// survey learns which names are assigned to, and which have one text.
+type survey struct{ b *builder }
+
+func (s *survey) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
-	case *js.ImportStmt:
-		s.addStatement(plugin.Static, n.Module)
-	case *js.ExportStmt:
-		s.checkExport(n)
-	case *js.CallExpr:
-		if s.isShim(n) {
-			return nil
-		}
-		s.checkCall(n.X, n.Args.List)
-		if of, name := memberCalled(n.X); name == "then" && canImport(s.promisedModule(of)) && len(n.Args.List) > 0 {
-			if params, _, ok := functionParts(n.Args.List[0].Value); !ok || params.Rest != nil ||
-				len(params.List) > 0 && !isPattern(params.List[0].Binding) {
-				s.addComputed(plugin.Require, printCode(of)+", handed on", firstPiece(of))
+	case *js.VarDecl:
+		if n.TokenType == js.ConstToken {
+			for i := range n.List {
+				if v, ok := n.List[i].Binding.(*js.Var); ok && n.List[i].Default != nil {
+					s.b.consts[declarationOf(v)] = n.List[i].Default
+				}
 			}
 		}
-		switch s.resultOf(n) {
-		case requires, moduleSpace:
-			s.addHandedOn(n, printCode(n), firstPiece(n))
+	case *js.BinaryExpr:
+		if n.Op == js.EqToken || js.AddEqToken <= n.Op && n.Op <= js.NullishEqToken {
+			s.assigned(n.X)
 		}
-	case *js.NewExpr:
-		if call := asCall(n); s.meaningOf(n.X) == evaluates || kindOf[s.meaningOf(n.X)] != "" {
-			s.checkCall(call.X, call.Args.List)
+	case *js.UnaryExpr:
+		s.assigned(n.X)
+	case *js.ForInStmt:
+		s.assigned(n.Init)
+	case *js.ForOfStmt:
+		s.assigned(n.Init)
+	case *js.FuncDecl:
+		if n.Name != nil {
+			s.b.assigned[declarationOf(n.Name)] = true
 		}
-	case *js.TemplateExpr:
-		if n.Tag != nil && s.meaningOf(n.Tag) == requires {
-			s.addComputed(plugin.Require, printCode(n), nil)
-		}
-	case *js.WithStmt:
-		if s.meaningOf(n.Cond) != nothing {
-			s.addComputed(plugin.Require, "with "+printCode(n.Cond), firstPiece(n.Cond))
-		}
-	case *js.DotExpr:
-		s.checkProperty(n)
-	case *js.IndexExpr:
-		s.checkIndex(n)
-		s.checkProperty(n)
-	case *js.Var:
-		s.checkUse(n)
-	}
-	s.stack = append(s.stack, n)
-	if n, ok := n.(*js.ClassElementName); ok {
-		js.Walk(s, &n.PropertyName) // which Walk leaves out
 	}
 	return s
 }
 
-func (s *scanner) Exit(js.INode) { s.stack = s.stack[:len(s.stack)-1] }
+func (s *survey) Exit(js.INode) {}
 
-// checkExport records what is exported from another module, and names by which another file
-// could import.
-func (s *scanner) checkExport(n *js.ExportStmt) {
-	if n.Module != nil {
-		s.addStatement(plugin.Export, n.Module)
-		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
-		if moduleSpaces[strings.TrimPrefix(module, "node:")] != nothing {
-			s.addComputed(plugin.Export, "names of "+module+", handed on", n.Module)
-		}
-		return
-	}
-	out := func(name []byte, m meaning) {
-		if canImport(m) {
-			s.addComputed(plugin.Require, plainIdentifier(name)+", handed on", name)
-		}
-	}
-	for _, a := range n.List {
-		name := a.Name
-		if name == nil {
-			name = a.Binding
-		}
-		out(name, s.imported[plainIdentifier(name)])
-		if v := s.top[plainIdentifier(name)]; v != nil && s.imported[plainIdentifier(name)] == nothing {
-			out(name, s.names[v])
-		}
-	}
-	if d, ok := n.Decl.(*js.VarDecl); ok {
-		for _, e := range d.List {
-			for _, v := range boundNames(e.Binding) {
-				out(v.Data, s.names[declarationOf(v)])
-			}
-		}
-	}
-}
-
-// boundNames returns the names that a declaration binds.
-func boundNames(to js.IBinding) (all []*js.Var) {
-	switch to := to.(type) {
+func (s *survey) assigned(to js.INode) {
+	switch to := withoutParens(to).(type) {
 	case *js.Var:
-		all = append(all, to)
-	case *js.BindingObject:
-		for _, item := range to.List {
-			all = append(all, boundNames(item.Value.Binding)...)
-		}
-		if to.Rest != nil {
-			all = append(all, to.Rest)
-		}
-	}
-	return all
-}
-
-// addHandedOn records an expression that imports if it is passed on to where it cannot be followed.
-func (s *scanner) addHandedOn(n js.INode, text string, at []byte) {
-	if !s.isFollowed(n) {
-		s.addComputed(plugin.Require, text+", handed on", at)
+		s.b.assigned[declarationOf(to)] = true
+	case *js.ObjectExpr, *js.ArrayExpr:
+		js.Walk(&targets{s.b}, to)
 	}
 }
 
-// checkProperty records a property that is passed on.
-func (s *scanner) checkProperty(n js.IExpr) {
-	switch m := s.meaningOf(n); {
-	case m == moduleCache && s.isObjectKeys():
-	case canImport(m):
-		s.addHandedOn(n, printCode(n), firstPiece(n))
-	}
-}
+// targets takes each name in a pattern for one that is assigned to.
+type targets struct{ b *builder }
 
-// isObjectKeys reports whether the node that is visited is the argument of Object.keys.
-func (s *scanner) isObjectKeys() bool {
-	if len(s.stack) < 3 {
-		return false
+func (t *targets) Enter(n js.INode) js.IVisitor {
+	if v, ok := n.(*js.Var); ok {
+		t.b.assigned[declarationOf(v)] = true
 	}
-	if _, ok := s.stack[len(s.stack)-1].(*js.Arg); !ok {
-		return false
-	}
-	call, ok := s.stack[len(s.stack)-3].(*js.CallExpr)
-	return ok && printCode(call.X) == "Object.keys"
+	return t
 }
-
-// checkIndex records a property with an unknown name, of a value that imports. The property of a
-// call is recorded with the call.
-func (s *scanner) checkIndex(n *js.IndexExpr) {
-	if _, known := fold(n.Y); known || len(s.stack) == 0 {
-		return
-	}
-	parent := s.stack[len(s.stack)-1]
-	if call, ok := parent.(*js.CallExpr); ok && withoutParens(call.X) == js.INode(n) {
-		return
-	}
-	switch s.meaningOf(n.X) {
-	case processItself:
-		switch parent.(type) {
-		case *js.DotExpr, *js.IndexExpr:
-			return
-		}
-	case moduleItself, moduleSpace, requires:
-	default:
-		return
-	}
-	s.addComputed(plugin.Require, printCode(n), firstPiece(n.X))
-}
+func (t *targets) Exit(js.INode) {}
 
 func (s *scanner) addStatement(kind plugin.Kind, module []byte) {
 	if target, ok := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
@@ -219,11 +181,16 @@ func (s *scanner) addStatement(kind plugin.Kind, module []byte) {
 }
 
 func (s *scanner) addComputed(kind plugin.Kind, text string, at []byte) {
+	s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: clipText(text), Computed: true})
+}
+
+// clipText shortens code for a person.
+func clipText(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 80 {
 		text = strings.ToValidUTF8(text[:80], "") + "…"
 	}
-	s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: text, Computed: true})
+	return text
 }
 
 // firstPiece returns the first piece of the code that an expression holds, for lineOf; nil if it has none.

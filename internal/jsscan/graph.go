@@ -1,0 +1,228 @@
+package jsscan
+
+import "github.com/tdewolff/parse/v2/js"
+
+// A graph says from where to where values flow in a file. Each node is a place for values: a name, a
+// property, an expression. A place holds meanings and objects that the file makes; both only grow.
+type graph struct {
+	nodes   []place
+	objects []*object
+	queue   []node
+	steps   int
+	edges   map[[2]node]struct{} // of places with many
+	crowded func(*object)        // told of objects that a place has no room for
+}
+
+type node int32
+
+const (
+	noValue  node = iota // nothing of interest is ever here
+	fromAway             // what is made outside of the file
+)
+
+type place struct {
+	mask, fresh       meaning // fresh are those not handed on yet
+	objects, freshSet []int32
+	holds             map[int32]struct{} // objects, if there are many
+	to                []node
+	watchers          []watcher
+	queued            bool
+}
+
+// A watcher is told what arrives at a place.
+type watcher interface {
+	meanings(meaning)
+	object(*object)
+}
+
+// object is an object, function, array or class that the file makes at one place in its code.
+type object struct {
+	id      int32
+	fn      *function // if it can be called
+	native  string    // the name of a function of the language
+	names   []string
+	props   map[string]node
+	any     node // its properties under names that are not known
+	all     node // all its properties
+	proto   node // objects that it inherits from
+	escaped bool
+	origin  js.INode
+	kept    []kept
+	copies  []copyOf
+	indexed bool // read under names that are not known
+}
+
+func newGraph() *graph {
+	g := &graph{nodes: make([]place, 2, 1024), edges: map[[2]node]struct{}{}}
+	g.nodes[fromAway].mask = unknown
+	return g
+}
+
+func (g *graph) newNode() node {
+	g.nodes = append(g.nodes, place{})
+	return node(len(g.nodes) - 1)
+}
+
+func (g *graph) newObject(origin js.INode) *object {
+	o := &object{id: int32(len(g.objects)), origin: origin}
+	g.objects = append(g.objects, o)
+	return o
+}
+
+// holding returns a new place that holds an object.
+func (g *graph) holding(o *object) node {
+	n := g.newNode()
+	g.addObject(n, o.id)
+	return n
+}
+
+// meaningAt returns a new place that holds meanings.
+func (g *graph) meaningAt(m meaning) node {
+	switch m {
+	case nothing:
+		return noValue
+	case unknown:
+		return fromAway
+	}
+	n := g.newNode()
+	g.addMask(n, m)
+	return n
+}
+
+func (g *graph) enqueue(n node) {
+	if p := &g.nodes[n]; !p.queued {
+		p.queued = true
+		g.queue = append(g.queue, n)
+	}
+}
+
+func (g *graph) addMask(n node, m meaning) {
+	p := &g.nodes[n]
+	if n <= fromAway || m&^p.mask == 0 {
+		return
+	}
+	p.fresh |= m &^ p.mask
+	p.mask |= m
+	g.enqueue(n)
+}
+
+// maxObjects is the number of objects in one place that are told apart. Any further one counts as handed to
+// what is not known, as it would be if it were written into an object from elsewhere.
+const maxObjects = 48
+
+func (g *graph) addObject(n node, id int32) {
+	p := &g.nodes[n]
+	if n <= fromAway {
+		return
+	}
+	if p.holds != nil {
+		if _, ok := p.holds[id]; ok {
+			return
+		}
+	} else {
+		for _, have := range p.objects {
+			if have == id {
+				return
+			}
+		}
+	}
+	if len(p.objects) >= maxObjects {
+		g.addMask(n, unknown)
+		g.crowded(g.objects[id])
+		return
+	}
+	p.objects = append(p.objects, id)
+	if p.holds == nil && len(p.objects) > 16 {
+		p.holds = map[int32]struct{}{}
+		for _, have := range p.objects {
+			p.holds[have] = struct{}{}
+		}
+	} else if p.holds != nil {
+		p.holds[id] = struct{}{}
+	}
+	p.freshSet = append(p.freshSet, id)
+	g.enqueue(n)
+}
+
+// flow lets all values of a place arrive at another, now and later.
+func (g *graph) flow(from, to node) {
+	if from == noValue || to <= fromAway || from == to {
+		return
+	}
+	if from == fromAway {
+		g.addMask(to, unknown)
+		return
+	}
+	p := &g.nodes[from]
+	if len(p.to) < 8 {
+		for _, have := range p.to {
+			if have == to {
+				return
+			}
+		}
+	} else {
+		edge := [2]node{from, to}
+		if _, ok := g.edges[edge]; ok {
+			return
+		}
+		g.edges[edge] = struct{}{}
+	}
+	p.to = append(p.to, to)
+	g.addMask(to, p.mask)
+	for _, id := range g.nodes[from].objects {
+		g.addObject(to, id)
+	}
+}
+
+// watch tells w what is at a place, now and later.
+func (g *graph) watch(n node, w watcher) {
+	switch n {
+	case noValue:
+		return
+	case fromAway:
+		w.meanings(unknown)
+		return
+	}
+	g.nodes[n].watchers = append(g.nodes[n].watchers, w)
+	if m := g.nodes[n].mask; m != 0 {
+		w.meanings(m)
+	}
+	for i := 0; i < len(g.nodes[n].objects); i++ { // it may grow
+		w.object(g.objects[g.nodes[n].objects[i]])
+	}
+}
+
+// maxSteps bounds the work for one file.
+const maxSteps = 16 << 20
+
+// settle hands values on until nothing changes. It reports false if that is too much work.
+func (g *graph) settle() bool {
+	for len(g.queue) > 0 {
+		n := g.queue[len(g.queue)-1]
+		g.queue = g.queue[:len(g.queue)-1]
+		p := &g.nodes[n]
+		p.queued = false
+		m, set := p.fresh, p.freshSet
+		p.fresh, p.freshSet = 0, nil
+		to, watchers := p.to, p.watchers
+		g.steps += 1 + (len(to)+len(watchers))*(1+len(set))
+		if g.steps > maxSteps {
+			return false
+		}
+		for _, t := range to {
+			g.addMask(t, m)
+			for _, id := range set {
+				g.addObject(t, id)
+			}
+		}
+		for _, w := range watchers {
+			if m != 0 {
+				w.meanings(m)
+			}
+			for _, id := range set {
+				w.object(g.objects[id])
+			}
+		}
+	}
+	return true
+}

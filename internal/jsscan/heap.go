@@ -1,0 +1,380 @@
+package jsscan
+
+import "github.com/tdewolff/parse/v2/js"
+
+// Objects of the file: their properties, and what happens when one leaves it.
+
+// property returns the place of a property of an object.
+func (b *builder) property(o *object, name string) node {
+	if n, ok := o.props[name]; ok {
+		return n
+	}
+	if o.props == nil {
+		o.props = map[string]node{}
+	}
+	n := b.g.newNode()
+	o.props[name] = n
+	o.names = append(o.names, name)
+	b.g.watch(n, &among{b, b.all(o)})
+	if o.escaped {
+		b.g.addMask(n, unknown)
+	}
+	for _, c := range o.copies {
+		b.copyProperty(o, name, c)
+	}
+	switch {
+	case o.fn != nil && name == "prototype":
+		b.g.addObject(n, b.instance(o).id)
+		b.written[n] = true
+	case o.fn != nil && name == "constructor":
+		b.g.addMask(n, evaluates)
+	}
+	return n
+}
+
+// whole are the values that are not followed through names that are not known: what reads them so is found.
+const whole = powerful &^ someMember
+
+// among lets what a property holds be read under a name that is not known.
+type among struct {
+	b  *builder
+	to node
+}
+
+func (a *among) meanings(m meaning) { a.b.g.addMask(a.to, m&^whole) }
+func (a *among) object(o *object)   { a.b.g.addObject(a.to, o.id) }
+
+// index says that properties of an object are read under names that are not known.
+func (b *builder) index(o *object) {
+	if o.indexed {
+		return
+	}
+	o.indexed = true
+	for _, k := range o.kept {
+		b.g.watch(k.n, &indexed{b, k.at})
+	}
+}
+
+// indexed records a value that is read under a name that is not known.
+type indexed struct {
+	b  *builder
+	at js.INode
+}
+
+func (*indexed) object(*object) {}
+func (i *indexed) meanings(m meaning) {
+	if m&whole != 0 {
+		i.b.handOn(i.at)
+	}
+}
+
+// copyProperty lets an object have a property of another.
+func (b *builder) copyProperty(from *object, name string, to copyOf) {
+	n := b.property(to.o, name)
+	b.written[n] = true
+	b.g.flow(from.props[name], n)
+	b.keep(to.o, from.props[name], to.at)
+}
+
+// copyOf is an object that has what another has, and the code that says so.
+type copyOf struct {
+	o  *object
+	at js.INode
+}
+
+// all is the place of everything that an object holds.
+func (b *builder) all(o *object) node {
+	if o.all == noValue {
+		o.all = b.g.newNode()
+	}
+	return o.all
+}
+
+// any is the place of an object's properties under names that are not known.
+func (b *builder) any(o *object) node {
+	if o.any == noValue {
+		o.any = b.g.newNode()
+		b.g.watch(o.any, &among{b, b.all(o)})
+		if o.escaped {
+			b.g.addMask(o.any, unknown)
+		}
+	}
+	return o.any
+}
+
+// proto is the place of what an object inherits from.
+func (b *builder) proto(o *object) node {
+	if o.proto == noValue {
+		o.proto = b.g.newNode()
+		if o.escaped {
+			b.escape(o.proto, o.origin)
+		}
+	}
+	return o.proto
+}
+
+// instance is the object that stands for the prototype of a function and for all that it makes.
+func (b *builder) instance(o *object) *object {
+	if o.fn.instance == nil {
+		i := b.g.newObject(o.origin)
+		o.fn.instance = i
+		if !o.fn.arrow {
+			b.g.addObject(o.fn.this, i.id)
+		}
+		c := b.property(i, "constructor")
+		b.written[c] = true
+		b.g.addObject(c, o.id)
+	}
+	return o.fn.instance
+}
+
+// write lets a value arrive in a property. With a name that is not known, name is nil.
+func (b *builder) write(o *object, name *string, value node, origin js.INode) {
+	var n node
+	if name == nil {
+		n = b.any(o)
+	} else {
+		n = b.property(o, *name)
+	}
+	b.written[n] = true
+	if origin == nil {
+		origin = o.origin
+	}
+	b.g.flow(value, n)
+	b.keep(o, value, origin)
+}
+
+// keep remembers what an object holds for when it leaves the file.
+func (b *builder) keep(o *object, value node, origin js.INode) {
+	if value <= fromAway {
+		return
+	}
+	if o.escaped {
+		b.escape(value, origin)
+		return
+	}
+	if o.indexed {
+		b.g.watch(value, &indexed{b, origin})
+	}
+	o.kept = append(o.kept, kept{value, origin})
+}
+
+// kept is a value that an object holds, and the code that put it there.
+type kept struct {
+	n  node
+	at js.INode
+}
+
+type readKey struct {
+	object int32
+	name   string
+	to     node
+}
+
+// read lets the property of an object arrive at a place.
+func (b *builder) read(o *object, name string, to node) {
+	if b.done(o, to, name) {
+		return
+	}
+	n := b.property(o, name)
+	if !b.written[n] {
+		b.unwritten = append(b.unwritten, pendingRead{n, o, name})
+	}
+	b.g.flow(n, to)
+	b.g.watch(b.any(o), &refiner{b, name, to})
+	b.g.watch(b.proto(o), &member{b: b, name: name, to: to})
+}
+
+// done reports whether something was done for an object and a place before.
+func (b *builder) done(o *object, to node, what string) bool {
+	key := readKey{o.id, what, to}
+	before := b.reads[key]
+	b.reads[key] = true
+	return before
+}
+
+// pendingRead is a property that was read, and that perhaps nobody writes.
+type pendingRead struct {
+	n    node
+	o    *object
+	name string
+}
+
+// refiner reads a known name of what stands under names that are not known.
+type refiner struct {
+	b    *builder
+	name string
+	to   node
+}
+
+func (r *refiner) meanings(m meaning) { r.b.g.addMask(r.to, refine(m, r.name)) }
+func (r *refiner) object(o *object)   { r.b.g.addObject(r.to, o.id) }
+
+// member reads a property with a known name.
+type member struct {
+	b    *builder
+	name string
+	to   node
+}
+
+func (m *member) meanings(of meaning) { m.b.g.addMask(m.to, memberOf(of, m.name)) }
+func (m *member) object(o *object) {
+	switch {
+	case o.native != "":
+		m.b.readNative(o, m.name, m.to)
+	default:
+		m.b.read(o, m.name, m.to)
+	}
+}
+
+// element reads a property whose name is not known.
+type element struct {
+	b  *builder
+	to node
+}
+
+func (e *element) meanings(of meaning) { e.b.g.addMask(e.to, indexOf(of)) }
+func (e *element) object(o *object) {
+	if e.b.done(o, e.to, "[]") {
+		return
+	}
+	e.b.index(o)
+	e.b.g.flow(e.b.all(o), e.to)
+	e.b.g.watch(e.b.proto(o), &element{e.b, e.to})
+}
+
+// writer writes a property of what arrives at a place.
+type writer struct {
+	b      *builder
+	name   *string // nil: it is not known
+	value  node
+	origin js.INode
+	at     js.INode
+}
+
+func (w *writer) object(o *object) {
+	w.b.write(o, w.name, w.value, w.origin)
+	if w.name != nil && *w.name == "__proto__" {
+		w.b.g.flow(w.value, w.b.proto(o))
+		w.b.g.watch(w.value, &copier{w.b, o, w.origin})
+	}
+}
+
+func (w *writer) meanings(m meaning) {
+	w.b.writeKnown(m, w)
+	if w.value != noValue {
+		w.b.g.watch(w.value, &leaver{w.b, m, w})
+	}
+}
+
+// leaver records a value that is written into an object that is not of this file.
+type leaver struct {
+	b    *builder
+	into meaning
+	w    *writer
+}
+
+func (l *leaver) object(o *object) { l.b.leave(o) }
+func (l *leaver) meanings(m meaning) {
+	m &= powerful
+	if l.w.name != nil { // what is there anyway
+		m &^= memberOf(l.into, *l.w.name)
+	}
+	if m != 0 {
+		l.b.handOn(l.w.origin)
+	}
+}
+
+// copier lets an object have the members of what arrives.
+type copier struct {
+	b  *builder
+	to *object
+	at js.INode
+}
+
+func (c *copier) meanings(m meaning) {
+	n := c.b.any(c.to)
+	c.b.written[n] = true
+	if some := indexOf(m) &^ unknown; some != nothing {
+		c.b.g.addMask(n, some)
+		c.b.keep(c.to, c.b.g.meaningAt(some), c.at)
+	}
+}
+
+func (c *copier) object(o *object) {
+	if o != c.to && !c.b.done(o, c.b.any(c.to), "...") {
+		n := c.b.any(c.to)
+		c.b.written[n] = true
+		c.b.g.flow(c.b.any(o), n)
+		c.b.keep(c.to, c.b.any(o), c.at)
+		to := copyOf{c.to, c.at}
+		o.copies = append(o.copies, to)
+		for i := 0; i < len(o.names); i++ {
+			c.b.copyProperty(o, o.names[i], to)
+		}
+	}
+}
+
+// escaper records what leaves the file at an expression.
+type escaper struct {
+	b  *builder
+	at js.INode
+}
+
+func (e *escaper) meanings(m meaning) {
+	_, isName := withoutParens(e.at).(*js.Var)
+	if m&powerful != 0 || m&resolves != 0 && isName {
+		e.b.handOn(e.at)
+	}
+}
+
+func (e *escaper) object(o *object) {
+	if o.origin == nil {
+		o.origin = e.at
+	}
+	e.b.leave(o)
+}
+
+type escapeKey struct {
+	n  node
+	at js.INode
+}
+
+// escape says that the value of a place leaves what can be followed.
+func (b *builder) escape(n node, at js.INode) {
+	if n <= fromAway {
+		return
+	}
+	if key := (escapeKey{n, at}); !b.escapes[key] {
+		b.escapes[key] = true
+		b.g.watch(n, &escaper{b, at})
+	}
+}
+
+// leave says that an object leaves what can be followed: anybody may read, write and call it.
+func (b *builder) leave(o *object) {
+	if o.escaped || o.native != "" {
+		return
+	}
+	o.escaped = true
+	for _, name := range o.names {
+		b.g.addMask(o.props[name], unknown)
+	}
+	if o.any != noValue {
+		b.g.addMask(o.any, unknown)
+	}
+	for _, k := range o.kept {
+		b.escape(k.n, k.at)
+	}
+	o.kept = nil
+	if o.proto != noValue {
+		b.escape(o.proto, o.origin)
+	}
+	if o.fn != nil {
+		o.fn.called = true
+		b.callFromAway(o.fn)
+		if !o.fn.arrow {
+			b.leave(b.instance(o))
+		}
+	}
+}

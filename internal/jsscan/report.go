@@ -1,0 +1,179 @@
+package jsscan
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// report records something that is imported, once for each place of the code.
+func (b *builder) report(at js.INode, kind plugin.Kind, text string, computed bool) {
+	b.reportAt(at, plugin.Import{Kind: kind, Specifier: text, Computed: computed})
+}
+
+func (b *builder) reportAt(at js.INode, imp plugin.Import) {
+	key := string(imp.Kind) + "\x00" + imp.Specifier
+	if b.reported[key] == nil {
+		b.reported[key] = map[js.INode]bool{}
+	}
+	if b.reported[key][at] {
+		return
+	}
+	b.reported[key][at] = true
+	piece := firstPiece(at)
+	imp.Line = b.lineOf(piece)
+	if imp.Computed {
+		imp.Specifier = clipText(imp.Specifier)
+	}
+	b.found = append(b.found, imp)
+}
+
+// handOn records a value that is handed to where it cannot be followed.
+func (b *builder) handOn(at js.INode) {
+	if at == nil || b.handed[at] {
+		return
+	}
+	b.handed[at] = true
+	if b.shims[at] {
+		return
+	}
+	b.report(at, plugin.Require, printCode(at)+", handed on", true)
+}
+
+// writeKnown records writes that change how modules are loaded.
+func (b *builder) writeKnown(m meaning, w *writer) {
+	text := func() string { return printCode(w.at) + ", replaced" }
+	switch {
+	case w.at == nil:
+	case m&wrappers != 0, m&moduleSpace != 0 && w.name != nil && *w.name != "exports":
+		b.report(w.at, plugin.Require, text(), true)
+	case m&reports != 0 && w.name != nil && members[reports][*w.name] == opensFiles:
+		b.report(w.at, plugin.Builtin, "fs", false)
+	}
+	if m&loaders != 0 { // it is called with modules
+		b.g.watch(w.value, &loaderOf{b, w})
+	}
+}
+
+// loaderOf is a function that loads files of an extension.
+type loaderOf struct {
+	b *builder
+	w *writer
+}
+
+func (*loaderOf) meanings(meaning) {}
+func (l *loaderOf) object(o *object) {
+	if o.fn != nil && len(o.fn.parts.params) > 0 {
+		l.b.g.addMask(o.fn.parts.params[0], moduleItself)
+	}
+}
+
+// reportCall records what a call imports.
+func (b *builder) reportCall(c *call) {
+	m := c.means
+	if c.tag {
+		if m&requires != 0 {
+			b.report(c.node, plugin.Require, printCode(c.node), true)
+		}
+		if m&evaluates != 0 {
+			b.report(c.node, plugin.Dynamic, printCode(c.node), true)
+		}
+		return
+	}
+	if m&(someMember) != 0 {
+		b.report(c.node, plugin.Require, printCode(c.callee), true)
+	}
+	_, name := memberCalled(c.callee)
+	if m&^(unknown|perhapsEvaluates) == 0 && name == "binding" && len(c.args) > 0 {
+		if target, ok := b.foldArg(c.args[0].at, c); ok && slices.Contains(bindings, target) {
+			b.addTarget(builtins, c, 0)
+		}
+	}
+	if m&executes != 0 {
+		b.report(c.node, plugin.Builtin, "child_process", false)
+	}
+	if m&opensFiles != 0 {
+		b.report(c.node, plugin.Builtin, "fs", false)
+	}
+	if m&compiles != 0 {
+		b.report(c.node, plugin.Dynamic, printCode(c.callee), true)
+	}
+	if m&loadsFile != 0 {
+		b.addTarget(loadsFile, c, 1)
+	}
+	if m&opens != 0 {
+		b.addTarget(opens, c, 1)
+	}
+	if m&(evaluates|perhapsEvaluates) != 0 {
+		b.reportTexts(c, m&evaluates != 0)
+	} else if m&^unknown == 0 {
+		b.reportMade(c)
+	}
+	(m & (requires | loads | resolves | builtins | imports)).each(func(one meaning) { b.addTarget(one, c, 0) })
+}
+
+// reportTexts records what is evaluated. What may be the constructor of anything is taken for one of
+// functions only by its text.
+func (b *builder) reportTexts(c *call, sure bool) {
+	for _, a := range c.args {
+		text, ok := b.foldIn(a.at, c.env)
+		switch {
+		case ok && !a.spread && isThisText(text):
+		case ok && !a.spread && holdsImport.MatchString(text):
+			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
+		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at):
+			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: printCode(c.node), Computed: true})
+		}
+	}
+}
+
+func isFunctionOrObject(e js.INode) bool {
+	switch withoutParens(e).(type) {
+	case *js.FuncDecl, *js.ArrowFunc, *js.ObjectExpr, *js.ArrayExpr:
+		return true
+	}
+	return false
+}
+
+// madeOfCode matches a text that is code which imports, or reaches what imports.
+var madeOfCode = regexp.MustCompile(`\b(require|import|process|module|globalThis|eval)\b\s*([.(\[]|$)`)
+
+// reportMade records F(text)(), whatever F is, if the text is code that imports.
+func (b *builder) reportMade(c *call) {
+	inner, ok := withoutParens(c.callee).(*js.CallExpr)
+	if !ok || len(inner.Args.List) == 0 {
+		return
+	}
+	last := inner.Args.List[len(inner.Args.List)-1].Value
+	if text, ok := b.foldIn(last, c.env); ok && madeOfCode.MatchString(text) {
+		b.reportAt(last, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
+	}
+}
+
+// addTarget records an import of the i-th argument.
+func (b *builder) addTarget(m meaning, c *call, i int) {
+	kind := kindOf[m]
+	args := c.args
+	if i >= len(args) {
+		if len(args) > 0 || m != requires && m != resolves && m != builtins {
+			b.report(c.node, kind, "an argument that is not there", true)
+		} else if m == requires {
+			b.report(c.node, kind, "nothing", true)
+		}
+		return
+	}
+	for _, a := range args[:i+1] {
+		if a.spread {
+			b.report(a.at, kind, "a spread argument", true)
+			return
+		}
+	}
+	if target, ok := b.foldIn(args[i].at, c.env); ok {
+		b.reportAt(args[i].at, plugin.Import{Kind: kind, Specifier: target, Optional: c.optional})
+		return
+	}
+	b.report(args[i].at, kind, printCode(args[i].at), true)
+}
