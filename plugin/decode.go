@@ -118,6 +118,12 @@ func (m *Manifest) addFurther(at string, v any) {
 	}
 }
 
+// checksumWire is an element of dist.checksums.files.
+type checksumWire struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
 // decodeDist reads what dist claims but for its hash.
 func (p *problems) decodeDist(m *Manifest, v any) {
 	dist, _ := v.(map[string]any)
