@@ -144,16 +144,20 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 	if err != nil {
 		return nil, err
 	}
-	there := map[artifact.Ref]bool{}
+	there, elsewhere := map[artifact.Ref]bool{}, map[artifact.Ref]bool{}
 	for _, p := range c.Packages {
-		if p.Ref.IsZero() || !closure.FitsHere(p) {
+		if p.Ref.IsZero() {
+			continue
+		}
+		if !closure.FitsHere(p) {
+			elsewhere[p.Ref] = true
 			continue
 		}
 		if there[p.Ref] = true; p.Scripts {
 			x.Scripts = append(x.Scripts, p.Ref.String())
 		}
 	}
-	if err := x.noteLeftOut(ctx, h, m, order, there); err != nil {
+	if err := x.noteLeftOut(ctx, h, m, order, there, elsewhere); err != nil {
 		return nil, err
 	}
 	if len(there) == 0 {
@@ -172,25 +176,29 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 	return x, native.Err()
 }
 
-// noteLeftOut finds out why optional packages are not among those that are installed. That a registry
-// cannot be asked is no reason to leave one out.
+// noteLeftOut finds out why optional packages are not among those that are installed: there has those
+// that are, elsewhere those for other platforms. That a registry cannot be asked is no reason to leave one out.
 func (x *Externals) noteLeftOut(ctx context.Context, h *host.Host, m *plugin.Manifest, order externalsOrder,
-	there map[artifact.Ref]bool) error {
+	there, elsewhere map[artifact.Ref]bool) error {
 	for _, e := range m.Externals {
 		ref, ordered := order.refs[e.Name]
 		if !ordered || there[ref] {
 			continue
 		}
-		v, err := h.Fetch.NPM(ctx, ref)
+		left := func(why string) { x.LeftOut = append(x.LeftOut, LeftOut{ref.String(), why}) }
+		if elsewhere[ref] {
+			left("it is not for this platform")
+			continue
+		}
+		_, err := h.Fetch.NPM(ctx, ref)
 		var outside *wire.Error
 		switch {
 		case errors.As(err, &outside) && outside.Cause == evidence.NotFound:
-			x.LeftOut = append(x.LeftOut, LeftOut{ref.String(), "the registry does not have it"})
+			left("the registry does not have it")
 		case err != nil:
 			return fetchError(ref.String(), err)
 		default:
-			reason := "it is not for this platform, or npm cannot have all that it depends on"
-			x.LeftOut = append(x.LeftOut, LeftOut{"npm:" + v.Name + "@" + ref.Version(), reason})
+			left("npm cannot have all that it depends on")
 		}
 	}
 	return nil
