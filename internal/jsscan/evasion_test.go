@@ -19,6 +19,10 @@ func TestEvasions(t *testing.T) {
 		`(function (r) { (() => arguments[0]('axios'))() })(require)`: "require:~",
 		`(function (r) { if (x) { y = arguments } })(require)`:        "require:~",
 		`(([r]) => r('axios'))(require)`:                              "require:~", `(() => 1)(require)`: "require:~",
+		// Words that are put together, in code that holds none of them.
+		`(() => 1)['const' + 'ructor']('return pro' + 'cess')()`:                                        "import():~",
+		`[]['filter']['cons' + 'tructor']('return pro' + 'cess')()['getBuiltin' + 'Mod' + 'ule']('fs')`: "builtin module:fs import():~",
+		"x = 1 <!-- y\n(() => 1)['const' + 'ructor']('return pro' + 'cess')()":                          "!", "<p>a text <!-- of another language -->": "",
 		// One that it does not.
 		`(function (r) { r('axios') })(require)`:                                    "require:axios",
 		`(function (r) { function g() { arguments[0]('b') } r('axios') })(require)`: "require:axios",

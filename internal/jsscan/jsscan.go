@@ -51,15 +51,18 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
-	if !mayImport(content) {
-		return nil, nil
-	}
 	if htmlComment(content) {
+		if !mayImport(content) && !isParsed(content) {
+			return nil, nil
+		}
 		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
 	}
 	found, read := scanTree(content, content)
 	if !read {
 		code, err := rewriteOlder(name, content)
+		if err != nil && !mayImport(content) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +82,9 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	return found, nil
 }
 
-// mayImport reports whether code holds a word that every import needs: each way to import begins
-// with a name, or with the global object, whose property names may be put together. An escape may
-// stand for any of them. The check only saves time.
+// mayImport reports whether code that cannot be parsed is one that imports: whether it holds a word with which
+// an import begins, or an escape, which may stand for any of them. Other code may put such a word together,
+// and is read. What is no JavaScript does nothing, and is a text most likely.
 func mayImport(content []byte) bool {
 	for _, word := range []string{
 		"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor",
@@ -109,6 +112,14 @@ func htmlComment(content []byte) bool {
 		}
 	}
 	return true
+}
+
+// isParsed reports whether the tree's parser reads the content.
+func isParsed(content []byte) bool {
+	return slices.ContainsFunc(inlineModes, func(inline bool) bool {
+		ast, _ := parseTree(content, inline)
+		return ast != nil
+	})
 }
 
 // countNodes counts the nodes of a tree.
