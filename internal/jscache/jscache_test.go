@@ -179,7 +179,9 @@ func TestForged(t *testing.T) {
 		flipped := slices.Clone(whole)
 		flipped[i] ^= 1 << (i % 8)
 		refused(fmt.Sprintf("byte %d flipped", i), flipped)
-		refused(fmt.Sprintf("cut at %d", i), whole[:i])
+		if i%16 == 0 {
+			refused(fmt.Sprintf("cut at %d", i), whole[:i])
+		}
 	}
 	refused("a byte more", append(slices.Clone(whole), 0))
 	refused("too large", append(slices.Clone(whole), make([]byte, maxFile)...))

