@@ -99,7 +99,7 @@ function fileCheck(permission, label) {
     }
     // Reading without fsRead is let pass where fsWrite is declared: whoever may write anything can read.
     if (wanted === 'fsRead' ? may(who.rules, 'files') : may(who.rules, wanted)) return;
-    if (byNode()) return;
+    if (wanted === 'fsRead' && byNode()) return;
     throw refusal(who, `${label} needs a permission that the manifest does not declare: permissions.${wanted}`);
   };
 }
@@ -190,13 +190,20 @@ function network() {
       return wrapper;
     };
     let held = before.value;
-    defineProperty(globalThis, name, {
+    const put = () => defineProperty(globalThis, name, {
       __proto__: null, configurable: true, enumerable: before.enumerable,
-      get: () => wrap(before.get && held === undefined ? apply(before.get, globalThis, []) : held),
+      get() {
+        if (held === undefined && before.get) {
+          held = apply(before.get, globalThis, []);
+          put(); // the getter put the class in its own place
+        }
+        return wrap(held);
+      },
       set(value) {
         held = value;
       },
     });
+    put();
   }
 }
 
@@ -208,7 +215,12 @@ function programs() {
 
 // What runs text as code under the name of any file, or looks into others' memory and contexts.
 function insides() {
-  need('exec', vm, 'vm', 'runInThisContext runInNewContext runInContext compileFunction createScript measureMemory', { strict: true });
+  // Node itself makes one empty context, whenever it needs one first.
+  replace(vm, 'runInNewContext', (was) => around(was, (args) => {
+    if (args[0] === 'this' && args[1] === undefined && calledBy('node:internal/util')) return;
+    demand('exec', 'vm.runInNewContext', true);
+  }, false));
+  need('exec', vm, 'vm', 'runInThisContext runInContext compileFunction createScript measureMemory', { strict: true });
   classNeeds('exec', vm, 'vm', 'Script');
   if (vm.SourceTextModule) classNeeds('exec', vm, 'vm', 'SourceTextModule');
   need('exec', v8, 'v8', 'setFlagsFromString queryObjects startCpuProfile', { strict: true });
