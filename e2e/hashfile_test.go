@@ -66,8 +66,8 @@ func installNode(t *testing.T, names ...string) (node, dir string) {
 		lackClient(t, err, nil)
 	}
 	dir = t.TempDir()
-	install := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefer-offline", "--prefix", dir}, names...)...)
+	args := []string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", dir}
+	install := exec.CommandContext(t.Context(), "npm", append(args, names...)...)
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
 		lackClient(t, err, out)

@@ -70,8 +70,9 @@ func nodeVersion(t *testing.T, node string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestPluginHost runs the tests of the package for hosts, and has the example's host load a plugin that was checked, refuse those that
-// were tampered with, and stop at run time what the check could only warn of.
+// TestPluginHost runs the tests of the package for hosts, and has the example's host load a plugin
+// that was checked, refuse those that were tampered with, and stop at run time what the check could
+// only warn of.
 func TestPluginHost(t *testing.T) {
 	hallmark := build(t, "hallmark")
 	hosts, nodes := pluginHosts(t)
@@ -182,8 +183,8 @@ func hostTwo(t *testing.T, hallmark, node, host string) {
 	cmd := exec.CommandContext(t.Context(), node, host, "first", "second")
 	cmd.Dir = dir
 	cmd.Env = hallmarkEnv(dir, hallmark)
-	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
-		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` +
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"first","arguments":{}}}
