@@ -34,7 +34,7 @@ func TestPluginHost(t *testing.T) {
 		{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`,
 			after: "\nevil()", want: "integrityError"},
 		{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`,
-			want: "policyError: 1 of"},
+			want: "policyError: dist/index.js:1: permission absent: node:fs: "},
 		{name: "computed require", entry: "index.js",
 			code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`,
 			want: "policyError: node:fs needs a permission"},
