@@ -85,8 +85,9 @@ type checksumWire struct {
 func decodeFields(doc map[string]any, to any) {
 	fields := reflect.ValueOf(to).Elem()
 	for i := range fields.NumField() {
-		v := doc[fields.Type().Field(i).Tag.Get("json")]
-		if v == nil {
+		name := fields.Type().Field(i).Tag.Get("json")
+		v := doc[name]
+		if name == "" || name == "-" || v == nil { // members may be called so
 			continue
 		}
 		raw, err := json.Marshal(v)
