@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,22 +18,14 @@ import (
 func (p *problems) decode(m *Manifest, doc map[string]any) {
 	good := withoutIssues(doc, p.issues)
 	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
-	decodeMember(good["name"], &m.Name)
-	decodeMember(good["version"], &m.Version)
-	decodeMember(good["entry"], &m.Entry)
-	decodeMember(good["description"], &m.Description)
-	decodeMember(good["dependencies"], &m.Dependencies)
-	decodeMember(good["permissions"], &m.Permissions)
-	decodeMember(good["externalDependencies"], &m.Externals)
-	decodeMember(good["dependenciesPolicy"], &m.Policy)
-	decodeMember(good["signatures"], &m.Signatures)
-	decodeMember(good["x-hallmark-signatures"], &m.Statements)
-	decodeMember(good["x-hash-profile"], &m.Profile)
+	decodeFields(good, m)
+	var w wire
+	decodeFields(good, &w)
 	if _, there := doc["dependenciesPolicy"]; !there {
 		m.Policy = BundledOnly
 	}
 	p.decodeCapabilities(m, good["capabilities"])
-	p.decodeDist(m, good["dist"])
+	p.decodeDist(m, w.Dist)
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if !slices.Contains(memberNames(), name) && !strings.HasPrefix(name, "x-") {
 			m.addFurther("/"+surface.PointerToken(name), doc[name])
@@ -64,22 +57,51 @@ func (p *problems) decode(m *Manifest, doc map[string]any) {
 // a problem.
 func (s Signature) isIncomplete() bool { return s.Alg == "" || s.Signature == "" }
 
-// decodeMember reads a member into to, which stays as it is if the member has another type: that is
-// a problem of its form, and known.
-func decodeMember[T any](v any, to *T) {
-	if v == nil {
-		return
-	}
-	raw, err := json.Marshal(v)
-	var read T
-	if err == nil && surface.DecodeKnown(raw, &read) == nil {
-		*to = read
+// wire is the part of a manifest that is not read as it stands.
+type wire struct {
+	Dist map[string]any `json:"dist"`
+}
+
+// distWire is that part. Numbers are read as the schema counts: 2.0 and 2 are one integer.
+type distWire struct {
+	Hash      json.RawMessage `json:"hash"` // read as it stands, whatever is wrong with it
+	Hashes    []Hash          `json:"hashes"`
+	FileCount *float64        `json:"fileCount"`
+	Bytes     *float64        `json:"totalBytes"`
+	Coverage  string          `json:"coverage"`
+	Checksums struct {
+		Files []checksumWire `json:"files"`
+	} `json:"checksums"`
+}
+
+// checksumWire is an element of dist.checksums.files.
+type checksumWire struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// decodeFields reads the members of an object into the fields of a struct that have their names as tags. A
+// field stays as it is if its member has another type: that is a problem of its form, and known.
+func decodeFields(doc map[string]any, to any) {
+	fields := reflect.ValueOf(to).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Tag.Get("json")
+		v := doc[name]
+		if name == "" || name == "-" || v == nil { // members may be called so
+			continue
+		}
+		raw, err := json.Marshal(v)
+		read := reflect.New(fields.Field(i).Type())
+		if err == nil && surface.DecodeKnown(raw, read.Interface()) == nil {
+			fields.Field(i).Set(read.Elem())
+		}
 	}
 }
 
 // decodeCapabilities reads the names of capabilities, which must be different ones.
 func (p *problems) decodeCapabilities(m *Manifest, v any) {
 	kinds, _ := v.(map[string]any)
+	m.Capabilities = Capabilities{} // those that are names alone were read
 	for _, k := range []struct {
 		kind string
 		to   *[]string
@@ -118,25 +140,18 @@ func (m *Manifest) addFurther(at string, v any) {
 	}
 }
 
-// checksumWire is an element of dist.checksums.files.
-type checksumWire struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-}
-
 // decodeDist reads what dist claims but for its hash.
-func (p *problems) decodeDist(m *Manifest, v any) {
-	dist, _ := v.(map[string]any)
-	decodeMember(dist["hashes"], &m.Dist.Hashes)
-	coverage := ""
-	decodeMember(dist["coverage"], &coverage)
-	m.Dist.All = coverage == "all"
-	m.Dist.FileCount, m.Dist.Bytes = wholeOf(dist["fileCount"]), wholeOf(dist["totalBytes"])
-	var sums struct {
-		Files []checksumWire `json:"files"`
+func (p *problems) decodeDist(m *Manifest, dist map[string]any) {
+	var d distWire
+	decodeFields(dist, &d)
+	m.Dist.Hashes, m.Dist.All = d.Hashes, d.Coverage == "all"
+	if d.FileCount != nil {
+		m.Dist.FileCount = int64(*d.FileCount)
 	}
-	decodeMember(dist["checksums"], &sums)
-	for i, f := range sums.Files {
+	if d.Bytes != nil {
+		m.Dist.Bytes = int64(*d.Bytes)
+	}
+	for i, f := range d.Checksums.Files {
 		if f.Path == "" || f.SHA256 == "" {
 			continue // a problem that is known
 		}
@@ -159,19 +174,6 @@ func (p *problems) decodeDist(m *Manifest, v any) {
 		}
 		seen[h.Alg] = true
 	}
-}
-
-// wholeOf is an integer of a manifest; -1 if it is not there. 2.0 and 2 are one, as the schema counts.
-func wholeOf(v any) int64 {
-	n, ok := v.(json.Number)
-	if !ok {
-		return -1
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return -1
-	}
-	return int64(f)
 }
 
 // textOf is the string at the end of a path of names; "" if there is none.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Whatever a host reads as its allowlist allows no package but by its plain name.
@@ -109,6 +110,42 @@ func FuzzRegistered(f *testing.F) {
 		}
 		if good != 0 {
 			t.Errorf("%d tools too many match", good)
+		}
+	})
+}
+
+// Whatever a manifest holds, it is read, and what has a problem is never accepted.
+func FuzzInspect(f *testing.F) {
+	for _, text := range []string{full, manifest(published2), manifest(`"name":"A","permissions":[],"signatures":[7,{"alg":"a"}]`),
+		manifest(`"externalDependencies":[{"name":"a","version":"^1"}],"dist":{"hash":7,"checksums":{"files":[null]}}`),
+		manifest(`"manifestVersion":1,"capabilities":{"tools":[null,{}]}`), `{"dist":{"hash":"sha256:"}}`, manifest(`"":[],"-":7`)} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parsed, refused := Parse(data)
+		m, err := Inspect(data)
+		if err != nil {
+			if refused == nil {
+				t.Fatalf("it is parsed, and not inspected: %v", err)
+			}
+			return
+		}
+		if sound := len(m.Issues()) == 0; sound != (refused == nil) || sound != (parsed != nil) {
+			t.Fatalf("%d problems, and parsing says %v", len(m.Issues()), refused)
+		}
+		b := &Bundle{Manifest: data, Files: []tree.File{{Path: "index.js", Size: 1}}, Contents: map[string][]byte{"index.js": []byte("1")}}
+		hash, err := b.Hash(t.Context(), tree.Guide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Dist = Dist{Hash: hash.String(), FileCount: -1, Bytes: -1} // what else is wrong is not about the files
+		r, err := Check(t.Context(), b, m, Host{Scan: scanLines,
+			Flags: Flags{AllowRuntimeDeps: true, SandboxAvailable: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Issues()) > 0 && r.Verdict.Allowed() {
+			t.Errorf("it is allowed with %q", m.Issues())
 		}
 	})
 }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +157,23 @@ func TestInspectGeneration(t *testing.T) {
 		manifest(`"manifestVersion":2`): `write it as a string: "manifestVersion": "2"`} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A member whose name is a word of encoding/json, and not one of the manifest, means nothing.
+func TestMembersOfNoName(t *testing.T) {
+	plain, err := Parse([]byte(manifest("")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"-", "", "Dist", "Further", "issues", "-,"} {
+		m, err := Inspect([]byte(manifest(`"` + name + `":{"Hash":"x","FileCount":7,"All":true,"Checksums":{"a":"b"}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(m.Dist) != fmt.Sprint(plain.Dist) || len(m.Further) != 1 || m.Further[0].Path != "/"+name {
+			t.Errorf("%q: %+v, %+v", name, m.Dist, m.Further)
 		}
 	}
 }

@@ -104,21 +104,21 @@ const (
 
 // Manifest is an mcp-plugin.json of version 2.
 type Manifest struct {
-	Name         string
-	Version      string
-	Entry        string // below dist/
-	Description  string
-	Capabilities Capabilities
-	Dependencies []string // plugins to load before this one
-	Dist         Dist
-	Permissions  Permissions
-	Externals    []External
-	Policy       Policy
-	Signatures   []Signature  // over dist.hash
-	Statements   []Signature  // x-hallmark-signatures, over the manifest
-	Profile      tree.Profile // x-hash-profile; "" if it names none
-	Further      []Member     // that others add, in the order of their places
-	Raw          []byte       // what was parsed
+	Name         string       `json:"name"`
+	Version      string       `json:"version"`
+	Entry        string       `json:"entry"` // below dist/
+	Description  string       `json:"description"`
+	Capabilities Capabilities `json:"capabilities"`
+	Dependencies []string     `json:"dependencies"` // plugins to load before this one
+	Dist         Dist         `json:"-"`
+	Permissions  Permissions  `json:"permissions"`
+	Externals    []External   `json:"externalDependencies"`
+	Policy       Policy       `json:"dependenciesPolicy"`
+	Signatures   []Signature  `json:"signatures"`            // over dist.hash
+	Statements   []Signature  `json:"x-hallmark-signatures"` // over the manifest
+	Profile      tree.Profile `json:"x-hash-profile"`        // "" if it names none
+	Further      []Member     `json:"-"`                     // that others add, in the order of their places
+	Raw          []byte       `json:"-"`                     // what was parsed
 
 	issues []Issue // of a manifest that only Inspect accepts
 	noHash bool    // dist.hash is one of them
@@ -147,7 +147,11 @@ func (m *Manifest) Subject() string {
 }
 
 // Capabilities are the names that a plugin registers.
-type Capabilities struct{ Tools, Resources, Prompts []string }
+type Capabilities struct {
+	Tools     []string `json:"tools"`
+	Resources []string `json:"resources"`
+	Prompts   []string `json:"prompts"`
+}
 
 // Permissions are what the code may use core modules for.
 type Permissions struct {

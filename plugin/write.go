@@ -16,7 +16,6 @@ import (
 // maxChecksums is the largest number of checksums in a manifest, as the schema has it.
 const maxChecksums = 2000
 
-
 // WriteHash returns the bundle's manifest with dist.hash under a profile, the framed
 // hash, counts and, up to 2,000 files, checksums of all. Signatures that no longer fit
 // are taken out. What else it says keeps its place.

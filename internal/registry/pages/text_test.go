@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,5 +76,19 @@ func TestMarked(t *testing.T) {
 		if got := splitMarked(text); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Capabilities of a plugin are shown by their names, whether these stand alone or in objects.
+func TestCapabilities(t *testing.T) {
+	var m manifestText
+	if err := json.Unmarshal([]byte(`{"capabilities":{"tools":["ping",{"name":"pong","title":"P"}],"resources":[{"uri":"r"}]}}`),
+		&m); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(m.contents())
+	if want := fmt.Sprint([]contents{{Title: "Tools", Items: []labelledText{{Label: "ping"}, {Label: "pong"}}},
+		{Title: "Resources", Items: []labelledText{{Label: `{"uri":"r"}`}}}}); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
