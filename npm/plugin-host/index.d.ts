@@ -67,6 +67,8 @@ export interface Plugin {
   sdk?: string;
   /** External packages at their declared versions, by name. */
   externals: Map<string, string>;
+  /** What is wrong with optional external packages that are not among externals. */
+  externalProblems?: Map<string, { problem: string; absent: boolean }>;
   /** The program hallmark. */
   hallmark: string;
   limits: Limits;

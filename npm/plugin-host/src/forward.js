@@ -1,6 +1,6 @@
 // Registers with the real server what a plugin offers: all of it, or nothing.
 import { OperationError } from './errors.js';
-import { inputFor } from './schema.js';
+import { inputFor, promptArguments } from './schema.js';
 
 /** forward registers a session's tools, resources and prompts. What was registered is taken back if one cannot be. */
 export async function forward(server, session, sdk) {
@@ -23,9 +23,9 @@ export async function forward(server, session, sdk) {
       done.push(call(server, 'registerResource', r.name, [r.uri, config, (uri) => session.readResource(String(uri))]));
     }
     for (const p of session.prompts) {
-      const names = (p.arguments ?? []).map((a) => [a.name, inputFor({}, sdk)]);
-      const config = { title: p.title, description: p.description, ...(names.length > 0 && { argsSchema: Object.fromEntries(names) }) };
-      done.push(call(server, 'registerPrompt', p.name, [config, (args) => session.getPrompt(p.name, names.length > 0 ? args : {})]));
+      const argsSchema = promptArguments(p.arguments, sdk);
+      const config = { title: p.title, description: p.description, ...(argsSchema && { argsSchema }) };
+      done.push(call(server, 'registerPrompt', p.name, [config, (args) => session.getPrompt(p.name, argsSchema ? args : {})]));
     }
   } catch (e) {
     for (const handle of done.reverse()) handle?.remove?.();

@@ -62,8 +62,9 @@ function failed(answer) {
 
 /** Gate asks hallmark for one host: always with all of its flags. */
 export class Gate {
-  constructor({ hallmark = process.env.HALLMARK || 'hallmark', flags, strict = false, allowlist, env = process.env }) {
-    Object.assign(this, { hallmark, flags, strict, allowlist, env });
+  constructor({ flags, strict = false, allowlist, env = process.env, hallmark = env.HALLMARK || 'hallmark' }) {
+    // A copy: plugins of tier 1 share process.env, and may set where programs are found.
+    Object.assign(this, { hallmark, flags, strict, allowlist, env: { ...env } });
   }
 
   #arguments(flags, strict = this.strict) {
@@ -73,9 +74,9 @@ export class Gate {
     return args;
   }
 
-  #ask(args) {
+  #ask(command, flags, paths = []) {
     return new Promise((resolve, reject) => {
-      execFile(this.hallmark, ['plugin', ...args, '--json'], { maxBuffer: 64 << 20, env: this.env }, (error, stdout, stderr) => {
+      execFile(this.hallmark, ['plugin', command, '--json', ...flags, '--', ...paths], { maxBuffer: 64 << 20, env: this.env }, (error, stdout, stderr) => {
         if (error?.code === 'ENOENT') {
           return reject(new OperationError(`the program ${this.hallmark} is not there`,
             { cause: error, hint: 'install hallmark, or name it with the option hallmark or the environment\'s HALLMARK' }));
@@ -83,7 +84,7 @@ export class Gate {
         try {
           resolve(JSON.parse(stdout));
         } catch {
-          reject(new OperationError(`${this.hallmark} plugin ${args[0]} gave no answer: ${visible(stderr.trim() || error?.message || '')}`, { cause: error }));
+          reject(new OperationError(`${this.hallmark} plugin ${command} gave no answer: ${visible(stderr.trim() || error?.message || '')}`, { cause: error }));
         }
       });
     });
@@ -95,7 +96,7 @@ export class Gate {
    */
   async verify(path, copy) {
     const before = { ...this.flags, STRICT_CAPABILITIES: false, STRICT_TOOLS: false };
-    const answer = await this.#ask(['verify', path, '--copy-to', copy, ...this.#arguments(before)]);
+    const answer = await this.#ask('verify', ['--copy-to', copy, ...this.#arguments(before)], [path]);
     if (answer.ok !== true) throw failed(answer);
     return answer;
   }
@@ -103,13 +104,13 @@ export class Gate {
   /** reverify checks a private copy, which verify wrote, against the file of what the plugin registered. */
   async reverify(copy, registered) {
     const flags = { ...this.flags, REQUIRE_SIGNATURES: false, STRICT_INTEGRITY: false };
-    const answer = await this.#ask(['verify', copy, '--registered', registered, ...this.#arguments(flags, false)]);
+    const answer = await this.#ask('verify', ['--registered', registered, ...this.#arguments(flags, false)], [copy]);
     if (answer.ok !== true) throw failed(answer);
   }
 
   /** order returns names of plugins, each after those that it depends on. */
   async order(copies) {
-    const answer = await this.#ask(['order', ...copies]);
+    const answer = await this.#ask('order', [], copies);
     if (answer.ok !== true) throw failed({ ...answer, error_type: answer.error_type ?? 'validationError' });
     return answer.order;
   }
@@ -117,7 +118,7 @@ export class Gate {
   /** revalidate checks installed plugins against their locks and the present flags. */
   async revalidate(dir) {
     const before = { ...this.flags, STRICT_CAPABILITIES: false, STRICT_TOOLS: false };
-    const answer = await this.#ask(['revalidate', '--dir', dir, ...this.#arguments(before)]);
+    const answer = await this.#ask('revalidate', ['--dir', dir, ...this.#arguments(before)]);
     if (answer.ok === true) return answer.plugins ?? [];
     const wrong = (answer.plugins ?? []).filter((p) => p.ok !== true);
     if (wrong.length === 0) throw failed(answer);

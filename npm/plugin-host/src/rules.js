@@ -30,7 +30,7 @@ const needs = {
   dgram: 'network', quic: 'network', _tls_common: 'network', _tls_wrap: 'network', _http_agent: 'network',
   _http_client: 'network', _http_common: 'network', _http_incoming: 'network', _http_outgoing: 'network',
   _http_server: 'network',
-  fs: 'files', sqlite: 'files', wasi: 'files', trace_events: 'files',
+  fs: 'files', sqlite: 'files', wasi: 'files', trace_events: 'files', v8: 'files',
   child_process: 'exec', worker_threads: 'exec', cluster: 'exec', ffi: 'exec', test: 'exec', repl: 'exec',
   inspector: 'exec',
 };
@@ -40,7 +40,7 @@ const needs = {
 const free = new Set([
   'assert', 'async_hooks', 'buffer', 'console', 'constants', 'crypto', 'diagnostics_channel', 'domain', 'events',
   'module', 'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'sea', 'stream',
-  'string_decoder', 'sys', 'timers', 'tty', 'url', 'util', 'v8', 'vm', 'zlib', '_stream_duplex',
+  'string_decoder', 'sys', 'timers', 'tty', 'url', 'util', 'vm', 'zlib', '_stream_duplex',
   '_stream_passthrough', '_stream_readable', '_stream_transform', '_stream_wrap', '_stream_writable',
 ]);
 const hasFree = Set.prototype.has.bind(free);

@@ -65,10 +65,22 @@ export function argumentsOf(shape) {
   }));
 }
 
-/** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; arguments are checked by the plugin. */
+const zodOf = (sdk) => fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
+
+/** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; the plugin checks arguments itself. */
 export function inputFor(schema, sdk) {
   if (schema === undefined) return undefined;
-  const zod = fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
+  const zod = zodOf(sdk);
   if (zod?.looseObject) return zod.looseObject({}).meta(schema);
   return zod?.object({}).passthrough() ?? schema;
+}
+
+/** promptArguments makes of a prompt's arguments what McpServer takes for them. */
+export function promptArguments(list, sdk) {
+  const zod = zodOf(sdk);
+  if (!list?.length || zod === undefined) return undefined;
+  return Object.fromEntries(list.map(({ name, description, required }) => {
+    const text = description === undefined ? zod.string() : zod.string().describe(description);
+    return [name, required ? text : text.optional()];
+  }));
 }

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, symlinkSync, mkdirSync } from 'node:fs';
 import http from 'node:http';
+import { builtinModules } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { replaceGate } from '../src/gate.js';
 import { PluginHost } from '../src/index.js';
+import { refuseModule } from '../src/rules.js';
 import { copyGate, plugin, room, sdk, write } from '../testdata/helpers.js';
 
 const here = join(dirname(fileURLToPath(import.meta.url)), '../testdata');
@@ -126,6 +128,16 @@ test('each plugin is under its own rules, in scripts and in modules', async (t) 
     await assert.rejects(call(h, `first-${way}`, 't', { name: join(dir, 'second-m/dist/index.mjs') }), /is not part of the plugin/);
     await assert.rejects(call(h, `third-${way}`, 't', { name: 'left-pad' }), /left-pad/);
   }
+});
+
+test('every module of this Node is known, with what it needs', () => {
+  const all = { network: true, fsRead: true, fsWrite: true, exec: true };
+  for (const name of builtinModules) {
+    const plain = name.replace(/^node:/, '');
+    assert.equal(refuseModule(all, plain), '', name);
+    if (/^(fs|net|tls|_tls|http|_http|dns|dgram|child|worker|cluster|inspector|repl|sqlite|test|wasi|trace|v8)/.test(plain)) assert.match(refuseModule({}, plain), /permissions\./, name);
+  }
+  assert.match(refuseModule(all, 'of-a-later-node'), /is not known/);
 });
 
 test('global functions need permissions too, and the host keeps its own', async (t) => {

@@ -156,3 +156,38 @@ test('schemas of zod, in its versions, are listed, judged and enforced', { skip:
     await assert.rejects(h.session(name).callTool('add', { a: 'x' }), { name: 'validationError' });
   }
 });
+
+test('what another tier offers is forwarded as it lists it', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const { forward } = await import('../src/forward.js');
+  const from = (path) => import(`${sdk}/dist/esm/${path}`);
+  const { McpServer } = await from('server/mcp.js');
+  const { Client } = await from('client/index.js');
+  const { InMemoryTransport } = await from('inMemory.js');
+  const inputSchema = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } }, required: ['a'] };
+  const session = {
+    tools: [{ name: 'a-tool', description: 'd', inputSchema, annotations: { readOnlyHint: true } }],
+    resources: [{ name: 'r', uri: 'r://one', mimeType: 'text/plain' }],
+    prompts: [{ name: 'p', arguments: [{ name: 'x', description: 'dx', required: true }, { name: 'y', required: false }] }, { name: 'q' }],
+    callTool: async (name, args) => ({ content: [{ type: 'text', text: JSON.stringify([name, args]) }] }),
+    readResource: async (uri) => ({ contents: [{ uri, text: 'read' }] }),
+    getPrompt: async (name, args) => ({ messages: [{ role: 'user', content: { type: 'text', text: JSON.stringify([name, args]) } }] }),
+  };
+  const server = new McpServer({ name: 'host', version: '1.0.0' });
+  await forward(server, session, sdk);
+  const client = new Client({ name: 'client', version: '1.0.0' });
+  const [a, b] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(a), client.connect(b)]);
+  t.after(() => client.close());
+  const [tool] = (await client.listTools()).tools;
+  assert.deepEqual([tool.inputSchema.type, tool.inputSchema.properties, tool.inputSchema.required], [inputSchema.type, inputSchema.properties, inputSchema.required]);
+  assert.deepEqual(tool.annotations, { readOnlyHint: true });
+  assert.equal((await client.callTool({ name: 'a-tool', arguments: { a: 2 } })).content[0].text, '["a-tool",{"a":2}]');
+  assert.equal((await client.readResource({ uri: 'r://one' })).contents[0].text, 'read');
+  assert.deepEqual(JSON.parse(JSON.stringify((await client.listPrompts()).prompts[0].arguments)), [{ name: 'x', description: 'dx', required: true }, { name: 'y', required: false }]);
+  assert.equal((await client.getPrompt({ name: 'p', arguments: { x: '1' } })).messages[0].content.text, '["p",{"x":"1"}]');
+  assert.equal((await client.getPrompt({ name: 'q' })).messages[0].content.text, '["q",{}]');
+  // All or nothing: the second of the same name takes the first's back.
+  const other = new McpServer({ name: 'host', version: '1.0.0' });
+  await assert.rejects(forward(other, { ...session, tools: [...session.tools, ...session.tools] }, sdk), /already registered/);
+  await forward(other, session, sdk);
+});
