@@ -9,6 +9,7 @@ import diagnostics_channel from 'node:diagnostics_channel';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
+import { devNull } from 'node:os';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import worker_threads from 'node:worker_threads';
@@ -80,7 +81,7 @@ const byNode = () => calledBy('node:internal/modules/') || calledBy('node:intern
   calledBy('node:fs') || (calledBy('node:internal/fs/') && !calledBy('node:internal/fs/streams'));
 
 const readers = `access exists lstat opendir readFile readdir readlink realpath stat statfs watch watchFile glob openAsBlob`;
-const writers = `appendFile chmod chown cp copyFile lchmod lchown link lutimes mkdir mkdtemp mkdtempDisposable rename rm rmdir
+const writers = `appendFile chmod chown cp copyFile fchmod fchown futimes lchmod lchown link lutimes mkdir mkdtemp mkdtempDisposable rename rm rmdir
   symlink truncate unlink utimes writeFile`;
 
 function readsOnly(flags) {
@@ -97,9 +98,9 @@ function fileCheck(permission, label) {
       const flags = typeof args[1] === 'function' ? undefined : args[1];
       wanted = readsOnly(flags) ? 'fsRead' : 'fsWrite';
     }
-    // Reading without fsRead is let pass where fsWrite is declared: whoever may write anything can read.
+    // fsWrite includes reading, as the check before loading has it: fs is one module.
     if (wanted === 'fsRead' ? may(who.rules, 'files') : may(who.rules, wanted)) return;
-    if (byNode()) return;
+    if (wanted === 'fsRead' && byNode()) return;
     throw refusal(who, `${label} needs a permission that the manifest does not declare: permissions.${wanted}`);
   };
 }
@@ -190,13 +191,20 @@ function network() {
       return wrapper;
     };
     let held = before.value;
-    defineProperty(globalThis, name, {
+    const put = () => defineProperty(globalThis, name, {
       __proto__: null, configurable: true, enumerable: before.enumerable,
-      get: () => wrap(before.get && held === undefined ? apply(before.get, globalThis, []) : held),
+      get() {
+        if (held === undefined && before.get) {
+          held = apply(before.get, globalThis, []);
+          put(); // the getter put the class in its own place
+        }
+        return wrap(held);
+      },
       set(value) {
         held = value;
       },
     });
+    put();
   }
 }
 
@@ -208,7 +216,12 @@ function programs() {
 
 // What runs text as code under the name of any file, or looks into others' memory and contexts.
 function insides() {
-  need('exec', vm, 'vm', 'runInThisContext runInNewContext runInContext compileFunction createScript measureMemory', { strict: true });
+  // Node itself makes one empty context, whenever it needs one first.
+  replace(vm, 'runInNewContext', (was) => around(was, (args) => {
+    if (args[0] === 'this' && args[1] === undefined && calledBy('node:internal/util')) return;
+    demand('exec', 'vm.runInNewContext', true);
+  }, false));
+  need('exec', vm, 'vm', 'runInThisContext runInContext compileFunction createScript measureMemory', { strict: true });
   classNeeds('exec', vm, 'vm', 'Script');
   if (vm.SourceTextModule) classNeeds('exec', vm, 'vm', 'SourceTextModule');
   need('exec', v8, 'v8', 'setFlagsFromString queryObjects startCpuProfile', { strict: true });
@@ -229,12 +242,17 @@ function insides() {
   }
 }
 
-let installed = false;
+let installing;
 
 /** install wraps the functions: from then on they ask whose code calls. */
 export function install() {
-  if (installed) return;
-  installed = true;
+  return installing ??= wrapAll();
+}
+
+async function wrapAll() {
+  const handle = await fs.promises.open(devNull);
+  need('fsWrite', Object.getPrototypeOf(handle), 'FileHandle', 'chmod chown utimes truncate');
+  await handle.close();
   // Handles first: what the next ones wrap is used for it.
   handles();
   processes();

@@ -5,7 +5,7 @@ import Module, { syncBuiltinESMExports } from 'node:module';
 import * as nodeModule from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { behind, calledBy } from './frames.js';
-import { asker, frameOwner, inside, ownerOf, refusal, runAsHost, unknown, watching } from './guard.js';
+import { asker, frameOwner, inside, ownerOf, refusal, runAs, runAsHost, unknown, watching } from './guard.js';
 import { home, isBuiltin, owns, pathOf, refuse } from './judge.js';
 import { apply, constant, defineProperty, getOwnPropertyDescriptor, ownKeys, startsWith, weakMapGet, weakMapSet } from './safe.js';
 
@@ -54,16 +54,21 @@ function askerOfLoad(parent) {
 function load(request, parent, isMain) {
   if (!watching() || typeof request !== 'string') return apply(loadWas, Module, [request, parent, isMain]);
   const who = askerOfLoad(parent);
-  if (who === undefined) return apply(loadWas, Module, [request, parent, isMain]);
+  if (who === undefined) {
+    expected = request; // an import that was judged, or the host's
+    return apply(loadWas, Module, [request, parent, isMain]);
+  }
   // A package of the host that loads late what it needs: a file of it, as the plugin was given the
   // package; a module of Node by the plugin's rules.
   const file = parent !== null && typeof parent === 'object' ? parent.filename : undefined;
   if (who !== unknown && typeof file === 'string' && ownerOf(file) === undefined && !isBuiltin(request) && frameOwner() === undefined) {
+    expected = apply(resolveWas, Module, [request, parent, isMain]);
     return apply(loadWas, Module, [request, parent, isMain]);
   }
   const resolved = isBuiltin(request) ? request : resolve(who, request, parent, isMain);
   const why = refuse(who, request, resolved);
   if (why !== '') throw refusal(who, why);
+  expected = resolved;
   return apply(loadWas, Module, [resolved, parent, isMain]);
 }
 
@@ -75,24 +80,33 @@ function resolveFilename(request, parent, isMain, options) {
   return apply(resolveWas, this, [request, parent, isMain, options]);
 }
 
-// Only Node's loader loads into a module, compiles one, or asks for the function of an extension: a
-// plugin would name any file. A file of the host that a plugin was given, such as one of the SDK, is
-// evaluated as the host's.
+// expected is the file of the host that a plugin was just given, such as one of the SDK; compiled is
+// the one that is about to be compiled. Nothing else outside of it is loaded for a plugin: it could name any
+// file, and have Node's own code call, as a setter of its module.
+let expected, compiled;
+
 function moduleLoad(filename) {
-  if (watching()) {
-    const who = asker();
-    if (who !== undefined && who !== unknown && !calledBy(loaderCode)) throw refusal(who, 'module.load is not a plugin\'s to use');
-    if (typeof filename === 'string' && ownerOf(filename) === undefined) {
-      return runAsHost(() => apply(moduleLoadWas, this, [filename]));
-    }
-  }
-  return apply(moduleLoadWas, this, [filename]);
+  if (!watching() || typeof filename !== 'string') return apply(moduleLoadWas, this, [filename]);
+  const owner = ownerOf(filename);
+  if (owner !== undefined) return runAs(owner, moduleLoadWas, this, [filename]);
+  const who = asker();
+  const given = expected === filename;
+  expected = undefined;
+  if (who !== undefined && !given && (who !== unknown || !behind(loaderCode))) throw refusal(who, 'module.load is not a plugin\'s to use');
+  compiled = filename;
+  return runAsHost(() => apply(moduleLoadWas, this, [filename]));
 }
 
 function compile(...args) {
   if (watching()) {
+    const filename = args[1];
     const who = asker();
-    if (who !== undefined && who !== unknown && !calledBy(loaderCode)) throw refusal(who, 'module._compile is not a plugin\'s to use');
+    const given = compiled === filename;
+    compiled = undefined;
+    if (who !== undefined && !given && !(typeof filename === 'string' && ownerOf(filename) !== undefined && (who === unknown || owns(who, filename))) &&
+      (who !== unknown || !behind(loaderCode))) {
+      throw refusal(who, 'module._compile is not a plugin\'s to use');
+    }
   }
   return apply(compileWas, this, args);
 }
@@ -208,7 +222,7 @@ function seeExtension(who, key, value) {
   if (wrapper === undefined) {
     wrapper = (module, filename) => {
       const who = asker();
-      if (who !== undefined && !calledBy(loaderCode)) {
+      if (who !== undefined) {
         if (who === unknown || typeof filename !== 'string' || refuse(who, filename, filename) !== '') {
           throw refusal(who, `${filename} is not part of the plugin`);
         }

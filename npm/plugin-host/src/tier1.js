@@ -23,7 +23,7 @@ function subjectOf(plugin) {
 /** open loads a plugin and has it register what it offers. */
 export async function open(plugin) {
   guardLoading();
-  guardFunctions();
+  await guardFunctions();
   const subject = subjectOf(plugin);
   add(subject);
   await admit(subject);

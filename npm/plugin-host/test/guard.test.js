@@ -176,6 +176,8 @@ test('a plugin that may only read does not write', async (t) => {
       case 'write stream': return new Promise((ok, no) => new fs.WriteStream(p).on('error', no).end('x', (e) => e ? no(e) : ok()));
       case 'create': return fs.createWriteStream(p);
       case 'rename': return fs.renameSync(p, p + '2');
+      case 'mode': return fs.fchmodSync(fs.openSync(p), 0o777);
+      case 'mode of a handle': return (await fs.promises.open(p)).chmod(0o777);
       case 'rm': return fs.promises.rm(p);
       case 'named': return NAMED(p, 'x');
     } }`;
@@ -190,7 +192,7 @@ test('a plugin that may only read does not write', async (t) => {
     const path = join(dir, 'file');
     assert.equal(await call(h, name, 't', { do: 'read', path }), 'texttext');
     assert.equal(await call(h, name, 't', { do: 'stream', path }), 'text');
-    for (const how of ['sync', 'promise', 'callback', 'open', 'number', 'handle', 'write stream', 'create', 'rename', 'rm', 'named']) {
+    for (const how of ['sync', 'promise', 'callback', 'open', 'number', 'handle', 'write stream', 'create', 'rename', 'rm', 'mode', 'mode of a handle', 'named']) {
       await assert.rejects(call(h, name, 't', { do: how, path }), { name: 'policyError', message: /permissions\.fsWrite/ }, `${name} ${how}`);
     }
     assert.equal(readFileSync(path, 'utf8'), 'text');
