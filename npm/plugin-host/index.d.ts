@@ -31,6 +31,13 @@ export interface Limits {
   messageBytes: number;
   /** Most messages in a second (tiers 2 and 3). */
   messagesPerSecond: number;
+  /** Most calls that are not answered (tiers 2 and 3); default 100. */
+  pendingCalls?: number;
+  /** Most timers, and requests at once, of a plugin (tier 2); default 1000 and 20. */
+  timers?: number;
+  fetches?: number;
+  /** Largest body of an answer to a request (tier 2); default 8 MiB. */
+  fetchBytes?: number;
 }
 
 export interface Manifest {
@@ -65,6 +72,9 @@ export interface Plugin {
   /** The program hallmark. */
   hallmark: string;
   limits: Limits;
+  /** Directories beside its own that it may read with fsRead, and write with fsWrite (tier 3). */
+  readable?: string[];
+  writable?: string[];
 }
 
 export interface Tool {
@@ -127,8 +137,11 @@ export interface Options {
   /** Directory of @modelcontextprotocol/sdk; default: the one that the process's main script would get. */
   sdk?: string;
   /** Default 1. */
-  tier?: Tier | ((plugin: Pick<Plugin, 'name' | 'version' | 'manifest' | 'rules'>) => Tier);
+  tier?: Tier | ((plugin: Pick<Plugin, 'name' | 'version' | 'manifest' | 'rules'>) => Tier | Promise<Tier>);
   limits?: Partial<Limits>;
+  /** Directories that a plugin of tier 3 may read with fsRead, and write with fsWrite; default none. */
+  readable?: string[];
+  writable?: string[];
   /** The environment of the program hallmark; default process.env. */
   env?: Record<string, string | undefined>;
   /** Told of what is not fatal: differences of declared and registered capabilities. */

@@ -9,7 +9,6 @@ import { promisify } from 'node:util';
 import { constants } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { OperationError, PolicyError } from './errors.js';
-import { answerFetch } from './isolate/fetch.js';
 import { limitsOf, Peer } from './isolate/peer.js';
 import { sdkName } from './rules.js';
 
@@ -107,9 +106,6 @@ export async function open(plugin) {
       clearTimeout(patience);
     },
     warn: plugin.warn,
-  });
-  peer.onFetch = (m) => answerFetch(m, limits, plugin.rules.network, (message) => {
-    if (!peer.ended) worker.postMessage({ message, millis: limits.callMillis });
   });
   // Memory outside of the heap, while the thread is busy and tells nothing: what the process grows by.
   let before = process.memoryUsage.rss();

@@ -1,4 +1,4 @@
-// Requests of sandboxed plugins. No plugin of tier 1 is in this process, whose guard would ask whose they are.
+// Requests of sandboxed plugins, beside a plugin of tier 1, whose guard asks whose each request is.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
@@ -23,6 +23,8 @@ test('tier 2 fetches for a plugin with permissions.network, and for no other', a
   t.after(() => server.close());
   const url = `http://127.0.0.1:${server.address().port}/`;
   const parent = room(t);
+  const beside = plugin(parent, 'beside', { 'index.js': 'exports.createPlugin = (s) => { s.tool("t", () => ({ content: [] })); };' }, { capabilities: { tools: ['t'] } });
+  await load(t, beside, 1);
   const code = `exports.createPlugin = (server) => { server.tool('get', { type: 'object' }, async ({ url }) => {
     const r = await fetch(url, { method: 'POST', body: 'a body', headers: { 'x-a': 'b' } }); const j = await r.json();
     return { content: [{ type: 'text', text: [r.status, r.ok, r.headers.get('x-own'), j.method, j.body, j.h].join(' ') }] }; }); };`;
@@ -38,4 +40,16 @@ test('tier 2 fetches for a plugin with permissions.network, and for no other', a
     const { session } = await load(t, refused, tier);
     await assert.rejects(session.callTool('get', { url }), /fetch/);
   }
+});
+
+test('tier 3 gives a plugin with permissions.network the modules of Node for it', async (t) => {
+  const dir = plugin(room(t), 'serves', { 'index.mjs': `import http from 'node:http'; import net from 'node:net'; import { once } from 'node:events'; import dns from 'node:dns/promises';
+    export function createPlugin(server) { server.tool('t', async () => {
+      const s = http.createServer((q, r) => r.end('served ' + q.url)).listen(0, '127.0.0.1'); await once(s, 'listening');
+      const r = await fetch('http://127.0.0.1:' + s.address().port + '/a'); const c = net.connect(s.address().port, '127.0.0.1'); await once(c, 'connect'); c.destroy();
+      const [answer] = await once(http.get({ port: s.address().port, host: '127.0.0.1', path: '/b' }), 'response'); answer.resume();
+      s.close(); s.closeAllConnections(); return { content: [{ type: 'text', text: (await r.text()) + ' ' + answer.statusCode + ' ' + (await dns.lookup('127.0.0.1')).address }] };
+    }); }` }, { permissions: { network: true }, capabilities: { tools: ['t'] } });
+  const { session } = await load(t, dir, 3);
+  assert.equal((await session.callTool('t')).content[0].text, 'served /a 200 127.0.0.1');
 });

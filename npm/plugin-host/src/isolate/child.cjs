@@ -38,6 +38,9 @@ function replace(target, name, what, need = 'is not given to a plugin in tier 3'
   }
 }
 
+// Node loads its client for HTTP late, and that takes from modules which are shut below.
+if (typeof globalThis.Request === 'function') void new globalThis.Request('http://a.example');
+
 // Prototypes first: some of their classes are reached by other ways than their module.
 if (!permissions.network) {
   const net = require('node:net');
@@ -58,7 +61,7 @@ for (const [name, need] of refused) {
 }
 for (const [name, exports, need] of shut) {
   for (const key of Reflect.ownKeys(exports)) {
-    if (typeof key !== 'string') continue;
+    if (typeof key !== 'string' || (name === 'worker_threads' && key !== 'Worker')) continue; // ports are harmless
     let value;
     try { value = exports[key]; } catch { continue; }
     if (key === 'promises' && value) for (const k of Object.keys(value)) replace(value, k, `${name}.${key}.${k}:`, need);

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { constants, createContext, Script } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
+import { answerFetch } from './fetch.js';
 
 const { code, limits, network } = workerData;
 
@@ -121,6 +122,8 @@ function handle(message) {
     const { clear } = JSON.parse(message);
     clearTimeout(timers.get(clear));
     timers.delete(clear);
+  } else if (message.startsWith('{"fetch":')) {
+    answerFetch(JSON.parse(message), limits, network, (text) => deliver(text, limits.callMillis));
   } else if (message === '{"flood":true}') {
     end('flood');
   } else {

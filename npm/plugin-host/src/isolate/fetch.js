@@ -1,5 +1,4 @@
-// Requests of a plugin of tier 2, made by the host: the plugin's manifest asks for the network.
-import { runAsHost } from '../guard.js';
+// Requests of a plugin of tier 2, made by its thread, outside of its context: its manifest asks for the network.
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -13,10 +12,10 @@ export async function answerFetch(m, limits, allowed, send) {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`fetch of ${url.protocol}`);
     if (!methods.has(String(m.method).toUpperCase())) throw new Error('a method that is not given');
     const headers = Array.isArray(m.headers) ? m.headers.filter((h) => Array.isArray(h) && h.length === 2).map((h) => h.map(String)) : [];
-    const r = await runAsHost(() => fetch(url, {
+    const r = await fetch(url, {
       method: String(m.method).toUpperCase(), headers, body: typeof m.body === 'string' ? m.body : undefined,
       redirect: ['follow', 'manual', 'error'].includes(m.redirect) ? m.redirect : 'follow', signal: AbortSignal.timeout(limits.callMillis),
-    }));
+    });
     const chunks = [];
     let size = 0;
     for await (const chunk of r.body ?? []) {

@@ -106,7 +106,6 @@ export class Peer {
       this.#warn(`plugin ${this.#plugin.name}: ${quote(m.text, 2000)}`);
       return;
     }
-    if (m.fetch !== undefined) return void this.onFetch?.(m);
     const p = typeof m.id === 'number' ? this.#pending.get(m.id) : undefined;
     if (!p) return; // an answer that nobody waits for, or no longer
     this.#pending.delete(m.id);
