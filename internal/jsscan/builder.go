@@ -27,10 +27,10 @@ type builder struct {
 	consts    map[*js.Var]js.IExpr
 	natives   map[string]*object
 	exports   *object
+	globalOut bool // the global object was handed on
 	imported  map[string]node
 	rereads   int
 	super     node
-	shims     map[js.INode]bool
 }
 
 // eval returns the place of an expression's value.
@@ -253,6 +253,12 @@ func (b *builder) use(v *js.Var) node {
 
 // load reads the property name of a value.
 func (b *builder) load(x js.INode, of node, name string) node {
+	if name == "constructor" && x != nil {
+		switch withoutParens(x).(type) {
+		case *js.FuncDecl, *js.ArrowFunc:
+			return b.g.meaningAt(evaluates)
+		}
+	}
 	switch of {
 	case noValue:
 		if name == "constructor" {
