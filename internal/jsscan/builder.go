@@ -27,6 +27,7 @@ type builder struct {
 	consts    map[*js.Var]js.IExpr
 	natives   map[string]*object
 	exports   *object
+	awaited   js.INode // what await stands before
 	globalOut bool // the global object was handed on
 	imported  map[string]node
 	rereads   int
@@ -52,6 +53,9 @@ func (b *builder) eval(e js.INode) node {
 	case *js.BinaryExpr:
 		return b.binary(e)
 	case *js.UnaryExpr:
+		if e.Op == js.AwaitToken {
+			b.awaited = withoutParens(e.X)
+		}
 		n := b.eval(e.X)
 		if e.Op == js.AwaitToken {
 			return n

@@ -56,6 +56,9 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 	}
 	c := &call{b: b, node: e, callee: callee, result: b.g.newNode(), env: b.in.env, in: b.in.parts, isNew: isNew,
 		optional: b.in.trying > 0}
+	if l, ok := callee.(*js.LiteralExpr); ok && l.TokenType == js.ImportToken && b.awaited != e {
+		c.optional = false // it fails later
+	}
 	of, name := memberCalled(callee)
 	var fn node
 	switch {

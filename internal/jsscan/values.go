@@ -158,7 +158,9 @@ func memberOf(of meaning, name string) meaning {
 			out |= loadsFile
 		case wrappers:
 			out |= wrappers
-		case ofProcess, ofModule, ofSpace, ofRequire, ofGlobal, ofMeta, ofMachines:
+		case ofGlobal: // perhaps process
+			out |= ofProcessByName[name]&(moduleItself|builtins|opens|executes|opensFiles) | unknown | namedMembers[name]
+		case ofProcess, ofModule, ofSpace, ofRequire, ofMeta, ofMachines:
 			// One of all members has it.
 			for whole, some := range someOf {
 				if some != one {
