@@ -177,11 +177,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	// the targets of a package.json are classified with it
 	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
 		return
+	case s.Kind == Native: // whatever the file is called
+		put(u.native, specifier)
+		return
 	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
-		return
-	case s.Kind == Native:
-		put(u.native, specifier)
 		return
 	case strings.ContainsAny(specifier, "\\\x00"), specifier == "":
 		put(u.forbidden, specifier)

@@ -28,7 +28,7 @@ type builder struct {
 	natives   map[string]*object
 	exports   *object
 	awaited   js.INode // what await stands before
-	globalOut bool // the global object was handed on
+	globalOut bool     // the global object was handed on
 	imported  map[string]node
 	rereads   int
 	super     node

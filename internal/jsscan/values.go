@@ -92,6 +92,7 @@ var members = map[meaning]map[string]meaning{
 		"SourceTextModule": evaluates, "default": machines, "module.exports": machines},
 	evaluates: {"constructor": evaluates, "prototype": functions, "__proto__": functions},
 	functions: {"constructor": evaluates, "__proto__": nothing},
+	loaders:   {".node": opens},
 	reports: {"writeReport": opensFiles, "directory": opensFiles, "filename": opensFiles,
 		"reportOnFatalError": opensFiles, "reportOnSignal": opensFiles, "reportOnUncaughtException": opensFiles},
 	perhapsEvaluates: {"constructor": evaluates},
@@ -108,7 +109,6 @@ var ofProcessByName = map[string]meaning{
 	"valueOf": chains, "on": chains, "once": chains, "off": chains, "addListener": chains, "removeListener": chains,
 	"prependListener": chains, "prependOnceListener": chains, "removeAllListeners": chains, "setMaxListeners": chains,
 	"constructor": perhapsEvaluates,
-	// Streams whose class opens files and connections; see members of streams.
 }
 
 // namedMembers are properties that have the same meaning on every object.
