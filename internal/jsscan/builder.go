@@ -632,10 +632,10 @@ func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 	switch {
 	case m.Get:
 		f.fn.called = true
-		b.write(o, name, f.fn.parts.result, nil)
+		b.write(o, name, b.partsOf(f.fn).result, nil)
 	case m.Set:
 		f.fn.called = true
-		if len(f.fn.parts.params) > 0 {
+		if len(b.partsOf(f.fn).params) > 0 {
 			var from node
 			if name == nil {
 				from = b.any(o)
@@ -643,7 +643,7 @@ func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 				from = b.property(o, *name)
 				b.written[from] = true
 			}
-			b.g.flow(from, f.fn.parts.params[0])
+			b.g.flow(from, b.partsOf(f.fn).params[0])
 		}
 	default:
 		b.write(o, name, b.g.holding(f), nil)
@@ -764,6 +764,7 @@ func (u *upcall) object(up *object) {
 		return
 	}
 	up.fn.called = true
+	u.b.partsOf(up.fn)
 	if u.o.fn.instance != nil {
 		u.b.g.addObject(up.fn.this, u.o.fn.instance.id)
 	}

@@ -71,8 +71,8 @@ type loaderOf struct {
 
 func (*loaderOf) meanings(meaning) {}
 func (l *loaderOf) object(o *object) {
-	if o.fn != nil && len(o.fn.parts.params) > 0 {
-		l.b.g.addMask(o.fn.parts.params[0], moduleItself)
+	if o.fn != nil && len(l.b.partsOf(o.fn).params) > 0 {
+		l.b.g.addMask(l.b.partsOf(o.fn).params[0], moduleItself)
 	}
 }
 
