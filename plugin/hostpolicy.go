@@ -42,7 +42,7 @@ func (c *check) hostEvidence(u *usage) {
 	if c.m.Policy == BundledOnly {
 		return // no flag permits what the plugin's own policy forbids
 	}
-	if c.m.countExternals()+len(u.external) > 0 {
+	if c.m.countExternals()+c.neededExternals(u) > 0 {
 		c.flagEvidence("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
 	}
 	if c.m.Policy == "" {
@@ -155,4 +155,15 @@ func (c *check) integrityEvidence(e External) {
 		c.add(evidence.Miss(owed, evidence.Caller, modulesDir+" is there, and nothing says what is installed in it",
 			"put the package-lock.json of "+modulesDir+" beside the plugin, or remove "+modulesDir))
 	}
+}
+
+// neededExternals counts the packages that the code imports, without those that it does without and that are
+// not declared: a host refuses to load them.
+func (c *check) neededExternals(u *usage) (n int) {
+	for name, all := range u.external {
+		if !all.optional() || slices.ContainsFunc(c.m.Externals, func(e External) bool { return e.Name == name }) {
+			n++
+		}
+	}
+	return n
 }

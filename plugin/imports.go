@@ -72,6 +72,11 @@ func (s site) String() string {
 // sites are the places of one finding; the first is named, the others are counted.
 type sites []site
 
+// optional reports whether the code does without what it imports at each place.
+func (s sites) optional() bool {
+	return !slices.ContainsFunc(s, func(one site) bool { return !one.Optional })
+}
+
 func (s sites) others() string {
 	if len(s) < 2 {
 		return ""
@@ -172,11 +177,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	// the targets of a package.json are classified with it
 	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
 		return
+	case s.Kind == Native: // whatever the file is called
+		put(u.native, specifier)
+		return
 	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
-		return
-	case s.Kind == Native:
-		put(u.native, specifier)
 		return
 	case strings.ContainsAny(specifier, "\\\x00"), specifier == "":
 		put(u.forbidden, specifier)
@@ -346,7 +351,12 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 		claim := at(all[0], where)
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: name},
 			Reason: "the package is not declared" + all.others()}
-		if d, ok := declared[name]; ok {
+		if d, ok := declared[name]; !ok && all.optional() {
+			// The code does without it, and a host refuses to load what is not declared.
+			e = evidence.CannotVerify(claim, evidence.NotFound, "the package is optional and not declared; to let it "+
+				`be loaded, add it to externalDependencies with "optional": true`+all.others())
+			e.Observed.Text = name
+		} else if ok {
 			e.Text, e.Outcome, e.Reason = d.Name, evidence.Match, ""
 			if c.m.Policy == BundledOnly {
 				e.Text, e.Outcome, e.Reason = "no external package, by policy "+string(BundledOnly), evidence.Mismatch,

@@ -27,10 +27,11 @@ type builder struct {
 	consts    map[*js.Var]js.IExpr
 	natives   map[string]*object
 	exports   *object
+	awaited   js.INode // what await stands before
+	globalOut bool     // the global object was handed on
 	imported  map[string]node
 	rereads   int
 	super     node
-	shims     map[js.INode]bool
 }
 
 // eval returns the place of an expression's value.
@@ -52,6 +53,9 @@ func (b *builder) eval(e js.INode) node {
 	case *js.BinaryExpr:
 		return b.binary(e)
 	case *js.UnaryExpr:
+		if e.Op == js.AwaitToken {
+			b.awaited = withoutParens(e.X)
+		}
 		n := b.eval(e.X)
 		if e.Op == js.AwaitToken {
 			return n
@@ -253,6 +257,12 @@ func (b *builder) use(v *js.Var) node {
 
 // load reads the property name of a value.
 func (b *builder) load(x js.INode, of node, name string) node {
+	if name == "constructor" && x != nil {
+		switch withoutParens(x).(type) {
+		case *js.FuncDecl, *js.ArrowFunc:
+			return b.g.meaningAt(evaluates)
+		}
+	}
 	switch of {
 	case noValue:
 		if name == "constructor" {
@@ -622,10 +632,10 @@ func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 	switch {
 	case m.Get:
 		f.fn.called = true
-		b.write(o, name, f.fn.parts.result, nil)
+		b.write(o, name, b.partsOf(f.fn).result, nil)
 	case m.Set:
 		f.fn.called = true
-		if len(f.fn.parts.params) > 0 {
+		if len(b.partsOf(f.fn).params) > 0 {
 			var from node
 			if name == nil {
 				from = b.any(o)
@@ -633,7 +643,7 @@ func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 				from = b.property(o, *name)
 				b.written[from] = true
 			}
-			b.g.flow(from, f.fn.parts.params[0])
+			b.g.flow(from, b.partsOf(f.fn).params[0])
 		}
 	default:
 		b.write(o, name, b.g.holding(f), nil)
@@ -754,6 +764,7 @@ func (u *upcall) object(up *object) {
 		return
 	}
 	up.fn.called = true
+	u.b.partsOf(up.fn)
 	if u.o.fn.instance != nil {
 		u.b.g.addObject(up.fn.this, u.o.fn.instance.id)
 	}

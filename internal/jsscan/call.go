@@ -56,6 +56,9 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 	}
 	c := &call{b: b, node: e, callee: callee, result: b.g.newNode(), env: b.in.env, in: b.in.parts, isNew: isNew,
 		optional: b.in.trying > 0}
+	if l, ok := callee.(*js.LiteralExpr); ok && l.TokenType == js.ImportToken && b.awaited != e {
+		c.optional = false // it fails later
+	}
 	of, name := memberCalled(callee)
 	var fn node
 	switch {
@@ -70,7 +73,7 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 		if x, ok := withoutParens(callee).(*js.IndexExpr); ok {
 			b.eval(x.Y)
 		}
-		fn = b.load(nil, receiver, name)
+		fn = b.load(of, receiver, name)
 		b.arguments(c, list)
 		if !isNew && (name == "call" || name == "apply" || name == "bind") {
 			return b.callThrough(c, receiver, name, fn)
@@ -172,7 +175,7 @@ func (c *call) meanings(m meaning) {
 	if added&(moduleSpace) != 0 && c.isNew {
 		b.g.addMask(c.result, moduleItself)
 	}
-	if added&(someMember|ofPerhapsGlobal) != 0 {
+	if added&someMember != 0 {
 		b.g.addMask(c.result, unknown)
 		b.escapeArguments(c)
 	}
@@ -230,7 +233,7 @@ func (b *builder) link(c *call, o *object) {
 	case c.receiver != noValue:
 		b.g.flow(c.receiver, p.this)
 	case !f.strict && !c.tag && !c.through:
-		b.g.addMask(p.this, global)
+		b.g.addMask(p.this, b.bareThis(c, f))
 	}
 	for i, a := range c.args {
 		n := a.n
@@ -252,6 +255,20 @@ func (b *builder) link(c *call, o *object) {
 		b.escapeArguments(c)
 	}
 	b.g.flow(p.result, c.result)
+}
+
+// bareThis is what a sloppy function has as its receiver that is called without one: the global object. Where
+// the function does more than to return that, it is no finding to hand it on.
+func (b *builder) bareThis(c *call, f *function) meaning {
+	switch x := withoutParens(c.callee).(type) {
+	case *js.FuncDecl:
+		return global
+	case *js.Var:
+		if d := declarationOf(x); d.Decl == js.FunctionDecl && sizeOf(f.body, 20) < 20 {
+			return global
+		}
+	}
+	return perhapsGlobal
 }
 
 // escapeArguments says that what is called may keep its arguments.
@@ -321,6 +338,12 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		}
 	}
 	c.known = true
+	if x, ok := of.(*js.DotExpr); ok && first != nil && len(c.args) == 1 && sameName(x.X, first) {
+		if name == "bind" { // process.nextTick.bind(process)
+			b.g.flow(f, c.result)
+			return c.result
+		}
+	}
 	switch name {
 	case "call":
 		inner := &call{b: b, node: c.node, callee: c.callee, args: c.args[min(1, len(c.args)):], result: c.result,
@@ -345,6 +368,12 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 	}
 	b.g.watch(own, &fileMethods{b, c})
 	return c.result
+}
+
+func sameName(x, y js.INode) bool {
+	v, ok := withoutParens(x).(*js.Var)
+	w, same := withoutParens(y).(*js.Var)
+	return ok && same && declarationOf(v) == declarationOf(w)
 }
 
 // fileMethods are methods of the file with the names of those that functions have.

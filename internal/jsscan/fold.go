@@ -21,6 +21,9 @@ func (b *builder) foldIn(e js.INode, in *env) (string, bool) {
 			}
 		}
 		if x, ok := b.consts[v]; ok && depth < maxFold {
+			if depth < 0 { // an element of it: see foldIndex
+				return foldElement(x, -depth-1)
+			}
 			return foldBy(x, nil, depth+1)
 		}
 		return "", false
@@ -29,6 +32,8 @@ func (b *builder) foldIn(e js.INode, in *env) (string, bool) {
 
 // maxFold is how deep expressions are folded that are made of others.
 const maxFold = 8
+
+type namedText = func(*js.Var, int) (string, bool)
 
 func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (string, bool) {
 	fold := func(e js.INode) (string, bool) { return foldBy(e, name, depth) }
@@ -39,6 +44,8 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		}
 	case *js.CallExpr:
 		return foldCall(e, name, depth)
+	case *js.IndexExpr:
+		return foldIndex(e, name, depth)
 	case *js.GroupExpr:
 		return fold(e.X)
 	case *js.CommaExpr:
@@ -80,6 +87,35 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		return b.String() + text, ok
 	}
 	return "", false
+}
+
+// foldIndex folds an element of a constant array.
+func foldIndex(e *js.IndexExpr, name namedText, depth int) (string, bool) {
+	l, isLiteral := withoutParens(e.Y).(*js.LiteralExpr)
+	if !isLiteral {
+		return "", false
+	}
+	i, err := strconv.Atoi(string(l.Data))
+	if err != nil || i < 0 || i > 1000 {
+		return "", false
+	}
+	switch x := withoutParens(e.X).(type) {
+	case *js.ArrayExpr:
+		return foldElement(x, i)
+	case *js.Var:
+		if name != nil {
+			return name(x, -i-1)
+		}
+	}
+	return "", false
+}
+
+func foldElement(e js.INode, i int) (string, bool) {
+	array, ok := withoutParens(e).(*js.ArrayExpr)
+	if !ok || i >= len(array.List) || hasSpread(array) {
+		return "", false
+	}
+	return foldBy(array.List[i].Value, nil, 1)
 }
 
 // foldCall folds ['a', 'b'].join(”) and 'a'.concat('b').

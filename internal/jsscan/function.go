@@ -21,6 +21,8 @@ type function struct {
 	own      int8 // 1 if it may know its arguments by another way than its parameters, -1 if not, 0 if nobody looked
 	away     bool // it was called from elsewhere
 	size     int
+	reread   bool // for one call at least
+	plain    bool // inside of a function that is no arrow function
 	wrapper  int8 // 1 if it wraps, -1 if not
 }
 
@@ -82,8 +84,21 @@ func (b *builder) newFunction(n js.INode, params *js.Params, body *js.BlockStmt,
 	} else {
 		f.this = b.g.newNode()
 	}
-	f.parts = b.readBody(f, f.env, b.in)
+	f.plain = b.in.plain
 	return o
+}
+
+// partsOf returns the parts that all calls of a function share. Its body is read when the first of them is
+// found: of a function that is read again for each call nobody may need them.
+func (b *builder) partsOf(f *function) *parts {
+	if f.parts == nil {
+		saved := b.super
+		b.super = noValue
+		f.parts = &parts{this: f.this, result: b.g.newNode()}
+		b.readInto(f.parts, f, f.env, f.plain)
+		b.super = saved
+	}
+	return f.parts
 }
 
 func hasDirective(body *js.BlockStmt) bool {
@@ -100,10 +115,15 @@ func hasDirective(body *js.BlockStmt) bool {
 }
 
 // readBody reads the body of a function once, with the names of e.
-func (b *builder) readBody(f *function, e *env, outer scopeOf) *parts {
+func (b *builder) readBody(f *function, e *env) *parts {
 	p := &parts{this: f.this, result: b.g.newNode()}
+	b.readInto(p, f, e, true)
+	return p
+}
+
+func (b *builder) readInto(p *parts, f *function, e *env, plain bool) {
 	saved := b.in
-	b.in = scopeOf{fn: f, parts: p, env: e, strict: f.strict, plain: outer.plain || !f.arrow}
+	b.in = scopeOf{fn: f, parts: p, env: e, strict: f.strict, plain: plain || !f.arrow}
 	b.declare(&f.body.Scope)
 	for i := range f.params.List {
 		n := b.g.newNode()
@@ -115,7 +135,6 @@ func (b *builder) readBody(f *function, e *env, outer scopeOf) *parts {
 	}
 	b.block(f.body)
 	b.in = saved
-	return p
 }
 
 // declare gives the names of a scope places of their own where a body is read again.
@@ -136,13 +155,14 @@ func (b *builder) callFromAway(f *function) {
 		return
 	}
 	f.away, f.called = true, true
-	for _, p := range f.parts.params {
+	shared := b.partsOf(f)
+	for _, p := range shared.params {
 		b.g.addMask(p, unknown)
 	}
 	if !f.arrow {
-		b.g.addMask(f.parts.this, unknown)
+		b.g.addMask(shared.this, unknown)
 	}
-	for _, r := range f.parts.returns {
+	for _, r := range shared.returns {
 		b.escape(r.n, r.at)
 	}
 }
@@ -158,16 +178,16 @@ const (
 func (b *builder) partsFor(f *function, c *call) *parts {
 	f.called = true
 	if c.env.depth >= maxDepth || f.env.depth >= maxDepth || b.rereads >= maxRereads {
-		return f.parts
+		return b.partsOf(f)
 	}
 	if f.size == 0 {
 		f.size = sizeOf(f.body, smallBody+1)
 	}
 	if f.size > smallBody || c.env.has(f.node) || f.env.has(f.node) {
-		return f.parts
+		return b.partsOf(f)
 	}
 	if _, ok := f.node.(*js.ClassDecl); ok || !f.wraps() || !givesParts(c) {
-		return f.parts
+		return b.partsOf(f)
 	}
 	b.rereads++
 	e := &env{vars: map[*js.Var]node{}, consts: map[*js.Var]string{}, outer: f.env, of: f.node,
@@ -185,12 +205,13 @@ func (b *builder) partsFor(f *function, c *call) *parts {
 			}
 		}
 	}
+	f.reread = true
 	g := *f
 	if !f.arrow {
 		g.this = b.g.newNode()
 		b.g.flow(f.this, g.this)
 	}
-	return b.readBody(&g, e, scopeOf{plain: true})
+	return b.readBody(&g, e)
 }
 
 // wraps reports whether a function makes functions, or takes members under names that it is given: what it

@@ -27,7 +27,7 @@ func (b *builder) property(o *object, name string) node {
 		b.g.addObject(n, b.instance(o).id)
 		b.written[n] = true
 	case o.fn != nil && name == "constructor":
-		b.g.addMask(n, evaluates)
+		b.g.addMask(n, perhapsEvaluates)
 	}
 	return n
 }
@@ -41,7 +41,7 @@ type among struct {
 	to node
 }
 
-func (a *among) meanings(m meaning) { a.b.g.addMask(a.to, m&^whole) }
+func (a *among) meanings(m meaning) { a.b.g.addMask(a.to, m&^(whole|evaluates)) }
 func (a *among) object(o *object)   { a.b.g.addObject(a.to, o.id) }
 
 // index says that properties of an object are read under names that are not known.
@@ -63,7 +63,10 @@ type indexed struct {
 
 func (*indexed) object(*object) {}
 func (i *indexed) meanings(m meaning) {
-	if m&whole != 0 {
+	switch {
+	case m&(whole|evaluates) == global:
+		i.b.handOnGlobal(i.at)
+	case m&(whole|evaluates) != 0:
 		i.b.handOn(i.at)
 	}
 }
@@ -280,7 +283,10 @@ func (l *leaver) meanings(m meaning) {
 	if l.w.name != nil { // what is there anyway
 		m &^= memberOf(l.into, *l.w.name)
 	}
-	if m != 0 {
+	switch {
+	case m == global:
+		l.b.handOnGlobal(l.w.origin)
+	case m != 0:
 		l.b.handOn(l.w.origin)
 	}
 }
@@ -323,7 +329,10 @@ type escaper struct {
 
 func (e *escaper) meanings(m meaning) {
 	_, isName := withoutParens(e.at).(*js.Var)
-	if m&powerful != 0 || m&resolves != 0 && isName {
+	switch {
+	case m&powerful == global:
+		e.b.handOnGlobal(e.at)
+	case m&powerful != 0 || m&resolves != 0 && isName:
 		e.b.handOn(e.at)
 	}
 }

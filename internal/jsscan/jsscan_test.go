@@ -301,3 +301,16 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// dlopen is native whatever it opens, and so is the loader of the extension .node.
+func TestNativeWhateverItsName(t *testing.T) {
+	for code, want := range map[string]string{
+		`process.dlopen(m, dir + '/x.dat')`:              "dlopen:~",
+		`require.extensions['.node'](module, './x.dat')`: "dlopen:./x.dat",
+		`require('module')._extensions['.node'](m, x)`:   "dlopen:~ require:module",
+	} {
+		if got := summary(t, "x.js", code); got != want {
+			t.Errorf("%s: got %q, want %q", code, got, want)
+		}
+	}
+}

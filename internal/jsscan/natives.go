@@ -258,7 +258,7 @@ func (g *getter) object(o *object) {
 	if !o.fn.arrow {
 		g.b.g.flow(g.d.of, o.fn.this)
 	}
-	g.b.store(g.d.of, g.d.name, o.fn.parts.result, o.origin, nil)
+	g.b.store(g.d.of, g.d.name, g.b.partsOf(o.fn).result, o.origin, nil)
 }
 
 // eachDescriptor adds properties by an object of descriptors.

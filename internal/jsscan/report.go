@@ -37,10 +37,15 @@ func (b *builder) handOn(at js.INode) {
 		return
 	}
 	b.handed[at] = true
-	if b.shims[at] {
-		return
-	}
 	b.report(at, plugin.Require, printCode(at)+", handed on", true)
+}
+
+// handOnGlobal is handOn for the global object. Where code hands it around, the first place says so for all.
+func (b *builder) handOnGlobal(at js.INode) {
+	if at != nil && !b.globalOut {
+		b.globalOut = true
+		b.handOn(at)
+	}
 }
 
 // writeKnown records writes that change how modules are loaded.
@@ -66,8 +71,8 @@ type loaderOf struct {
 
 func (*loaderOf) meanings(meaning) {}
 func (l *loaderOf) object(o *object) {
-	if o.fn != nil && len(o.fn.parts.params) > 0 {
-		l.b.g.addMask(o.fn.parts.params[0], moduleItself)
+	if o.fn != nil && len(l.b.partsOf(o.fn).params) > 0 {
+		l.b.g.addMask(l.b.partsOf(o.fn).params[0], moduleItself)
 	}
 }
 

@@ -107,7 +107,7 @@ func (b *builder) finish() bool {
 			continue
 		}
 		for ; functions < len(b.functions); functions++ {
-			if o := b.functions[functions]; !o.fn.called {
+			if o := b.functions[functions]; !o.fn.called || o.fn.parts == nil && !o.fn.reread {
 				b.callFromAway(o.fn)
 				changed = true
 			}

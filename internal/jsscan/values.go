@@ -43,13 +43,14 @@ const (
 	ofGlobal
 	ofMeta
 	ofMachines
-	ofPerhapsGlobal
 )
 
 // powerful are the meanings that matter wherever a value is handed to.
+// A member of the global object whose name is not known is most likely a class that an engine may lack: it
+// counts where it is called.
 const powerful = requires | creates | loads | builtins | opens | moduleItself | moduleSpace | machines |
 	processItself | global | meta | moduleCache | loaders | loadsFile | compiles | executes | reports | opensFiles |
-	wrappers | someMember
+	wrappers | someMember&^ofGlobal
 
 // someMember are the members of known values whose names are not known.
 const someMember = ofProcess | ofModule | ofSpace | ofRequire | ofGlobal | ofMeta | ofMachines
@@ -57,7 +58,7 @@ const someMember = ofProcess | ofModule | ofSpace | ofRequire | ofGlobal | ofMet
 // someOf maps a known value to a member of it whose name is not known.
 var someOf = map[meaning]meaning{
 	processItself: ofProcess, moduleItself: ofModule, moduleSpace: ofSpace, requires: ofRequire, global: ofGlobal,
-	meta: ofMeta, machines: ofMachines, perhapsGlobal: ofPerhapsGlobal,
+	meta: ofMeta, machines: ofMachines,
 	moduleCache: moduleItself, loaders: loadsFile, wrappers: wrappers,
 }
 
@@ -91,6 +92,7 @@ var members = map[meaning]map[string]meaning{
 		"SourceTextModule": evaluates, "default": machines, "module.exports": machines},
 	evaluates: {"constructor": evaluates, "prototype": functions, "__proto__": functions},
 	functions: {"constructor": evaluates, "__proto__": nothing},
+	loaders:   {".node": opens},
 	reports: {"writeReport": opensFiles, "directory": opensFiles, "filename": opensFiles,
 		"reportOnFatalError": opensFiles, "reportOnSignal": opensFiles, "reportOnUncaughtException": opensFiles},
 	perhapsEvaluates: {"constructor": evaluates},
@@ -107,7 +109,6 @@ var ofProcessByName = map[string]meaning{
 	"valueOf": chains, "on": chains, "once": chains, "off": chains, "addListener": chains, "removeListener": chains,
 	"prependListener": chains, "prependOnceListener": chains, "removeAllListeners": chains, "setMaxListeners": chains,
 	"constructor": perhapsEvaluates,
-	// Streams whose class opens files and connections; see members of streams.
 }
 
 // namedMembers are properties that have the same meaning on every object.
@@ -157,7 +158,9 @@ func memberOf(of meaning, name string) meaning {
 			out |= loadsFile
 		case wrappers:
 			out |= wrappers
-		case ofProcess, ofModule, ofSpace, ofRequire, ofGlobal, ofMeta, ofMachines, ofPerhapsGlobal:
+		case ofGlobal: // perhaps process
+			out |= ofProcessByName[name]&(moduleItself|builtins|opens|executes|opensFiles) | unknown | namedMembers[name]
+		case ofProcess, ofModule, ofSpace, ofRequire, ofMeta, ofMachines:
 			// One of all members has it.
 			for whole, some := range someOf {
 				if some != one {
@@ -182,10 +185,7 @@ func indexOf(of meaning) meaning {
 		switch {
 		case someOf[one] != 0:
 			out |= someOf[one]
-		case one&(someMember|ofPerhapsGlobal) != 0:
-			if one == ofPerhapsGlobal {
-				one = ofGlobal // two names that are not known, of a receiver: this[a][b]
-			}
+		case one&someMember != 0:
 			out |= one
 		}
 		out |= unknown
@@ -196,9 +196,9 @@ func indexOf(of meaning) meaning {
 // refine returns what is read under a known name from an object that has what m says under names that
 // are not known.
 func refine(m meaning, name string) meaning {
-	out := m &^ (someMember | ofPerhapsGlobal)
+	out := m &^ someMember
 	for whole, some := range someOf {
-		if m&some != 0 && some&(someMember|ofPerhapsGlobal) != 0 {
+		if m&some != 0 && some&someMember != 0 {
 			out |= memberOf(whole, name)
 		}
 	}
