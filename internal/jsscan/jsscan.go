@@ -2,15 +2,9 @@
 //
 // # What is found
 //
-// import and export … from, import(), require under any name that it is given in the
-// file, createRequire, module.require, Module._load, require.resolve,
-// import.meta.resolve, process.getBuiltinModule, process.binding and process.dlopen.
-// Strings are folded: escapes, templates without unknown parts, concatenation.
-//
-// An import whose target does not fold is reported as computed. So is a require that is
-// handed on to where it cannot be followed (as an argument, a property, a result), eval
-// and Function of a text that holds an import, and arguments at the top of a script,
-// which hold require.
+// import and export … from, import(), require, and all else in Node that imports, wherever its values flow in
+// the file: package flow follows them, and says what it cannot follow. docs/decisions/scanning-scripts.md says
+// what is decided, what is over-approximated and what is not seen.
 //
 // # Parsers
 //
@@ -39,6 +33,7 @@ import (
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/flow"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -151,7 +146,7 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 	}()
 	for _, inline := range inlineModes {
 		if ast, parsed := parseTree(code, inline); ast != nil {
-			return newScanner(ast, parsed, source != nil).run(ast), true
+			return flow.Imports(ast, parsed, source != nil), true
 		}
 	}
 	return nil, false

@@ -15,9 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// sources is the code of this package. Nobody can forget to raise a version that is computed from it.
+// sources is the code of this package and of the one that follows values. Nobody can forget to raise a version that is computed from it.
 //
-//go:embed *.go
+//go:embed *.go flow/*.go
 var sources embed.FS
 
 // parsers are the modules that parse for us, with the version and sum that go.mod and go.sum have: what a
@@ -27,8 +27,8 @@ var parsers = []debug.Module{
 	{Path: "github.com/tdewolff/parse/v2", Version: "v2.8.20", Sum: "h1:eU+UStwuoeHnXdaSBIoEfNnj33URx24gJDdNViHHYwM="},
 }
 
-// Version changes whenever [File] may find something else in the same script: it is a digest of the code of this
-// package, which names the versions of the parsers, and of the version of Go. It is empty if the program was
+// Version changes whenever [File] may find something else in the same script: it is a digest of that code,
+// which names the versions of the parsers, and of the version of Go. It is empty if the program was
 // built with other parsers.
 var Version = sync.OnceValue(func() string {
 	build, ok := debug.ReadBuildInfo()
@@ -51,6 +51,11 @@ func versionOf(sources fs.FS, modules []*debug.Module) string {
 	if err != nil || len(names) == 0 {
 		return ""
 	}
+	flow, err := fs.Glob(sources, "flow/*.go")
+	if err != nil {
+		return ""
+	}
+	names = append(names, flow...)
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version())
 	for _, name := range names {

@@ -1,4 +1,4 @@
-package jsscan
+package flow
 
 import (
 	"strings"
@@ -787,4 +787,23 @@ func (b *builder) template(e *js.TemplateExpr) node {
 	c.args = append([]argument{{n: noValue, at: e}}, args...)
 	b.begin(c, b.eval(e.Tag), noValue)
 	return c.result
+}
+
+// foldIn is fold where names of an environment have known texts.
+func (b *builder) foldIn(e js.INode, in *env) (string, bool) {
+	return foldBy(e, func(v *js.Var, depth int) (string, bool) {
+		v = declarationOf(v)
+		for e := in; e != nil; e = e.outer {
+			if text, ok := e.consts[v]; ok {
+				return text, true
+			}
+		}
+		if x, ok := b.consts[v]; ok && depth < maxFold {
+			if depth < 0 { // an element of it: see foldIndex
+				return foldElement(x, -depth-1)
+			}
+			return foldBy(x, nil, depth+1)
+		}
+		return "", false
+	}, 0)
 }

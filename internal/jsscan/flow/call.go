@@ -1,4 +1,4 @@
-package jsscan
+package flow
 
 import (
 	"regexp"
@@ -452,10 +452,6 @@ func (b *builder) callBy(c *call, f node, of js.INode, this node, at js.IExpr, l
 	}
 	b.begin(inner, f, this)
 	b.g.watch(f, &throughKnown{b, c, inner, of, "apply", nil})
-}
-
-func hasSpread(a *js.ArrayExpr) bool {
-	return slices.ContainsFunc(a.List, func(e js.Element) bool { return e.Spread })
 }
 
 func (b *builder) objectOf(n node) *object {

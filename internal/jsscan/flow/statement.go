@@ -1,4 +1,4 @@
-package jsscan
+package flow
 
 import (
 	"strconv"
@@ -183,7 +183,7 @@ func (b *builder) importNames(n *js.ImportStmt) {
 
 func trimQuotes(s string) string {
 	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
-		if text, ok := unescape(s[1 : len(s)-1]); ok {
+		if text, ok := Unescape(s[1 : len(s)-1]); ok {
 			return text
 		}
 	}

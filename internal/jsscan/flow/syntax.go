@@ -1,9 +1,10 @@
-package jsscan
+package flow
 
 import (
 	"bytes"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -71,4 +72,8 @@ func withoutParens(e js.INode) js.INode {
 		}
 		e = g.X
 	}
+}
+
+func hasSpread(a *js.ArrayExpr) bool {
+	return slices.ContainsFunc(a.List, func(e js.Element) bool { return e.Spread })
 }

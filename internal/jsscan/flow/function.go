@@ -1,4 +1,4 @@
-package jsscan
+package flow
 
 import (
 	"github.com/tdewolff/parse/v2/js"

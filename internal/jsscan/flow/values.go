@@ -1,4 +1,4 @@
-package jsscan
+package flow
 
 import (
 	"math/bits"

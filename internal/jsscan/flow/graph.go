@@ -1,6 +1,8 @@
-package jsscan
+package flow
 
-import "github.com/tdewolff/parse/v2/js"
+import (
+	"github.com/tdewolff/parse/v2/js"
+)
 
 // A graph says from where to where values flow in a file. Each node is a place for values: a name, a
 // property, an expression. A place holds meanings and objects that the file makes; both only grow.

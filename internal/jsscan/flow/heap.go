@@ -1,6 +1,8 @@
-package jsscan
+package flow
 
-import "github.com/tdewolff/parse/v2/js"
+import (
+	"github.com/tdewolff/parse/v2/js"
+)
 
 // Objects of the file: their properties, and what happens when one leaves it.
 

@@ -1,31 +1,24 @@
-package jsscan
+// Package flow finds what a script imports, given its syntax tree.
+//
+// It reads the tree into a graph: places that hold values, and where values flow between them. The values that
+// matter are those that can import (require, module, process, the global object, eval and what comes of them:
+// see meaning) and the objects and functions of the file itself. When nothing flows any more, each call and each
+// place where a value leaves the file is looked at: a target that folds to a text is an import of it, any other a
+// computed one, and so is what imports and is handed on to where nobody can follow it.
+//
+// The work is bounded: beyond the bounds a file is "more code than can be followed", which is a finding.
+package flow
 
 import (
-	"bytes"
-	"strings"
-	"unsafe"
-
 	"github.com/tdewolff/parse/v2/js"
 
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-type scanner struct {
-	code  []byte
-	lines bool               // positions in code are those of the file
-	top   map[string]*js.Var // what is declared at the top, by name
-	found []plugin.Import
-}
-
-func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, top: map[string]*js.Var{}}
-	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
-		s.top[plainIdentifier(v.Data)] = declarationOf(v)
-	}
-	for _, v := range ast.Scope.Declared {
-		s.top[plainIdentifier(v.Data)] = v
-	}
-	return s
+// Imports finds what the code of a tree imports, in the order in which it stands. The pieces of the tree point
+// into code; lines says that these are the lines of the file, and not of a file that was rewritten.
+func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
+	return newScanner(ast, code, lines).run(ast)
 }
 
 // run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
@@ -171,61 +164,3 @@ func (t *targets) Enter(n js.INode) js.IVisitor {
 	return t
 }
 func (t *targets) Exit(js.INode) {}
-
-func (s *scanner) addStatement(kind plugin.Kind, module []byte) {
-	if target, ok := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
-		s.found = append(s.found, plugin.Import{Line: s.lineOf(module), Kind: kind, Specifier: target})
-		return
-	}
-	s.addComputed(kind, string(module), module)
-}
-
-func (s *scanner) addComputed(kind plugin.Kind, text string, at []byte) {
-	s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: clipText(text), Computed: true})
-}
-
-// clipText shortens code for a person.
-func clipText(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 80 {
-		text = strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
-
-// firstPiece returns the first piece of the code that an expression holds, for lineOf; nil if it has none.
-func firstPiece(e js.INode) []byte {
-	switch e := e.(type) {
-	case *js.LiteralExpr:
-		return e.Data
-	case *js.Var:
-		return e.Data
-	case *js.GroupExpr:
-		return firstPiece(e.X)
-	case *js.BinaryExpr:
-		return firstPiece(e.X)
-	case *js.DotExpr:
-		return firstPiece(e.X)
-	case *js.CallExpr:
-		return firstPiece(e.X)
-	case *js.TemplateExpr:
-		if len(e.List) > 0 {
-			return e.List[0].Value
-		}
-		return e.Tail
-	}
-	return nil
-}
-
-// lineOf returns the line, from 1, at which a piece of the code stands, or 0 if it is not known. The tree
-// has no positions, but its pieces are slices of the code.
-func (s *scanner) lineOf(piece []byte) int {
-	if !s.lines || len(piece) == 0 || len(s.code) == 0 {
-		return 0
-	}
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(s.code)))
-	if at >= uintptr(len(s.code)) { // a word of the parser's own
-		return 0
-	}
-	return 1 + bytes.Count(s.code[:at], []byte("\n"))
-}
