@@ -146,8 +146,8 @@ func (c *check) integrityEvidence(e External) {
 			c.add(evidence.Compare(cl, evidence.Observed{Digests: said, From: v.From}))
 		}
 	}
-	if e.Optional && len(c.host.ExternalClaims) > 0 {
-		vouched = true // what says what is there says that this one is not
+	if e.Optional && !c.b.HasModule(e.Name) {
+		vouched = true // there is nothing to vouch for
 	}
 	if c.host.Flags.StrictIntegrity && !vouched && slices.Contains(c.b.Beside, modulesDir) {
 		owed := claim
