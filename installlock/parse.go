@@ -98,15 +98,16 @@ func Parse(data []byte) (*Lock, error) {
 		}
 	}
 	slices.Sort(l.further)
-	l.demands = plugin.Flags{
-		StrictCapabilities: isTrue(read["strictCapabilities"]), RequireSignatures: isTrue(read["requireSignature"]),
+	for name, demand := range map[string]*bool{
+		"strictCapabilities": &l.demands.StrictCapabilities, "requireSignature": &l.demands.RequireSignatures,
+	} {
+		if text := read[name]; text != nil && string(text) != "null" && json.Unmarshal(text, demand) != nil {
+			return bad("%s is neither true nor false", name) // what demands something is not passed over
+		}
 	}
 	l.members["installedAt"] = l.members["installedAt"] && !l.InstalledAt.IsZero()
 	return &l, nil
 }
-
-// isTrue reports whether a member of another program's lock is true.
-func isTrue(value json.RawMessage) bool { return string(value) == "true" }
 
 // hostForm reports whether the lock is one that a host program wrote when it loaded the plugin: it may lack
 // the counts and flags that the guide's form has.

@@ -30,7 +30,44 @@ type Bundle struct {
 	Beside    []string           // whatever else is there, by path relative to the plugin; a directory ends in "/"
 	Refused   []*tree.EntryError // below dist/: links and the like, with paths relative to the plugin
 
+	modules map[string]bool // packages in node_modules/, see HasModule
+
 	open tree.Open // of Files, if Contents are not held; nil if they are
+}
+
+// HasModule reports whether node_modules/ beside dist/ holds a package, as far as the bundle can tell: of
+// what lies behind a link it cannot.
+func (b *Bundle) HasModule(name string) bool {
+	scope, _, _ := strings.Cut(name, "/")
+	for _, found := range []string{name, scope, ""} { // a link may stand for all of a scope, or for all
+		if b.modules[strings.ToLower(found)] {
+			return true
+		}
+	}
+	return false
+}
+
+// addModule notes the package of node_modules/ that a path in the plugin is part of; link says that anything
+// may lie behind it. Some file systems know names in any case.
+func (b *Bundle) addModule(name string, link bool) {
+	dir, rest, below := strings.Cut(strings.ToLower(name), "/")
+	if dir+"/" != modulesDir || !below && !link {
+		return
+	}
+	parts := strings.SplitN(rest, "/", 3)
+	found := parts[0]
+	if strings.HasPrefix(found, "@") && len(parts) > 1 {
+		found += "/" + parts[1]
+	}
+	if b.modules == nil {
+		b.modules = map[string]bool{}
+	}
+	b.modules[found] = true
+	for _, ending := range []string{".js", ".json", ".node"} { // require finds a file of the name, too
+		if file, ok := strings.CutSuffix(found, ending); ok {
+			b.modules[file] = true
+		}
+	}
 }
 
 // OpenDist opens files of the bundle's dist.
@@ -158,6 +195,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 				return nil, nil, err
 			}
 		default:
+			b.addModule(name, false)
 			if first, _, below := strings.Cut(name, "/"); below {
 				name = first + "/"
 			}
@@ -178,6 +216,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 	}
 	for _, r := range refused {
 		name := strings.TrimPrefix(r.Path, root)
+		b.addModule(name, true)
 		if name == DistDir || strings.HasPrefix(name, DistDir+"/") {
 			b.Refused = append(b.Refused, &tree.EntryError{Path: name, Kind: r.Kind})
 		} else if first, _, below := strings.Cut(name, "/"); below {

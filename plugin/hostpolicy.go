@@ -146,8 +146,8 @@ func (c *check) integrityEvidence(e External) {
 			c.add(evidence.Compare(cl, evidence.Observed{Digests: said, From: v.From}))
 		}
 	}
-	if e.Optional && len(c.host.ExternalClaims) > 0 {
-		vouched = true // what says what is there says that this one is not
+	if e.Optional && !c.b.HasModule(e.Name) {
+		vouched = true // there is nothing to vouch for
 	}
 	if c.host.Flags.StrictIntegrity && !vouched && slices.Contains(c.b.Beside, modulesDir) {
 		owed := claim
@@ -158,10 +158,10 @@ func (c *check) integrityEvidence(e External) {
 }
 
 // neededExternals counts the packages that the code imports, without those that it does without and that are
-// not declared: a host refuses to load them.
+// neither declared nor there: a host refuses to load them.
 func (c *check) neededExternals(u *usage) (n int) {
 	for name, all := range u.external {
-		if !all.optional() || slices.ContainsFunc(c.m.Externals, func(e External) bool { return e.Name == name }) {
+		if !all.optional() || c.b.HasModule(name) || slices.ContainsFunc(c.m.Externals, func(e External) bool { return e.Name == name }) {
 			n++
 		}
 	}

@@ -351,7 +351,9 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 		claim := at(all[0], where)
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: name},
 			Reason: "the package is not declared" + all.others()}
-		if d, ok := declared[name]; !ok && all.optional() {
+		if d, ok := declared[name]; !ok && c.b.HasModule(name) {
+			e.Reason = "the package is not declared, and lies in " + modulesDir + all.others()
+		} else if !ok && all.optional() {
 			// The code does without it, and a host refuses to load what is not declared.
 			e = evidence.CannotVerify(claim, evidence.NotFound, "the package is optional and not declared; to let it "+
 				`be loaded, add it to externalDependencies with "optional": true`+all.others())

@@ -70,12 +70,12 @@ func forScripts(c *Cache, name string) (plugin.Scan, func()) {
 func (r *room) checkIn(c *Cache, name string, scripts ...string) int64 {
 	r.t.Helper()
 	scan, done := forScripts(c, name)
-	before, parsed := r.scanned.Load(), int64(0)
+	parsed := int64(0)
 	for _, code := range scripts {
+		before := r.scanned.Load()
 		got, err := scan("a.js", []byte(code))
-		parsed, before = parsed+r.scanned.Load()-before, r.scanned.Load()
+		parsed += r.scanned.Load() - before
 		want, fails := r.scan("a.js", []byte(code))
-		before = r.scanned.Load()
 		if !slices.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(fails) {
 			r.t.Errorf("%q: got %v, %v; want %v, %v", code, got, err, want, fails)
 		}

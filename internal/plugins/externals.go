@@ -177,13 +177,18 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 }
 
 // noteLeftOut finds out why optional packages are not among those that are installed: there has those
-// that are, elsewhere those for other platforms. That a registry cannot be asked is no reason to leave one out.
+// that are, elsewhere those for other platforms. That a registry cannot be asked is no reason to leave one out,
+// and one that the plugin needs is never left out.
 func (x *Externals) noteLeftOut(ctx context.Context, h *host.Host, m *plugin.Manifest, order externalsOrder,
 	there, elsewhere map[artifact.Ref]bool) error {
 	for _, e := range m.Externals {
 		ref, ordered := order.refs[e.Name]
 		if !ordered || there[ref] {
 			continue
+		}
+		if !e.Optional {
+			return evidence.Errorf(evidence.Refused, ref.String(), "ask the plugin's author for one that does without it",
+				errors.New("npm does not install it on this platform, and the plugin needs it"))
 		}
 		left := func(why string) { x.LeftOut = append(x.LeftOut, LeftOut{ref.String(), why}) }
 		if elsewhere[ref] {

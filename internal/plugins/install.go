@@ -145,7 +145,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if absent == nil {
 		return in.orNone(in.adoptFiles(ctx, h, path, lock))
 	}
-	add := func(staging string) error { return in.addExternals(ctx, staging) }
+	add := func(staging string) error { return in.addExternals(ctx, staging, target) }
 	if err := s.place(r, path, installPattern, map[string][]byte{plugin.LockFile: lock}, add); err != nil {
 		return nil, err
 	}
@@ -165,8 +165,9 @@ func (in *Installation) orNone(err error) (*Installation, error) {
 }
 
 // addExternals moves the external packages into the directory in which the plugin is being written, and
-// reads all of it once more: it must be what the lock says, with nothing else.
-func (in *Installation) addExternals(ctx context.Context, staging string) error {
+// reads all of it once more: it must be what the lock says, with nothing else, and with these packages beside it
+// the plugin must still be one that the host permits.
+func (in *Installation) addExternals(ctx context.Context, staging string, target plugin.Host) error {
 	if in.Externals == nil || in.Externals.staging == nil {
 		return nil
 	}
@@ -181,7 +182,12 @@ func (in *Installation) addExternals(ctx context.Context, staging string) error 
 		return evidence.Errorf(evidence.Operation, staging, "try again",
 			errors.New("the files are not those that were written: something else changes them"))
 	}
-	return policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(in.Result.Manifest, true)).Err()
+	target.Locked = func(*plugin.Result) evidence.Report { return p.extraEvidence(in.Result.Manifest, true) }
+	r, err := p.check(ctx, staging, target)
+	if err != nil {
+		return err
+	}
+	return r.Verdict.Err()
 }
 
 // installPattern is the name of a directory in which an install writes a plugin, for os.MkdirTemp.

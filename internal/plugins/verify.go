@@ -23,8 +23,8 @@ import (
 )
 
 // Verify reads the plugin at path once and gathers all evidence. If the verdict allows the plugin, it writes
-// one script made of the bytes that it checked to ScriptTo, and these bytes to CopyTo; of an installed plugin its external packages too, as far as
-// its lock says what they are. The verdict holds what speaks against the plugin; an error means that it
+// one script made of the bytes that it checked to ScriptTo, and these bytes to CopyTo; of an installed plugin its
+// external packages too, as far as its lock says what they are. The verdict holds what speaks against the plugin; an error means that it
 // cannot be read as a plugin.
 func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
 	source, err := Read(ctx, path)
@@ -57,7 +57,11 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 		return r, nil
 	}
 	add := func(staging string) error { return modules.copyTo(ctx, staging) }
-	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
+	err = source.place(r, o.CopyTo, stagingPattern, nil, add)
+	if err != nil && o.ScriptTo != "" {
+		os.Remove(o.ScriptTo) // written by this call: both are there, or none
+	}
+	return r, err
 }
 
 // VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory

@@ -113,6 +113,8 @@ type pluginOutcome struct {
 	Flags     plugin.Flags   `json:"flags"`
 	Issues    []plugin.Issue `json:"issues,omitempty"` // of the manifest
 
+	headline bool // Error is one, and with it escaped
+
 	// what others added to the manifest, by JSON pointer
 	Further map[string]json.RawMessage `json:"further_members,omitempty"`
 }
@@ -143,7 +145,7 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 	p.Outcome = app.OutcomeOf(verdict, err)
 	var refusal *policy.Refusal
 	if errors.As(err, &refusal) {
-		p.Error = refusal.Verdict.Headline()
+		p.Error, p.headline = refusal.Verdict.Headline(), true
 	}
 	p.ErrorType = errorTypes[p.Class]
 	return p

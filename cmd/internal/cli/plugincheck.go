@@ -230,7 +230,7 @@ func headlineOfPlugins(outcomes []pluginOutcome, class evidence.Class) string {
 			continue
 		}
 		if refused++; headline == "" && p.Class == class {
-			headline = surface.Escape(p.Path) + ": " + p.Error
+			headline = surface.Escape(p.Path) + ": " + strings.TrimPrefix(p.Error, p.Path+": ")
 		}
 	}
 	if headline == "" {
@@ -251,6 +251,9 @@ func lineOfPlugin(p pluginOutcome) string {
 	if p.OK {
 		return line
 	}
-	first, _, _ := strings.Cut(p.Error, "\n")
+	if p.headline {
+		return line + ": " + p.Error
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(p.Error, p.Path+": "), "\n")
 	return line + ": " + surface.Escape(first)
 }
