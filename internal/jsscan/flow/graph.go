@@ -12,7 +12,10 @@ type graph struct {
 	nodes   []place
 	objects []*object
 	queue   []node
-	steps   int
+	steps   int           // of handing values on
+	copied  int           // properties that objects have of others
+	copying int           // how deep one copy leads to another now
+	limit   int           // of steps; of what is copied it is an eighth
 	edges   pairs         // of places with many
 	crowded func(*object) // told of objects that a place has no room for
 }
@@ -60,8 +63,8 @@ type object struct {
 	indexed bool // read under names that are not known
 }
 
-func newGraph() *graph {
-	g := &graph{nodes: make([]place, 2, 256)}
+func newGraph(size int) *graph {
+	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, 256)}
 	g.nodes[fromAway].mask = unknown
 	return g
 }
@@ -179,8 +182,22 @@ func (g *graph) watch(n node, w watcher) {
 	}
 }
 
-// maxSteps bounds the work for one file.
-const maxSteps = 16 << 20
+// The work for one file is bounded by its size, and by maxSteps in all. Code of ordinary bundles takes up to 10
+// steps for each byte, and the densest of them 50.
+const (
+	minSteps     = 1 << 18
+	stepsPerByte = 128
+	maxSteps     = 16 << 20
+	maxCopying   = 5000 // what recurses has to end before the stack does
+)
+
+// stepsFor is the number of steps that code of a size may take.
+func stepsFor(size int) int { return min(minSteps+stepsPerByte*size, maxSteps) }
+
+// spent reports whether the work for the file is more than may be.
+func (g *graph) spent() bool {
+	return g.steps > g.limit || g.copied > g.limit/8
+}
 
 // settle hands values on until nothing changes. It reports false if that is too much work.
 func (g *graph) settle() bool {
@@ -193,7 +210,7 @@ func (g *graph) settle() bool {
 		p.fresh, p.handedOn = 0, len(p.objects)
 		to, watchers := p.to, p.watchers
 		g.steps += 1 + (len(to)+len(watchers))*(1+len(set))
-		if g.steps > maxSteps {
+		if g.spent() {
 			return false
 		}
 		for _, t := range to {
@@ -211,5 +228,5 @@ func (g *graph) settle() bool {
 			}
 		}
 	}
-	return true
+	return !g.spent()
 }

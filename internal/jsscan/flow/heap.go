@@ -47,8 +47,8 @@ func (b *builder) property(o *object, name string) node {
 	if o.escaped {
 		b.g.addMask(n, unknown)
 	}
-	for _, c := range o.copies {
-		b.copyProperty(name, n, c)
+	for i := 0; i < len(o.copies) && !b.g.spent(); i++ {
+		b.copyProperty(name, n, o.copies[i])
 	}
 	switch {
 	case o.fn != nil && name == "prototype":
@@ -101,10 +101,18 @@ func (i *indexed) meanings(m meaning) {
 
 // copyProperty lets an object have a property of another.
 func (b *builder) copyProperty(name string, from node, to copyOf) {
+	if b.g.copied++; b.g.copying == maxCopying {
+		b.g.copied = b.g.limit
+	}
+	if b.g.spent() { // which the file has a finding for
+		return
+	}
+	b.g.copying++
 	n := b.property(to.o, name)
 	b.g.nodes[n].written = true
 	b.g.flow(from, n)
 	b.keep(to.o, from, to.at)
+	b.g.copying--
 }
 
 // copyOf is an object that has what another has, and the code that says so.
@@ -330,6 +338,9 @@ func (c *copier) object(o *object) {
 		to := copyOf{c.to, c.at}
 		o.copies = append(o.copies, to)
 		for i := 0; i < len(o.names); i++ {
+			if c.b.g.spent() {
+				return
+			}
 			c.b.copyProperty(o.names[i], o.props[i], to)
 		}
 	}

@@ -24,7 +24,7 @@ func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
 // run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
 // looks at what arrives where something is called, or leaves the file.
 func (s *scanner) run(ast *js.AST) []plugin.Import {
-	b := &builder{scanner: s, g: newGraph(), base: &env{vars: map[*js.Var]node{}},
+	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
 		once: map[string]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
 		imported: map[string]node{}}
@@ -47,6 +47,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		}
 	}
 	b.statements(ast.List)
+	s.graph = b.g
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)
 	}
