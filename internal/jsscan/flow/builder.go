@@ -16,11 +16,10 @@ type builder struct {
 	base      *env
 	functions []*object
 	calls     []*call
-	written   map[node]bool
 	once      map[string]bool
-	reads     map[readKey]bool
+	reads     pairs // what was read, and where it arrives
+	iterated  pairs
 	unwritten []pendingRead
-	escapes   map[escapeKey]bool
 	handed    map[js.INode]bool
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
@@ -418,7 +417,7 @@ type iterated struct {
 }
 
 func (i *iterated) object(o *object) {
-	if i.b.done(o, i.to, "of") {
+	if !i.b.iterated.add(pairOf(i.b.all(o), i.to)) {
 		return
 	}
 	i.b.index(o)
@@ -641,7 +640,7 @@ func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 				from = b.any(o)
 			} else {
 				from = b.property(o, *name)
-				b.written[from] = true
+				b.g.nodes[from].written = true
 			}
 			b.g.flow(from, b.partsOf(f.fn).params[0])
 		}

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/tdewolff/parse/v2/js"
 )
 
@@ -10,9 +12,12 @@ type graph struct {
 	nodes   []place
 	objects []*object
 	queue   []node
-	steps   int
-	edges   map[[2]node]struct{} // of places with many
-	crowded func(*object)        // told of objects that a place has no room for
+	steps   int           // of handing values on
+	copied  int           // properties that objects have of others
+	copying int           // how deep one copy leads to another now
+	limit   int           // of steps; of what is copied it is an eighth
+	edges   pairs         // of places with many
+	crowded func(*object) // told of objects that a place has no room for
 }
 
 type node int32
@@ -23,12 +28,15 @@ const (
 )
 
 type place struct {
-	mask, fresh       meaning // fresh are those not handed on yet
-	objects, freshSet []int32
-	holds             map[int32]struct{} // objects, if there are many
-	to                []node
-	watchers          []watcher
-	queued            bool
+	mask, fresh meaning // fresh are those not handed on yet
+	objects     []int32
+	maybe       uint64 // a bit for each object, by the end of its number: what has none is not held
+	handedOn    int    // so many of the objects were
+	to          []node
+	watchers    []watcher
+	exits       *exits // if what is here leaves the file
+	queued      bool
+	written     bool // something writes into this property
 }
 
 // A watcher is told what arrives at a place.
@@ -40,13 +48,14 @@ type watcher interface {
 // object is an object, function, array or class that the file makes at one place in its code.
 type object struct {
 	id      int32
-	fn      *function // if it can be called
-	native  string    // the name of a function of the language
-	names   []string
-	props   map[string]node
-	any     node // its properties under names that are not known
-	all     node // all its properties
-	proto   node // objects that it inherits from
+	fn      *function       // if it can be called
+	native  string          // the name of a function of the language
+	names   []string        // of its properties
+	props   []node          // in the order of their names
+	byName  map[string]node // if there are many
+	any     node            // its properties under names that are not known
+	all     node            // all its properties
+	proto   node            // objects that it inherits from
 	escaped bool
 	origin  js.INode
 	kept    []kept
@@ -54,8 +63,8 @@ type object struct {
 	indexed bool // read under names that are not known
 }
 
-func newGraph() *graph {
-	g := &graph{nodes: make([]place, 2, 1024), edges: map[[2]node]struct{}{}}
+func newGraph(size int) *graph {
+	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, 256)}
 	g.nodes[fromAway].mask = unknown
 	return g
 }
@@ -117,16 +126,9 @@ func (g *graph) addObject(n node, id int32) {
 	if n <= fromAway {
 		return
 	}
-	if p.holds != nil {
-		if _, ok := p.holds[id]; ok {
-			return
-		}
-	} else {
-		for _, have := range p.objects {
-			if have == id {
-				return
-			}
-		}
+	bit := uint64(1) << (id & 63)
+	if p.maybe&bit != 0 && slices.Contains(p.objects, id) {
+		return
 	}
 	if len(p.objects) >= maxObjects {
 		g.addMask(n, unknown)
@@ -134,15 +136,7 @@ func (g *graph) addObject(n node, id int32) {
 		return
 	}
 	p.objects = append(p.objects, id)
-	if p.holds == nil && len(p.objects) > 16 {
-		p.holds = map[int32]struct{}{}
-		for _, have := range p.objects {
-			p.holds[have] = struct{}{}
-		}
-	} else if p.holds != nil {
-		p.holds[id] = struct{}{}
-	}
-	p.freshSet = append(p.freshSet, id)
+	p.maybe |= bit
 	g.enqueue(n)
 }
 
@@ -157,17 +151,11 @@ func (g *graph) flow(from, to node) {
 	}
 	p := &g.nodes[from]
 	if len(p.to) < 8 {
-		for _, have := range p.to {
-			if have == to {
-				return
-			}
-		}
-	} else {
-		edge := [2]node{from, to}
-		if _, ok := g.edges[edge]; ok {
+		if slices.Contains(p.to, to) {
 			return
 		}
-		g.edges[edge] = struct{}{}
+	} else if !g.edges.add(pairOf(from, to)) {
+		return
 	}
 	p.to = append(p.to, to)
 	g.addMask(to, p.mask)
@@ -194,8 +182,22 @@ func (g *graph) watch(n node, w watcher) {
 	}
 }
 
-// maxSteps bounds the work for one file.
-const maxSteps = 16 << 20
+// The work for one file is bounded by its size, and by maxSteps in all. Code of ordinary bundles takes up to 10
+// steps for each byte, and the densest of them 50.
+const (
+	minSteps     = 1 << 18
+	stepsPerByte = 128
+	maxSteps     = 16 << 20
+	maxCopying   = 5000 // what recurses has to end before the stack does
+)
+
+// stepsFor is the number of steps that code of a size may take.
+func stepsFor(size int) int { return min(minSteps+stepsPerByte*size, maxSteps) }
+
+// spent reports whether the work for the file is more than may be.
+func (g *graph) spent() bool {
+	return g.steps > g.limit || g.copied > g.limit/8
+}
 
 // settle hands values on until nothing changes. It reports false if that is too much work.
 func (g *graph) settle() bool {
@@ -204,11 +206,11 @@ func (g *graph) settle() bool {
 		g.queue = g.queue[:len(g.queue)-1]
 		p := &g.nodes[n]
 		p.queued = false
-		m, set := p.fresh, p.freshSet
-		p.fresh, p.freshSet = 0, nil
+		m, set := p.fresh, p.objects[p.handedOn:]
+		p.fresh, p.handedOn = 0, len(p.objects)
 		to, watchers := p.to, p.watchers
 		g.steps += 1 + (len(to)+len(watchers))*(1+len(set))
-		if g.steps > maxSteps {
+		if g.spent() {
 			return false
 		}
 		for _, t := range to {
@@ -226,5 +228,5 @@ func (g *graph) settle() bool {
 			}
 		}
 	}
-	return true
+	return !g.spent()
 }

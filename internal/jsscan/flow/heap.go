@@ -1,33 +1,59 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/tdewolff/parse/v2/js"
 )
 
 // Objects of the file: their properties, and what happens when one leaves it.
 
+// manyProperties is the number of properties of an object from which on a map finds them.
+const manyProperties = 8
+
+// property returns the place of a property that the object is known to have, or noValue.
+func (o *object) property(name string) node {
+	if o.byName != nil {
+		return o.byName[name]
+	}
+	if i := slices.Index(o.names, name); i >= 0 {
+		return o.props[i]
+	}
+	return noValue
+}
+
+// addProperty adds a property that the object did not have.
+func (o *object) addProperty(name string, n node) {
+	o.names, o.props = append(o.names, name), append(o.props, n)
+	switch {
+	case o.byName != nil:
+		o.byName[name] = n
+	case len(o.names) > manyProperties:
+		o.byName = make(map[string]node, 2*manyProperties)
+		for i, name := range o.names {
+			o.byName[name] = o.props[i]
+		}
+	}
+}
+
 // property returns the place of a property of an object.
 func (b *builder) property(o *object, name string) node {
-	if n, ok := o.props[name]; ok {
+	if n := o.property(name); n != noValue {
 		return n
 	}
-	if o.props == nil {
-		o.props = map[string]node{}
-	}
 	n := b.g.newNode()
-	o.props[name] = n
-	o.names = append(o.names, name)
+	o.addProperty(name, n)
 	b.g.watch(n, &among{b, b.all(o)})
 	if o.escaped {
 		b.g.addMask(n, unknown)
 	}
-	for _, c := range o.copies {
-		b.copyProperty(o, name, c)
+	for i := 0; i < len(o.copies) && !b.g.spent(); i++ {
+		b.copyProperty(name, n, o.copies[i])
 	}
 	switch {
 	case o.fn != nil && name == "prototype":
 		b.g.addObject(n, b.instance(o).id)
-		b.written[n] = true
+		b.g.nodes[n].written = true
 	case o.fn != nil && name == "constructor":
 		b.g.addMask(n, perhapsEvaluates)
 	}
@@ -74,11 +100,19 @@ func (i *indexed) meanings(m meaning) {
 }
 
 // copyProperty lets an object have a property of another.
-func (b *builder) copyProperty(from *object, name string, to copyOf) {
+func (b *builder) copyProperty(name string, from node, to copyOf) {
+	if b.g.copied++; b.g.copying == maxCopying {
+		b.g.copied = b.g.limit
+	}
+	if b.g.spent() { // which the file has a finding for
+		return
+	}
+	b.g.copying++
 	n := b.property(to.o, name)
-	b.written[n] = true
-	b.g.flow(from.props[name], n)
-	b.keep(to.o, from.props[name], to.at)
+	b.g.nodes[n].written = true
+	b.g.flow(from, n)
+	b.keep(to.o, from, to.at)
+	b.g.copying--
 }
 
 // copyOf is an object that has what another has, and the code that says so.
@@ -127,7 +161,7 @@ func (b *builder) instance(o *object) *object {
 			b.g.addObject(o.fn.this, i.id)
 		}
 		c := b.property(i, "constructor")
-		b.written[c] = true
+		b.g.nodes[c].written = true
 		b.g.addObject(c, o.id)
 	}
 	return o.fn.instance
@@ -141,7 +175,7 @@ func (b *builder) write(o *object, name *string, value node, origin js.INode) {
 	} else {
 		n = b.property(o, *name)
 	}
-	b.written[n] = true
+	b.g.nodes[n].written = true
 	if origin == nil {
 		origin = o.origin
 	}
@@ -170,32 +204,18 @@ type kept struct {
 	at js.INode
 }
 
-type readKey struct {
-	object int32
-	name   string
-	to     node
-}
-
 // read lets the property of an object arrive at a place.
 func (b *builder) read(o *object, name string, to node) {
-	if b.done(o, to, name) {
+	n := b.property(o, name)
+	if !b.reads.add(pairOf(n, to)) {
 		return
 	}
-	n := b.property(o, name)
-	if !b.written[n] {
+	if !b.g.nodes[n].written {
 		b.unwritten = append(b.unwritten, pendingRead{n, o, name})
 	}
 	b.g.flow(n, to)
 	b.g.watch(b.any(o), &refiner{b, name, to})
 	b.g.watch(b.proto(o), &member{b: b, name: name, to: to})
-}
-
-// done reports whether something was done for an object and a place before.
-func (b *builder) done(o *object, to node, what string) bool {
-	key := readKey{o.id, what, to}
-	before := b.reads[key]
-	b.reads[key] = true
-	return before
 }
 
 // pendingRead is a property that was read, and that perhaps nobody writes.
@@ -240,7 +260,7 @@ type element struct {
 
 func (e *element) meanings(of meaning) { e.b.g.addMask(e.to, indexOf(of)) }
 func (e *element) object(o *object) {
-	if e.b.done(o, e.to, "[]") {
+	if !e.b.reads.add(pairOf(e.b.all(o), e.to)) {
 		return
 	}
 	e.b.index(o)
@@ -302,7 +322,7 @@ type copier struct {
 
 func (c *copier) meanings(m meaning) {
 	n := c.b.any(c.to)
-	c.b.written[n] = true
+	c.b.g.nodes[n].written = true
 	if some := indexOf(m) &^ unknown; some != nothing {
 		c.b.g.addMask(n, some)
 		c.b.keep(c.to, c.b.g.meaningAt(some), c.at)
@@ -310,45 +330,78 @@ func (c *copier) meanings(m meaning) {
 }
 
 func (c *copier) object(o *object) {
-	if o != c.to && !c.b.done(o, c.b.any(c.to), "...") {
+	if o != c.to && c.b.reads.add(pairOf(c.b.any(o), c.b.any(c.to))) {
 		n := c.b.any(c.to)
-		c.b.written[n] = true
+		c.b.g.nodes[n].written = true
 		c.b.g.flow(c.b.any(o), n)
 		c.b.keep(c.to, c.b.any(o), c.at)
 		to := copyOf{c.to, c.at}
 		o.copies = append(o.copies, to)
 		for i := 0; i < len(o.names); i++ {
-			c.b.copyProperty(o, o.names[i], to)
+			if c.b.g.spent() {
+				return
+			}
+			c.b.copyProperty(o.names[i], o.props[i], to)
 		}
 	}
 }
 
-// escaper records what leaves the file at an expression.
-type escaper struct {
-	b  *builder
-	at js.INode
+// exits is the watcher of a place from which values leave the file, with the code that lets them: there may be
+// much of it, and what leaves needs to be told once only.
+type exits struct {
+	b   *builder
+	at  []js.INode
+	all map[js.INode]struct{} // if there are many
 }
 
-func (e *escaper) meanings(m meaning) {
-	_, isName := withoutParens(e.at).(*js.Var)
+// add adds code that lets values leave, and reports whether it is new.
+func (e *exits) add(at js.INode) bool {
+	if e.all == nil && slices.Contains(e.at, at) {
+		return false
+	}
+	if _, ok := e.all[at]; ok {
+		return false
+	}
+	e.at = append(e.at, at)
+	switch {
+	case e.all != nil:
+		e.all[at] = struct{}{}
+	case len(e.at) > 16:
+		e.all = map[js.INode]struct{}{}
+		for _, at := range e.at {
+			e.all[at] = struct{}{}
+		}
+	}
+	return true
+}
+
+func (e *exits) meanings(m meaning) {
+	for i := 0; i < len(e.at) && m&(powerful|resolves) != 0; i++ { // it may grow
+		e.report(m, e.at[i])
+	}
+}
+
+// report records what leaves the file at an expression.
+func (e *exits) report(m meaning, at js.INode) {
+	if m&(powerful|resolves) == 0 {
+		return
+	}
+	_, isName := withoutParens(at).(*js.Var)
 	switch {
 	case m&powerful == global:
-		e.b.handOnGlobal(e.at)
+		e.b.handOnGlobal(at)
 	case m&powerful != 0 || m&resolves != 0 && isName:
-		e.b.handOn(e.at)
+		e.b.handOn(at)
 	}
 }
 
-func (e *escaper) object(o *object) {
+func (e *exits) object(o *object) { e.leave(o, e.at[0]) }
+
+func (e *exits) leave(o *object, at js.INode) {
 	if o.origin == nil {
-		o.origin = e.at
+		o.origin = at
 	}
 	e.b.leave(o)
-}
-
-type escapeKey struct {
-	n  node
-	at js.INode
 }
 
 // escape says that the value of a place leaves what can be followed.
@@ -356,9 +409,19 @@ func (b *builder) escape(n node, at js.INode) {
 	if n <= fromAway {
 		return
 	}
-	if key := (escapeKey{n, at}); !b.escapes[key] {
-		b.escapes[key] = true
-		b.g.watch(n, &escaper{b, at})
+	e := b.g.nodes[n].exits
+	if e == nil {
+		e = &exits{b: b, at: []js.INode{at}}
+		b.g.nodes[n].exits = e
+		b.g.watch(n, e)
+		return
+	}
+	if !e.add(at) {
+		return
+	}
+	e.report(b.g.nodes[n].mask, at)
+	for i := 0; i < len(b.g.nodes[n].objects); i++ { // it may grow
+		e.leave(b.g.objects[b.g.nodes[n].objects[i]], at)
 	}
 }
 
@@ -368,8 +431,8 @@ func (b *builder) leave(o *object) {
 		return
 	}
 	o.escaped = true
-	for _, name := range o.names {
-		b.g.addMask(o.props[name], unknown)
+	for _, n := range o.props {
+		b.g.addMask(n, unknown)
 	}
 	if o.any != noValue {
 		b.g.addMask(o.any, unknown)

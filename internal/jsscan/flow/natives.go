@@ -275,8 +275,8 @@ func (e *eachDescriptor) meanings(m meaning) {
 }
 
 func (e *eachDescriptor) object(o *object) {
-	for _, name := range o.names {
-		e.b.g.watch(o.props[name], &descriptorOf{e.b, e.of, &name, e.c})
+	for i, name := range o.names {
+		e.b.g.watch(o.props[i], &descriptorOf{e.b, e.of, &name, e.c})
 	}
 	e.b.g.watch(e.b.any(o), &descriptorOf{e.b, e.of, nil, e.c})
 }

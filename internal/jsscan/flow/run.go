@@ -24,9 +24,8 @@ func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
 // run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
 // looks at what arrives where something is called, or leaves the file.
 func (s *scanner) run(ast *js.AST) []plugin.Import {
-	b := &builder{scanner: s, g: newGraph(), base: &env{vars: map[*js.Var]node{}}, written: map[node]bool{},
-		once: map[string]bool{}, reads: map[readKey]bool{},
-		escapes: map[escapeKey]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
+	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
+		once: map[string]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
 		imported: map[string]node{}}
 	b.g.crowded = b.leave
@@ -48,6 +47,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		}
 	}
 	b.statements(ast.List)
+	s.graph = b.g
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)
 	}
@@ -79,7 +79,7 @@ func (b *builder) finish() bool {
 		changed := false
 		for ; reads < len(b.unwritten); reads++ {
 			r := b.unwritten[reads]
-			if b.written[r.n] || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
+			if b.g.nodes[r.n].written || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
 				continue
 			}
 			b.g.addMask(r.n, memberOf(unknown, r.name))

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -15,6 +16,8 @@ type scanner struct {
 	lines bool               // positions in code are those of the file
 	top   map[string]*js.Var // what is declared at the top, by name
 	found []plugin.Import
+	ends  []int  // where lines end, once a line was asked for
+	graph *graph // what was followed
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
@@ -83,5 +86,14 @@ func (s *scanner) lineOf(piece []byte) int {
 	if at >= uintptr(len(s.code)) { // a word of the parser's own
 		return 0
 	}
-	return 1 + bytes.Count(s.code[:at], []byte("\n"))
+	if s.ends == nil {
+		s.ends = make([]int, 0, 1+bytes.Count(s.code, []byte("\n")))
+		for i, c := range s.code {
+			if c == '\n' {
+				s.ends = append(s.ends, i)
+			}
+		}
+	}
+	line, _ := slices.BinarySearch(s.ends, int(at))
+	return 1 + line
 }
