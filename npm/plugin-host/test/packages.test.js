@@ -85,10 +85,10 @@ test('external packages run under the rules of their plugin, and reach no furthe
   await assert.rejects(h.session('without').callTool('t'), { name: 'policyError' });
   assert.equal(await h.session('reads').callTool('t'), 'function');
   // What lies there and is not declared is not the plugin's.
-  const sneaks = plugin(dir, 'sneaks', { 'index.js': `const n = ['in', 'ner'].join(''); exports.createPlugin = (s) => { s.registerTool('t', {}, () => require(n)) }` }, declared('both'));
+  const sneaks = plugin(dir, 'sneaks', { 'index.js': `exports.createPlugin = (s) => { s.registerTool('t', { inputSchema: { type: 'object' } }, (args) => require(args.name)) }` }, declared('both'));
   install(sneaks);
   await h.load(sneaks);
-  await assert.rejects(h.session('sneaks').callTool('t'), /Cannot find module|not part of the plugin/);
+  await assert.rejects(h.session('sneaks').callTool('t', { name: 'inner' }), /Cannot find module|not part of the plugin/);
 });
 
 test('what the host does not permit is not resolved', async (t) => {
