@@ -68,7 +68,7 @@ function load(request, parent, isMain) {
     return apply(loadWas, Module, [request, parent, isMain]);
   }
   const resolved = isBuiltin(request) ? request : resolve(who, request, parent, isMain);
-  const why = refuse(who, request, resolved);
+  const why = refuse(who, request, resolved, typeof file === 'string' ? file : '');
   if (why !== '') throw refusal(who, why);
   expected = resolved;
   return apply(loadWas, Module, [resolved, parent, isMain]);
@@ -225,7 +225,7 @@ function seeExtension(who, key, value) {
     wrapper = (module, filename) => {
       const who = asker();
       if (who !== undefined) {
-        if (who === unknown || typeof filename !== 'string' || refuse(who, filename, filename) !== '') {
+        if (who === unknown || typeof filename !== 'string' || refuse(who, filename, filename, filename) !== '') {
           throw refusal(who, `${filename} is not part of the plugin`);
         }
       }
@@ -255,7 +255,7 @@ function judged(who, specifier, context, parent, next) {
   if (from?.refused !== undefined) throw refusal(who, from.refused);
   if (from?.absent !== undefined) throw absent(from.absent);
   const found = next(specifier, from === undefined ? context : { ...context, parentURL: pathToFileURL(from.from).href });
-  const why = refuse(who, specifier, found.url);
+  const why = refuse(who, specifier, found.url, parent);
   if (why !== '') throw refusal(who, why);
   return found;
 }
