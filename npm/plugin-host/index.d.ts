@@ -40,12 +40,15 @@ export interface Limits {
   fetchBytes?: number;
 }
 
+/** A name, or an object with one. */
+export type Capability = string | { name: string; [member: string]: unknown };
+
 export interface Manifest {
   manifestVersion: '2';
   name: string;
   version: string;
   entry: string;
-  capabilities?: { tools?: string[]; resources?: string[]; prompts?: string[] };
+  capabilities?: { tools?: Capability[]; resources?: Capability[]; prompts?: Capability[] };
   dependencies?: string[];
   dependenciesPolicy?: 'bundled-only' | 'external-allowed' | 'external-allowlist' | 'sandbox-required';
   permissions?: { network?: boolean; fsRead?: boolean; fsWrite?: boolean; exec?: boolean };
@@ -174,6 +177,8 @@ export interface Summary {
   /** Plugins that were not tried, as one that they depend on was not loaded. */
   skipped: { name: string; path: string; reason: string }[];
   failed: { name: string; path: string; error: PluginError }[];
+  /** What is not fatal, and is to be mended by whoever installs. */
+  warnings: { name: string; path: string; message: string }[];
   timings: { totalMs: number; verifyMs: number; orderMs: number; loadMs: number };
   stats: {
     plugins: number;

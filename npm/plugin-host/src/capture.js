@@ -46,7 +46,7 @@ function handle(registrations, registration) {
 export function reconcile(manifest, session) {
   const differences = [];
   for (const [member, kind] of [['tools', 'tool'], ['resources', 'resource'], ['prompts', 'prompt']]) {
-    const declared = manifest.capabilities?.[member] ?? [];
+    const declared = (manifest.capabilities?.[member] ?? []).map((c) => (typeof c === 'string' ? c : c?.name));
     const registered = session[member].map((r) => r.name);
     for (const name of declared) {
       if (!registered.includes(name)) differences.push(`${kind} ${name} is declared, and was not registered`);

@@ -31,24 +31,28 @@ export async function findSDK(named) {
 }
 
 /**
- * findExternals returns where a plugin's external packages lie, which is node_modules beside the plugin, and
- * what is wrong with optional ones.
+ * findExternals returns where a plugin's external packages lie, what is wrong with optional ones, and a warning
+ * where there is one. The private copy at root has node_modules where the plugin's lock says what lies
+ * there; otherwise they come from node_modules beside the plugin, for which nobody vouches.
  */
-export async function findExternals(path, manifest, rules) {
+export async function findExternals(path, root, manifest, rules) {
   const externals = new Map(), problems = new Map();
+  const copied = await realpath(join(root, 'node_modules')).catch(() => undefined);
+  const modules = copied ?? join(path, 'node_modules');
+  const install = `hallmark plugin install ${JSON.stringify(path)} --allow-runtime-deps`;
   for (const { name, version, optional } of manifest.externalDependencies ?? []) {
     if (!rules.packages.includes(name)) continue;
-    const dir = join(path, 'node_modules', ...name.split('/'));
-    const found = await versionIn(dir);
+    const found = await versionIn(join(modules, ...name.split('/')));
     if (found === version) {
-      externals.set(name, join(await realpath(join(path, 'node_modules')), ...name.split('/')));
+      externals.set(name, join(await realpath(modules), ...name.split('/')));
       continue;
     }
-    const install = `npm install --prefix ${JSON.stringify(path)} --no-save --ignore-scripts ${name}@${version}`;
     const problem = visible(found === undefined ? `the external package ${name}@${version} is not installed: run '${install}'`
       : `the external package ${name}@${version} is declared, and ${found} is installed: run '${install}'`);
     if (!optional) throw new PolicyError(problem, { plugin: manifest.name, hint: install });
     problems.set(name, { problem, absent: found === undefined });
   }
-  return { externals, problems };
+  const warning = copied === undefined && externals.size > 0
+    ? visible(`external packages are loaded from ${modules}, of which no lock says what lies there: run '${install}', and load what it installed`) : undefined;
+  return { externals, problems, warning };
 }

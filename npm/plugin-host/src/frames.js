@@ -1,11 +1,14 @@
 // Which code is running: the frames of the call stack, read such that no plugin can shape them.
 import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { apply, constant, defineProperty, deleteProperty, getOwnPropertyDescriptor, startsWith } from './safe.js';
+import { apply, constant, defineProperty, deleteProperty, getOwnPropertyDescriptor, setHas, slice, startsWith } from './safe.js';
 
 const { captureStackTrace } = Error;
 const OwnError = Error;
 const self = dirname(fileURLToPath(import.meta.url)) + sep;
+// Files of this package that do something on their own account, as the host. The others stand between a
+// plugin and what it calls.
+const acting = new Set(['index.js', 'gate.js', 'externals.js', 'schema.js', 'tier2.js', 'tier3.js', `isolate${sep}peer.js`, `isolate${sep}processes.js`]);
 const toPath = fileURLToPath;
 const { setPrototypeOf } = Reflect;
 
@@ -46,24 +49,26 @@ function capture(limit) {
 
 // The methods of call sites, from one of ours: plugins can get at their prototype.
 const site = Object.getPrototypeOf(capture(1)[0]);
-const { getFileName, isEval, getEvalOrigin } = site;
+const { getFileName, isEval, getEvalOrigin, isAsync } = site;
 
 /** none: there is no frame of anybody's file. tampered: frames could not be had. */
 export const none = Symbol('no frame');
 export const tampered = Symbol('no stack');
 
-// look calls visit(file, evalOrigin) for each frame that is not of this package, nearest first, until
+// look calls visit(file, evalOrigin) for each frame that is not one of these others, nearest first, until
 // visit returns something else than undefined. Frames of Node have files that begin with 'node:'.
 function look(limit, visit) {
   const list = capture(limit);
   if (list === undefined) return tampered;
   let seen = 0;
   for (; seen < list.length; seen++) {
+    // Who waits for what runs did not call it, and a plugin can have anybody wait.
+    if (apply(isAsync, list[seen], [])) return none;
     const file = apply(getFileName, list[seen], []);
     let found;
     if (typeof file === 'string') {
       const path = startsWith(file, 'file:') ? toPath(file) : file;
-      if (startsWith(path, self)) continue;
+      if (startsWith(path, self) && !setHas(acting, slice(path, self.length))) continue;
       found = visit(path, undefined);
     } else {
       found = visit(undefined, apply(isEval, list[seen], []) ? apply(getEvalOrigin, list[seen], []) : undefined);

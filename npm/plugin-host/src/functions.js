@@ -14,7 +14,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import worker_threads from 'node:worker_threads';
 import { calledBy } from './frames.js';
-import { asker, demand, refusal, unknown } from './guard.js';
+import { asker, byNodeItself, demand, refusal, unknown } from './guard.js';
 import { may, refuseModule } from './rules.js';
 import { apply, construct, defineProperty, getOwnPropertyDescriptor, includes, ownKeys, reject, slice, startsWith } from './safe.js';
 
@@ -77,7 +77,8 @@ function classNeeds(permission, object, label, name) {
 // File system: functions that take paths. Node's loader calls some of them in the context of a plugin, for
 // what the plugin may load, and fs calls its own, which were asked for already. Streams of files open them
 // for whoever has one, and process.stdin.constructor is one.
-const byNode = () => calledBy('node:internal/modules/') || calledBy('node:internal/source_map/') || calledBy('node:internal/process/') ||
+const byNode = () => calledBy('node:internal/modules/') || calledBy('node:internal/source_map/') ||
+  (calledBy('node:internal/process/') && !calledBy('node:internal/process/task_queues')) ||
   calledBy('node:fs') || (calledBy('node:internal/fs/') && !calledBy('node:internal/fs/streams'));
 
 const readers = `access exists lstat opendir readFile readdir readlink realpath stat statfs watch watchFile glob openAsBlob`;
@@ -91,7 +92,11 @@ function readsOnly(flags) {
 function fileCheck(permission, label) {
   return (args) => {
     const who = asker();
-    if (who === undefined || who === unknown) return;
+    if (who === undefined) return;
+    if (who === unknown) {
+      if (byNodeItself() || byNode()) return;
+      throw refusal(who, `${label} is not to be called so`);
+    }
     let wanted = permission;
     if (wanted === 'open') {
       // open(path, callback) and open(path) read. Flags that are no plain value could change after this.
@@ -119,6 +124,13 @@ function files() {
   for (const name of ['createReadStream', 'createWriteStream']) {
     const check = fileCheck(name === 'createReadStream' ? 'fsRead' : 'fsWrite', `fs.${name}`);
     replace(fs, name, (was) => around(was, check, false));
+  }
+  // What they open they open later, for nobody whom a frame would show.
+  for (const name of ['ReadStream', 'WriteStream']) {
+    const type = fs[name].prototype;
+    defineProperty(type, 'constructor', {
+      __proto__: null, writable: true, configurable: true, value: aroundClass(fs[name], () => demand('files', `fs.${name}`, true)),
+    });
   }
   for (const f of [fs.realpath, fs.realpathSync]) {
     replace(f, 'native', (was) => around(was, fileCheck('fsRead', 'fs.realpath.native'), false));

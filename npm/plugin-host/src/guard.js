@@ -5,8 +5,8 @@
 // plugin runs in one; else by the nearest frame of the stack.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { PolicyError } from './errors.js';
-import { nearest, none, tampered } from './frames.js';
-import { apply, includes } from './safe.js';
+import { calledBy, nearest, none, tampered } from './frames.js';
+import { apply, freeze, includes, weakMapGet, weakMapSet } from './safe.js';
 import { owns } from './judge.js';
 import { may, nameOf } from './rules.js';
 
@@ -23,13 +23,23 @@ const current = () => apply(getStore, contexts, []);
 // closed stays: its code cannot be taken out of the process, and has no permission from then on.
 const subjects = { __proto__: null, length: 0 };
 
+// Node keeps what stands in a context on timers and promises, where plugins find it. So it is a token, which
+// says nothing and cannot be changed; whose it is stands here.
+const tokens = new WeakMap(), bearers = new WeakMap();
+
 /** unknown: there are plugins, and nobody can say whether one of them asks. */
 export const unknown = { __proto__: null };
-const hosts = { __proto__: null };
+const hosts = freeze({ __proto__: null });
 
 export const watching = () => subjects.length > 0;
 
 export function add(subject) {
+  const token = freeze({ __proto__: null });
+  weakMapSet(tokens, subject, token);
+  weakMapSet(bearers, token, subject);
+  // Node enables what is first run, and so it does not do that to a frozen one.
+  apply(run, contexts, [hosts, () => {}]);
+  freeze(contexts);
   subjects[subjects.length++] = subject;
 }
 
@@ -44,12 +54,12 @@ export function ownerOf(path) {
 /** inside returns the plugin in whose context this runs. */
 export function inside() {
   const store = current();
-  return store === hosts ? undefined : store;
+  return store === undefined ? undefined : weakMapGet(bearers, store);
 }
 
 /** runAs runs a function as a plugin's, and all that follows from it. */
 export function runAs(subject, f, self, args) {
-  return apply(run, contexts, [subject, () => apply(f, self, args)]);
+  return apply(run, contexts, [weakMapGet(tokens, subject), () => apply(f, self, args)]);
 }
 
 /** runAsHost runs a function as the host's; code of a plugin that it calls is the plugin's still. */
@@ -80,13 +90,26 @@ export function refusal(who, why) {
     { __proto__: null, plugin: who === unknown ? undefined : who.name, findings: [] });
 }
 
+// own are Node's modules that connect, open and start what they were asked for earlier, when
+// nobody's frame is left. Modules that call what they are handed, such as events, are none of them.
+const own = ['fs', 'internal/fs/', 'net', 'tls', '_tls_', 'http', '_http_', 'dns', 'dgram', 'child_process', 'cluster', 'internal/dgram',
+  'internal/dns/', 'internal/net', 'internal/http', 'internal/tls/', 'internal/deps/undici/', 'internal/child_process', 'internal/cluster/'];
+
+/** byNodeItself reports whether it was such a module that called, and nothing between: a plugin can leave no frame by binding. */
+export function byNodeItself() {
+  for (let i = 0; i < own.length; i++) {
+    if (calledBy(`node:${own[i]}`)) return true;
+  }
+  return false;
+}
+
 /**
- * demand throws unless the code that asks has a permission. With strict it also does where nobody
- * can say who asks; without it that is the host, whose callbacks have no frames.
+ * demand throws unless the code that asks has a permission, and where nobody can say who asks: without
+ * strict, Node's own modules may nevertheless do what the host asked for earlier.
  */
 export function demand(need, what, strict) {
   const who = asker();
-  if (who === undefined || (who === unknown ? !strict : may(who.rules, need))) return;
+  if (who === undefined || (who === unknown ? !strict && byNodeItself() : may(who.rules, need))) return;
   throw refusal(who, need === 'never' ? `${what} is not a plugin's to use`
     : `${what} needs a permission that the manifest does not declare: ${nameOf(need)}`);
 }

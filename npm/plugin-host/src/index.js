@@ -51,7 +51,7 @@ export class PluginHost {
     if (this.#closed) throw new OperationError('the host is closed');
     const began = performance.now();
     this.#room ??= await realpath(await mkdtemp(join(tmpdir(), 'hallmark-plugins-')));
-    const summary = { loaded: [], skipped: [], failed: [], timings: {}, stats: {} };
+    const summary = { loaded: [], skipped: [], failed: [], warnings: [], timings: {}, stats: {} };
     const checked = await this.#check([plugins].flat(), summary);
     const verified = performance.now();
     const ordered = await this.#order(checked, summary);
@@ -149,7 +149,7 @@ export class PluginHost {
     }
     let session;
     try {
-      const plugin = await this.#prepare(one);
+      const plugin = await this.#prepare(one, summary);
       const { tier } = one;
       session = await (await this.#tier(tier)).open(plugin);
       await this.#reconcile(plugin, session, tier);
@@ -174,9 +174,13 @@ export class PluginHost {
   }
 
   // prepare is all that a tier needs to know of a plugin.
-  async #prepare({ name, version, root, entry, manifest, path, tier }) {
+  async #prepare({ name, version, root, entry, manifest, path, tier }, summary) {
     const rules = rulesOf(manifest, this.#gates.get(tier).flags);
-    const { externals, problems } = await findExternals(resolve(path), manifest, rules);
+    const { externals, problems, warning } = await findExternals(resolve(path), root, manifest, rules);
+    if (warning !== undefined) {
+      summary.warnings.push({ name, path, message: warning });
+      this.#options.warn(`plugin ${name}: ${warning}`);
+    }
     return {
       name, version, root, entry, manifest, rules, externals, externalProblems: problems,
       sdk: await findSDK(this.#options.sdk), hallmark: this.#gate.hallmark, limits: this.#options.limits,

@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { may, nameOf, refuseModule, sdkName } from './rules.js';
-import { endsWith, includes, indexOf, setHas, slice, startsWith } from './safe.js';
+import { endsWith, includes, indexOf, ownKeys, setHas, slice, startsWith } from './safe.js';
 
 const builtins = new Set(builtinModules);
 
@@ -20,6 +20,18 @@ export function isBuiltin(specifier) {
  */
 export function owns(subject, path) {
   return startsWith(path, subject.root) || (subject.modules !== '' && startsWith(path, subject.modules));
+}
+
+const inModules = (subject, path) => subject.modules !== '' && startsWith(path, subject.modules);
+
+// declared reports whether a file lies in an external package that the plugin has.
+function declared(subject, path) {
+  const names = ownKeys(subject.externals);
+  for (let i = 0; i < names.length; i++) {
+    const { dir } = subject.externals[names[i]];
+    if (dir !== undefined && startsWith(path, dir)) return true;
+  }
+  return false;
 }
 
 /** pathOf returns the file that a file: URL or a path names, or '' if it is neither. */
@@ -54,7 +66,7 @@ export function home(subject, specifier, parent) {
   const name = packageOf(specifier);
   if (name === '') return undefined;
   // Inside of external packages their own dependencies go first, as Node has it.
-  if (startsWith(parent, subject.root) || parent === '') {
+  if (parent === '' || (startsWith(parent, subject.root) && !inModules(subject, parent))) {
     if (name === sdkName) {
       return subject.sdk !== '' ? { __proto__: null, from: subject.sdk + 'package.json' }
         : { __proto__: null, absent: `this host has no ${sdkName}: it is told with the option sdk` };
@@ -76,8 +88,8 @@ function sdkNeeds(path) {
   return '';
 }
 
-/** refuse says why a plugin must not load what a specifier was resolved to, or ''. */
-export function refuse(subject, specifier, resolved) {
+/** refuse says why a plugin must not load what a specifier in a file, parent, was resolved to, or ''. */
+export function refuse(subject, specifier, resolved, parent) {
   if (isBuiltin(resolved)) {
     return refuseModule(subject.rules, startsWith(resolved, 'node:') ? slice(resolved, 5) : resolved);
   }
@@ -85,6 +97,8 @@ export function refuse(subject, specifier, resolved) {
   if (endsWith(path, '.node') && !subject.rules.native) {
     return `${specifier} is a native addon, which this host does not permit: PLUGIN_ALLOW_NATIVE with SANDBOX_AVAILABLE does`;
   }
+  // What lies beside an external package is there for that package.
+  if (inModules(subject, path) && !inModules(subject, parent) && !declared(subject, path)) return `${specifier} is not a package that the manifest declares`;
   if (owns(subject, path)) return '';
   if (subject.sdk !== '' && startsWith(path, subject.sdk)) {
     const need = sdkNeeds(slice(path, subject.sdk.length - 1));

@@ -42,8 +42,9 @@ function askerOfLoad(parent) {
   if (context === undefined) {
     if (owner !== undefined) return owner;
     const near = frameOwner();
-    // Without a frame it is Node's own loader, which loads what was resolved for a known file.
-    return near === unknown ? undefined : near;
+    // Without a frame it is Node's own loader, which loads what an import was resolved to, for no file; or
+    // it is a plugin, which had this function called for it.
+    return near === unknown && file === undefined && behind(translators) ? undefined : near;
   }
   if (owner === context) return context;
   if (owner !== undefined) return frameOwner() === owner ? owner : context;
@@ -58,15 +59,16 @@ function load(request, parent, isMain) {
     expected = request; // an import that was judged, or the host's
     return apply(loadWas, Module, [request, parent, isMain]);
   }
+  if (who === unknown) throw refusal(who, `${request} is not to be loaded so`);
   // A package of the host that loads late what it needs: a file of it, as the plugin was given the
   // package; a module of Node by the plugin's rules.
   const file = parent !== null && typeof parent === 'object' ? parent.filename : undefined;
-  if (who !== unknown && typeof file === 'string' && ownerOf(file) === undefined && !isBuiltin(request) && frameOwner() === undefined) {
+  if (typeof file === 'string' && ownerOf(file) === undefined && !isBuiltin(request) && frameOwner() === undefined) {
     expected = apply(resolveWas, Module, [request, parent, isMain]);
     return apply(loadWas, Module, [request, parent, isMain]);
   }
   const resolved = isBuiltin(request) ? request : resolve(who, request, parent, isMain);
-  const why = refuse(who, request, resolved);
+  const why = refuse(who, request, resolved, typeof file === 'string' ? file : '');
   if (why !== '') throw refusal(who, why);
   expected = resolved;
   return apply(loadWas, Module, [resolved, parent, isMain]);
@@ -223,7 +225,7 @@ function seeExtension(who, key, value) {
     wrapper = (module, filename) => {
       const who = asker();
       if (who !== undefined) {
-        if (who === unknown || typeof filename !== 'string' || refuse(who, filename, filename) !== '') {
+        if (who === unknown || typeof filename !== 'string' || refuse(who, filename, filename, filename) !== '') {
           throw refusal(who, `${filename} is not part of the plugin`);
         }
       }
@@ -253,7 +255,7 @@ function judged(who, specifier, context, parent, next) {
   if (from?.refused !== undefined) throw refusal(who, from.refused);
   if (from?.absent !== undefined) throw absent(from.absent);
   const found = next(specifier, from === undefined ? context : { ...context, parentURL: pathToFileURL(from.from).href });
-  const why = refuse(who, specifier, found.url);
+  const why = refuse(who, specifier, found.url, parent);
   if (why !== '') throw refusal(who, why);
   return found;
 }

@@ -4,6 +4,8 @@
 // without a prototype.
 export const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
+export const { freeze } = Object;
+
 const uncurry = (method) => (self, a, b) => apply(method, self, [a, b]);
 
 export const startsWith = uncurry(String.prototype.startsWith);

@@ -27,7 +27,7 @@ export async function resolve(specifier, context, next) {
   if (from?.refused !== undefined) throw fail(who, from.refused);
   if (from?.absent !== undefined) throw Object.assign(new Error(from.absent), { code: 'ERR_MODULE_NOT_FOUND' });
   const found = await next(specifier, from === undefined ? context : { ...context, parentURL: pathToFileURL(from.from).href });
-  const why = refuse(who, specifier, found.url);
+  const why = refuse(who, specifier, found.url, parent);
   if (why !== '') throw fail(who, why);
   return found;
 }

@@ -1,7 +1,7 @@
 // What plugins do when they run: tier 1 keeps each to its own rules.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, symlinkSync, mkdirSync } from 'node:fs';
+import fs, { existsSync, readFileSync, readdirSync, symlinkSync, mkdirSync } from 'node:fs';
 import http from 'node:http';
 import { builtinModules } from 'node:module';
 import { availableParallelism } from 'node:os';
@@ -211,4 +211,34 @@ test('a plugin that was closed may nothing', async (t) => {
   assert.ok(globalThis.leftBehind().length > 0);
   await h.close();
   assert.throws(() => globalThis.leftBehind(), { name: 'policyError' });
+});
+
+test('the host works on while plugins are loaded', async (t) => {
+  const dir = room(t);
+  const h = host(t);
+  assert.deepEqual((await h.load([plugin(dir, 'p', { 'index.js': tries('1') })])).failed, []);
+  const server = http.createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await new Promise((done) => server.once('listening', done));
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  const inEvent = (f) => new Promise((resolve, reject) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      f().then(resolve, reject);
+    };
+    port2.postMessage(1);
+  });
+  const got = async () => (await fetch(url, { headers: { connection: 'close' } })).text();
+  const file = join(dir, 'p/mcp-plugin.json');
+  assert.equal(await inEvent(got), 'hello');
+  assert.equal(typeof (await inEvent(() => import('node:querystring'))).parse, 'function');
+  const agent = new http.Agent({ maxSockets: 1 });
+  await Promise.all([1, 2, 3].map(() => new Promise((done, fail) => http.get(url, { agent }, (r) => r.resume().on('end', done)).on('error', fail))));
+  const out = fs.createReadStream(file).pipe(fs.createWriteStream(join(dir, 'copy')));
+  await new Promise((done, fail) => out.on('finish', done).on('error', fail));
+  assert.equal(readFileSync(join(dir, 'copy'), 'utf8'), readFileSync(file, 'utf8'));
+  assert.equal(await new Promise((done, fail) => execFile(process.execPath, ['-p', '6 * 7'], (e, o) => (e ? fail(e) : done(o)))), '42\n');
+  // Nothing shows whether it was the host that had this called.
+  await assert.rejects(Promise.resolve(url).then(fetch), { name: 'policyError' });
 });

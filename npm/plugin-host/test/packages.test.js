@@ -1,5 +1,6 @@
 // Packages that plugins do not bundle: the host's SDK, and external ones at their declared versions.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PluginHost } from '../src/index.js';
@@ -51,17 +52,40 @@ test('external packages are those beside the plugin, by require and by import', 
   assert.equal(await h.session('r').callTool('where'), join(r, 'node_modules/both/c.cjs'));
 });
 
+test('external packages for which the lock vouches come from the private copy', async (t) => {
+  const dir = room(t);
+  const r = plugin(dir, 'r', { 'index.js': script }, declared('both', '@scope/old'));
+  const m = plugin(dir, 'm', { 'index.mjs': modules }, declared('both', '@scope/old'));
+  const near = `exports.createPlugin = (s) => { s.registerTool('t', { inputSchema: { type: 'object' } }, (args) => require(args.name)) }`;
+  const n = plugin(dir, 'n', { 'index.js': near }, declared('both'));
+  const none = plugin(dir, 'none', { 'index.js': script }, declared('both', '@scope/old'));
+  for (const p of [r, m, n, none]) install(p);
+  for (const p of [r, m, n]) execFileSync(hallmark, ['plugin', 'lock', p, '--allow-runtime-deps'], { stdio: 'pipe' });
+  const h = host(t);
+  const { failed, warnings } = await h.load([r, m, n, none]);
+  assert.deepEqual(failed, []);
+  assert.deepEqual(warnings.map((w) => [w.name, w.path]), [['none', none]]);
+  assert.match(warnings[0].message, /no lock says what lies there: run 'hallmark plugin install ".*\/none" --allow-runtime-deps'/);
+  assert.deepEqual(await h.session('r').callTool('t'), ['both as a script, inner', 'sub of both', 'old', 'deep']);
+  assert.deepEqual(await h.session('m').callTool('t'), ['both as a module, inner', 'sub of both', 'old', 'deep']);
+  assert.match(await h.session('r').callTool('where'), /hallmark-plugins-.*both.c\.cjs$/);
+  assert.equal(await h.session('n').callTool('t', { name: 'both/sub' }), 'sub of both');
+  for (const name of ['inner', '../node_modules/inner/index.js', '@scope/old']) {
+    await assert.rejects(h.session('n').callTool('t', { name }), { name: 'policyError' });
+  }
+});
+
 test('another version than the declared one is refused, with the command that installs it', async (t) => {
   const dir = room(t);
   const p = plugin(dir, 'p', { 'index.js': script }, declared('both', '@scope/old'));
   let { failed } = await host(t).load(p);
   assert.equal(failed[0]?.error.name, 'policyError');
-  assert.match(failed[0].error.message, /both@1\.2\.3 is not installed: run 'npm install --prefix .* both@1\.2\.3'/);
+  assert.match(failed[0].error.message, /both@1\.2\.3 is not installed: run 'hallmark plugin install ".*\/p" --allow-runtime-deps'/);
   install(p, '1.2.4');
   ({ failed } = await host(t).load(p));
   assert.equal(failed[0]?.error.name, 'policyError');
   assert.match(failed[0].error.message, /both@1\.2\.3 is declared, and 1\.2\.4 is installed/);
-  assert.match(failed[0].error.hint, /npm install .*--ignore-scripts both@1\.2\.3/);
+  assert.match(failed[0].error.hint, /^hallmark plugin install ".*\/p" --allow-runtime-deps$/);
 });
 
 test('an optional package may be absent', async (t) => {
@@ -85,10 +109,10 @@ test('external packages run under the rules of their plugin, and reach no furthe
   await assert.rejects(h.session('without').callTool('t'), { name: 'policyError' });
   assert.equal(await h.session('reads').callTool('t'), 'function');
   // What lies there and is not declared is not the plugin's.
-  const sneaks = plugin(dir, 'sneaks', { 'index.js': `const n = ['in', 'ner'].join(''); exports.createPlugin = (s) => { s.registerTool('t', {}, () => require(n)) }` }, declared('both'));
+  const sneaks = plugin(dir, 'sneaks', { 'index.js': `exports.createPlugin = (s) => { s.registerTool('t', { inputSchema: { type: 'object' } }, (args) => require(args.name)) }` }, declared('both'));
   install(sneaks);
   await h.load(sneaks);
-  await assert.rejects(h.session('sneaks').callTool('t'), /Cannot find module|not part of the plugin/);
+  await assert.rejects(h.session('sneaks').callTool('t', { name: 'inner' }), /Cannot find module|not part of the plugin/);
 });
 
 test('what the host does not permit is not resolved', async (t) => {
