@@ -21,14 +21,14 @@ type builder struct {
 	reads     map[readKey]bool
 	unwritten []pendingRead
 	escapes   map[escapeKey]bool
-	handed    map[js.INode]bool
+	handed    map[handKey]bool
+	hands     []handKey
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
 	consts    map[*js.Var]js.IExpr
 	natives   map[string]*object
 	exports   *object
 	awaited   js.INode // what await stands before
-	globalOut bool     // the global object was handed on
 	imported  map[string]node
 	rereads   int
 	super     node
@@ -429,7 +429,7 @@ func (i *iterated) object(o *object) {
 func (i *iterated) meanings(m meaning) {
 	i.b.g.addMask(i.to, unknown)
 	if m&powerful != 0 {
-		i.b.handOn(i.at)
+		i.b.handOn(m&powerful, i.at)
 	}
 }
 
@@ -749,7 +749,7 @@ type extended struct {
 func (*extended) object(*object) {}
 func (x *extended) meanings(m meaning) {
 	if m&(powerful|evaluates) != 0 {
-		x.b.handOn(x.at)
+		x.b.handOn(m&(powerful|evaluates), x.at)
 	}
 }
 

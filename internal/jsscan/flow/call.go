@@ -303,7 +303,7 @@ type evaluator struct {
 func (*evaluator) object(*object) {}
 func (e *evaluator) meanings(m meaning) {
 	if m&evaluates != 0 {
-		e.b.handOn(e.at)
+		e.b.handOn(evaluates, e.at)
 	}
 }
 

@@ -65,11 +65,8 @@ type indexed struct {
 
 func (*indexed) object(*object) {}
 func (i *indexed) meanings(m meaning) {
-	switch {
-	case m&(whole|evaluates) == global:
-		i.b.handOnGlobal(i.at)
-	case m&(whole|evaluates) != 0:
-		i.b.handOn(i.at)
+	if m &= whole | evaluates; m != 0 {
+		i.b.handOn(m, i.at)
 	}
 }
 
@@ -285,11 +282,8 @@ func (l *leaver) meanings(m meaning) {
 	if l.w.name != nil { // what is there anyway
 		m &^= memberOf(l.into, *l.w.name)
 	}
-	switch {
-	case m == global:
-		l.b.handOnGlobal(l.w.origin)
-	case m != 0:
-		l.b.handOn(l.w.origin)
+	if m != 0 {
+		l.b.handOn(m, l.w.origin)
 	}
 }
 
@@ -330,12 +324,12 @@ type escaper struct {
 }
 
 func (e *escaper) meanings(m meaning) {
-	_, isName := withoutParens(e.at).(*js.Var)
-	switch {
-	case m&powerful == global:
-		e.b.handOnGlobal(e.at)
-	case m&powerful != 0 || m&resolves != 0 && isName:
-		e.b.handOn(e.at)
+	out := m & powerful
+	if _, isName := withoutParens(e.at).(*js.Var); isName {
+		out |= m & resolves
+	}
+	if out != 0 {
+		e.b.handOn(out, e.at)
 	}
 }
 

@@ -31,20 +31,37 @@ func (b *builder) reportAt(at js.INode, imp plugin.Import) {
 	b.found = append(b.found, imp)
 }
 
-// handOn records a value that is handed to where it cannot be followed.
-func (b *builder) handOn(at js.INode) {
-	if at == nil || b.handed[at] {
+// handOn remembers a place from which a value goes to where it cannot be followed.
+func (b *builder) handOn(m meaning, at js.INode) {
+	if at == nil {
 		return
 	}
-	b.handed[at] = true
-	b.report(at, plugin.Require, printCode(at)+", handed on", true)
+	if key := (handKey{m, at}); !b.handed[key] {
+		b.handed[key] = true
+		b.hands = append(b.hands, key)
+	}
 }
 
-// handOnGlobal is handOn for the global object. Where code hands it around, the first place says so for all.
-func (b *builder) handOnGlobal(at js.INode) {
-	if at != nil && !b.globalOut {
-		b.globalOut = true
-		b.handOn(at)
+// handKey is a place from which what has a meaning is handed on.
+type handKey struct {
+	m  meaning
+	at js.INode
+}
+
+// reportHands records what was handed on: once for each meaning. Who has a value may give it back anywhere,
+// and the places after the first would say the same. One that names the value itself goes before any to which
+// it came.
+func (b *builder) reportHands() {
+	var out meaning
+	for _, named := range []bool{true, false} {
+		for _, h := range b.hands {
+			if v, ok := withoutParens(h.at).(*js.Var); h.m&^out == 0 ||
+				named && !(ok && declarationOf(v).Decl == js.NoDecl && globals[plainIdentifier(v.Data)]&h.m != 0) {
+				continue
+			}
+			out |= h.m
+			b.report(h.at, plugin.Require, printCode(h.at)+", handed on", true)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
 func (s *scanner) run(ast *js.AST) []plugin.Import {
 	b := &builder{scanner: s, g: newGraph(), base: &env{vars: map[*js.Var]node{}}, written: map[node]bool{},
 		once: map[string]bool{}, reads: map[readKey]bool{},
-		escapes: map[escapeKey]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
+		escapes: map[escapeKey]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
 		imported: map[string]node{}}
 	b.g.crowded = b.leave
@@ -51,6 +51,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)
 	}
+	b.reportHands()
 	for i := 0; i < len(b.calls); i++ {
 		b.reportCall(b.calls[i])
 	}
