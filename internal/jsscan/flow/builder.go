@@ -25,13 +25,15 @@ type builder struct {
 	hands     []handKey
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
-	consts    map[*js.Var]js.IExpr
+	consts    map[*js.Var]js.IExpr // what names hold that are set once
+	again     map[*js.Var]int      // how often a declaration sets a name
 	natives   map[string]*object
 	exports   *object
 	awaited   js.INode // what await stands before
 	imported  map[string]node
 	rereads   int
 	super     node
+	makers    map[node]bool // places that hold the constructor of something
 }
 
 // eval returns the place of an expression's value.
@@ -150,6 +152,9 @@ func (b *builder) either(x, y node) node {
 	n := b.g.newNode()
 	b.g.flow(x, n)
 	b.g.flow(y, n)
+	if b.makers[x] || b.makers[y] {
+		b.makers[n] = true
+	}
 	return n
 }
 
@@ -266,15 +271,31 @@ func (b *builder) load(x js.INode, of node, name string) node {
 	switch of {
 	case noValue:
 		if name == "constructor" {
-			return b.g.meaningAt(perhapsEvaluates)
+			return b.maker(perhapsEvaluates)
 		}
 		return fromAway
 	case fromAway:
+		if name == "constructor" {
+			return b.maker(memberOf(unknown, name))
+		}
 		return b.g.meaningAt(memberOf(unknown, name))
 	}
 	to := b.g.newNode()
 	b.g.watch(of, &member{b: b, name: name, to: to})
+	if name == "constructor" {
+		if b.makers[of] { // of a constructor: that of functions
+			b.g.addMask(to, evaluates)
+		}
+		b.makers[to] = true
+	}
 	return to
+}
+
+// maker returns a new place that holds the constructor of something.
+func (b *builder) maker(m meaning) node {
+	n := b.g.meaningAt(m)
+	b.makers[n] = true
+	return n
 }
 
 // loadAny reads a property whose name is not known.
@@ -331,11 +352,20 @@ func (b *builder) key(e js.INode) (string, bool) {
 	return b.foldIn(e, b.in.env)
 }
 
+// set lets a value arrive in a name.
+func (b *builder) set(v *js.Var, value node) {
+	n := b.place(v)
+	b.g.flow(value, n)
+	if b.makers[value] {
+		b.makers[n] = true
+	}
+}
+
 // assign lets a value arrive in the target of an assignment.
 func (b *builder) assign(to js.INode, value node, at js.INode) {
 	switch to := withoutParens(to).(type) {
 	case *js.Var:
-		b.g.flow(value, b.place(to))
+		b.set(to, value)
 	case *js.DotExpr:
 		of := b.eval(to.X)
 		name := propertyName(to.Y)
@@ -500,7 +530,7 @@ func (o *opaque) meanings(m meaning) {
 func (b *builder) bind(to js.IBinding, value node) {
 	switch to := to.(type) {
 	case *js.Var:
-		b.g.flow(value, b.place(to))
+		b.set(to, value)
 	case *js.BindingObject:
 		for i := range to.List {
 			item := &to.List[i]

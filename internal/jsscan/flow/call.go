@@ -338,6 +338,12 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		}
 	}
 	c.known = true
+	if v, ok := withoutParens(of).(*js.Var); ok && declarationOf(v).Decl == js.NoDecl && timers[plainIdentifier(v.Data)] {
+		this = noValue // the global object, as most have it
+		if first != nil {
+			c.args = append([]argument{{n: noValue, at: first}}, c.args[1:]...)
+		}
+	}
 	if x, ok := of.(*js.DotExpr); ok && first != nil && len(c.args) == 1 && sameName(x.X, first) {
 		if name == "bind" { // process.nextTick.bind(process)
 			b.g.flow(f, c.result)
@@ -369,6 +375,10 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 	b.g.watch(own, &fileMethods{b, c})
 	return c.result
 }
+
+// timers are functions of the engine that do nothing with their receiver.
+var timers = map[string]bool{"queueMicrotask": true, "setTimeout": true, "setInterval": true, "setImmediate": true,
+	"clearTimeout": true, "clearInterval": true, "clearImmediate": true, "fetch": true, "structuredClone": true}
 
 func sameName(x, y js.INode) bool {
 	v, ok := withoutParens(x).(*js.Var)

@@ -95,7 +95,7 @@ var members = map[meaning]map[string]meaning{
 	loaders:   {".node": opens},
 	reports: {"writeReport": opensFiles, "directory": opensFiles, "filename": opensFiles,
 		"reportOnFatalError": opensFiles, "reportOnSignal": opensFiles, "reportOnUncaughtException": opensFiles},
-	perhapsEvaluates: {"constructor": evaluates},
+	perhapsEvaluates: {"constructor": perhapsEvaluates}, // see load for one of a constructor
 }
 
 const nothing meaning = 0
