@@ -23,6 +23,8 @@ type builder struct {
 	escapes   map[escapeKey]bool
 	handed    map[handKey]bool
 	hands     []handKey
+	told      meaning          // what calls of one of many values were told of
+	vague     map[handKey]bool // those calls
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
 	consts    map[*js.Var]js.IExpr // what names hold that are set once
@@ -33,6 +35,7 @@ type builder struct {
 	imported  map[string]node
 	rereads   int
 	super     node
+	plain     map[node]node // what places hold without meanings
 	makers    map[node]bool // places that hold the constructor of something
 }
 

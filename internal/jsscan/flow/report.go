@@ -105,7 +105,7 @@ func (b *builder) reportCall(c *call) {
 		}
 		return
 	}
-	if m&(someMember) != 0 {
+	if m&someMember != 0 && b.first(c, m&someMember) {
 		b.report(c.node, plugin.Require, printCode(c.callee), true)
 	}
 	_, name := memberCalled(c.callee)
@@ -137,6 +137,25 @@ func (b *builder) reportCall(c *call) {
 	(m & (requires | loads | resolves | builtins | imports)).each(func(one meaning) { b.addTarget(one, c, 0) })
 }
 
+// first reports whether a call is to be told of whose target is not known. What is called may be something
+// else besides, where many values go: of such calls the first says that one of them may be what imports.
+func (b *builder) first(c *call, m meaning) bool {
+	if c.means&unknown == 0 && !c.known {
+		return true
+	}
+	for at := range b.vague {
+		if at.at == c.node {
+			return true
+		}
+	}
+	if b.told&m == m {
+		return false
+	}
+	b.told |= m
+	b.vague[handKey{m, c.node}] = true
+	return true
+}
+
 // reportTexts records what is evaluated. What may be the constructor of anything is taken for one of
 // functions only by its text.
 func (b *builder) reportTexts(c *call, sure bool) {
@@ -146,7 +165,7 @@ func (b *builder) reportTexts(c *call, sure bool) {
 		case ok && !a.spread && isThisText(text):
 		case ok && !a.spread && holdsImport.MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
-		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at):
+		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):
 			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: printCode(c.node), Computed: true})
 		}
 	}
@@ -197,5 +216,7 @@ func (b *builder) addTarget(m meaning, c *call, i int) {
 		b.reportAt(args[i].at, plugin.Import{Kind: kind, Specifier: target, Optional: c.optional})
 		return
 	}
-	b.report(args[i].at, kind, printCode(args[i].at), true)
+	if b.first(c, m) {
+		b.report(args[i].at, kind, printCode(args[i].at), true)
+	}
 }

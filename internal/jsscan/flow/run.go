@@ -28,7 +28,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		once: map[string]bool{}, reads: map[readKey]bool{},
 		escapes: map[escapeKey]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, again: map[*js.Var]int{}, natives: map[string]*object{},
-		imported: map[string]node{}, makers: map[node]bool{}}
+		imported: map[string]node{}, makers: map[node]bool{}, plain: map[node]node{}, vague: map[handKey]bool{}}
 	b.g.crowded = b.leave
 	b.survey(ast)
 	b.exports = b.g.newObject(nil)
