@@ -635,6 +635,9 @@ func (b *builder) objectLiteral(e *js.ObjectExpr) node {
 				b.g.watch(v, &copier{b, o, p.Value})
 				continue
 			}
+			if name == "allowExtension" && !isFalse(p.Value) { // of a database
+				b.reportExtension(p.Value, p.Value, b.in.env)
+			}
 			b.write(o, &name, v, p.Value)
 		}
 		if p.Init != nil {

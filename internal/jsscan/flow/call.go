@@ -161,7 +161,7 @@ func (c *call) meanings(m meaning) {
 			b.g.addMask(c.result, spaceOf(target))
 		}
 	}
-	if added&(requires|imports|builtins|loads|opens|loadsFile|executes|opensFiles|compiles|resolves|
+	if added&(requires|imports|builtins|loads|opens|extends|loadsFile|executes|opensFiles|compiles|resolves|
 		perhapsEvaluates) != 0 {
 		b.g.addMask(c.result, unknown)
 		if added&(imports|perhapsEvaluates) != 0 {

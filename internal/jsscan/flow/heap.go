@@ -180,7 +180,7 @@ func (b *builder) read(o *object, name string, to node) {
 	}
 	n := b.property(o, name)
 	if !b.written[n] {
-		b.unwritten = append(b.unwritten, pendingRead{n, o, name})
+		b.unwritten = append(b.unwritten, pendingRead{n, o, name, to})
 	}
 	b.g.flow(n, to)
 	b.g.watch(b.any(o), &refiner{b, name, to})
@@ -200,6 +200,7 @@ type pendingRead struct {
 	n    node
 	o    *object
 	name string
+	to   node
 }
 
 // refiner reads a known name of what stands under names that are not known.

@@ -120,6 +120,9 @@ func (b *builder) reportCall(c *call) {
 	if m&opensFiles != 0 {
 		b.report(c.node, plugin.Builtin, "fs", false)
 	}
+	if m&extends != 0 && len(c.args) > 0 && !isFalse(c.args[0].at) {
+		b.reportExtension(c.node, c.args[0].at, c.env)
+	}
 	if m&compiles != 0 {
 		b.report(c.node, plugin.Dynamic, printCode(c.callee), true)
 	}
@@ -169,6 +172,26 @@ func (b *builder) reportTexts(c *call, sure bool) {
 			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: printCode(c.node), Computed: true})
 		}
 	}
+}
+
+// reportExtension records native code that a library loads.
+func (b *builder) reportExtension(at js.INode, of js.IExpr, in *env) {
+	if target, ok := b.foldIn(of, in); ok {
+		b.reportAt(at, plugin.Import{Kind: plugin.Native, Specifier: target})
+		return
+	}
+	b.report(at, plugin.Native, printCode(of), true)
+}
+
+func isFalse(e js.INode) bool {
+	switch x := withoutParens(e).(type) {
+	case *js.LiteralExpr:
+		return x.TokenType == js.FalseToken
+	case *js.UnaryExpr: // !1
+		l, ok := x.X.(*js.LiteralExpr)
+		return ok && x.Op == js.NotToken && string(l.Data) == "1"
+	}
+	return false
 }
 
 func isFunctionOrObject(e js.INode) bool {

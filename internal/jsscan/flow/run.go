@@ -83,7 +83,7 @@ func (b *builder) finish() bool {
 			if b.written[r.n] || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
 				continue
 			}
-			b.g.addMask(r.n, memberOf(unknown, r.name))
+			b.g.addMask(r.to, memberOf(unknown, r.name)) // and not to who reads all properties
 			changed = true
 		}
 		if changed {
