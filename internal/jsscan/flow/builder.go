@@ -20,17 +20,22 @@ type builder struct {
 	reads     pairs // what was read, and where it arrives
 	iterated  pairs
 	unwritten []pendingRead
-	handed    map[js.INode]bool
+	handed    map[handKey]bool
+	hands     []handKey
+	told      meaning          // what calls of one of many values were told of
+	vague     map[handKey]bool // those calls
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
-	consts    map[*js.Var]js.IExpr
+	consts    map[*js.Var]js.IExpr // what names hold that are set once
+	again     map[*js.Var]int      // how often a declaration sets a name
 	natives   map[string]*object
 	exports   *object
 	awaited   js.INode // what await stands before
-	globalOut bool     // the global object was handed on
 	imported  map[string]node
 	rereads   int
 	super     node
+	plain     map[node]node // what places hold without meanings
+	makers    map[node]bool // places that hold the constructor of something
 }
 
 // eval returns the place of an expression's value.
@@ -149,6 +154,9 @@ func (b *builder) either(x, y node) node {
 	n := b.g.newNode()
 	b.g.flow(x, n)
 	b.g.flow(y, n)
+	if b.makers[x] || b.makers[y] {
+		b.makers[n] = true
+	}
 	return n
 }
 
@@ -265,15 +273,31 @@ func (b *builder) load(x js.INode, of node, name string) node {
 	switch of {
 	case noValue:
 		if name == "constructor" {
-			return b.g.meaningAt(perhapsEvaluates)
+			return b.maker(perhapsEvaluates)
 		}
 		return fromAway
 	case fromAway:
+		if name == "constructor" {
+			return b.maker(memberOf(unknown, name))
+		}
 		return b.g.meaningAt(memberOf(unknown, name))
 	}
 	to := b.g.newNode()
 	b.g.watch(of, &member{b: b, name: name, to: to})
+	if name == "constructor" {
+		if b.makers[of] { // of a constructor: that of functions
+			b.g.addMask(to, evaluates)
+		}
+		b.makers[to] = true
+	}
 	return to
+}
+
+// maker returns a new place that holds the constructor of something.
+func (b *builder) maker(m meaning) node {
+	n := b.g.meaningAt(m)
+	b.makers[n] = true
+	return n
 }
 
 // loadAny reads a property whose name is not known.
@@ -330,11 +354,20 @@ func (b *builder) key(e js.INode) (string, bool) {
 	return b.foldIn(e, b.in.env)
 }
 
+// set lets a value arrive in a name.
+func (b *builder) set(v *js.Var, value node) {
+	n := b.place(v)
+	b.g.flow(value, n)
+	if b.makers[value] {
+		b.makers[n] = true
+	}
+}
+
 // assign lets a value arrive in the target of an assignment.
 func (b *builder) assign(to js.INode, value node, at js.INode) {
 	switch to := withoutParens(to).(type) {
 	case *js.Var:
-		b.g.flow(value, b.place(to))
+		b.set(to, value)
 	case *js.DotExpr:
 		of := b.eval(to.X)
 		name := propertyName(to.Y)
@@ -428,7 +461,7 @@ func (i *iterated) object(o *object) {
 func (i *iterated) meanings(m meaning) {
 	i.b.g.addMask(i.to, unknown)
 	if m&powerful != 0 {
-		i.b.handOn(i.at)
+		i.b.handOn(m&powerful, i.at)
 	}
 }
 
@@ -499,7 +532,7 @@ func (o *opaque) meanings(m meaning) {
 func (b *builder) bind(to js.IBinding, value node) {
 	switch to := to.(type) {
 	case *js.Var:
-		b.g.flow(value, b.place(to))
+		b.set(to, value)
 	case *js.BindingObject:
 		for i := range to.List {
 			item := &to.List[i]
@@ -600,6 +633,9 @@ func (b *builder) objectLiteral(e *js.ObjectExpr) node {
 				b.g.flow(v, b.proto(o))
 				b.g.watch(v, &copier{b, o, p.Value})
 				continue
+			}
+			if name == "allowExtension" && !isFalse(p.Value) { // of a database
+				b.reportExtension(p.Value, p.Value, b.in.env)
 			}
 			b.write(o, &name, v, p.Value)
 		}
@@ -748,7 +784,7 @@ type extended struct {
 func (*extended) object(*object) {}
 func (x *extended) meanings(m meaning) {
 	if m&(powerful|evaluates) != 0 {
-		x.b.handOn(x.at)
+		x.b.handOn(m&(powerful|evaluates), x.at)
 	}
 }
 

@@ -161,7 +161,7 @@ func (c *call) meanings(m meaning) {
 			b.g.addMask(c.result, spaceOf(target))
 		}
 	}
-	if added&(requires|imports|builtins|loads|opens|loadsFile|executes|opensFiles|compiles|resolves|
+	if added&(requires|imports|builtins|loads|opens|extends|loadsFile|executes|opensFiles|compiles|resolves|
 		perhapsEvaluates) != 0 {
 		b.g.addMask(c.result, unknown)
 		if added&(imports|perhapsEvaluates) != 0 {
@@ -192,7 +192,7 @@ type listener struct {
 
 func (l *listener) meanings(meaning) {}
 func (l *listener) object(o *object) {
-	if o.fn != nil && !o.fn.arrow {
+	if o.fn != nil && !o.fn.arrow && !o.bound {
 		l.b.g.flow(l.of, o.fn.this)
 	}
 	l.b.leave(o)
@@ -223,19 +223,30 @@ func (b *builder) link(c *call, o *object) {
 	}
 	c.linked[o.id], c.known = true, true
 	f := o.fn
-	p := b.partsFor(f, c)
+	args := c.args
+	var p *parts
+	if o.bound {
+		args = append(slices.Clip(o.first), args...)
+		f.called = true
+		p = b.partsOf(f)
+	} else {
+		p = b.partsFor(f, c)
+	}
 	switch {
 	case f.arrow:
 	case c.isNew:
 		i := b.instance(o)
 		b.g.addObject(c.result, i.id)
 		b.g.addObject(p.this, i.id)
+	case o.bound: // see bound
+	case c.receiver != noValue && c.member():
+		b.g.flow(b.objectsAt(c.receiver), p.this)
 	case c.receiver != noValue:
 		b.g.flow(c.receiver, p.this)
 	case !f.strict && !c.tag && !c.through:
 		b.g.addMask(p.this, b.bareThis(c, f))
 	}
-	for i, a := range c.args {
+	for i, a := range args {
 		n := a.n
 		if a.spread {
 			n = b.elementOf(n, a.at)
@@ -256,6 +267,41 @@ func (b *builder) link(c *call, o *object) {
 	}
 	b.g.flow(p.result, c.result)
 }
+
+// member reports whether a function is called as a member of its receiver.
+func (c *call) member() bool {
+	if c.through {
+		return false
+	}
+	of, _ := memberCalled(c.callee)
+	if x, ok := withoutParens(c.callee).(*js.IndexExpr); ok {
+		of = x.X
+	}
+	l, ok := of.(*js.LiteralExpr)
+	return of != nil && !(ok && l.TokenType == js.SuperToken)
+}
+
+// objectsAt is what a place holds without meanings: nobody finds a function of the file as a member of process,
+// and if it was put there, it was called from elsewhere.
+func (b *builder) objectsAt(n node) node {
+	if n <= fromAway {
+		return n
+	}
+	if b.plain[n] == noValue {
+		to := b.g.newNode()
+		b.plain[n] = to
+		b.g.watch(n, &plainly{b, to})
+	}
+	return b.plain[n]
+}
+
+type plainly struct {
+	b  *builder
+	to node
+}
+
+func (p *plainly) meanings(m meaning) { p.b.g.addMask(p.to, m&(unknown|perhapsGlobal)) }
+func (p *plainly) object(o *object)   { p.b.g.addObject(p.to, o.id) }
 
 // bareThis is what a sloppy function has as its receiver that is called without one: the global object. Where
 // the function does more than to return that, it is no finding to hand it on.
@@ -303,7 +349,7 @@ type evaluator struct {
 func (*evaluator) object(*object) {}
 func (e *evaluator) meanings(m meaning) {
 	if m&evaluates != 0 {
-		e.b.handOn(e.at)
+		e.b.handOn(evaluates, e.at)
 	}
 }
 
@@ -313,7 +359,7 @@ type callback struct{ b *builder }
 
 func (*callback) meanings(meaning) {}
 func (k *callback) object(o *object) {
-	if o.fn != nil && !o.fn.strict && !o.fn.arrow {
+	if o.fn != nil && !o.fn.strict && !o.fn.arrow && !o.bound {
 		k.b.g.addMask(o.fn.this, perhapsGlobal)
 	}
 }
@@ -338,6 +384,12 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		}
 	}
 	c.known = true
+	if v, ok := withoutParens(of).(*js.Var); ok && declarationOf(v).Decl == js.NoDecl && timers[plainIdentifier(v.Data)] {
+		this = noValue // the global object, as most have it
+		if first != nil {
+			c.args = append([]argument{{n: noValue, at: first}}, c.args[1:]...)
+		}
+	}
 	if x, ok := of.(*js.DotExpr); ok && first != nil && len(c.args) == 1 && sameName(x.X, first) {
 		if name == "bind" { // process.nextTick.bind(process)
 			b.g.flow(f, c.result)
@@ -358,17 +410,15 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		}
 		b.callBy(c, f, of, this, at, list, false)
 	case "bind":
-		b.g.flow(f, c.result)
-		for _, a := range c.args[min(1, len(c.args)):] {
-			b.escape(a.n, a.at)
-		}
-		if this != noValue {
-			b.g.watch(f, &bound{b, this, first})
-		}
+		b.g.watch(f, &bound{b, c, this, first, nil})
 	}
 	b.g.watch(own, &fileMethods{b, c})
 	return c.result
 }
+
+// timers are functions of the engine that do nothing with their receiver.
+var timers = map[string]bool{"queueMicrotask": true, "setTimeout": true, "setInterval": true, "setImmediate": true,
+	"clearTimeout": true, "clearInterval": true, "clearImmediate": true, "fetch": true, "structuredClone": true}
 
 func sameName(x, y js.INode) bool {
 	v, ok := withoutParens(x).(*js.Var)
@@ -392,23 +442,51 @@ func (f *fileMethods) object(o *object) {
 	}
 }
 
-// bound gives a function its receiver.
+// bound gives a function its receiver and its first arguments.
 type bound struct {
 	b    *builder
+	c    *call
 	this node
 	at   js.INode
+	made map[int32]bool
 }
 
 func (x *bound) meanings(m meaning) {
+	x.b.g.addMask(x.c.result, m)
+	x.handOn()
 	if m&unknown != 0 {
 		x.b.escape(x.this, x.at)
 	}
 }
 
+func (x *bound) handOn() {
+	for _, a := range x.c.args[min(1, len(x.c.args)):] {
+		x.b.escape(a.n, a.at)
+	}
+}
+
 func (x *bound) object(o *object) {
-	if o.fn != nil && !o.fn.arrow {
+	switch {
+	case x.made[o.id]:
+		return
+	case o.fn == nil || o.bound:
+		x.b.g.addObject(x.c.result, o.id)
+		x.handOn()
+		return
+	case x.made == nil:
+		x.made = map[int32]bool{}
+	}
+	x.made[o.id] = true
+	if !o.fn.arrow && x.this != noValue {
 		x.b.g.flow(x.this, o.fn.this)
 	}
+	made := x.b.g.newObject(o.origin)
+	made.fn, made.bound, made.first = o.fn, true, x.c.args[min(1, len(x.c.args)):]
+	for _, a := range made.first {
+		x.b.keep(made, a.n, a.at)
+	}
+	x.b.g.flow(x.b.g.holding(o), x.b.proto(made))
+	x.b.g.addObject(x.c.result, made.id)
 }
 
 // throughKnown hands on the receiver of call where the function is not known.

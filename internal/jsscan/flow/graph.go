@@ -61,6 +61,8 @@ type object struct {
 	kept    []kept
 	copies  []copyOf
 	indexed bool // read under names that are not known
+	bound   bool // made by bind: has its receiver, and its first arguments
+	first   []argument
 }
 
 func newGraph(size int) *graph {

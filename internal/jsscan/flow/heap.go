@@ -91,11 +91,8 @@ type indexed struct {
 
 func (*indexed) object(*object) {}
 func (i *indexed) meanings(m meaning) {
-	switch {
-	case m&(whole|evaluates) == global:
-		i.b.handOnGlobal(i.at)
-	case m&(whole|evaluates) != 0:
-		i.b.handOn(i.at)
+	if m &= whole | evaluates; m != 0 {
+		i.b.handOn(m, i.at)
 	}
 }
 
@@ -211,7 +208,7 @@ func (b *builder) read(o *object, name string, to node) {
 		return
 	}
 	if !b.g.nodes[n].written {
-		b.unwritten = append(b.unwritten, pendingRead{n, o, name})
+		b.unwritten = append(b.unwritten, pendingRead{n, o, name, to})
 	}
 	b.g.flow(n, to)
 	b.g.watch(b.any(o), &refiner{b, name, to})
@@ -223,6 +220,7 @@ type pendingRead struct {
 	n    node
 	o    *object
 	name string
+	to   node
 }
 
 // refiner reads a known name of what stands under names that are not known.
@@ -305,11 +303,8 @@ func (l *leaver) meanings(m meaning) {
 	if l.w.name != nil { // what is there anyway
 		m &^= memberOf(l.into, *l.w.name)
 	}
-	switch {
-	case m == global:
-		l.b.handOnGlobal(l.w.origin)
-	case m != 0:
-		l.b.handOn(l.w.origin)
+	if m != 0 {
+		l.b.handOn(m, l.w.origin)
 	}
 }
 
@@ -383,15 +378,12 @@ func (e *exits) meanings(m meaning) {
 
 // report records what leaves the file at an expression.
 func (e *exits) report(m meaning, at js.INode) {
-	if m&(powerful|resolves) == 0 {
-		return
+	out := m & powerful
+	if _, isName := withoutParens(at).(*js.Var); isName {
+		out |= m & resolves
 	}
-	_, isName := withoutParens(at).(*js.Var)
-	switch {
-	case m&powerful == global:
-		e.b.handOnGlobal(at)
-	case m&powerful != 0 || m&resolves != 0 && isName:
-		e.b.handOn(at)
+	if out != 0 {
+		e.b.handOn(out, at)
 	}
 }
 

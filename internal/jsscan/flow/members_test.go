@@ -17,14 +17,14 @@ const harmlessOfProcess = `_debugEnd _eval _events _eventsCount _exiting _fatalE
 	hasUncaughtExceptionCaptureCallback hrtime initgroups kill listenerCount listeners memoryUsage moduleLoadList
 	nextTick openStdin permission pid platform ppid rawListeners reallyExit ref release resourceUsage setegid
 	seteuid setgid setgroups setuid setSourceMapsEnabled setUncaughtExceptionCaptureCallback sourceMapsEnabled
-	stderr stdin stdout threadCpuUsage title umask unref uptime version versions addUncaughtExceptionCaptureCallback
+	threadCpuUsage title umask unref uptime version versions addUncaughtExceptionCaptureCallback
 	traceProcessWarnings noDeprecation throwDeprecation traceDeprecation _disconnect _send channel connected
 	disconnect send`
 
 // harmlessOfModule are the other members of a module, and of the module "module".
 const harmlessOfModule = `children exports filename id isPreloading loaded path paths SourceMap _debug _findPath
 	_initPaths _nodeModulePaths _readPackage _resolveFilename _resolveLookupPaths _stat builtinModules constants
-	enableCompileCache findPackageJSON findSourceMap flushCompileCache getCompileCacheDir getSourceMapsSupport
+	findSourceMap getCompileCacheDir getSourceMapsSupport
 	globalPaths isBuiltin length name setSourceMapsSupport stripTypeScriptTypes syncBuiltinESMExports wrap
 	arguments caller`
 

@@ -213,7 +213,7 @@ type descriptorOf struct {
 
 func (d *descriptorOf) meanings(m meaning) {
 	if m&powerful != 0 {
-		d.b.handOn(d.c.node)
+		d.b.handOn(m&powerful, d.c.node)
 	}
 }
 
@@ -270,7 +270,7 @@ type eachDescriptor struct {
 
 func (e *eachDescriptor) meanings(m meaning) {
 	if m&powerful != 0 {
-		e.b.handOn(e.c.node)
+		e.b.handOn(m&powerful, e.c.node)
 	}
 }
 

@@ -31,20 +31,37 @@ func (b *builder) reportAt(at js.INode, imp plugin.Import) {
 	b.found = append(b.found, imp)
 }
 
-// handOn records a value that is handed to where it cannot be followed.
-func (b *builder) handOn(at js.INode) {
-	if at == nil || b.handed[at] {
+// handOn remembers a place from which a value goes to where it cannot be followed.
+func (b *builder) handOn(m meaning, at js.INode) {
+	if at == nil {
 		return
 	}
-	b.handed[at] = true
-	b.report(at, plugin.Require, printCode(at)+", handed on", true)
+	if key := (handKey{m, at}); !b.handed[key] {
+		b.handed[key] = true
+		b.hands = append(b.hands, key)
+	}
 }
 
-// handOnGlobal is handOn for the global object. Where code hands it around, the first place says so for all.
-func (b *builder) handOnGlobal(at js.INode) {
-	if at != nil && !b.globalOut {
-		b.globalOut = true
-		b.handOn(at)
+// handKey is a place from which what has a meaning is handed on.
+type handKey struct {
+	m  meaning
+	at js.INode
+}
+
+// reportHands records what was handed on: once for each meaning. Who has a value may give it back anywhere,
+// and the places after the first would say the same. One that names the value itself goes before any to which
+// it came.
+func (b *builder) reportHands() {
+	var out meaning
+	for _, named := range []bool{true, false} {
+		for _, h := range b.hands {
+			if v, ok := withoutParens(h.at).(*js.Var); h.m&^out == 0 ||
+				named && !(ok && declarationOf(v).Decl == js.NoDecl && globals[plainIdentifier(v.Data)]&h.m != 0) {
+				continue
+			}
+			out |= h.m
+			b.report(h.at, plugin.Require, printCode(h.at)+", handed on", true)
+		}
 	}
 }
 
@@ -88,7 +105,7 @@ func (b *builder) reportCall(c *call) {
 		}
 		return
 	}
-	if m&(someMember) != 0 {
+	if m&someMember != 0 && b.first(c, m&someMember) {
 		b.report(c.node, plugin.Require, printCode(c.callee), true)
 	}
 	_, name := memberCalled(c.callee)
@@ -102,6 +119,9 @@ func (b *builder) reportCall(c *call) {
 	}
 	if m&opensFiles != 0 {
 		b.report(c.node, plugin.Builtin, "fs", false)
+	}
+	if m&extends != 0 && len(c.args) > 0 && !isFalse(c.args[0].at) {
+		b.reportExtension(c.node, c.args[0].at, c.env)
 	}
 	if m&compiles != 0 {
 		b.report(c.node, plugin.Dynamic, printCode(c.callee), true)
@@ -120,6 +140,25 @@ func (b *builder) reportCall(c *call) {
 	(m & (requires | loads | resolves | builtins | imports)).each(func(one meaning) { b.addTarget(one, c, 0) })
 }
 
+// first reports whether a call is to be told of whose target is not known. What is called may be something
+// else besides, where many values go: of such calls the first says that one of them may be what imports.
+func (b *builder) first(c *call, m meaning) bool {
+	if c.means&unknown == 0 && !c.known {
+		return true
+	}
+	for at := range b.vague {
+		if at.at == c.node {
+			return true
+		}
+	}
+	if b.told&m == m {
+		return false
+	}
+	b.told |= m
+	b.vague[handKey{m, c.node}] = true
+	return true
+}
+
 // reportTexts records what is evaluated. What may be the constructor of anything is taken for one of
 // functions only by its text.
 func (b *builder) reportTexts(c *call, sure bool) {
@@ -129,10 +168,30 @@ func (b *builder) reportTexts(c *call, sure bool) {
 		case ok && !a.spread && isThisText(text):
 		case ok && !a.spread && holdsImport.MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
-		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at):
+		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):
 			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: printCode(c.node), Computed: true})
 		}
 	}
+}
+
+// reportExtension records native code that a library loads.
+func (b *builder) reportExtension(at js.INode, of js.IExpr, in *env) {
+	if target, ok := b.foldIn(of, in); ok {
+		b.reportAt(at, plugin.Import{Kind: plugin.Native, Specifier: target})
+		return
+	}
+	b.report(at, plugin.Native, printCode(of), true)
+}
+
+func isFalse(e js.INode) bool {
+	switch x := withoutParens(e).(type) {
+	case *js.LiteralExpr:
+		return x.TokenType == js.FalseToken
+	case *js.UnaryExpr: // !1
+		l, ok := x.X.(*js.LiteralExpr)
+		return ok && x.Op == js.NotToken && string(l.Data) == "1"
+	}
+	return false
 }
 
 func isFunctionOrObject(e js.INode) bool {
@@ -180,5 +239,7 @@ func (b *builder) addTarget(m meaning, c *call, i int) {
 		b.reportAt(args[i].at, plugin.Import{Kind: kind, Specifier: target, Optional: c.optional})
 		return
 	}
-	b.report(args[i].at, kind, printCode(args[i].at), true)
+	if b.first(c, m) {
+		b.report(args[i].at, kind, printCode(args[i].at), true)
+	}
 }

@@ -25,11 +25,11 @@ func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
 // looks at what arrives where something is called, or leaves the file.
 func (s *scanner) run(ast *js.AST) []plugin.Import {
 	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
-		once: map[string]bool{}, handed: map[js.INode]bool{}, reported: map[string]map[js.INode]bool{},
-		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, natives: map[string]*object{},
-		imported: map[string]node{}}
+		once: map[string]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
+		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, again: map[*js.Var]int{}, natives: map[string]*object{},
+		imported: map[string]node{}, makers: map[node]bool{}, plain: map[node]node{}, vague: map[handKey]bool{}}
 	b.g.crowded = b.leave
-	js.Walk(&survey{b}, ast)
+	b.survey(ast)
 	b.exports = b.g.newObject(nil)
 	b.leave(b.exports)
 	b.in = scopeOf{env: b.base, strict: hasDirective(&ast.BlockStmt) || isModule(ast),
@@ -51,6 +51,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)
 	}
+	b.reportHands()
 	for i := 0; i < len(b.calls); i++ {
 		b.reportCall(b.calls[i])
 	}
@@ -82,7 +83,7 @@ func (b *builder) finish() bool {
 			if b.g.nodes[r.n].written || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
 				continue
 			}
-			b.g.addMask(r.n, memberOf(unknown, r.name))
+			b.g.addMask(r.to, memberOf(unknown, r.name)) // and not to who reads all properties
 			changed = true
 		}
 		if changed {
@@ -112,25 +113,56 @@ func (b *builder) finish() bool {
 	}
 }
 
-// survey learns which names are assigned to, and which have one text.
-type survey struct{ b *builder }
+// survey learns which names are assigned to, and what those hold that are set once.
+func (b *builder) survey(ast *js.AST) {
+	s := &survey{b: b}
+	js.Walk(s, ast)
+	for v, times := range b.again {
+		if times > 1 || b.assigned[v] || s.opens || globals[plainIdentifier(v.Data)] != 0 {
+			delete(b.consts, v)
+		}
+	}
+	if s.scopes {
+		clear(b.consts)
+	}
+}
+
+type survey struct {
+	b      *builder
+	opens  bool // a text may be evaluated that sets names
+	scopes bool // a name may stand for a property: with
+}
 
 func (s *survey) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
 	case *js.VarDecl:
-		if n.TokenType == js.ConstToken {
-			for i := range n.List {
-				if v, ok := n.List[i].Binding.(*js.Var); ok && n.List[i].Default != nil {
-					s.b.consts[declarationOf(v)] = n.List[i].Default
+		for i := range n.List {
+			for _, v := range boundNames(n.List[i].Binding) {
+				d := declarationOf(v)
+				if _, isName := n.List[i].Binding.(*js.Var); isName && n.List[i].Default != nil {
+					s.b.consts[d] = n.List[i].Default
+				}
+				if n.TokenType != js.ConstToken && (n.List[i].Default != nil || d.Decl == js.ArgumentDecl || d.Decl == js.CatchDecl) {
+					s.b.again[d]++
+				}
+				if d.Decl != js.VariableDecl && d.Decl != js.LexicalDecl {
+					s.b.assigned[d] = true
 				}
 			}
 		}
+	case *js.Var:
+		s.opens = s.opens || n.Decl == js.NoDecl && string(n.Data) == "eval"
+	case *js.WithStmt:
+		s.scopes = true
 	case *js.BinaryExpr:
 		if n.Op == js.EqToken || js.AddEqToken <= n.Op && n.Op <= js.NullishEqToken {
 			s.assigned(n.X)
 		}
 	case *js.UnaryExpr:
-		s.assigned(n.X)
+		switch n.Op {
+		case js.PreIncrToken, js.PreDecrToken, js.PostIncrToken, js.PostDecrToken:
+			s.assigned(n.X)
+		}
 	case *js.ForInStmt:
 		s.assigned(n.Init)
 	case *js.ForOfStmt:
@@ -149,7 +181,7 @@ func (s *survey) assigned(to js.INode) {
 	switch to := withoutParens(to).(type) {
 	case *js.Var:
 		s.b.assigned[declarationOf(to)] = true
-	case *js.ObjectExpr, *js.ArrayExpr:
+	case *js.VarDecl, *js.ObjectExpr, *js.ArrayExpr:
 		js.Walk(&targets{s.b}, to)
 	}
 }

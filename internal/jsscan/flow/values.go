@@ -36,6 +36,9 @@ const (
 	reports                              // process.report
 	opensFiles                           // process.loadEnvFile, process.report.writeReport
 	wrappers                             // Module.wrapper: the text around each script
+	streams                              // process.stdin and its kind, whose constructors open files and sockets
+	ciphers                              // the module "crypto"
+	extends                              // what loads native code besides: crypto.setEngine, loadExtension
 	ofProcess                            // a member of process whose name is not known
 	ofModule
 	ofSpace
@@ -82,6 +85,7 @@ var members = map[meaning]map[string]meaning{
 	moduleSpace: {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "runMain": loads,
 		"register": imports, "registerHooks": evaluates, "Module": moduleSpace, "_preloadModules": loads,
 		"default": moduleSpace, "prototype": moduleItself, "_cache": moduleCache, "_pathCache": wrappers,
+		"enableCompileCache": opensFiles, "flushCompileCache": opensFiles, "findPackageJSON": opensFiles,
 		"_extensions": loaders, "wrapper": wrappers, "constructor": evaluates, "module.exports": moduleSpace},
 	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global,
 		"global": global, "eval": evaluates, "Function": evaluates},
@@ -95,7 +99,10 @@ var members = map[meaning]map[string]meaning{
 	loaders:   {".node": opens},
 	reports: {"writeReport": opensFiles, "directory": opensFiles, "filename": opensFiles,
 		"reportOnFatalError": opensFiles, "reportOnSignal": opensFiles, "reportOnUncaughtException": opensFiles},
-	perhapsEvaluates: {"constructor": evaluates},
+	opensFiles:       {"constructor": opensFiles},
+	ciphers:          {"setEngine": extends, "default": ciphers, "module.exports": ciphers},
+	streams:          {"constructor": opensFiles, "_handle": opensFiles, "__proto__": streams},
+	perhapsEvaluates: {"constructor": perhapsEvaluates}, // see load for one of a constructor
 }
 
 const nothing meaning = 0
@@ -105,6 +112,7 @@ const nothing meaning = 0
 var ofProcessByName = map[string]meaning{
 	"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins,
 	"dlopen": opens, "execve": executes, "_debugProcess": executes, "report": reports, "loadEnvFile": opensFiles,
+	"stdin": streams, "stdout": streams, "stderr": streams,
 	"_preload_modules": loads, "default": processItself, "module.exports": processItself,
 	"valueOf": chains, "on": chains, "once": chains, "off": chains, "addListener": chains, "removeListener": chains,
 	"prependListener": chains, "prependOnceListener": chains, "removeAllListeners": chains, "setMaxListeners": chains,
@@ -114,7 +122,7 @@ var ofProcessByName = map[string]meaning{
 // namedMembers are properties that have the same meaning on every object.
 var namedMembers = map[string]meaning{
 	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself,
-	"constructor": perhapsEvaluates,
+	"constructor": perhapsEvaluates, "loadExtension": extends, "enableLoadExtension": extends,
 }
 
 // bindings are the names by which process.binding, called on anything, reaches what needs a
@@ -123,7 +131,7 @@ var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wr
 	"tls_wrap", "natives", "contextify", "inspector"}
 
 // moduleSpaces are the modules whose namespace has a meaning.
-var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
+var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines, "crypto": ciphers}
 
 // spaceOf returns the meaning of the namespace of a module.
 func spaceOf(module string) meaning { return moduleSpaces[strings.TrimPrefix(module, "node:")] }
