@@ -101,7 +101,11 @@ func Parse(data []byte) (*Lock, error) {
 	for name, demand := range map[string]*bool{
 		"strictCapabilities": &l.demands.StrictCapabilities, "requireSignature": &l.demands.RequireSignatures,
 	} {
-		if text := read[name]; text != nil && string(text) != "null" && json.Unmarshal(text, demand) != nil {
+		switch string(read[name]) {
+		case "true":
+			*demand = true
+		case "", "null", "false":
+		default:
 			return bad("%s is neither true nor false", name) // what demands something is not passed over
 		}
 	}

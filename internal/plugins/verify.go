@@ -143,6 +143,9 @@ func (s *Source) findModules(ctx context.Context, h *host.Host, path string, m *
 	if !m.MayHaveExternals() {
 		return nil, nil, nil // it is no part of the plugin
 	}
+	if !s.Zip.IsZero() {
+		return left("the plugin is a zip; 'hallmark plugin install' installs what it needs beside it")
+	}
 	data := s.Bundle.Documents[plugin.LockFile]
 	if data == nil {
 		return left("there is no " + plugin.LockFile + " that says what is in it; 'hallmark plugin lock' writes one")
