@@ -360,6 +360,29 @@ describe('tier 3 alone', () => {
     assert.equal(reached, 0);
   });
 
+  test('handles below sockets neither listen nor connect, on files either', async (t) => {
+    const path = join(dir(t), 'socket');
+    const session = await started(t, 3, tools({
+      listen: `const said = [];
+        for (const type of [require('_stream_wrap'), require('tty').ReadStream, require('tty').WriteStream, ...Object.values(require('stream'))]) {
+          for (let C = type; typeof C === 'function'; C = Object.getPrototypeOf(C)) {
+            for (const fd of [0, 1, 2, 3]) {
+              for (const make of [() => new C({ fd, readable: false, writable: false }), () => new C.prototype.constructor({ fd })]) {
+                try {
+                  const P = make()._handle.constructor;
+                  const p = new P(1);
+                  said.push(p.bind(${JSON.stringify(path)}), p.listen(1));
+                } catch (e) { said.push(e.code); }
+              }
+            }
+          }
+        }
+        return { content: [{ type: 'text', text: 'tried ' + (said.length > 20) }] };`,
+    }));
+    assert.equal(await text(session, 'listen'), 'tried true');
+    assert.equal(existsSync(path), false);
+  });
+
   test('with permissions these are given, where the host says', async (t) => {
     const room = dir(t);
     writeFileSync(join(room, 'data'), 'some data');
