@@ -237,7 +237,7 @@ test('the ways out lead out of a context that shares objects with the host', asy
   const work = async (from) => {
     for (let i = from; i < names.length; i += 4) {
       const mark = join(room, `mark-${i}`);
-      await new Promise((done) => execFile(process.execPath, [naive, mark, names[i]], { timeout: 2000, killSignal: 'SIGKILL' }, done));
+      await new Promise((done) => execFile(process.execPath, [naive, mark, names[i]], { timeout: 5000, killSignal: 'SIGKILL' }, done));
       if (existsSync(mark)) out.push(names[i]);
     }
   };
