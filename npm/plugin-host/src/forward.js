@@ -1,6 +1,6 @@
 // Registers with the real server what a plugin offers: all of it, or nothing.
 import { OperationError } from './errors.js';
-import { inputFor, promptArguments } from './schema.js';
+import { inputFor, isJSONSchema, promptArguments } from './schema.js';
 
 /** forward registers a session's tools, resources and prompts. What was registered is taken back if one cannot be. */
 export async function forward(server, session, sdk) {
@@ -9,7 +9,10 @@ export async function forward(server, session, sdk) {
     if (session.captured !== undefined) {
       for (const { method, name, args, enabled } of session.captured) {
         if (!enabled) continue;
-        done.push(call(server, method, name, args));
+        const [config, ...rest] = args;
+        const given = method === 'registerTool' && isJSONSchema(config?.inputSchema)
+          ? [{ ...config, inputSchema: inputFor(config.inputSchema, sdk) }, ...rest] : args;
+        done.push(call(server, method, name, given));
       }
       return;
     }

@@ -67,6 +67,9 @@ export function argumentsOf(shape) {
 
 const zodOf = (sdk) => fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
 
+/** isJSONSchema reports whether a tool was registered with a JSON Schema, which McpServer does not take. */
+export const isJSONSchema = (x) => x !== null && typeof x === 'object' && !isZod(x) && typeof x.type === 'string';
+
 /** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; the plugin checks arguments itself. */
 export function inputFor(schema, sdk) {
   if (schema === undefined) return undefined;

@@ -237,7 +237,7 @@ test('the ways out lead out of a context that shares objects with the host', asy
   const work = async (from) => {
     for (let i = from; i < names.length; i += 4) {
       const mark = join(room, `mark-${i}`);
-      await new Promise((done) => execFile(process.execPath, [naive, mark, names[i]], { timeout: 2000, killSignal: 'SIGKILL' }, done));
+      await new Promise((done) => execFile(process.execPath, [naive, mark, names[i]], { timeout: 5000, killSignal: 'SIGKILL' }, done));
       if (existsSync(mark)) out.push(names[i]);
     }
   };
@@ -358,6 +358,29 @@ describe('tier 3 alone', () => {
     }));
     assert.equal(await text(s, 't'), '');
     assert.equal(reached, 0);
+  });
+
+  test('handles below sockets neither listen nor connect, on files either', async (t) => {
+    const path = join(dir(t), 'socket');
+    const session = await started(t, 3, tools({
+      listen: `const said = [];
+        for (const type of [require('_stream_wrap'), require('tty').ReadStream, require('tty').WriteStream, ...Object.values(require('stream'))]) {
+          for (let C = type; typeof C === 'function'; C = Object.getPrototypeOf(C)) {
+            for (const fd of [0, 1, 2, 3]) {
+              for (const make of [() => new C({ fd, readable: false, writable: false }), () => new C.prototype.constructor({ fd })]) {
+                try {
+                  const P = make()._handle.constructor;
+                  const p = new P(1);
+                  said.push(p.bind(${JSON.stringify(path)}), p.listen(1));
+                } catch (e) { said.push(e.code); }
+              }
+            }
+          }
+        }
+        return { content: [{ type: 'text', text: 'tried ' + (said.length > 20) }] };`,
+    }));
+    assert.equal(await text(session, 'listen'), 'tried true');
+    assert.equal(existsSync(path), false);
   });
 
   test('with permissions these are given, where the host says', async (t) => {

@@ -215,3 +215,25 @@ test('what another tier offers is forwarded as it lists it', { skip: !sdk && 'PL
   await assert.rejects(forward(other, { ...session, tools: [...session.tools, ...session.tools] }, sdk), /already registered/);
   await forward(other, session, sdk);
 });
+
+test('a tool with a JSON Schema is offered by a real server in each tier', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const dir = room(t);
+  const from = (path) => import(`${sdk}/dist/esm/${path}`);
+  const { McpServer } = await from('server/mcp.js');
+  const { Client } = await from('client/index.js');
+  const { InMemoryTransport } = await from('inMemory.js');
+  const code = `exports.createPlugin = (s) => { s.registerTool('t', { inputSchema: { type: 'object', properties: { x: { type: 'string' } } } },
+    async (args) => ({ content: [{ type: 'text', text: 'got ' + args.x }] })) }`;
+  const p = plugin(dir, 'p', { 'index.js': code });
+  for (const tier of [1, 2, 3]) {
+    const h = host(t, { flags: {}, tier, sdk });
+    const server = new McpServer({ name: 'h', version: '1' }), client = new Client({ name: 'c', version: '1' });
+    assert.deepEqual((await h.load(p, server)).failed, []);
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(one), client.connect(other)]);
+    assert.deepEqual((await client.listTools()).tools[0].inputSchema.properties, { x: { type: 'string' } });
+    assert.equal((await client.callTool({ name: 't', arguments: { x: 'y' } })).content[0].text, 'got y');
+    await client.close();
+    await h.close();
+  }
+});

@@ -48,6 +48,14 @@ if (!permissions.network) {
   const no = 'needs permissions.network';
   for (const name of ['connect', 'open']) replace(net.Socket.prototype, name, 'a connection', no);
   for (const name of ['listen', '_listen2']) replace(net.Server.prototype, name, 'a server', no);
+  // Their handles connect and listen as well, on files too. One comes with any socket, such as this process' output.
+  try {
+    const { _handle: handle } = new net.Socket({ fd: 2, readable: false, writable: false });
+    handle.unref();
+    const pipe = Object.getPrototypeOf(handle);
+    for (const name of ['bind', 'bind6', 'connect', 'connect6', 'listen', 'open', 'fchmod']) replace(pipe, name, 'a connection', no);
+    replace(pipe, 'constructor', 'a connection', no);
+  } catch { /* it is no socket, and gives no handle */ }
   for (const name of ['bind', 'connect', 'send', 'addMembership']) replace(dgram.Socket.prototype, name, 'a socket', no);
   for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']) {
     if (name in globalThis) Object.defineProperty(globalThis, name, { value: name === 'fetch' ? async () => deny(name, no)() : undefined, writable: false, configurable: false });
@@ -58,6 +66,11 @@ for (const [name, need] of refused) {
   try {
     shut.push([name, require(name), need]); // all of them first: they take from each other when they are loaded
   } catch { /* of another version, or behind a flag */ }
+}
+// Whoever has a class that extends one of the network has that one.
+if (!permissions.network) {
+  for (const type of [require('_stream_wrap'), require('tty').ReadStream, require('tty').WriteStream]) Object.setPrototypeOf(type, Function.prototype);
+  replace(require('net').Socket.prototype, 'constructor', 'a socket', 'needs permissions.network');
 }
 for (const [name, exports, need] of shut) {
   for (const key of Reflect.ownKeys(exports)) {
