@@ -15,9 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// sources is the code of this package and of the one that follows values. Nobody can forget to raise a version that is computed from it.
+// sources is the code of this package and of those below it. Nobody can forget to raise a version that is computed from it.
 //
-//go:embed *.go flow/*.go
+//go:embed *.go flow/*.go literal/*.go
 var sources embed.FS
 
 // parsers are the modules that parse for us, with the version and sum that go.mod and go.sum have: what a
@@ -51,11 +51,13 @@ func versionOf(sources fs.FS, modules []*debug.Module) string {
 	if err != nil || len(names) == 0 {
 		return ""
 	}
-	flow, err := fs.Glob(sources, "flow/*.go")
-	if err != nil {
-		return ""
+	for _, dir := range []string{"flow", "literal"} {
+		more, err := fs.Glob(sources, dir+"/*.go")
+		if err != nil {
+			return ""
+		}
+		names = append(names, more...)
 	}
-	names = append(names, flow...)
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version())
 	for _, name := range names {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/literal"
 )
 
 // fold returns the string that an expression has whenever it runs; ok is false if that is not known.
@@ -36,7 +38,7 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		return fold(&e)
 	case *js.LiteralExpr:
 		if e.TokenType == js.StringToken && len(e.Data) >= 2 {
-			return Unescape(string(e.Data[1 : len(e.Data)-1]))
+			return literal.Unescape(string(e.Data[1 : len(e.Data)-1]))
 		}
 	case *js.BinaryExpr:
 		if e.Op == js.AddToken {
@@ -53,7 +55,7 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		}
 		var b strings.Builder
 		for _, part := range e.List {
-			text, ok := Unescape(strings.TrimSuffix(strings.TrimLeft(string(part.Value), "`}"), "${"))
+			text, ok := literal.Unescape(strings.TrimSuffix(strings.TrimLeft(string(part.Value), "`}"), "${"))
 			if !ok {
 				return "", false
 			}
@@ -63,7 +65,7 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 			}
 			b.WriteString(text + x)
 		}
-		text, ok := Unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
+		text, ok := literal.Unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
 		return b.String() + text, ok
 	}
 	return "", false

@@ -165,7 +165,7 @@ func (b *builder) reportTexts(c *call, sure bool) {
 	for _, a := range c.args {
 		text, ok := b.foldIn(a.at, c.env)
 		switch {
-		case ok && !a.spread && isThisText(text):
+		case ok && !a.spread && (isThisText(text) || text == "constructor"): // which gives nothing
 		case ok && !a.spread && holdsImport.MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
 		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):

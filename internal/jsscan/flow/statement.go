@@ -5,6 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/literal"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -183,7 +184,7 @@ func (b *builder) importNames(n *js.ImportStmt) {
 
 func trimQuotes(s string) string {
 	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
-		if text, ok := Unescape(s[1 : len(s)-1]); ok {
+		if text, ok := literal.Unescape(s[1 : len(s)-1]); ok {
 			return text
 		}
 	}
