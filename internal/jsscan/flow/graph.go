@@ -63,8 +63,11 @@ type object struct {
 	indexed bool // read under names that are not known
 }
 
+// maxAhead is the number of places that room is made for before there are any. Ordinary code has one for 20 bytes.
+const maxAhead = 1 << 14
+
 func newGraph(size int) *graph {
-	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, 256)}
+	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, min(64+size/16, maxAhead))}
 	g.nodes[fromAway].mask = unknown
 	return g
 }
