@@ -72,6 +72,9 @@ func newGraph(size int) *graph {
 	return g
 }
 
+// pairOf is a pair of two places. No place that matters has the number 0, and so no pair is 0.
+func pairOf(x, y node) uint64 { return uint64(uint32(x))<<32 | uint64(uint32(y)) }
+
 func (g *graph) newNode() node {
 	g.nodes = append(g.nodes, place{})
 	return node(len(g.nodes) - 1)
