@@ -65,11 +65,17 @@ type object struct {
 	first   []argument
 }
 
+// maxAhead is the number of places that room is made for before there are any. Ordinary code has one for 20 bytes.
+const maxAhead = 1 << 14
+
 func newGraph(size int) *graph {
-	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, 256)}
+	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, min(64+size/16, maxAhead))}
 	g.nodes[fromAway].mask = unknown
 	return g
 }
+
+// pairOf is a pair of two places. No place that matters has the number 0, and so no pair is 0.
+func pairOf(x, y node) uint64 { return uint64(uint32(x))<<32 | uint64(uint32(y)) }
 
 func (g *graph) newNode() node {
 	g.nodes = append(g.nodes, place{})

@@ -211,8 +211,12 @@ func (b *builder) read(o *object, name string, to node) {
 		b.unwritten = append(b.unwritten, pendingRead{n, o, name, to})
 	}
 	b.g.flow(n, to)
-	b.g.watch(b.any(o), &refiner{b, name, to})
-	b.g.watch(b.proto(o), &member{b: b, name: name, to: to})
+	w := &struct { // at once: there are many
+		refiner
+		member
+	}{refiner{b, name, to}, member{b: b, name: name, to: to}}
+	b.g.watch(b.any(o), &w.refiner)
+	b.g.watch(b.proto(o), &w.member)
 }
 
 // pendingRead is a property that was read, and that perhaps nobody writes.

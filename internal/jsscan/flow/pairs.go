@@ -2,15 +2,12 @@ package flow
 
 import "math/bits"
 
-// pairs is a set of pairs of numbers. There are millions of them in a large file: a table without pointers, in
+// pairs is a set of pairs of numbers, none of which is 0. There are millions of them in a large file: a table without pointers, in
 // which a look costs one place of memory.
 type pairs struct {
 	slots []uint64 // 0 is free; their number is a power of two
 	n     int
 }
-
-// pairOf is a pair of two places. No place that matters has the number 0, and so no pair is 0.
-func pairOf(x, y node) uint64 { return uint64(uint32(x))<<32 | uint64(uint32(y)) }
 
 // add adds a pair, and reports whether it was not there.
 func (s *pairs) add(pair uint64) bool {

@@ -18,12 +18,12 @@ import (
 // Imports finds what the code of a tree imports, in the order in which it stands. The pieces of the tree point
 // into code; lines says that these are the lines of the file, and not of a file that was rewritten.
 func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
-	return newScanner(ast, code, lines).run(ast)
+	return newScanner(ast, code, lines).run(ast).found
 }
 
 // run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
 // looks at what arrives where something is called, or leaves the file.
-func (s *scanner) run(ast *js.AST) []plugin.Import {
+func (s *scanner) run(ast *js.AST) *builder {
 	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
 		once: map[string]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, again: map[*js.Var]int{}, natives: map[string]*object{},
@@ -47,7 +47,6 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		}
 	}
 	b.statements(ast.List)
-	s.graph = b.g
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)
 	}
@@ -55,7 +54,7 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 	for i := 0; i < len(b.calls); i++ {
 		b.reportCall(b.calls[i])
 	}
-	return b.found
+	return b
 }
 
 // isModule reports whether a file can only be an ES module.

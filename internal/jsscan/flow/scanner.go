@@ -16,8 +16,7 @@ type scanner struct {
 	lines bool               // positions in code are those of the file
 	top   map[string]*js.Var // what is declared at the top, by name
 	found []plugin.Import
-	ends  []int  // where lines end, once a line was asked for
-	graph *graph // what was followed
+	ends  []int // where lines end, once a line was asked for
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
