@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/jsscan/literal"
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -143,7 +143,7 @@ func (l *lexer) accountsArgument(at int) bool {
 
 // isTarget reports whether the list has the literal that stands from at to end.
 func (l *lexer) isTarget(at, end int) bool {
-	text, ok := literal.Unescape(string(l.code[at+1 : end-1]))
+	text, ok := syntax.Unescape(string(l.code[at+1 : end-1]))
 	return ok && l.targets[text]
 }
 

@@ -82,7 +82,7 @@ func TestKey(t *testing.T) {
 	if err != nil || len(follow) == 0 {
 		t.Fatal(follow, err)
 	}
-	literals, err := filepath.Glob("literal/*.go")
+	literals, err := filepath.Glob("syntax/*.go")
 	if err != nil || len(literals) == 0 {
 		t.Fatal(literals, err)
 	}
@@ -101,7 +101,7 @@ func TestKey(t *testing.T) {
 			from, _ := strconv.Unquote(imp.Path.Value)
 			ours := from == "github.com/hallmark-mcp/hallmark/plugin" ||
 				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/flow" ||
-				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/literal" ||
+				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/syntax" ||
 				from == "github.com/hallmark-mcp/hallmark/digest" && name == "version.go"
 			parses := slices.ContainsFunc(parsers, func(p debug.Module) bool { return strings.HasPrefix(from, p.Path) })
 			if strings.Contains(from, ".") && !ours && !parses {

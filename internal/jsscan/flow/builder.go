@@ -5,6 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -58,7 +59,7 @@ func (b *builder) eval(e js.INode) node {
 		return b.binary(e)
 	case *js.UnaryExpr:
 		if e.Op == js.AwaitToken {
-			b.awaited = withoutParens(e.X)
+			b.awaited = syntax.WithoutParens(e.X)
 		}
 		n := b.eval(e.X)
 		if e.Op == js.AwaitToken {
@@ -83,7 +84,7 @@ func (b *builder) eval(e js.INode) node {
 		}
 		return noValue
 	case *js.DotExpr:
-		return b.load(e.X, b.object(e.X), propertyName(e.Y))
+		return b.load(e.X, b.object(e.X), syntax.PropertyName(e.Y))
 	case *js.IndexExpr:
 		of := b.object(e.X)
 		b.eval(e.Y)
@@ -206,16 +207,16 @@ func (b *builder) binary(e *js.BinaryExpr) node {
 // its helpers. At the top of a file nobody can have given it one.
 func isHelperOfThis(e *js.BinaryExpr) bool {
 	isThis := func(x js.IExpr) bool {
-		l, ok := withoutParens(x).(*js.LiteralExpr)
+		l, ok := syntax.WithoutParens(x).(*js.LiteralExpr)
 		return ok && l.TokenType == js.ThisToken
 	}
-	dot, ok := withoutParens(e.Y).(*js.DotExpr)
-	return ok && isThis(e.X) && isThis(dot.X) && strings.HasPrefix(propertyName(dot.Y), "__")
+	dot, ok := syntax.WithoutParens(e.Y).(*js.DotExpr)
+	return ok && isThis(e.X) && isThis(dot.X) && strings.HasPrefix(syntax.PropertyName(dot.Y), "__")
 }
 
 // place returns the place of a name.
 func (b *builder) place(v *js.Var) node {
-	v = declarationOf(v)
+	v = syntax.DeclarationOf(v)
 	for e := b.in.env; e != nil; e = e.outer {
 		if n, ok := e.vars[v]; ok {
 			return n
@@ -224,7 +225,7 @@ func (b *builder) place(v *js.Var) node {
 	n := b.g.newNode()
 	b.base.vars[v] = n
 	if v.Decl == js.NoDecl {
-		name := plainIdentifier(v.Data)
+		name := syntax.PlainIdentifier(v.Data)
 		switch {
 		case b.top[name] != v && b.top[name] != nil && b.imported[name] != noValue:
 			b.g.flow(b.imported[name], n)
@@ -249,8 +250,8 @@ func (b *builder) place(v *js.Var) node {
 
 // use returns the place of a name that is used.
 func (b *builder) use(v *js.Var) node {
-	if d := declarationOf(v); d.Decl == js.NoDecl {
-		switch plainIdentifier(d.Data) {
+	if d := syntax.DeclarationOf(v); d.Decl == js.NoDecl {
+		switch syntax.PlainIdentifier(d.Data) {
 		case "arguments":
 			if !b.in.plain {
 				b.report(v, plugin.Require, "arguments at the top, which hold require", true)
@@ -265,7 +266,7 @@ func (b *builder) use(v *js.Var) node {
 // load reads the property name of a value.
 func (b *builder) load(x js.INode, of node, name string) node {
 	if name == "constructor" && x != nil {
-		switch withoutParens(x).(type) {
+		switch syntax.WithoutParens(x).(type) {
 		case *js.FuncDecl, *js.ArrowFunc:
 			return b.g.meaningAt(evaluates)
 		}
@@ -312,18 +313,18 @@ func (b *builder) loadAny(of node, key js.IExpr) node {
 
 // isSymbol reports whether an expression is a symbol whenever it runs.
 func (b *builder) isSymbol(e js.INode) bool {
-	switch e := withoutParens(e).(type) {
+	switch e := syntax.WithoutParens(e).(type) {
 	case *js.CallExpr:
 		switch printShort(e.X) {
 		case "Symbol", "Symbol.for":
 			return true
 		}
 	case *js.DotExpr:
-		x, ok := withoutParens(e.X).(*js.Var)
-		return ok && plainIdentifier(x.Data) == "Symbol" && declarationOf(x).Decl == js.NoDecl
+		x, ok := syntax.WithoutParens(e.X).(*js.Var)
+		return ok && syntax.PlainIdentifier(x.Data) == "Symbol" && syntax.DeclarationOf(x).Decl == js.NoDecl
 	case *js.Var:
-		if d, ok := b.consts[declarationOf(e)]; ok {
-			_, again := withoutParens(d).(*js.Var)
+		if d, ok := b.consts[syntax.DeclarationOf(e)]; ok {
+			_, again := syntax.WithoutParens(d).(*js.Var)
 			return !again && b.isSymbol(d)
 		}
 	}
@@ -332,12 +333,12 @@ func (b *builder) isSymbol(e js.INode) bool {
 
 // printShort prints a name or a member of a name; "" for anything else.
 func printShort(e js.INode) string {
-	switch e := withoutParens(e).(type) {
+	switch e := syntax.WithoutParens(e).(type) {
 	case *js.Var:
-		return plainIdentifier(e.Data)
+		return syntax.PlainIdentifier(e.Data)
 	case *js.DotExpr:
-		if x, ok := withoutParens(e.X).(*js.Var); ok {
-			return plainIdentifier(x.Data) + "." + propertyName(e.Y)
+		if x, ok := syntax.WithoutParens(e.X).(*js.Var); ok {
+			return syntax.PlainIdentifier(x.Data) + "." + syntax.PropertyName(e.Y)
 		}
 	}
 	return ""
@@ -345,7 +346,7 @@ func printShort(e js.INode) string {
 
 // key returns the name of a property that an expression gives.
 func (b *builder) key(e js.INode) (string, bool) {
-	switch l := withoutParens(e).(type) {
+	switch l := syntax.WithoutParens(e).(type) {
 	case *js.LiteralExpr:
 		if l.TokenType == js.DecimalToken || l.TokenType == js.IntegerToken {
 			return string(l.Data), true
@@ -365,12 +366,12 @@ func (b *builder) set(v *js.Var, value node) {
 
 // assign lets a value arrive in the target of an assignment.
 func (b *builder) assign(to js.INode, value node, at js.INode) {
-	switch to := withoutParens(to).(type) {
+	switch to := syntax.WithoutParens(to).(type) {
 	case *js.Var:
 		b.set(to, value)
 	case *js.DotExpr:
 		of := b.eval(to.X)
-		name := propertyName(to.Y)
+		name := syntax.PropertyName(to.Y)
 		b.store(of, &name, value, at, to)
 	case *js.IndexExpr:
 		of := b.eval(to.X)
@@ -399,7 +400,7 @@ func (b *builder) assign(to js.INode, value node, at js.INode) {
 				b.assign(p.Value, from, at)
 			default:
 				if v, ok := p.Value.(*js.Var); ok {
-					from := b.load(nil, value, plainIdentifier(v.Data))
+					from := b.load(nil, value, syntax.PlainIdentifier(v.Data))
 					if p.Init != nil {
 						from = b.either(from, b.eval(p.Init))
 					}
@@ -508,11 +509,11 @@ func (b *builder) patternKey(k *js.PropertyName, value node) node {
 
 func literalName(k *js.PropertyName) string {
 	if k.Literal.TokenType == js.StringToken {
-		if name, ok := fold(&k.Literal); ok {
+		if name, ok := syntax.Fold(&k.Literal); ok {
 			return name
 		}
 	}
-	return strings.Trim(plainIdentifier(k.Literal.Data), `"'`)
+	return strings.Trim(syntax.PlainIdentifier(k.Literal.Data), `"'`)
 }
 
 // opaque records the computed name of a pattern of what imports.
@@ -524,7 +525,7 @@ type opaque struct {
 func (*opaque) object(*object) {}
 func (o *opaque) meanings(m meaning) {
 	if m&(moduleItself|moduleSpace|processItself|requires) != 0 {
-		o.b.report(o.k, plugin.Require, "["+printCode(o.k.Computed)+"], of a pattern", true)
+		o.b.report(o.k, plugin.Require, "["+syntax.PrintCode(o.k.Computed)+"], of a pattern", true)
 	}
 }
 
@@ -540,7 +541,7 @@ func (b *builder) bind(to js.IBinding, value node) {
 			if item.Key != nil {
 				from = b.patternKey(item.Key, value)
 			} else if v, ok := item.Value.Binding.(*js.Var); ok {
-				from = b.load(nil, value, plainIdentifier(v.Data))
+				from = b.load(nil, value, syntax.PlainIdentifier(v.Data))
 			}
 			b.bindElement(&item.Value, from)
 		}
@@ -617,7 +618,7 @@ func (b *builder) objectLiteral(e *js.ObjectExpr) node {
 			b.g.watch(v, &copier{b, o, p.Value})
 		case p.Name == nil:
 			if x, ok := p.Value.(*js.Var); ok {
-				name := plainIdentifier(x.Data)
+				name := syntax.PlainIdentifier(x.Data)
 				b.write(o, &name, v, p.Value)
 			}
 		case p.Name.IsComputed():
@@ -650,7 +651,7 @@ func (b *builder) objectLiteral(e *js.ObjectExpr) node {
 func (b *builder) method(o *object, m *js.MethodDecl, super node) {
 	var name *string
 	if m.Name.Private != nil {
-		text := plainIdentifier(m.Name.Private.Data)
+		text := syntax.PlainIdentifier(m.Name.Private.Data)
 		name = &text
 	} else if m.Name.IsComputed() {
 		b.eval(m.Name.Computed)
@@ -739,7 +740,7 @@ func (b *builder) class(e *js.ClassDecl) node {
 			}
 			var name *string
 			if el.Name.Private != nil {
-				text := plainIdentifier(el.Name.Private.Data)
+				text := syntax.PlainIdentifier(el.Name.Private.Data)
 				name = &text
 			} else if el.Name.IsComputed() {
 				b.eval(el.Name.Computed)
@@ -826,18 +827,18 @@ func (b *builder) template(e *js.TemplateExpr) node {
 
 // foldIn is fold where names of an environment have known texts.
 func (b *builder) foldIn(e js.INode, in *env) (string, bool) {
-	return foldBy(e, func(v *js.Var, depth int) (string, bool) {
-		v = declarationOf(v)
+	return syntax.FoldBy(e, func(v *js.Var, depth int) (string, bool) {
+		v = syntax.DeclarationOf(v)
 		for e := in; e != nil; e = e.outer {
 			if text, ok := e.consts[v]; ok {
 				return text, true
 			}
 		}
-		if x, ok := b.consts[v]; ok && depth < maxFold {
+		if x, ok := b.consts[v]; ok && depth < syntax.MaxFold {
 			if depth < 0 { // an element of it: see foldIndex
-				return foldElement(x, -depth-1)
+				return syntax.FoldElement(x, -depth-1)
 			}
-			return foldBy(x, nil, depth+1)
+			return syntax.FoldBy(x, nil, depth+1)
 		}
 		return "", false
 	}, 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -51,7 +52,7 @@ var holdsImport = regexp.MustCompile(`\b(require|import|process|module|globalThi
 
 // call reads a call.
 func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) node {
-	if ce, ok := e.(*js.CallExpr); ok && isShim(ce) {
+	if ce, ok := e.(*js.CallExpr); ok && syntax.IsShim(ce) {
 		return b.g.meaningAt(requires)
 	}
 	c := &call{b: b, node: e, callee: callee, result: b.g.newNode(), env: b.in.env, in: b.in.parts, isNew: isNew,
@@ -70,7 +71,7 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 		} else {
 			c.receiver = receiver
 		}
-		if x, ok := withoutParens(callee).(*js.IndexExpr); ok {
+		if x, ok := syntax.WithoutParens(callee).(*js.IndexExpr); ok {
 			b.eval(x.Y)
 		}
 		fn = b.load(of, receiver, name)
@@ -88,7 +89,7 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 		}
 	default:
 		fn = b.eval(callee)
-		if x, ok := withoutParens(callee).(*js.IndexExpr); ok {
+		if x, ok := syntax.WithoutParens(callee).(*js.IndexExpr); ok {
 			c.receiver = b.receiverOf(x.X)
 		}
 		b.arguments(c, list)
@@ -105,7 +106,7 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 
 // receiverOf reads a receiver again, where its parts have no effects worth reading twice.
 func (b *builder) receiverOf(x js.IExpr) node {
-	switch x := withoutParens(x).(type) {
+	switch x := syntax.WithoutParens(x).(type) {
 	case *js.Var:
 		return b.place(x)
 	}
@@ -274,7 +275,7 @@ func (c *call) member() bool {
 		return false
 	}
 	of, _ := memberCalled(c.callee)
-	if x, ok := withoutParens(c.callee).(*js.IndexExpr); ok {
+	if x, ok := syntax.WithoutParens(c.callee).(*js.IndexExpr); ok {
 		of = x.X
 	}
 	l, ok := of.(*js.LiteralExpr)
@@ -306,11 +307,11 @@ func (p *plainly) object(o *object)   { p.b.g.addObject(p.to, o.id) }
 // bareThis is what a sloppy function has as its receiver that is called without one: the global object. Where
 // the function does more than to return that, it is no finding to hand it on.
 func (b *builder) bareThis(c *call, f *function) meaning {
-	switch x := withoutParens(c.callee).(type) {
+	switch x := syntax.WithoutParens(c.callee).(type) {
 	case *js.FuncDecl:
 		return global
 	case *js.Var:
-		if d := declarationOf(x); d.Decl == js.FunctionDecl && sizeOf(f.body, 20) < 20 {
+		if d := syntax.DeclarationOf(x); d.Decl == js.FunctionDecl && sizeOf(f.body, 20) < 20 {
 			return global
 		}
 	}
@@ -328,10 +329,10 @@ func (b *builder) escapeArguments(c *call) {
 			continue
 		}
 		b.escape(a.n, a.at)
-		if v, ok := withoutParens(a.at).(*js.Var); ok && c.means&^unknown == 0 {
+		if v, ok := syntax.WithoutParens(a.at).(*js.Var); ok && c.means&^unknown == 0 {
 			b.g.watch(a.n, &evaluator{b, v})
 		}
-		if f, ok := withoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^unknown == 0 && f.Name == nil {
+		if f, ok := syntax.WithoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^unknown == 0 && f.Name == nil {
 			b.g.watch(a.n, &callback{b})
 		}
 	}
@@ -384,7 +385,7 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		}
 	}
 	c.known = true
-	if v, ok := withoutParens(of).(*js.Var); ok && declarationOf(v).Decl == js.NoDecl && timers[plainIdentifier(v.Data)] {
+	if v, ok := syntax.WithoutParens(of).(*js.Var); ok && syntax.DeclarationOf(v).Decl == js.NoDecl && timers[syntax.PlainIdentifier(v.Data)] {
 		this = noValue // the global object, as most have it
 		if first != nil {
 			c.args = append([]argument{{n: noValue, at: first}}, c.args[1:]...)
@@ -421,9 +422,9 @@ var timers = map[string]bool{"queueMicrotask": true, "setTimeout": true, "setInt
 	"clearTimeout": true, "clearInterval": true, "clearImmediate": true, "fetch": true, "structuredClone": true}
 
 func sameName(x, y js.INode) bool {
-	v, ok := withoutParens(x).(*js.Var)
-	w, same := withoutParens(y).(*js.Var)
-	return ok && same && declarationOf(v) == declarationOf(w)
+	v, ok := syntax.WithoutParens(x).(*js.Var)
+	w, same := syntax.WithoutParens(y).(*js.Var)
+	return ok && same && syntax.DeclarationOf(v) == syntax.DeclarationOf(w)
 }
 
 // fileMethods are methods of the file with the names of those that functions have.
@@ -516,7 +517,7 @@ func (b *builder) escapeArgumentsOf(c *call) {
 func (b *builder) callBy(c *call, f node, of js.INode, this node, at js.IExpr, list node, isNew bool) {
 	inner := &call{b: b, node: c.node, callee: c.callee, result: c.result, env: c.env, in: c.in, isNew: isNew,
 		optional: c.optional, through: true}
-	if array, ok := withoutParens(at).(*js.ArrayExpr); ok && !hasSpread(array) {
+	if array, ok := syntax.WithoutParens(at).(*js.ArrayExpr); ok && !syntax.HasSpread(array) {
 		o := b.objectOf(list)
 		for i := range array.List {
 			n := node(noValue)
@@ -562,7 +563,7 @@ func (p *promised) meanings(m meaning) {
 func (b *builder) givesThis(c *call, fn node) bool {
 	var maker js.INode
 	var args []js.Arg
-	switch x := withoutParens(c.callee).(type) {
+	switch x := syntax.WithoutParens(c.callee).(type) {
 	case *js.CallExpr:
 		maker, args = x.X, x.Args.List
 	case *js.NewExpr:
@@ -578,11 +579,11 @@ func (b *builder) givesThis(c *call, fn node) bool {
 	if len(args) != 1 {
 		return false
 	}
-	text, ok := fold(args[0].Value)
+	text, ok := syntax.Fold(args[0].Value)
 	if !ok || !isThisText(text) {
 		return false
 	}
-	v, isName := withoutParens(maker).(*js.Var)
+	v, isName := syntax.WithoutParens(maker).(*js.Var)
 	return isName && b.g.nodes[b.place(v)].mask&evaluates != 0
 }
 
@@ -594,11 +595,11 @@ func isThisText(text string) bool {
 
 // memberCalled returns the object and the name of a property that is called, or nil.
 func memberCalled(callee js.INode) (of js.IExpr, name string) {
-	switch x := withoutParens(callee).(type) {
+	switch x := syntax.WithoutParens(callee).(type) {
 	case *js.DotExpr:
-		return x.X, propertyName(x.Y)
+		return x.X, syntax.PropertyName(x.Y)
 	case *js.IndexExpr:
-		if name, ok := fold(x.Y); ok {
+		if name, ok := syntax.Fold(x.Y); ok {
 			return x.X, name
 		}
 	}

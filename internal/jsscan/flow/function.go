@@ -2,6 +2,8 @@ package flow
 
 import (
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 )
 
 // function is a function of the file, in one of the places that make it.
@@ -249,11 +251,11 @@ func (w *wrapping) Exit(js.INode) {}
 // givesParts reports whether a call gives what is not handed on by other code: a function, an object, a
 // result, a number.
 func givesParts(c *call) bool {
-	if _, isName := withoutParens(c.callee).(*js.Var); !isName {
+	if _, isName := syntax.WithoutParens(c.callee).(*js.Var); !isName {
 		return false
 	}
 	for _, a := range c.args {
-		switch x := withoutParens(a.at).(type) {
+		switch x := syntax.WithoutParens(a.at).(type) {
 		case *js.ObjectExpr, *js.ArrowFunc, *js.FuncDecl, *js.CallExpr:
 			return true
 		case *js.LiteralExpr:
@@ -301,9 +303,9 @@ func (a *argumentsUse) Enter(n js.INode) js.IVisitor {
 	case *js.FuncDecl, *js.MethodDecl:
 		return nil // has its own
 	case *js.Var:
-		a.found = a.found || !a.arrow && plainIdentifier(n.Data) == "arguments"
+		a.found = a.found || !a.arrow && syntax.PlainIdentifier(n.Data) == "arguments"
 	case *js.DotExpr:
-		a.found = a.found || propertyName(n.Y) == "arguments"
+		a.found = a.found || syntax.PropertyName(n.Y) == "arguments"
 	}
 	if a.found {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 )
 
 // Objects of the file: their properties, and what happens when one leaves it.
@@ -383,7 +385,7 @@ func (e *exits) meanings(m meaning) {
 // report records what leaves the file at an expression.
 func (e *exits) report(m meaning, at js.INode) {
 	out := m & powerful
-	if _, isName := withoutParens(at).(*js.Var); isName {
+	if _, isName := syntax.WithoutParens(at).(*js.Var); isName {
 		out |= m & resolves
 	}
 	if out != 0 {

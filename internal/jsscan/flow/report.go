@@ -6,6 +6,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -55,19 +56,19 @@ func (b *builder) reportHands() {
 	var out meaning
 	for _, named := range []bool{true, false} {
 		for _, h := range b.hands {
-			if v, ok := withoutParens(h.at).(*js.Var); h.m&^out == 0 ||
-				named && !(ok && declarationOf(v).Decl == js.NoDecl && globals[plainIdentifier(v.Data)]&h.m != 0) {
+			if v, ok := syntax.WithoutParens(h.at).(*js.Var); h.m&^out == 0 ||
+				named && !(ok && syntax.DeclarationOf(v).Decl == js.NoDecl && globals[syntax.PlainIdentifier(v.Data)]&h.m != 0) {
 				continue
 			}
 			out |= h.m
-			b.report(h.at, plugin.Require, printCode(h.at)+", handed on", true)
+			b.report(h.at, plugin.Require, syntax.PrintCode(h.at)+", handed on", true)
 		}
 	}
 }
 
 // writeKnown records writes that change how modules are loaded.
 func (b *builder) writeKnown(m meaning, w *writer) {
-	text := func() string { return printCode(w.at) + ", replaced" }
+	text := func() string { return syntax.PrintCode(w.at) + ", replaced" }
 	switch {
 	case w.at == nil:
 	case m&wrappers != 0, m&moduleSpace != 0 && w.name != nil && *w.name != "exports":
@@ -98,15 +99,15 @@ func (b *builder) reportCall(c *call) {
 	m := c.means
 	if c.tag {
 		if m&requires != 0 {
-			b.report(c.node, plugin.Require, printCode(c.node), true)
+			b.report(c.node, plugin.Require, syntax.PrintCode(c.node), true)
 		}
 		if m&evaluates != 0 {
-			b.report(c.node, plugin.Dynamic, printCode(c.node), true)
+			b.report(c.node, plugin.Dynamic, syntax.PrintCode(c.node), true)
 		}
 		return
 	}
 	if m&someMember != 0 && b.first(c, m&someMember) {
-		b.report(c.node, plugin.Require, printCode(c.callee), true)
+		b.report(c.node, plugin.Require, syntax.PrintCode(c.callee), true)
 	}
 	_, name := memberCalled(c.callee)
 	if m&^(unknown|perhapsEvaluates) == 0 && name == "binding" && len(c.args) > 0 {
@@ -124,7 +125,7 @@ func (b *builder) reportCall(c *call) {
 		b.reportExtension(c.node, c.args[0].at, c.env)
 	}
 	if m&compiles != 0 {
-		b.report(c.node, plugin.Dynamic, printCode(c.callee), true)
+		b.report(c.node, plugin.Dynamic, syntax.PrintCode(c.callee), true)
 	}
 	if m&loadsFile != 0 {
 		b.addTarget(loadsFile, c, 1)
@@ -169,7 +170,7 @@ func (b *builder) reportTexts(c *call, sure bool) {
 		case ok && !a.spread && holdsImport.MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
 		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):
-			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: printCode(c.node), Computed: true})
+			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: syntax.PrintCode(c.node), Computed: true})
 		}
 	}
 }
@@ -180,11 +181,11 @@ func (b *builder) reportExtension(at js.INode, of js.IExpr, in *env) {
 		b.reportAt(at, plugin.Import{Kind: plugin.Native, Specifier: target})
 		return
 	}
-	b.report(at, plugin.Native, printCode(of), true)
+	b.report(at, plugin.Native, syntax.PrintCode(of), true)
 }
 
 func isFalse(e js.INode) bool {
-	switch x := withoutParens(e).(type) {
+	switch x := syntax.WithoutParens(e).(type) {
 	case *js.LiteralExpr:
 		return x.TokenType == js.FalseToken
 	case *js.UnaryExpr: // !1
@@ -195,7 +196,7 @@ func isFalse(e js.INode) bool {
 }
 
 func isFunctionOrObject(e js.INode) bool {
-	switch withoutParens(e).(type) {
+	switch syntax.WithoutParens(e).(type) {
 	case *js.FuncDecl, *js.ArrowFunc, *js.ObjectExpr, *js.ArrayExpr:
 		return true
 	}
@@ -207,7 +208,7 @@ var madeOfCode = regexp.MustCompile(`\b(require|import|process|module|globalThis
 
 // reportMade records F(text)(), whatever F is, if the text is code that imports.
 func (b *builder) reportMade(c *call) {
-	inner, ok := withoutParens(c.callee).(*js.CallExpr)
+	inner, ok := syntax.WithoutParens(c.callee).(*js.CallExpr)
 	if !ok || len(inner.Args.List) == 0 {
 		return
 	}
@@ -240,6 +241,6 @@ func (b *builder) addTarget(m meaning, c *call, i int) {
 		return
 	}
 	if b.first(c, m) {
-		b.report(args[i].at, kind, printCode(args[i].at), true)
+		b.report(args[i].at, kind, syntax.PrintCode(args[i].at), true)
 	}
 }

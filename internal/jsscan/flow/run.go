@@ -12,6 +12,7 @@ package flow
 import (
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -42,7 +43,7 @@ func (s *scanner) run(ast *js.AST) *builder {
 	for _, v := range ast.Scope.Declared {
 		// A script is the body of a function with these parameters: var declares them again without
 		// a new value.
-		if name := plainIdentifier(v.Data); v.Decl == js.VariableDecl && globals[name]&(requires|moduleItself) != 0 {
+		if name := syntax.PlainIdentifier(v.Data); v.Decl == js.VariableDecl && globals[name]&(requires|moduleItself) != 0 {
 			b.g.addMask(b.place(v), globals[name])
 		}
 	}
@@ -117,7 +118,7 @@ func (b *builder) survey(ast *js.AST) {
 	s := &survey{b: b}
 	js.Walk(s, ast)
 	for v, times := range b.again {
-		if times > 1 || b.assigned[v] || s.opens || globals[plainIdentifier(v.Data)] != 0 {
+		if times > 1 || b.assigned[v] || s.opens || globals[syntax.PlainIdentifier(v.Data)] != 0 {
 			delete(b.consts, v)
 		}
 	}
@@ -137,7 +138,7 @@ func (s *survey) Enter(n js.INode) js.IVisitor {
 	case *js.VarDecl:
 		for i := range n.List {
 			for _, v := range boundNames(n.List[i].Binding) {
-				d := declarationOf(v)
+				d := syntax.DeclarationOf(v)
 				if _, isName := n.List[i].Binding.(*js.Var); isName && n.List[i].Default != nil {
 					s.b.consts[d] = n.List[i].Default
 				}
@@ -168,7 +169,7 @@ func (s *survey) Enter(n js.INode) js.IVisitor {
 		s.assigned(n.Init)
 	case *js.FuncDecl:
 		if n.Name != nil {
-			s.b.assigned[declarationOf(n.Name)] = true
+			s.b.assigned[syntax.DeclarationOf(n.Name)] = true
 		}
 	}
 	return s
@@ -177,9 +178,9 @@ func (s *survey) Enter(n js.INode) js.IVisitor {
 func (s *survey) Exit(js.INode) {}
 
 func (s *survey) assigned(to js.INode) {
-	switch to := withoutParens(to).(type) {
+	switch to := syntax.WithoutParens(to).(type) {
 	case *js.Var:
-		s.b.assigned[declarationOf(to)] = true
+		s.b.assigned[syntax.DeclarationOf(to)] = true
 	case *js.VarDecl, *js.ObjectExpr, *js.ArrayExpr:
 		js.Walk(&targets{s.b}, to)
 	}
@@ -190,7 +191,7 @@ type targets struct{ b *builder }
 
 func (t *targets) Enter(n js.INode) js.IVisitor {
 	if v, ok := n.(*js.Var); ok {
-		t.b.assigned[declarationOf(v)] = true
+		t.b.assigned[syntax.DeclarationOf(v)] = true
 	}
 	return t
 }

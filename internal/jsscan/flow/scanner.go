@@ -8,6 +8,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -22,16 +23,16 @@ type scanner struct {
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
 	s := &scanner{code: code, lines: lines, top: map[string]*js.Var{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
-		s.top[plainIdentifier(v.Data)] = declarationOf(v)
+		s.top[syntax.PlainIdentifier(v.Data)] = syntax.DeclarationOf(v)
 	}
 	for _, v := range ast.Scope.Declared {
-		s.top[plainIdentifier(v.Data)] = v
+		s.top[syntax.PlainIdentifier(v.Data)] = v
 	}
 	return s
 }
 
 func (s *scanner) addStatement(kind plugin.Kind, module []byte) {
-	if target, ok := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
+	if target, ok := syntax.Fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
 		s.found = append(s.found, plugin.Import{Line: s.lineOf(module), Kind: kind, Specifier: target})
 		return
 	}

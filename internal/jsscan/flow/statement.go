@@ -5,7 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
-	"github.com/hallmark-mcp/hallmark/internal/jsscan/literal"
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -119,7 +119,7 @@ type scoped struct {
 func (w *scoped) object(o *object) { w.b.leave(o) }
 func (w *scoped) meanings(m meaning) {
 	if m&(powerful|perhapsGlobal) != 0 {
-		w.b.report(w.s, plugin.Require, "with "+printCode(w.s.Cond), true)
+		w.b.report(w.s, plugin.Require, "with "+syntax.PrintCode(w.s.Cond), true)
 	}
 }
 
@@ -152,13 +152,13 @@ func (b *builder) try(s *js.TryStmt) {
 
 // importNames learns what the names of import statements mean.
 func (b *builder) importNames(n *js.ImportStmt) {
-	module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+	module, _ := syntax.Fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
 	space := spaceOf(module)
 	learn := func(binding []byte, m meaning) {
 		if len(binding) > 0 {
-			b.imported[plainIdentifier(binding)] = b.g.meaningAt(m | unknown)
+			b.imported[syntax.PlainIdentifier(binding)] = b.g.meaningAt(m | unknown)
 			if m != nothing {
-				b.imported[plainIdentifier(binding)] = b.g.meaningAt(m)
+				b.imported[syntax.PlainIdentifier(binding)] = b.g.meaningAt(m)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (b *builder) importNames(n *js.ImportStmt) {
 		if name == nil {
 			name = a.Binding
 		}
-		switch plain := trimQuotes(plainIdentifier(name)); {
+		switch plain := trimQuotes(syntax.PlainIdentifier(name)); {
 		case plain == "*", plain == "default":
 			learn(a.Binding, space)
 		default:
@@ -184,7 +184,7 @@ func (b *builder) importNames(n *js.ImportStmt) {
 
 func trimQuotes(s string) string {
 	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
-		if text, ok := literal.Unescape(s[1 : len(s)-1]); ok {
+		if text, ok := syntax.Unescape(s[1 : len(s)-1]); ok {
 			return text
 		}
 	}
@@ -195,7 +195,7 @@ func trimQuotes(s string) string {
 func (b *builder) export(n *js.ExportStmt) {
 	if n.Module != nil {
 		b.addStatement(plugin.Export, n.Module)
-		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+		module, _ := syntax.Fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
 		if spaceOf(module) != nothing {
 			b.report(n, plugin.Export, "names of "+module+", handed on", true)
 		}
@@ -207,7 +207,7 @@ func (b *builder) export(n *js.ExportStmt) {
 		if name == nil {
 			name = a.Binding
 		}
-		plain := plainIdentifier(name)
+		plain := syntax.PlainIdentifier(name)
 		at := &js.Var{Data: name}
 		if from := b.imported[plain]; from != noValue {
 			b.escape(from, at)

@@ -1,24 +1,25 @@
-package flow
+package syntax
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
-
-	"github.com/hallmark-mcp/hallmark/internal/jsscan/literal"
 )
 
-// fold returns the string that an expression has whenever it runs; ok is false if that is not known.
-func fold(e js.INode) (string, bool) { return foldBy(e, nil, 0) }
+// Fold returns the string that an expression has whenever it runs; ok is false if that is not known.
+func Fold(e js.INode) (string, bool) { return FoldBy(e, nil, 0) }
 
-// maxFold is how deep expressions are folded that are made of others.
-const maxFold = 8
+// MaxFold is how deep expressions are folded that are made of others.
+const MaxFold = 8
 
-type namedText = func(*js.Var, int) (string, bool)
+// NamedText returns the text that a name stands for, read at a depth of folding; of element i of the array that
+// it stands for where the depth is -i-1.
+type NamedText = func(v *js.Var, depth int) (string, bool)
 
-func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (string, bool) {
-	fold := func(e js.INode) (string, bool) { return foldBy(e, name, depth) }
+// FoldBy is [Fold] where names may stand for texts; name may be nil.
+func FoldBy(e js.INode, name NamedText, depth int) (string, bool) {
+	fold := func(e js.INode) (string, bool) { return FoldBy(e, name, depth) }
 	switch e := e.(type) {
 	case *js.Var:
 		if name != nil {
@@ -38,7 +39,7 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		return fold(&e)
 	case *js.LiteralExpr:
 		if e.TokenType == js.StringToken && len(e.Data) >= 2 {
-			return literal.Unescape(string(e.Data[1 : len(e.Data)-1]))
+			return Unescape(string(e.Data[1 : len(e.Data)-1]))
 		}
 	case *js.BinaryExpr:
 		if e.Op == js.AddToken {
@@ -55,7 +56,7 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 		}
 		var b strings.Builder
 		for _, part := range e.List {
-			text, ok := literal.Unescape(strings.TrimSuffix(strings.TrimLeft(string(part.Value), "`}"), "${"))
+			text, ok := Unescape(strings.TrimSuffix(strings.TrimLeft(string(part.Value), "`}"), "${"))
 			if !ok {
 				return "", false
 			}
@@ -65,15 +66,15 @@ func foldBy(e js.INode, name func(*js.Var, int) (string, bool), depth int) (stri
 			}
 			b.WriteString(text + x)
 		}
-		text, ok := literal.Unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
+		text, ok := Unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
 		return b.String() + text, ok
 	}
 	return "", false
 }
 
 // foldIndex folds an element of a constant array.
-func foldIndex(e *js.IndexExpr, name namedText, depth int) (string, bool) {
-	l, isLiteral := withoutParens(e.Y).(*js.LiteralExpr)
+func foldIndex(e *js.IndexExpr, name NamedText, depth int) (string, bool) {
+	l, isLiteral := WithoutParens(e.Y).(*js.LiteralExpr)
 	if !isLiteral {
 		return "", false
 	}
@@ -81,9 +82,9 @@ func foldIndex(e *js.IndexExpr, name namedText, depth int) (string, bool) {
 	if err != nil || i < 0 || i > 1000 {
 		return "", false
 	}
-	switch x := withoutParens(e.X).(type) {
+	switch x := WithoutParens(e.X).(type) {
 	case *js.ArrayExpr:
-		return foldElement(x, i)
+		return FoldElement(x, i)
 	case *js.Var:
 		if name != nil {
 			return name(x, -i-1)
@@ -92,21 +93,22 @@ func foldIndex(e *js.IndexExpr, name namedText, depth int) (string, bool) {
 	return "", false
 }
 
-func foldElement(e js.INode, i int) (string, bool) {
-	array, ok := withoutParens(e).(*js.ArrayExpr)
-	if !ok || i >= len(array.List) || hasSpread(array) {
+// FoldElement folds element i of an array without names in it.
+func FoldElement(e js.INode, i int) (string, bool) {
+	array, ok := WithoutParens(e).(*js.ArrayExpr)
+	if !ok || i >= len(array.List) || HasSpread(array) {
 		return "", false
 	}
-	return foldBy(array.List[i].Value, nil, 1)
+	return FoldBy(array.List[i].Value, nil, 1)
 }
 
 // foldCall folds ['a', 'b'].join(”) and 'a'.concat('b').
 func foldCall(e *js.CallExpr, name func(*js.Var, int) (string, bool), depth int) (string, bool) {
-	dot, ok := withoutParens(e.X).(*js.DotExpr)
-	if !ok || len(e.Args.List) == 0 || depth > maxFold {
+	dot, ok := WithoutParens(e.X).(*js.DotExpr)
+	if !ok || len(e.Args.List) == 0 || depth > MaxFold {
 		return "", false
 	}
-	fold := func(e js.INode) (string, bool) { return foldBy(e, name, depth+1) }
+	fold := func(e js.INode) (string, bool) { return FoldBy(e, name, depth+1) }
 	var pieces []string
 	for _, a := range e.Args.List {
 		text, ok := fold(a.Value)
@@ -115,9 +117,9 @@ func foldCall(e *js.CallExpr, name func(*js.Var, int) (string, bool), depth int)
 		}
 		pieces = append(pieces, text)
 	}
-	switch propertyName(dot.Y) {
+	switch PropertyName(dot.Y) {
 	case "join":
-		array, ok := withoutParens(dot.X).(*js.ArrayExpr)
+		array, ok := WithoutParens(dot.X).(*js.ArrayExpr)
 		if !ok {
 			return "", false
 		}

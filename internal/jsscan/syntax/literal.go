@@ -1,5 +1,5 @@
-// Package literal reads what the literals of a script mean.
-package literal
+// Package syntax reads the pieces of a script: what its literals mean, and what an expression is whatever runs.
+package syntax
 
 import (
 	"strconv"
@@ -90,4 +90,15 @@ func unicodeEscape(s string) (r rune, size int, ok bool) {
 	}
 	n, err := strconv.ParseUint(digits, 16, 32)
 	return rune(n), size, err == nil && n <= utf8.MaxRune
+}
+
+// PlainIdentifier returns a name with its escapes resolved.
+func PlainIdentifier(name []byte) string {
+	s := string(name)
+	if strings.Contains(s, `\`) {
+		if plain, ok := Unescape(s); ok {
+			return plain
+		}
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package flow
+package syntax
 
 import (
 	"bytes"
@@ -23,48 +23,51 @@ var shim = sync.OnceValue(func() *regexp.Regexp {
 				`arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 })
 
-// declarationOf returns the declaration that a use of a name belongs to.
-func declarationOf(v *js.Var) *js.Var {
+// DeclarationOf returns the declaration that a use of a name belongs to.
+func DeclarationOf(v *js.Var) *js.Var {
 	for v.Link != nil {
 		v = v.Link
 	}
 	return v
 }
 
-func propertyName(e js.IExpr) string {
+// PropertyName returns the name of a property that stands after a dot; "" if e is none.
+func PropertyName(e js.IExpr) string {
 	switch e := e.(type) {
 	case js.LiteralExpr:
-		return plainIdentifier(e.Data)
+		return PlainIdentifier(e.Data)
 	case *js.LiteralExpr:
-		return plainIdentifier(e.Data)
+		return PlainIdentifier(e.Data)
 	case *js.Var:
-		return plainIdentifier(e.Data)
+		return PlainIdentifier(e.Data)
 	}
 	return ""
 }
 
-func isShim(call *js.CallExpr) bool {
+// IsShim reports whether a call is the one that esbuild puts before bundles that require.
+func IsShim(call *js.CallExpr) bool {
 	if len(call.Args.List) != 1 {
 		return false
 	}
-	if _, ok := withoutParens(call.X).(*js.ArrowFunc); !ok {
+	if _, ok := WithoutParens(call.X).(*js.ArrowFunc); !ok {
 		return false
 	}
-	if _, ok := withoutParens(call.Args.List[0].Value).(*js.FuncDecl); !ok {
+	if _, ok := WithoutParens(call.Args.List[0].Value).(*js.FuncDecl); !ok {
 		return false
 	}
-	text := printCode(call)
+	text := PrintCode(call)
 	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
 }
 
-// printCode returns the code of an expression.
-func printCode(e interface{ JS(io.Writer) }) string {
+// PrintCode returns the code of an expression.
+func PrintCode(e interface{ JS(io.Writer) }) string {
 	var b bytes.Buffer
 	e.JS(&b)
 	return b.String()
 }
 
-func withoutParens(e js.INode) js.INode {
+// WithoutParens returns the expression within parentheses.
+func WithoutParens(e js.INode) js.INode {
 	for {
 		g, ok := e.(*js.GroupExpr)
 		if !ok {
@@ -74,6 +77,7 @@ func withoutParens(e js.INode) js.INode {
 	}
 }
 
-func hasSpread(a *js.ArrayExpr) bool {
+// HasSpread reports whether an array has elements that are the elements of something else.
+func HasSpread(a *js.ArrayExpr) bool {
 	return slices.ContainsFunc(a.List, func(e js.Element) bool { return e.Spread })
 }
