@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestPluginFlags(t *testing.T) {
 				t.Helper()
 				cmd := exec.CommandContext(t.Context(), "hallmark", append([]string{"plugin"}, arg...)...)
 				cmd.Dir = dir
-				cmd.Env = append(append(environ, "HOME="+dir, fmt.Sprintf("HALLMARK_HOME=%s/home%d", dir, home)), env...)
+				cmd.Env = slices.Concat(environ, []string{"HOME=" + dir, fmt.Sprintf("HALLMARK_HOME=%s/home%d", dir, home)}, env)
 				out, err := cmd.Output()
 				var exit *exec.ExitError
 				if err != nil && !errors.As(err, &exit) {
