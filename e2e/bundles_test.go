@@ -29,7 +29,6 @@ var bundled = []string{"ajv@8.20.0", "axios@1.21.1", "chalk@5.6.2", "commander@1
 var foundInBundles = []struct{ name, bundler, what, why string }{
 	{"ajv", "all", "new Function(", "makes a function of the code of a schema"},
 	{"zod", "all", "new F(", "makes functions of the code of a schema"},
-	{"zod", "rollup", "more code than", "no, it takes more work than a file may"},
 	{"yargs", "esbuild", "require3, handed on", "gives require to what it is used by"},
 	{"yargs", "esbuild", "path", "requires what it is given"},
 	{"yargs", "rollup", "require$1, handed on", "gives require to what it is used by"},
