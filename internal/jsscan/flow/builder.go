@@ -34,6 +34,7 @@ type builder struct {
 	awaited   js.INode // what await stands before
 	imported  map[string]node
 	rereads   int
+	selected  int
 	super     node
 	plain     map[node]node // what places hold without meanings
 	makers    map[node]bool // places that hold the constructor of something
@@ -346,10 +347,15 @@ func printShort(e js.INode) string {
 
 // key returns the name of a property that an expression gives.
 func (b *builder) key(e js.INode) (string, bool) {
-	switch l := syntax.WithoutParens(e).(type) {
-	case *js.LiteralExpr:
-		if l.TokenType == js.DecimalToken || l.TokenType == js.IntegerToken {
-			return string(l.Data), true
+	if name, ok := syntax.NumberName(syntax.WithoutParens(e)); ok {
+		return name, true
+	}
+	if v, ok := syntax.WithoutParens(e).(*js.Var); ok {
+		v = syntax.DeclarationOf(v)
+		for e := b.in.env; e != nil; e = e.outer {
+			if name, ok := e.number[v]; ok {
+				return name, true
+			}
 		}
 	}
 	return b.foldIn(e, b.in.env)
@@ -508,6 +514,9 @@ func (b *builder) patternKey(k *js.PropertyName, value node) node {
 }
 
 func literalName(k *js.PropertyName) string {
+	if name, ok := syntax.NumberName(&k.Literal); ok {
+		return name
+	}
 	if k.Literal.TokenType == js.StringToken {
 		if name, ok := syntax.Fold(&k.Literal); ok {
 			return name

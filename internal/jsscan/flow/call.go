@@ -259,7 +259,11 @@ func (b *builder) link(c *call, o *object) {
 		}
 		if i < len(p.params) {
 			b.g.flow(n, p.params[i])
-		} else if !c.promise || f.params.Rest != nil {
+		} else if f.params.Rest == nil && f.takesNoMore() {
+			if _, isName := syntax.WithoutParens(a.at).(*js.Var); isName && !c.promise { // a mistake is told of
+				b.g.watch(n, &offered{b, a.at, false})
+			}
+		} else if f.params.Rest != nil || !c.promise {
 			b.escape(n, a.at)
 		}
 	}
@@ -311,7 +315,7 @@ func (b *builder) bareThis(c *call, f *function) meaning {
 	case *js.FuncDecl:
 		return global
 	case *js.Var:
-		if d := syntax.DeclarationOf(x); d.Decl == js.FunctionDecl && sizeOf(f.body, 20) < 20 {
+		if d := syntax.DeclarationOf(x); d.Decl == js.FunctionDecl && syntax.Size(f.body, 20) < 20 {
 			return global
 		}
 	}
@@ -338,6 +342,46 @@ func (b *builder) escapeArguments(c *call) {
 	}
 	if c.receiver != noValue && c.means&(chains|powerful) == 0 {
 		b.g.watch(c.receiver, &receiver{b})
+	}
+}
+
+// isMissing reports whether a call is one of a member, under a name that is not known, of plain objects of the file
+// that have no function. It finds what all objects have, or fails.
+func (b *builder) isMissing(c *call) bool {
+	x, ok := syntax.WithoutParens(c.callee).(*js.IndexExpr)
+	if !ok || c.isNew || c.receiver <= fromAway || c.receiver != b.receiverOf(x.X) || b.g.nodes[c.receiver].mask != 0 {
+		return false
+	}
+	for _, id := range b.g.nodes[c.receiver].objects {
+		o := b.g.objects[id]
+		if _, isPlain := o.origin.(*js.ObjectExpr); !isPlain || o.escaped || o.fn != nil {
+			return false
+		}
+	}
+	return len(b.g.nodes[c.receiver].objects) > 0
+}
+
+// callMissing follows the call of a method that all objects have: it returns its receiver or its argument, or
+// keeps a function as a getter, which is its second argument.
+func (b *builder) callMissing(c *call) {
+	b.g.flow(c.receiver, c.result)
+	for i, a := range c.args {
+		b.g.flow(a.n, c.result)
+		b.g.watch(a.n, &offered{b, a.at, i == 1 || a.spread})
+	}
+}
+
+// offered is an argument of a method that all objects have.
+type offered struct {
+	b      *builder
+	at     js.INode
+	getter bool
+}
+
+func (k *offered) meanings(m meaning) { (&exits{b: k.b}).report(m, k.at) }
+func (k *offered) object(o *object) {
+	if k.getter && o.fn != nil {
+		k.b.leave(o)
 	}
 }
 

@@ -23,9 +23,11 @@ type function struct {
 	own      int8 // 1 if it may know its arguments by another way than its parameters, -1 if not, 0 if nobody looked
 	away     bool // it was called from elsewhere
 	size     int
-	reread   bool // for one call at least
-	plain    bool // inside of a function that is no arrow function
-	wrapper  int8 // 1 if it wraps, -1 if not
+	reread   bool              // for one call at least
+	plain    bool              // inside of a function that is no arrow function
+	wrapper  int8              // 1 if it wraps, -1 if not
+	lookup   int8              // 1 if it looks up what its parameter names, -1 if not
+	byText   map[string]*parts // of the calls with one text or number by which it finds a member
 }
 
 // parts are the places of one analysis of a function's body.
@@ -46,6 +48,7 @@ type returned struct {
 type env struct {
 	vars   map[*js.Var]node
 	consts map[*js.Var]string
+	number map[*js.Var]string // what is a number is a text only where it is the whole name of a member
 	outer  *env
 	of     js.INode // the function whose body this is
 	depth  int
@@ -174,16 +177,21 @@ const (
 	smallBody  = 120
 	maxDepth   = 2
 	maxRereads = 3000
+	// maxSelected is the number of texts and numbers by which calls of functions are told apart: of modules.
+	maxSelected = 5000
 )
 
 // partsFor returns the parts of a function for one call.
 func (b *builder) partsFor(f *function, c *call) *parts {
 	f.called = true
+	if text, isNumber, ok := b.selects(f, c); ok {
+		return b.partsBy(f, text, isNumber)
+	}
 	if c.env.depth >= maxDepth || f.env.depth >= maxDepth || b.rereads >= maxRereads {
 		return b.partsOf(f)
 	}
 	if f.size == 0 {
-		f.size = sizeOf(f.body, smallBody+1)
+		f.size = syntax.Size(f.body, smallBody+1)
 	}
 	if f.size > smallBody || c.env.has(f.node) || f.env.has(f.node) {
 		return b.partsOf(f)
@@ -209,6 +217,7 @@ func (b *builder) partsFor(f *function, c *call) *parts {
 	}
 	f.reread = true
 	g := *f
+	g.away = false // it is this call's
 	if !f.arrow {
 		g.this = b.g.newNode()
 		b.g.flow(f.this, g.this)
@@ -216,42 +225,94 @@ func (b *builder) partsFor(f *function, c *call) *parts {
 	return b.readBody(&g, e)
 }
 
+// selects returns the text or number with which a call of a function finds a member that its only argument names,
+// as the function does by which webpack's modules get each other.
+func (b *builder) selects(f *function, c *call) (text string, isNumber, ok bool) {
+	if len(c.args) != 1 || c.args[0].spread || len(f.params.List) == 0 || c.isNew || f.env.depth >= maxDepth {
+		return "", false, false
+	}
+	v, isName := f.params.List[0].Binding.(*js.Var)
+	if !isName || b.assigned[v] || !f.looksUp(v) || f.usesArguments() {
+		return "", false, false
+	}
+	if text, ok = syntax.NumberName(syntax.WithoutParens(c.args[0].at)); ok {
+		return text, true, true
+	}
+	if _, isLiteral := syntax.WithoutParens(c.args[0].at).(*js.LiteralExpr); !isLiteral {
+		return "", false, false
+	}
+	text, ok = syntax.Fold(c.args[0].at)
+	return text, false, ok
+}
+
+// partsBy returns the parts of a function for all calls with one text or number.
+func (b *builder) partsBy(f *function, text string, isNumber bool) *parts {
+	key := text
+	if isNumber {
+		key = "\x00" + text
+	}
+	if p := f.byText[key]; p != nil {
+		return p
+	}
+	if b.selected++; b.selected > maxSelected {
+		return b.partsOf(f)
+	}
+	b.g.steps += smallBody
+	if f.byText == nil {
+		f.byText = map[string]*parts{}
+	}
+	v := f.params.List[0].Binding.(*js.Var)
+	e := &env{vars: map[*js.Var]node{}, outer: f.env, of: f.node, depth: f.env.depth + 1}
+	if isNumber {
+		e.number = map[*js.Var]string{v: text}
+	} else {
+		e.consts = map[*js.Var]string{v: text}
+	}
+	f.reread = true
+	g := *f
+	g.away = false // it is this call's
+	if !f.arrow {
+		g.this = b.g.newNode()
+		b.g.flow(f.this, g.this)
+	}
+	p := &parts{this: g.this, result: b.g.newNode()}
+	f.byText[key] = p // before it is read: it may call itself
+	b.readInto(p, &g, e, true)
+	return p
+}
+
+// looksUp reports whether a small function takes members under the name that is its parameter.
+func (f *function) looksUp(v *js.Var) bool {
+	if f.lookup == 0 {
+		if f.lookup = -1; syntax.Size(f.body, smallBody+1) <= smallBody && syntax.LooksUp(f.body, v) {
+			f.lookup = 1
+		}
+	}
+	return f.lookup > 0
+}
+
 // wraps reports whether a function makes functions, or takes members under names that it is given: what it
 // gives back depends on its call.
 func (f *function) wraps() bool {
 	if f.wrapper == 0 {
-		w := &wrapping{}
-		js.Walk(w, f.body)
-		if f.wrapper = -1; w.found {
+		if f.wrapper = -1; syntax.Wraps(f.body) {
 			f.wrapper = 1
 		}
 	}
 	return f.wrapper > 0
 }
 
-type wrapping struct{ found bool }
-
-func (w *wrapping) Enter(n js.INode) js.IVisitor {
-	switch n := n.(type) {
-	case *js.FuncDecl, *js.ArrowFunc:
-		w.found = true
-	case *js.IndexExpr:
-		if _, isLiteral := n.Y.(*js.LiteralExpr); !isLiteral {
-			w.found = true
-		}
-	}
-	if w.found {
-		return nil
-	}
-	return w
-}
-
-func (w *wrapping) Exit(js.INode) {}
-
 // givesParts reports whether a call gives what is not handed on by other code: a function, an object, a
 // result, a number.
 func givesParts(c *call) bool {
-	if _, isName := syntax.WithoutParens(c.callee).(*js.Var); !isName {
+	switch x := syntax.WithoutParens(c.callee).(type) {
+	case *js.Var:
+	case *js.DotExpr: // of a function that has others as members, as webpack's does
+		of, ok := syntax.WithoutParens(x.X).(*js.Var)
+		if !ok || !c.b.finds(of) {
+			return false
+		}
+	default:
 		return false
 	}
 	for _, a := range c.args {
@@ -265,52 +326,29 @@ func givesParts(c *call) bool {
 	return c.env.depth > 0
 }
 
-// sizeOf counts nodes, up to a limit.
-func sizeOf(n js.INode, limit int) int {
-	c := &sizer{limit: limit}
-	js.Walk(c, n)
-	return c.n
-}
-
-type sizer struct{ n, limit int }
-
-func (s *sizer) Enter(js.INode) js.IVisitor {
-	if s.n++; s.n > s.limit {
-		return nil
+// finds reports whether a name holds a function that finds members by what it is given: see selects.
+func (b *builder) finds(v *js.Var) bool {
+	o := b.objectOf(b.place(v))
+	if o == nil || o.fn == nil || len(o.fn.params.List) == 0 {
+		return false
 	}
-	return s
+	by, isName := o.fn.params.List[0].Binding.(*js.Var)
+	return isName && o.fn.looksUp(by)
 }
-func (s *sizer) Exit(js.INode) {}
 
 // usesArguments reports whether a function may know its arguments by another way than its parameters.
 func (f *function) usesArguments() bool {
 	if f.own == 0 {
-		a := &argumentsUse{arrow: f.arrow}
-		js.Walk(a, f.body)
-		js.Walk(a, f.params)
-		if f.own = -1; a.found {
+		if f.own = -1; syntax.UsesArguments(f.body, f.arrow) || syntax.UsesArguments(f.params, f.arrow) {
 			f.own = 1
 		}
 	}
 	return f.own > 0
 }
 
-// argumentsUse looks for a use of the arguments of a function.
-type argumentsUse struct{ arrow, found bool }
-
-func (a *argumentsUse) Enter(n js.INode) js.IVisitor {
-	switch n := n.(type) {
-	case *js.FuncDecl, *js.MethodDecl:
-		return nil // has its own
-	case *js.Var:
-		a.found = a.found || !a.arrow && syntax.PlainIdentifier(n.Data) == "arguments"
-	case *js.DotExpr:
-		a.found = a.found || syntax.PropertyName(n.Y) == "arguments"
-	}
-	if a.found {
-		return nil
-	}
-	return a
+// takesNoMore reports whether nothing knows the arguments of a function that it has no parameters for: they are no
+// property of it either, as they are of others while they run.
+func (f *function) takesNoMore() bool {
+	_, isMethod := f.node.(*js.MethodDecl)
+	return (f.strict || f.arrow || isMethod) && !f.usesArguments()
 }
-
-func (a *argumentsUse) Exit(js.INode) {}

@@ -60,6 +60,7 @@ type object struct {
 	origin  js.INode
 	kept    []kept
 	copies  []copyOf
+	taken   int  // so many properties were copied to it
 	indexed bool // read under names that are not known
 	bound   bool // made by bind: has its receiver, and its first arguments
 	first   []argument

@@ -98,12 +98,22 @@ func (i *indexed) meanings(m meaning) {
 	}
 }
 
+// maxTaken is the number of properties that an object may have of others, counted as often as one leads to it. Where
+// there are more, many objects have what the others have, and telling its names apart costs much and says little.
+const maxTaken = 1000
+
 // copyProperty lets an object have a property of another.
 func (b *builder) copyProperty(name string, from node, to copyOf) {
 	if b.g.copied++; b.g.copying == maxCopying {
 		b.g.copied = b.g.limit
 	}
 	if b.g.spent() { // which the file has a finding for
+		return
+	}
+	if to.o.taken++; to.o.taken > maxTaken { // its names are not told apart any more
+		b.g.flow(from, b.any(to.o))
+		b.g.nodes[b.any(to.o)].written = true
+		b.keep(to.o, from, to.at)
 		return
 	}
 	b.g.copying++
@@ -336,6 +346,12 @@ func (c *copier) object(o *object) {
 		c.b.g.nodes[n].written = true
 		c.b.g.flow(c.b.any(o), n)
 		c.b.keep(c.to, c.b.any(o), c.at)
+		if c.to.taken > maxTaken {
+			c.b.index(o)
+			c.b.g.flow(c.b.all(o), n)
+			c.b.keep(c.to, c.b.all(o), c.at)
+			return
+		}
 		to := copyOf{c.to, c.at}
 		o.copies = append(o.copies, to)
 		for i := 0; i < len(o.names); i++ {

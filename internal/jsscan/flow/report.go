@@ -3,6 +3,7 @@ package flow
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
 
@@ -163,9 +164,11 @@ func (b *builder) first(c *call, m meaning) bool {
 // reportTexts records what is evaluated. What may be the constructor of anything is taken for one of
 // functions only by its text.
 func (b *builder) reportTexts(c *call, sure bool) {
-	for _, a := range c.args {
+	for i, a := range c.args {
 		text, ok := b.foldIn(a.at, c.env)
 		switch {
+		case ok && !sure && !c.isNew && i < len(c.args)-1 && !strings.ContainsAny(text, "=["):
+			// The name of a parameter: only what it is if it is not given could be code.
 		case ok && !a.spread && (isThisText(text) || text == "constructor"): // which gives nothing
 		case ok && !a.spread && holdsImport.MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})

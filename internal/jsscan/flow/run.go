@@ -93,7 +93,11 @@ func (b *builder) finish() bool {
 			c := b.calls[calls]
 			if !c.known && c.means == nothing && c.linked != nil {
 				b.g.addMask(c.result, unknown)
-				b.escapeArguments(c)
+				if b.isMissing(c) {
+					b.callMissing(c)
+				} else {
+					b.escapeArguments(c)
+				}
 				changed = true
 			}
 		}

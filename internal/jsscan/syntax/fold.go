@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -141,4 +142,27 @@ func foldCall(e *js.CallExpr, name func(*js.Var, int) (string, bool), depth int)
 		return text + strings.Join(pieces, ""), ok
 	}
 	return "", false
+}
+
+// NumberName returns the name of the property that a number stands for: 1e3 and 1000 are one. What is not whole,
+// or too large to be written in digits alone, has the name that it is written as.
+func NumberName(e js.INode) (string, bool) {
+	l, ok := e.(*js.LiteralExpr)
+	if !ok {
+		return "", false
+	}
+	text := strings.ReplaceAll(string(l.Data), "_", "")
+	switch l.TokenType {
+	case js.DecimalToken, js.IntegerToken, js.HexadecimalToken, js.OctalToken, js.BinaryToken:
+	default:
+		return "", false
+	}
+	text = strings.TrimSuffix(text, "n")
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil { // 0777 is octal here too
+		return strconv.FormatInt(i, 10), true
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return strconv.FormatInt(int64(x), 10), true
+	}
+	return text, true
 }
