@@ -16,14 +16,6 @@ import (
 // decode fills m from a manifest, without what p has a problem with, and checks what the schema
 // cannot say.
 func (p *problems) decode(m *Manifest, doc map[string]any) {
-	dist, _ := doc["dist"].(map[string]any)
-	files := soundFiles(dist, p.issues)
-	if files != nil { // many, and in order as they stand
-		doc = maps.Clone(doc)
-		dist = maps.Clone(dist)
-		delete(dist, "checksums")
-		doc["dist"] = dist
-	}
 	good := withoutIssues(doc, p.issues)
 	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
 	decodeFields(good, m)
@@ -33,7 +25,7 @@ func (p *problems) decode(m *Manifest, doc map[string]any) {
 		m.Policy = BundledOnly
 	}
 	p.decodeCapabilities(m, good["capabilities"])
-	p.decodeDist(m, w.Dist, files)
+	p.decodeDist(m, w.Dist)
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if !slices.Contains(memberNames(), name) && !strings.HasPrefix(name, "x-") {
 			m.addFurther("/"+surface.PointerToken(name), doc[name])
@@ -148,28 +140,10 @@ func (m *Manifest) addFurther(at string, v any) {
 	}
 }
 
-// soundFiles returns dist.checksums.files of a document without any problem of its form; nil if there is one.
-func soundFiles(dist map[string]any, issues []Issue) []checksumWire {
-	checksums, _ := dist["checksums"].(map[string]any)
-	all, _ := checksums["files"].([]any)
-	if len(issues) > 0 || len(all) == 0 {
-		return nil
-	}
-	files := make([]checksumWire, len(all))
-	for i, e := range all {
-		files[i] = checksumWire{textOf(e, "path"), textOf(e, "sha256")}
-	}
-	return files
-}
-
-// decodeDist reads what dist claims but for its hash. The files are those of its checksums, if they were read
-// before.
-func (p *problems) decodeDist(m *Manifest, dist map[string]any, files []checksumWire) {
+// decodeDist reads what dist claims but for its hash.
+func (p *problems) decodeDist(m *Manifest, dist map[string]any) {
 	var d distWire
 	decodeFields(dist, &d)
-	if files != nil {
-		d.Checksums.Files = files
-	}
 	m.Dist.Hashes, m.Dist.All = d.Hashes, d.Coverage == "all"
 	if d.FileCount != nil {
 		m.Dist.FileCount = int64(*d.FileCount)
