@@ -64,7 +64,7 @@ func goPackage(w word) Package {
 	switch {
 	case semver.IsValid(version) && isFull:
 		p.Pin = Version
-	case commitRE.MatchString(version):
+	case commitRE().MatchString(version):
 		p.Pin = Commit
 	case strings.HasPrefix(version, "v") && semver.IsValid(version) || strings.ContainsAny(version[:1], "<>="):
 		p.Pin = Range

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // interpreter is how an interpreter's command line is read: options that load no code,
@@ -48,7 +49,9 @@ var interpreterAliases = map[string]string{
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
-var versionSuffix = regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
+var versionSuffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
+})
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
@@ -58,7 +61,7 @@ func interpreterOf(name string) (interpreter, bool) {
 
 // interpreterName is the name under which interpreters has an interpreter that name may be.
 func interpreterName(name string) string {
-	if m := versionSuffix.FindStringSubmatch(name); m != nil {
+	if m := versionSuffix().FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
 	return cmp.Or(interpreterAliases[name], name)
@@ -145,7 +148,7 @@ func CheckShebang(name string, args []string, file string) string {
 		return t.Opaque
 	case t.Launcher == "" && t.Wrapper == "":
 		for _, arg := range args {
-			if !plainOption.MatchString(arg) {
+			if !plainOption().MatchString(arg) {
 				return "what the argument " + quote(arg) + " of " + commandName(name) + " loads is not known"
 			}
 		}
@@ -157,4 +160,6 @@ func CheckShebang(name string, args []string, file string) string {
 }
 
 // plainOption is one that names no file.
-var plainOption = regexp.MustCompile(`^--?[A-Za-z0-9-]+$`)
+var plainOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^--?[A-Za-z0-9-]+$`)
+})

@@ -84,7 +84,7 @@ func (p Package) Pinned() bool { return p.Pin == Version || p.Pin == Digest || p
 // Requirement is a package of PyPI as PEP 508 writes it: "name[extra]==1.2.3", "name>=1".
 // A tag, which only launchers know, is left out: without a version it is the newest.
 func (p Package) Requirement() string {
-	m := requirementRE.FindStringSubmatch(p.Text)
+	m := requirementRE().FindStringSubmatch(p.Text)
 	if p.Ecosystem != PyPI || m == nil {
 		return ""
 	}

@@ -107,8 +107,12 @@ func readNPX(name string, words []word) Target {
 }
 
 var (
-	commitRE = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	tagRE    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	commitRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9a-f]{40}$`)
+	})
+	tagRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	})
 	// npmGitRE is how npm spells a git repository.
 	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
@@ -146,7 +150,7 @@ func pinOf(spec string, exact bool) Pin {
 		return Version
 	case spec == "":
 		return Unpinned
-	case tagRE.MatchString(spec) && spec != "x" && spec != "X":
+	case tagRE().MatchString(spec) && spec != "x" && spec != "X":
 		return Tag
 	}
 	return Range
@@ -169,7 +173,7 @@ func gitPackage(p Package, sep string) Package {
 	}
 	if i >= 0 {
 		p.Name, p.Spec, p.Pin = p.Text[:i], p.Text[i+len(sep):], Tag
-		if commitRE.MatchString(p.Spec) {
+		if commitRE().MatchString(p.Spec) {
 			p.Pin = Commit
 		}
 	}

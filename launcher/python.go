@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
@@ -188,7 +189,9 @@ func readUVRun(words []word) Target {
 }
 
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
-var requirementRE = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
+var requirementRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
+})
 
 // requirementPackage reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
 func requirementPackage(w word) Package {
@@ -196,7 +199,7 @@ func requirementPackage(w word) Package {
 	if strings.HasPrefix(w.text, "git+") {
 		return gitPackage(p, "@")
 	}
-	m := requirementRE.FindStringSubmatch(w.text)
+	m := requirementRE().FindStringSubmatch(w.text)
 	if m == nil {
 		return p
 	}

@@ -115,7 +115,7 @@ func isReference(v string) bool { return v == "" || reference().MatchString(v) }
 // looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor
 // made of words.
 func looksRandom(prefix, word string) bool {
-	if prefix != "" && strings.ContainsRune(":-@#", rune(prefix[len(prefix)-1])) || commitRE.MatchString(word) {
+	if prefix != "" && strings.ContainsRune(":-@#", rune(prefix[len(prefix)-1])) || commitRE().MatchString(word) {
 		return false
 	}
 	var digit, lower, upper bool

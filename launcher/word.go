@@ -205,7 +205,7 @@ func (p Package) accepts(version string) bool {
 	case NuGet:
 		again = nugetPackage(word{text: p.Name + "@" + version})
 	case Git:
-		return commitRE.MatchString(version)
+		return commitRE().MatchString(version)
 	}
 	return again.Pinned() && again.Name == p.Name
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // wrapperReader returns what reads the arguments of a program that starts the one that they
@@ -89,13 +90,15 @@ func ChangesLoading(name string) bool {
 	return slices.Contains(loaderVariables, upper) || slices.ContainsFunc(loaderPrefixes, begins)
 }
 
-var assignmentRE = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+var assignmentRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+})
 
 // skipAssignments returns the words behind leading NAME=VALUE words; bad is the first name
 // among them that changes what is run.
 func skipAssignments(words []word) (rest []word, bad string) {
 	for len(words) > 0 {
-		m := assignmentRE.FindStringSubmatch(words[0].text)
+		m := assignmentRE().FindStringSubmatch(words[0].text)
 		if m == nil {
 			break
 		}

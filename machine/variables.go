@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -33,9 +34,13 @@ const variablesVersion = 1
 // MaxVariables is the largest file of [Variables], in bytes.
 const MaxVariables = 1 << 20
 
-var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+})
 
-var hostRE = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
+var hostRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
+})
 
 // ParseVariable reads "NAME=HOST".
 func ParseVariable(s string) (Variable, error) {
@@ -48,7 +53,7 @@ func ParseVariable(s string) (Variable, error) {
 }
 
 func (v Variable) check() error {
-	if !variableRE.MatchString(v.Name) {
+	if !variableRE().MatchString(v.Name) {
 		return fmt.Errorf("%+q is no variable's name", v.Name)
 	}
 	return checkHost(v.Host)
@@ -66,12 +71,12 @@ func ParseHost(s string) (string, error) {
 func checkHost(host string) error {
 	if inner, ok := strings.CutPrefix(host, "["); ok { // an address of version 6
 		inner, port, found := strings.Cut(inner, "]")
-		if !found || !validIP(inner) || port != "" && !hostRE.MatchString("h"+port) {
+		if !found || !validIP(inner) || port != "" && !hostRE().MatchString("h"+port) {
 			return fmt.Errorf("%+q is no host", host)
 		}
 		return nil
 	}
-	if !hostRE.MatchString(host) {
+	if !hostRE().MatchString(host) {
 		return fmt.Errorf("%+q is no host", host)
 	}
 	return nil

@@ -86,9 +86,7 @@ func (c *check) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var begun sync.WaitGroup
 	c.treeOf = computeAhead(&begun, func() (digest.Digest, error) { return c.b.Tree(ctx) })
-	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) {
-		return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0)
-	})
+	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) { return c.b.sums(ctx) })
 	if c.host.Scan != nil || c.host.Scans != nil {
 		c.usedBy = computeAhead(&begun, func() (*usage, error) {
 			scan := c.host.Scan

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -19,36 +18,58 @@ func distMember(member string) string { return ManifestFile + ", dist." + member
 
 // Hash is dist.hash of the bundle under a profile.
 func (b *Bundle) Hash(ctx context.Context, p tree.Profile) (digest.Digest, error) {
-	return tree.Dist(ctx, p, b.Files, b.OpenDist, 1)
+	if b.open == nil {
+		return tree.DistHeld(ctx, p, b.Files, b.Contents)
+	}
+	return tree.Dist(ctx, p, b.Files, b.open, 1)
+}
+
+// sums are the sha256 digests of all files below dist/, by path.
+func (b *Bundle) sums(ctx context.Context) (map[string]digest.Digest, error) {
+	if b.open == nil {
+		return tree.DigestsHeld(ctx, b.Files, b.Contents)
+	}
+	return tree.Digests(ctx, b.Files, b.open, 0)
 }
 
 // Tree is the fingerprint hallmark-tree-v1 of all files below dist/. No file of it counts
 // as executable: the permission is lost by zips and on Windows, and Node does not ask.
 func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
-	d, _, err := tree.V1(ctx, b.Files, b.OpenDist, 1)
+	if b.open == nil {
+		d, _, err := tree.V1Held(ctx, b.Files, b.Contents)
+		return d, err
+	}
+	d, _, err := tree.V1(ctx, b.Files, b.open, 1)
 	return d, err
 }
 
 // FindProfile returns the profile that a manifest names, else the one under which the bundle has its dist.hash,
 // else guide.
 func (b *Bundle) FindProfile(ctx context.Context, m *Manifest) (tree.Profile, error) {
+	p, _, err := b.FindHash(ctx, m)
+	return p, err
+}
+
+// FindHash is [Bundle.FindProfile], and the dist hash under that profile if finding it took computing that, else
+// the zero value.
+func (b *Bundle) FindHash(ctx context.Context, m *Manifest) (tree.Profile, digest.Digest, error) {
 	if m.Profile != "" {
-		return m.Profile, nil
+		return m.Profile, digest.Digest{}, nil
 	}
 	want, err := digest.Parse(m.Dist.Hash)
 	if err != nil {
-		return tree.Guide, nil
+		return tree.Guide, digest.Digest{}, nil
 	}
 	for _, p := range tree.Profiles() {
 		d, err := b.Hash(ctx, p)
 		if ctx.Err() != nil {
-			return "", err
+			return "", digest.Digest{}, err
 		}
 		if err == nil && evidence.Same(d, want) {
-			return p, nil
+			return p, d, nil
 		}
 	}
-	return tree.Guide, nil
+	return tree.Guide, digest.Digest{}, nil
 }
 
 // distEvidence compares dist.hash and returns the profile that gave it, or the one that
@@ -129,9 +150,8 @@ func (c *check) explainLineEnds(ctx context.Context, claim evidence.Claim, profi
 			converted[f.Path] = with.convert(c.b.Contents[f.Path])
 			files = append(files, tree.File{Path: f.Path, Size: int64(len(converted[f.Path]))})
 		}
-		open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(converted[path])), nil }
 		for _, p := range profiles {
-			d, err := tree.Dist(ctx, p, files, open, 1)
+			d, err := tree.DistHeld(ctx, p, files, converted)
 			if err == nil && evidence.Compare(claim,
 				evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
 				return fmt.Sprintf(

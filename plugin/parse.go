@@ -20,10 +20,18 @@ func Parse(data []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.issues) > 0 {
-		return nil, m.invalid()
+	if err := m.CheckForm(); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// CheckForm returns an [*Invalid] with all problems of a manifest that [Inspect] read, as [Parse] does.
+func (m *Manifest) CheckForm() error {
+	if len(m.issues) > 0 {
+		return m.invalid()
+	}
+	return nil
 }
 
 // Inspect reads of a manifest what can be read, so that a problem of its form hides nothing that

@@ -28,7 +28,7 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 	if err != nil {
 		return nil, err
 	}
-	sums, err := tree.Digests(ctx, b.Files, b.OpenDist, 0)
+	sums, err := b.sums(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -31,10 +32,18 @@ func ReadUnit[T ~string | ~[]byte](s T, i int) (unit rune, ok bool) {
 
 // EscapeJSON returns a JSON document with a \u escape for each code point of which hide is
 // true, or two beyond U+FFFF. hide must be true only for code points that JSON allows in
-// strings alone, where an escape has the same meaning.
+// strings alone, where an escape has the same meaning. Where nothing is hidden the result is document itself.
 func EscapeJSON(document []byte, hide func(rune) bool) []byte {
-	out := make([]byte, 0, len(document))
-	for _, r := range string(document) {
+	var hidden [utf8.RuneSelf]bool
+	for c := range hidden {
+		hidden[c] = hide(rune(c))
+	}
+	plain := slices.IndexFunc(document, func(c byte) bool { return c >= utf8.RuneSelf || hidden[c] })
+	if plain < 0 {
+		return document // nearly always
+	}
+	out := append(make([]byte, 0, len(document)), document[:plain]...)
+	for _, r := range string(document[plain:]) {
 		switch {
 		case !hide(r):
 			out = utf8.AppendRune(out, r)

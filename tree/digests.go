@@ -14,10 +14,20 @@ import (
 // width files are read at once (0: one for each processor). It is an error if a
 // file has another size than declared, or a path twice.
 func Digests(ctx context.Context, files []File, open Open, width int) (map[string]digest.Digest, error) {
-	files, err := sortFiles(files, strings.Compare)
+	return source{files: files, open: open, width: width}.digests(ctx)
+}
+
+// DigestsHeld is [Digests] of files whose contents are in memory, by path.
+func DigestsHeld(ctx context.Context, files []File, contents map[string][]byte) (map[string]digest.Digest, error) {
+	return source{files: files, held: nonNil(contents)}.digests(ctx)
+}
+
+func (s source) digests(ctx context.Context) (map[string]digest.Digest, error) {
+	files, err := sortFiles(s.files, strings.Compare)
 	if err != nil {
 		return nil, err
 	}
+	width := s.width
 	if width <= 0 {
 		width = runtime.GOMAXPROCS(0)
 	}
@@ -30,18 +40,20 @@ func Digests(ctx context.Context, files []File, open Open, width int) (map[strin
 	defer stop(nil)
 	for range min(width, len(files)) {
 		workers.Go(func() {
-			buf := make([]byte, digest.BufferSize)
+			var buf []byte
+			if s.held == nil {
+				buf = make([]byte, digest.BufferSize)
+			}
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(files) || ctx.Err() != nil {
 					return
 				}
-				h := digest.NewHasher()
-				if err := copyFile(ctx, h, files[i], open, buf); err != nil {
+				var err error
+				if sums[i], err = s.digestOf(ctx, files[i], buf); err != nil {
 					stop(err)
 					return
 				}
-				sums[i] = h.Digest(digest.SHA256)
 			}
 		})
 	}
@@ -54,4 +66,20 @@ func Digests(ctx context.Context, files []File, open Open, width int) (map[strin
 		out[f.Path] = sums[i]
 	}
 	return out, nil
+}
+
+// digestOf is the digest of one file, which is read through buf.
+func (s source) digestOf(ctx context.Context, f File, buf []byte) (digest.Digest, error) {
+	if s.held != nil {
+		content, err := s.findHeld(f)
+		if err != nil {
+			return digest.Digest{}, err
+		}
+		return digest.FromBytes(content), nil
+	}
+	h := digest.NewHasher()
+	if err := copyFile(ctx, h, f, s.open, buf); err != nil {
+		return digest.Digest{}, err
+	}
+	return h.Digest(digest.SHA256), nil
 }

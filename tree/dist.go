@@ -72,19 +72,28 @@ func hasDotSegment(path string) bool {
 // opened. Up to width files are read at once (0: one for each processor). Without a file
 // to hash the error wraps [ErrEmpty]; a path that the profile cannot order wraps [ErrPath].
 func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (digest.Digest, error) {
+	return source{files: files, open: open, width: width}.dist(ctx, p)
+}
+
+// DistHeld is [Dist] of files whose contents are in memory, by path.
+func DistHeld(ctx context.Context, p Profile, files []File, contents map[string][]byte) (digest.Digest, error) {
+	return source{files: files, held: nonNil(contents)}.dist(ctx, p)
+}
+
+func (s source) dist(ctx context.Context, p Profile) (digest.Digest, error) {
 	r, err := p.rules()
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	files, err = sortFiles(p.SelectFiles(files), r.compare)
+	s.files, err = sortFiles(p.SelectFiles(s.files), r.compare)
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	if len(files) == 0 {
+	if len(s.files) == 0 {
 		return digest.Digest{}, ErrEmpty
 	}
 	if r.icu {
-		for _, f := range files {
+		for _, f := range s.files {
 			if !isPlainASCII(f.Path) {
 				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else",
 					ErrPath, f.Path, p)
@@ -93,7 +102,7 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	}
 	h := digest.NewHasher()
 	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), r.separator) }
-	if _, err := (source{files, open, width}).stream(ctx, framing{head: head}, h); err != nil {
+	if _, err := s.stream(ctx, framing{head: head}, h); err != nil {
 		return digest.Digest{}, err
 	}
 	return h.Digest(digest.SHA256), nil

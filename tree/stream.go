@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,8 @@ type source struct {
 	files []File // in the order of the stream
 	open  Open
 	width int // how many files are read at once; 0 is one for each processor
+
+	held map[string][]byte // in place of open: the contents, by path, which are hashed where they lie
 }
 
 // A fingerprint over a whole tree is one sequential hash, so that only reading can
@@ -89,6 +92,9 @@ func splitJobs(files []File, frame framing) []job {
 // stream writes each file in its frame to w, in the order of the files, and returns the
 // number of bytes of content. No goroutine and no call of open outlives it.
 func (s source) stream(ctx context.Context, frame framing, w io.Writer) (int64, error) {
+	if s.held != nil {
+		return s.streamHeld(ctx, frame, w)
+	}
 	jobs := splitJobs(s.files, frame)
 	if len(jobs) == 1 && !jobs[0].large {
 		return s.streamSmall(ctx, frame, w)
@@ -211,6 +217,43 @@ func (s source) streamSmall(ctx context.Context, frame framing, w io.Writer) (to
 	}
 	_, err = w.Write(data)
 	return total, err
+}
+
+// streamHeld is stream for contents in memory, which are written as they lie there.
+func (s source) streamHeld(ctx context.Context, frame framing, w io.Writer) (total int64, err error) {
+	var around []byte // what stands between two contents
+	for _, f := range s.files {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		content, err := s.findHeld(f)
+		if err != nil {
+			return 0, err
+		}
+		around = frame.head(around, f)
+		if _, err := w.Write(around); err != nil {
+			return 0, err
+		}
+		if _, err := w.Write(content); err != nil {
+			return 0, err
+		}
+		around = frame.appendTail(around[:0], f)
+		total += f.Size
+	}
+	_, err = w.Write(around)
+	return total, err
+}
+
+// findHeld returns the content of f in memory, which must have the size that was declared.
+func (s source) findHeld(f File) ([]byte, error) {
+	content, ok := s.held[f.Path]
+	if !ok {
+		return nil, fmt.Errorf("%+q: %w", f.Path, fs.ErrNotExist)
+	}
+	if int64(len(content)) != f.Size {
+		return nil, sizeError(f, int64(len(content)))
+	}
+	return content, nil
 }
 
 // fillBuffer appends each file in its frame to buf, whose capacity suffices.

@@ -52,7 +52,7 @@ func WriteTar(ctx context.Context, w io.Writer, files []File, open Open, width i
 		head: func(dst []byte, f File) []byte { return appendTarHeader(dst, f.Path, f.Size) },
 		tail: func(dst []byte, f File) []byte { return append(dst, make([]byte, TarPadding(f.Size))...) },
 	}
-	if _, err := (source{files, open, width}).stream(ctx, frame, w); err != nil {
+	if _, err := (source{files: files, open: open, width: width}).stream(ctx, frame, w); err != nil {
 		return 0, err
 	}
 	end := TarEnd(total)

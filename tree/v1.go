@@ -22,13 +22,30 @@ var ErrChanged = errors.New("file changed while it was read")
 // processor), in bounded memory whatever their sizes. It is an error if a file has
 // another size than declared, or a path twice.
 func V1(ctx context.Context, files []File, open Open, width int) (digest.Digest, int64, error) {
-	files, err := sortFiles(files, strings.Compare)
-	if err != nil {
+	return source{files: files, open: open, width: width}.v1(ctx)
+}
+
+// V1Held is [V1] of files whose contents are in memory, by path.
+func V1Held(ctx context.Context, files []File, contents map[string][]byte) (digest.Digest, int64, error) {
+	return source{files: files, held: nonNil(contents)}.v1(ctx)
+}
+
+// nonNil returns contents that are there, if none.
+func nonNil(contents map[string][]byte) map[string][]byte {
+	if contents == nil {
+		return map[string][]byte{}
+	}
+	return contents
+}
+
+func (s source) v1(ctx context.Context) (digest.Digest, int64, error) {
+	var err error
+	if s.files, err = sortFiles(s.files, strings.Compare); err != nil {
 		return digest.Digest{}, 0, err
 	}
 	h := digest.NewHasher()
 	h.Write([]byte(domainV1))
-	size, err := source{files, open, width}.stream(ctx, framing{head: headV1}, h)
+	size, err := s.stream(ctx, framing{head: headV1}, h)
 	if err != nil {
 		return digest.Digest{}, 0, err
 	}

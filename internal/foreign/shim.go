@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
@@ -22,8 +23,10 @@ const maxShim = 8 << 10
 
 // shimLine finds the version manager that a script hands over to, and its path if that is
 // written there.
-var shimLine = regexp.MustCompile(
-	`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
+var shimLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
+})
 
 // ShimManager returns the name of the version manager whose shim lies at path, "" if path is no shim,
 // and the path of its program if the shim holds it.
@@ -50,7 +53,7 @@ func ShimManager(path string) (name, program string) {
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
 		return "", ""
 	}
-	m := shimLine.FindStringSubmatch(string(text))
+	m := shimLine().FindStringSubmatch(string(text))
 	if m == nil {
 		return "", ""
 	}

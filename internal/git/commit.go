@@ -26,7 +26,7 @@ type Commit struct {
 
 // Fetch fetches a commit; with its history only if the server does not give it without.
 func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
-	if !objectID.MatchString(commit) {
+	if !objectID().MatchString(commit) {
 		return nil, fmt.Errorf("%+q is not the id of a commit", commit)
 	}
 	if err := r.checkHost(); err != nil {

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -61,7 +62,9 @@ type Repository struct {
 type Ref struct{ Tag, Branch string }
 
 // objectID matches the id of an object.
-var objectID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var objectID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{40}$`)
+})
 
 // ErrNoRef says that a repository has no such tag or branch, or no such commit.
 var ErrNoRef = errors.New("there is no such tag, branch or commit")
@@ -95,7 +98,7 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 		found[name] = id
 	}
 	for _, name := range names {
-		if id, ok := found[name]; ok && objectID.MatchString(id) {
+		if id, ok := found[name]; ok && objectID().MatchString(id) {
 			return id, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -64,7 +65,7 @@ func (m *modules) follow(file, top string) error {
 	if err != nil {
 		return err
 	}
-	m.noteStarts(startsJavaScript, content)
+	m.noteStarts(startsJavaScript(), content)
 	if err := m.findQuotedFiles(file, content, top, startedEndings, m.loadStarted); err != nil {
 		return err
 	}
@@ -115,7 +116,9 @@ func (m *modules) followImport(imp plugin.Import, file, top string) error {
 
 // startsJavaScript matches the words by which code of JavaScript starts a program, or loads what it
 // computes, without an import.
-var startsJavaScript = regexp.MustCompile(`\b(Worker)\s*\(|\b(Bun\s*\.\s*spawn|Deno\s*\.\s*(?:Command|run|dlopen))`)
+var startsJavaScript = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(Worker)\s*\(|\b(Bun\s*\.\s*spawn|Deno\s*\.\s*(?:Command|run|dlopen))`)
+})
 
 // startModules are the modules of runtimes of JavaScript that start programs, or load code that they are
 // given.

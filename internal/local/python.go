@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -83,11 +84,13 @@ func ignoreBytecode(p *program.Program, loadsModules bool) error {
 }
 
 // startsPython matches the words by which code of python starts a program, or loads what it computes.
-var startsPython = regexp.MustCompile(`\b(subprocess|multiprocessing|runpy|pty)\b|` +
-	`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|` +
-	`\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|` +
-	`__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
-	`\b(import_module)\s*\(\s*[^'"\s)]`)
+var startsPython = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(subprocess|multiprocessing|runpy|pty)\b|` +
+		`\b(os\s*\.\s*system)\b|(?:^|[^.\w])(system)\s*\(|` +
+		`\b(popen|exec|execfile|eval|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|create_subprocess_\w+|` +
+		`__import__|spec_from_file_location|SourceFileLoader|CDLL|LoadLibrary)\s*\(|` +
+		`\b(import_module)\s*\(\s*[^'"\s)]`)
+})
 
 // addNamedByPython adds the files that code of python names: the code of the script, and of all modules
 // that were found.
@@ -113,7 +116,7 @@ func (r *readSet) addNamedByPython(s *program.Script) error {
 		if !whole {
 			r.noteUnknown(filepath.Base(file) + " is too large to be read")
 		}
-		r.noteStarts(startsPython, content)
+		r.noteStarts(startsPython(), content)
 		if err := r.findQuotedFiles(file, content, filepath.Dir(s.File), nil, func(path string) error {
 			todo = append(todo, path)
 			_, err := r.addFile(path)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
@@ -83,14 +84,16 @@ func eachQuotedText(content []byte, yield func(text string, joined bool) bool) {
 }
 
 // escapeRE matches an escape in which a character of a path may be written.
-var escapeRE = regexp.MustCompile(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|[\\/'"])`)
+var escapeRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|[\\/'"])`)
+})
 
 // unescape replaces the escapes that escapeRE matches.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
-	return escapeRE.ReplaceAllStringFunc(text, func(e string) string {
+	return escapeRE().ReplaceAllStringFunc(text, func(e string) string {
 		if e[1] != 'x' && e[1] != 'u' {
 			return e[1:]
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -39,15 +40,23 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashRes
 	if err != nil {
 		return nil, err
 	}
-	m, invalid := s.Parse(dir)
-	if p == "" && !write {
-		p = s.findProfile(ctx)
+	framed, stop := s.hashTree(ctx)
+	defer stop()
+	m, invalid := s.Inspect(dir)
+	var known digest.Digest
+	if p == "" && !write && invalid == nil {
+		p, known, _ = s.Bundle.FindHash(ctx, m) // who hashes next says what is wrong
 	}
-	r, err := s.hash(ctx, dir, p, m)
+	if invalid == nil {
+		if problems := m.CheckForm(); problems != nil {
+			m, invalid = nil, nameSubject(dir, problems)
+		}
+	}
+	r, err := s.hash(ctx, dir, p, m, known)
 	if err != nil {
 		return nil, err
 	}
-	if r.Tree, err = s.Bundle.Tree(ctx); err != nil || !write {
+	if r.Tree, err = framed(); err != nil || !write {
 		return r, err
 	}
 	if invalid != nil {
@@ -72,18 +81,29 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashRes
 	return r, nil
 }
 
-// findProfile returns the profile of a plugin's dist.hash, as far as the manifest can be read; "" if it cannot.
-func (s *Source) findProfile(ctx context.Context) tree.Profile {
-	m, err := plugin.Inspect(s.Bundle.Manifest)
-	if err != nil {
-		return ""
+// hashTree computes the framed hash beside its caller, to whom wait gives it. Nothing of it runs on after stop.
+func (s *Source) hashTree(ctx context.Context) (wait func() (digest.Digest, error), stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var (
+		framed digest.Digest
+		err    error
+		begun  sync.WaitGroup
+	)
+	begun.Go(func() { framed, err = s.Bundle.Tree(ctx) })
+	wait = func() (digest.Digest, error) {
+		begun.Wait()
+		return framed, err
 	}
-	p, _ := s.Bundle.FindProfile(ctx, m) // who hashes next says what is wrong
-	return p
+	return wait, func() {
+		cancel()
+		begun.Wait()
+	}
 }
 
-// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.
-func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*HashResult, error) {
+// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide. If it is
+// known already it is not computed again.
+func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest,
+	known digest.Digest) (*HashResult, error) {
 	if p == "" {
 		if p = tree.Guide; m != nil && m.Profile != "" {
 			p = m.Profile
@@ -95,6 +115,10 @@ func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin
 	}
 	files := p.SelectFiles(s.Bundle.Files)
 	r.Files, r.Bytes = len(files), sumSizes(files)
+	if !known.IsZero() {
+		r.Hash = known
+		return r, nil
+	}
 	var err error
 	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
 		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)

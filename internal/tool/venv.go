@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -19,14 +20,20 @@ import (
 // MaxVenv bounds pyvenv.cfg, in bytes.
 const MaxVenv = 64 << 10
 
-var pythonName = regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
+var pythonName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
+})
 
 // IsPython reports whether a file is a python by its name.
-func IsPython(file string) bool { return pythonName.MatchString(strings.ToLower(filepath.Base(file))) }
+func IsPython(file string) bool {
+	return pythonName().MatchString(strings.ToLower(filepath.Base(file)))
+}
 
 // libraryLoaders are the interpreters that load the library beside them, by their names.
-var libraryLoaders = regexp.MustCompile(
-	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+var libraryLoaders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+})
 
 // pythonStartPath returns the path under which to start the python that was found at found and is
 // exe after all links. It refuses one whose pyvenv.cfg (beside it or above) or *._pth lies in the
@@ -65,7 +72,7 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 // refuseOwnLibrary refuses an interpreter that lies in the project, because it would load the
 // unverified library beside it.
 func refuseOwnLibrary(w *workspace.Workspace, exe string) error {
-	if libraryLoaders.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
+	if libraryLoaders().MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
 		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
 	}
 	return nil

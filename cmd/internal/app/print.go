@@ -53,20 +53,26 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 
 // WriteJSON prints v as one document, and returns err marked as already shown.
 func (a *App) WriteJSON(v any, err error) error {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
+	e := json.NewEncoder(escaping{a.Stdout})
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if failed := e.Encode(v); failed != nil {
-		return failed
-	}
-	if _, failed := a.Stdout.Write(EscapeJSON(out.Bytes())); failed != nil {
 		return failed
 	}
 	if err != nil {
 		return program.Shown{Err: err}
 	}
 	return nil
+}
+
+// escaping writes documents with [EscapeJSON]. An encoder gives it each as a whole.
+type escaping struct{ to io.Writer }
+
+func (w escaping) Write(document []byte) (int, error) {
+	if _, err := w.to.Write(EscapeJSON(document)); err != nil {
+		return 0, err
+	}
+	return len(document), nil
 }
 
 // Reporting wraps run: if JSON was asked for, an error before any report is printed as a JSON

@@ -31,6 +31,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		Example: "notes --write",
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			defer collectRarely()()
 			r, err := plugins.Hash(c.Context(), names[0], tree.Profile(profile), write)
 			if err != nil {
 				return err

@@ -42,7 +42,7 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 		next += "; this path is a pattern: give it to search_files as glob"
 	case filepath.Separator == '/' && strings.ContainsRune(p.Asked, '\\'):
 		next += "; directories are separated by /, not by backslashes"
-	case lineSuffix.MatchString(last):
+	case lineSuffix().MatchString(last):
 		next += "; lines are given in start_line and end_line"
 	case !strings.ContainsAny(last, `\?[]{}!#`) && strings.TrimSpace(last) == last:
 		next += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"

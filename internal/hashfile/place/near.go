@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of a search for names that are like another one.
@@ -14,7 +15,9 @@ const (
 )
 
 // lineSuffix matches a name with the line numbers that compilers and models write after it.
-var lineSuffix = regexp.MustCompile(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
+var lineSuffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
+})
 
 // nearNames returns those of names that a caller may have meant by name, the nearest first: those that differ from it
 // in about a letter of three at most, or that hold it without its extension.
@@ -53,7 +56,7 @@ func nearNames(name string, names []string) []string {
 // bareName returns a name without what is no part of names, but is written around them: marks, and line numbers.
 func bareName(name string) string {
 	name = strings.Trim(name, "@'\"`<> \t\r\n")
-	if lineSuffix.MatchString(name) {
+	if lineSuffix().MatchString(name) {
 		name = name[:strings.IndexAny(name, ":#")]
 	}
 	return name

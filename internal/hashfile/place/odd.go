@@ -4,14 +4,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 var (
-	windowsPath = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
-	otherScheme = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
+	windowsPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
+	})
+	otherScheme = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
+	})
 )
 
 // oddness says why a path at which nothing is was hardly meant as it is written, and what to give; "" of other paths.
@@ -28,9 +33,9 @@ func oddness(s *roots.Scope, asked string) string {
 		return "begins with ~, which stands for no directory here; give a path in " + allowed(s)
 	case strings.HasPrefix(bare, "$"):
 		return "begins with a variable, which is not replaced here; give a path in " + allowed(s)
-	case filepath.Separator == '/' && windowsPath.MatchString(bare):
+	case filepath.Separator == '/' && windowsPath().MatchString(bare):
 		return "is a path of Windows, and this server runs on another system; give a path in " + allowed(s)
-	case otherScheme.MatchString(bare):
+	case otherScheme().MatchString(bare):
 		return "is no path, nor a URI as file:///DIRECTORY/NAME; give a path in " + allowed(s)
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -12,11 +13,17 @@ import (
 
 var (
 	// fenceLine matches a line that begins or ends front matter.
-	fenceLine = regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
+	fenceLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
+	})
 	// leadingComment matches a comment that may stand before it, such as a copyright notice.
-	leadingComment = regexp.MustCompile(`^(?s:<!--.*?-->)`)
+	leadingComment = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?s:<!--.*?-->)`)
+	})
 	// directiveLines matches directives of YAML before front matter.
-	directiveLines = regexp.MustCompile(`^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
+	directiveLines = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
+	})
 )
 
 // errDirective is the error of front matter that begins with a directive, which can give tags another meaning.
@@ -44,13 +51,13 @@ func (s *Set) parse(text string) error {
 	rest := text
 	for {
 		rest = strings.TrimLeftFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
-		comment := leadingComment.FindString(rest)
+		comment := leadingComment().FindString(rest)
 		if comment == "" {
 			break
 		}
 		rest = rest[len(comment):]
 	}
-	if before := text[:len(text)-len(rest)]; directiveLines.MatchString(rest) {
+	if before := text[:len(text)-len(rest)]; directiveLines().MatchString(rest) {
 		return fmt.Errorf("line %d: %w", 1+strings.Count(before, "\n"), errDirective)
 	}
 	if !strings.HasPrefix(rest, "---") && !strings.HasPrefix(rest, "+++") {
@@ -61,7 +68,7 @@ func (s *Set) parse(text string) error {
 	lines := strings.Split(rest, "\n")
 	number := strings.Count(text[:len(text)-len(rest)], "\n") + 1 // of lines[0]
 	read := s.readMembers
-	if !fenceLine.MatchString(lines[0]) {
+	if !fenceLine().MatchString(lines[0]) {
 		read, number = passOver, number-1
 	} else {
 		lines = lines[1:]

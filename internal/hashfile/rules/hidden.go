@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -14,17 +15,29 @@ import (
 // its line ends "\n": in brackets YAML lets a key and its colon stand in different lines.
 var (
 	// questionMark matches the sign of a key that may be of any form, over several lines.
-	questionMark = regexp.MustCompile(`(?m)(?:^|[\[{,])[ \t]*(?:[-?:][ \t]+)*\?(?:[ \t]|$)`)
+	questionMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[\[{,])[ \t]*(?:[-?:][ \t]+)*\?(?:[ \t]|$)`)
+	})
 	// aliasKey matches a key that stands elsewhere.
-	aliasKey = regexp.MustCompile(`(?m)(?:^|[\[{,])[ \t]*(?:[-?:][ \t]+)*\*[^\s*,\[\]{}]+\s*:(?:\s|$)`)
+	aliasKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[\[{,])[ \t]*(?:[-?:][ \t]+)*\*[^\s*,\[\]{}]+\s*:(?:\s|$)`)
+	})
 	// escapedKey matches a quoted key with an escape.
-	escapedKey = regexp.MustCompile(`"(?:[^"\\]|\\[\s\S])*\\[\s\S](?:[^"\\]|\\[\s\S])*"\s*(?:#[^\n]*\n\s*)*:`)
+	escapedKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"(?:[^"\\]|\\[\s\S])*\\[\s\S](?:[^"\\]|\\[\s\S])*"\s*(?:#[^\n]*\n\s*)*:`)
+	})
 	// codedTag matches a tag of text in base64, or one that may be that in another spelling.
-	codedTag = regexp.MustCompile(`!(?:!|<)\S*(?:binary|%)`)
+	codedTag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`!(?:!|<)\S*(?:binary|%)`)
+	})
 	// colonLine matches the beginning of a line with a colon.
-	colonLine = regexp.MustCompile(`\n\s*:`)
+	colonLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\n\s*:`)
+	})
 	// partedKey matches a key, its group 1, and a colon in another line.
-	partedKey = regexp.MustCompile(`(?m)(?:^|[\[{,])` + beforeKey + keyText + `[ \t]*(?:#[^\n]*)?\n(?:\s|#[^\n]*\n)*:`)
+	partedKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[\[{,])` + beforeKey + keyText + `[ \t]*(?:#[^\n]*)?\n(?:\s|#[^\n]*\n)*:`)
+	})
 )
 
 // lineEnds turns what YAML takes for the end of a line into one.
@@ -40,7 +53,7 @@ func findHiddenKey(lines []string) (number int, err error) {
 	text := strings.Join(lines, "\n")
 	for _, form := range []struct {
 		sign string // that is in all of the form, and is found sooner
-		of   *regexp.Regexp
+		of   func() *regexp.Regexp
 		err  error
 	}{
 		{"?", questionMark, errors.New("it has a key after a question mark, which is not supported")},
@@ -51,14 +64,14 @@ func findHiddenKey(lines []string) (number int, err error) {
 		if !strings.Contains(text, form.sign) {
 			continue
 		}
-		if at := form.of.FindStringIndex(text); at != nil {
+		if at := form.of().FindStringIndex(text); at != nil {
 			return lineOf(lines, at[1]), form.err
 		}
 	}
-	if !colonLine.MatchString(text) {
+	if !colonLine().MatchString(text) {
 		return 0, nil
 	}
-	for _, at := range partedKey.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range partedKey().FindAllStringSubmatchIndex(text, -1) {
 		if key := text[at[2]:at[3]]; resembles(key) {
 			return lineOf(lines, at[3]), fmt.Errorf("%s stands in another line than its colon; %s",
 				refusal.Show(key), errSpelling)

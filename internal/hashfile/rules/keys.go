@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // What a key looks like in YAML, and in TOML: what may stand before it, and its text, which is group 1.
@@ -13,9 +14,13 @@ const (
 
 var (
 	// memberKey matches a key in a line: at its beginning or in brackets, or in the form of TOML.
-	memberKey = regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])` + beforeKey + keyText + `\s*[:=]`)
+	memberKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])` + beforeKey + keyText + `\s*[:=]`)
+	})
 	// explicitKey matches a key in a line of its own, or one that only a YAML parser can resolve.
-	explicitKey = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
+	explicitKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
+	})
 )
 
 // listOf returns the list that a key fills, nil if it is none of the three names.
@@ -42,10 +47,10 @@ func resemblingKey(line string) string {
 	if !strings.ContainsAny(line, "?:=") {
 		return ""
 	}
-	if found := explicitKey.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
+	if found := explicitKey().FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
 		return found[1] + found[2]
 	}
-	for _, found := range memberKey.FindAllStringSubmatch(line, -1) {
+	for _, found := range memberKey().FindAllStringSubmatch(line, -1) {
 		if resembles(found[1]) {
 			return found[1]
 		}

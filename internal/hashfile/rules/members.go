@@ -29,7 +29,7 @@ func (s *Set) readMembers(lines []string) (number int, err error) {
 		if bare == "" || bare[0] == '#' {
 			continue
 		}
-		if fenceLine.MatchString(line) || line == "..." {
+		if fenceLine().MatchString(line) || line == "..." {
 			if !r.started {
 				continue // the front matter has no lines yet
 			}
