@@ -89,7 +89,7 @@ func kept(t *testing.T, script string) (p *os.Process, f *Family, out *os.File) 
 // and files, is sent the same signals, and ends as it would without.
 func TestKeeperIsTransparent(t *testing.T) {
 	const list = `set -- /proc/$$/fd/*; for f; do echo "${f##*/}"; done` // in the shell itself: a pipe's ends come and go
-	inherited, err := exec.Command("sh", "-c", list).Output() // where a test runs others may leave some open
+	inherited, err := exec.Command("sh", "-c", list).Output()            // where a test runs others may leave some open
 	if err != nil {
 		t.Fatal(err)
 	}
