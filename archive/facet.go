@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -12,6 +13,20 @@ const (
 	BuildManifest = "build-manifest.json"
 	FacetTarGzip  = "archive.tar.gz"
 )
+
+// FacetHead is how many bytes of a file [IsFacet] needs.
+const FacetHead = tree.TarBlock
+
+// IsFacet reports whether a file that begins with head, of [FacetHead] bytes, begins as every .facet
+// does: with the header of a tar for the member build-manifest.json. A shorter head is of none.
+func IsFacet(head []byte) bool {
+	want, err := tree.TarHeader(BuildManifest, 0)
+	if err != nil || len(head) < FacetHead {
+		return false
+	}
+	const name, magic, version = 100, 257, 265 // ends of the name, and of where the magic and its version lie
+	return bytes.Equal(head[:name], want[:name]) && bytes.Equal(head[magic:version], want[magic:version])
+}
 
 // walkOuter reads the outer layer of a .facet to its end. It calls fn with the build manifest,
 // and inner with the compressed tar, which inner must read to its end.

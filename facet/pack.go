@@ -18,12 +18,13 @@ import (
 type Packed struct {
 	*Archive          // as it reads back
 	Left     []string // files that do not belong to the facet and were left out
+	Archives []string // files of a server that are archives themselves, as of an earlier packing, and were left out
 }
 
 // Pack writes the archive of the facet or server whose directory holds files, in any
 // order. A facet takes from them what its facet.json names, and it is an error if
 // something of that is missing; a server, which has server.json and no facet.json, takes
-// all. The same files give the same bytes. Up to limits.Packed bytes are held in memory:
+// all but archives of this format. The same files give the same bytes. Up to limits.Packed bytes are held in memory:
 // the archive is read back under limits before any of it is written to w.
 func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, limits archive.Limits) (*Packed, error) {
 	byPath := map[string]tree.File{}
@@ -39,6 +40,13 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 		if files, left, err = plan.Manifest.selectFiles(byPath); err != nil {
 			return nil, err
 		}
+	}
+	files, archives, err := splitArchives(files, open)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Manifest != nil && len(archives) > 0 {
+		return nil, nestedError(archives)
 	}
 	archived, integrity, err := compress(ctx, files, open, limits)
 	if err != nil {
@@ -64,7 +72,7 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 		return nil, fmt.Errorf("%s: %w", plan.Name(), tree.ErrChanged)
 	}
 	_, err = w.Write(out.Bytes())
-	return &Packed{back, left}, err
+	return &Packed{back, left, archives}, err
 }
 
 // readPlan reads the manifest of the facet or server in a directory. Of the archive that is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,8 @@ func PackCommand(a *app.App) *cobra.Command {
 its contents, which locks keep, and that of the file, which downloads are checked with.
 
 A facet takes the files that facet.json names; a server takes all in its directory, save
-those of version control. The same files give the same bytes, on any machine. Links and
+those of version control and archives that were packed before, under whatever name: what
+it writes is never a part of what it packs. The same files give the same bytes, on any machine. Links and
 names that some system could not extract are refused, and nothing is written then.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -61,13 +63,17 @@ names that some system could not extract are refused, and nothing is written the
 					Warnings         []string                 `json:"warnings"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(),
 					p.Integrity, p.ContentHash, p.Size,
-					p.Digests, append([]string{}, p.Left...), append([]string{}, p.Warnings()...)}, nil)
+					p.Digests, slices.Concat([]string{}, p.Left, p.Archives), append([]string{}, p.Warnings()...)}, nil)
 			}
 			for _, w := range p.Warnings() {
 				fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
 			}
 			for _, path := range p.Left {
 				fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name,
+					surface.Escape(path))
+			}
+			for _, path := range p.Archives {
+				fmt.Fprintf(a.Stderr, "%s: warning: %s was written by 'hallmark pack', and was left out\n", a.Name,
 					surface.Escape(path))
 			}
 			for _, path := range p.Hidden {
