@@ -84,7 +84,7 @@ type OCIConfig struct {
 	// Keychain gives credentials for a repository; nil means anonymous.
 	Keychain authn.Keychain
 
-	// PlainHTTP allows plain http to registries on this machine's loopback, for
-	// those that are developed or tested here.
+	// PlainHTTP allows plain http to registries on this machine's loopback, after https was tried,
+	// for those that are developed or tested here.
 	PlainHTTP bool
 }

@@ -23,6 +23,7 @@ func (images) kind() artifact.Kind { return artifact.OCI }
 
 func (images) configure(config *Config, user *userconfig.Reader) error {
 	config.OCI.Keychain = user.Keychain()
+	config.OCI.PlainHTTP = true // as docker and containerd do
 	return nil
 }
 

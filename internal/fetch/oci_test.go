@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
@@ -453,6 +454,30 @@ func TestOCIPlainHTTP(t *testing.T) {
 	}
 	// What is not for image registries is not for others.
 	_, err = get(t, newClient(t, config), "https://"+host+"/f")
+	wantError(t, err, evidence.Unreachable, "does not speak TLS")
+}
+
+// TestImagesOfAUserPlainHTTP: what a user starts asks an image registry on loopback over plain http, as
+// docker does, and no other.
+func TestImagesOfAUserPlainHTTP(t *testing.T) {
+	config, err := UserConfig(environment(nil), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Limits.Retries = -1
+	config.Agreement.AskHost = func(consent.HostUse) error { return nil }
+	r := newImages()
+	one := r.image(t, "1", "io.example/notes")
+	server := httptest.NewServer(r)
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	d, err := get(t, newClient(t, config), "oci:"+host+"/acme/notes:1")
+	wantBody(t, d, err, one)
+	far := config
+	far.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, host)
+	}
+	_, err = get(t, newClient(t, far), "oci:registry.example.com:5000/acme/notes:1")
 	wantError(t, err, evidence.Unreachable, "does not speak TLS")
 }
 
