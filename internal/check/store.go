@@ -54,21 +54,43 @@ func VerifyStore(ctx context.Context, h *host.Host) (StoreReport, error) {
 	return StoreReport{policy.Judge(policy.Check, policy.Settings{}, report), len(all), away}, err
 }
 
-// PruneStore removes from the store what is older than age and is in no lock of a project that this
-// machine knows, and what is remembered of scripts for longer than that.
-func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.Digest, error) {
+// Pruning says what [PruneStore] keeps.
+type Pruning struct {
+	Age time.Duration // what is younger stays, of slots and of the quarantine
+
+	QuarantineAge  time.Duration // what lies in quarantine for longer goes
+	QuarantineSize int64         // and of the rest the oldest, until it is no more than this, in bytes
+}
+
+// Pruned is what [PruneStore] removed.
+type Pruned struct {
+	Slots       []digest.Digest
+	Quarantined []string // directories that were found bad before
+}
+
+// PruneStore removes from the store what is older than o.Age and is in no lock of a project that this
+// machine knows, what is remembered of scripts for longer than that, and what is old or too much in
+// quarantine.
+func PruneStore(ctx context.Context, h *host.Host, o Pruning) (Pruned, error) {
 	st, err := h.Store()
 	if err != nil {
-		return nil, err
+		return Pruned{}, err
 	}
 	kept, err := lockedTrees(h)
 	if err != nil {
-		return nil, err
+		return Pruned{}, err
 	}
-	jscache.Prune(h.Places.Cache, h.Now().Add(-age))
-	return st.Prune(ctx, h.Now().Add(-age), func(d digest.Digest) bool {
+	now := h.Now()
+	jscache.Prune(h.Places.Cache, now.Add(-o.Age))
+	var out Pruned
+	out.Slots, err = st.Prune(ctx, now.Add(-o.Age), func(d digest.Digest) bool {
 		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return evidence.Same(k, d) })
 	})
+	if err != nil {
+		return out, err
+	}
+	out.Quarantined, err = st.PruneQuarantine(ctx, now.Add(-o.QuarantineAge), now.Add(-o.Age), o.QuarantineSize)
+	return out, err
 }
 
 // lockedTrees returns the slots that the locks and approvals of this machine's projects name. It

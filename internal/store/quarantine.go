@@ -61,7 +61,7 @@ func (s *Store) moveToQuarantine(
 		return "", err
 	}
 	q.Close()
-	name := want.Hex() + "-" + time.Now().UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:8])
+	name := want.Hex() + "-" + time.Now().UTC().Format(quarantineTime) + "-" + strings.ToLower(rand.Text()[:8])
 	to := filepath.Join(quarantineDir, name)
 	if info, err := r.Lstat(at); err == nil && info.IsDir() {
 		r.Chmod(at, 0o700) // a directory that moves must be writable

@@ -9,7 +9,7 @@
 //	    sidecar.json                    what Put knew of them, see [sidecar]
 //	staging/<id>/                       a tree being made, on the same file system
 //	staging/<id>.lock                   held by the process that makes it
-//	quarantine/<64 hex>-<time>-<id>/    slots that were found bad, kept for inspection
+//	quarantine/<64 hex>-<time>-<id>/    slots that were found bad, kept for inspection until [Store.PruneQuarantine]
 //	locks/<first 2>                     held while slots with that prefix are put, moved or removed
 //	locks/make-<first 2>                held while what such a slot will hold is fetched
 //

@@ -681,3 +681,64 @@ func TestCancel(t *testing.T) {
 		t.Fatal("a slot was moved because the caller gave up")
 	}
 }
+
+// The quarantine is pruned by age and by size: the oldest goes first, what is young stays, and no link is followed.
+func TestPruneQuarantine(t *testing.T) {
+	s := newStore(t)
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	hour := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Hour) }
+	if gone, err := s.PruneQuarantine(t.Context(), now, now, 0); err != nil || len(gone) != 0 {
+		t.Fatal(gone, err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(elsewhere, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(s.Path(), quarantineDir)
+	begin := func() {
+		t.Helper()
+		for age, size := range map[int]int{1: 100, 10: 200, 20: 300, 40: 10} {
+			at := filepath.Join(dir, fmt.Sprintf("%064x-%s-abcdefgh", age, hour(age).Format(quarantineTime)))
+			os.RemoveAll(at)
+			if err := os.MkdirAll(filepath.Join(at, contentDir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(at, contentDir, "a"), make([]byte, size), 0o400); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(elsewhere, filepath.Join(at, "link")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(filepath.Join(at, contentDir), 0o500); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		before, young time.Time
+		most          int64
+		left          string // ages in hours
+	}{
+		"nothing":                {hour(50), hour(24), 1 << 20, "[1 10 20 40]"},
+		"by age":                 {hour(15), hour(5), 1 << 20, "[1 10]"},
+		"by size, oldest first":  {hour(50), hour(0), 350, "[1 10]"},
+		"no room":                {hour(50), hour(0), 0, "[]"},
+		"what is young stays":    {hour(0), hour(15), 0, "[1 10]"},
+		"young, and over a size": {hour(50), hour(5), 50, "[1]"},
+	} {
+		begin()
+		gone, err := s.PruneQuarantine(t.Context(), c.before, c.young, c.most)
+		entries, _ := os.ReadDir(dir)
+		left := []int{}
+		for _, e := range entries {
+			age, _ := strconv.ParseInt(e.Name()[:64], 16, 64)
+			left = append(left, int(age))
+		}
+		if fmt.Sprint(left) != c.left || err != nil || len(gone)+len(left) != 4 {
+			t.Errorf("%s: %v are left, %v gone: %v", name, left, gone, err)
+		}
+	}
+	if _, err := os.Stat(elsewhere); err != nil {
+		t.Error(err)
+	}
+}

@@ -81,36 +81,53 @@ Nothing is moved or mended: whatever uses a bad slot does that.`,
 
 func storePruneCommand(a *app.App) *cobra.Command {
 	var asJSON bool
-	var age time.Duration
+	var o check.Pruning
 	c := &cobra.Command{
-		Use:   "prune",
-		Short: "Remove what no lock of this machine's projects names",
+		Use:     "prune",
+		Short:   "Remove what no lock of this machine's projects names",
+		Example: "\n--older-than 1h",
 		Long: `Remove from the store what no project that this machine has installed or approved
 something for has in its lock, and beside it what is remembered of plugins' scripts.
-What is younger than --older-than stays.`,
+What is younger than --older-than stays.
+
+What was found bad and moved to quarantine is kept for inspection for
+--quarantine-older-than; of what is left the oldest goes until it is no more than
+--quarantine-bytes.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			if o.Age < 0 || o.QuarantineAge < 0 || o.QuarantineSize < 0 {
+				return app.Usage(c, errors.New("a span or a size cannot be negative"))
+			}
 			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			gone, err := check.PruneStore(c.Context(), h, age)
+			gone, err := check.PruneStore(c.Context(), h, o)
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Removed []digest.Digest `json:"removed"`
-				}{app.OutcomeOf(policy.Verdict{}, err), append([]digest.Digest{}, gone...)}, err)
+					Removed     []digest.Digest `json:"removed"`
+					Quarantined []string        `json:"quarantined"`
+				}{app.OutcomeOf(policy.Verdict{}, err), append([]digest.Digest{}, gone.Slots...),
+					append([]string{}, gone.Quarantined...)}, err)
 			}
-			for _, d := range gone {
+			for _, d := range gone.Slots {
 				if _, err := fmt.Fprintln(a.Stdout, d); err != nil {
 					return err
 				}
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s removed\n", a.Name, evidence.Count(len(gone), "slot"))
+			for _, path := range gone.Quarantined {
+				fmt.Fprintf(a.Stderr, "%s: removed from quarantine: %s\n", a.Name, surface.Escape(path))
+			}
+			fmt.Fprintf(a.Stderr, "%s: %s removed\n", a.Name, evidence.Count(len(gone.Slots), "slot"))
 			return err
 		}),
 	}
-	c.Flags().DurationVar(&age, "older-than", 24*time.Hour, "keep what is younger than this `span`, such as 1h")
+	c.Flags().DurationVar(&o.Age, "older-than", 24*time.Hour, "keep what is younger than this `span`, such as 1h")
+	c.Flags().DurationVar(&o.QuarantineAge, "quarantine-older-than", 30*24*time.Hour,
+		"remove what lies in quarantine for longer than this `span`")
+	c.Flags().Int64Var(&o.QuarantineSize, "quarantine-bytes", 1<<30,
+		"keep no more than so many `bytes` in quarantine, the newest")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as one JSON document")
 	return c
 }
