@@ -91,12 +91,13 @@ var allowedVariables = map[Tool][]string{
 	Credential: slices.Concat(commonVariables, networkVariables, managerVariables, homeVariables, credentialVariables),
 }
 
-// programVariables are variables that say where a tool finds programs to start, beside PATH.
-var programVariables = slices.Concat(managerVariables, []string{"GIT_EXEC_PATH", "GIT_SSH"})
+// programVariables are variables that say where a tool finds programs to start, beside PATH, or the
+// configuration that does.
+var programVariables = slices.Concat(managerVariables, []string{"GIT_EXEC_PATH", "GIT_SSH", "GIT_CONFIG_GLOBAL"})
 
 // Environment returns the environment of a tool as "NAME=VALUE": the user's variables that the tool
 // may have, then set, which replaces variables of the same name. PATH is filtered, and a variable
-// that leads to a program of the checkout is left out.
+// that leads to a program or configuration in the checkout is left out.
 func Environment(tool Tool, environ, set []string, checkout Checkout) []string {
 	var env []string
 	for _, kv := range environ {

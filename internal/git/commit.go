@@ -56,10 +56,10 @@ func (c *Commit) fetch(ctx context.Context) error {
 	}
 	fetch := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
 		"--no-auto-maintenance"}
-	if _, err := r.run(ctx, c.dir, append(fetch, "--depth=1", "--", r.URL, c.ID)...); err != nil {
+	if _, err := r.runRemote(ctx, c.dir, append(fetch, "--depth=1", "--", r.URL, c.ID)...); err != nil {
 		// Not every server gives a commit by its id.
 		all := []string{"--", r.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
-		if _, err := r.run(ctx, c.dir, append(fetch, all...)...); err != nil {
+		if _, err := r.runRemote(ctx, c.dir, append(fetch, all...)...); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,8 @@
 // Package git reads one commit of a remote git repository, with the git command.
 //
-// The command uses the user's own configuration for credentials, proxies and keys, and is
-// run as follows:
+// The command uses the user's own configuration for credentials, proxies and keys: credential
+// helpers, core.sshCommand and ssh.variant too. Neither the configuration of the checkout in which
+// the user works nor a program in it is used. It is run as follows:
 //
 //   - https and ssh only, also after redirects and whatever url.insteadOf says.
 //   - It asks nothing on the terminal and runs nothing of the repository: there is no
@@ -88,7 +89,7 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 	defer remove()
 	ctx, cancel := context.WithTimeoutCause(ctx, min(resolveTime, r.time()), r.timeUp())
 	defer cancel()
-	out, err := r.run(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
+	out, err := r.runRemote(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
 	if err != nil {
 		return "", err
 	}

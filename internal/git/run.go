@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +25,23 @@ var settings = []string{
 	"uploadpack.packObjectsHook=", "advice.detachedHead=false",
 }
 
-// run runs the git command on the repository in dir, one of ours, and returns what it prints.
+// run runs the git command on the repository in dir, one of ours, and returns what it prints. It makes no
+// connection: see runRemote.
 func (r Repository) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	return r.runSet(ctx, dir, nil, args...)
+}
+
+// runRemote is run for a command that connects to the repository's host.
+func (r Repository) runRemote(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ssh, err := r.sshCommand(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return r.runSet(ctx, dir, []string{"GIT_SSH_COMMAND=" + ssh}, args...)
+}
+
+// runSet is run with more variables of the environment.
+func (r Repository) runSet(ctx context.Context, dir string, set []string, args ...string) ([]byte, error) {
 	stall := int(stallTime / time.Second)
 	all := []string{"--git-dir=" + dir}
 	for _, s := range append(settings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
@@ -40,17 +54,14 @@ func (r Repository) run(ctx context.Context, dir string, args ...string) ([]byte
 	if err != nil {
 		return nil, &wire.Error{Ref: r.name(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
-	ssh := cmp.Or(foreign.Variable(r.Environ, "GIT_SSH_COMMAND"), "ssh")
 	out, err := foreign.Run(ctx, foreign.Call{
 		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir,
 		Checkout: r.Checkout, Environ: r.Environ, Time: r.time(), Output: maxOutput,
-		Set: []string{
+		Set: append([]string{
 			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
-			"GIT_SSH_COMMAND=" + ssh + " -oBatchMode=yes -oConnectTimeout=" + strconv.Itoa(stall) +
-				" -oServerAliveInterval=15 -oServerAliveCountMax=4",
 			"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1",
 			"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir), "LC_ALL=C",
-		},
+		}, set...),
 	})
 	if err == nil {
 		return out.Stdout, nil
