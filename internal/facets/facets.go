@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -23,6 +24,10 @@ type Options struct {
 	Limits  archive.Limits
 	Log     trail.Options
 	Servers Servers
+	// Confirm is shown what an upgrade, or the declaration of a facet that is locked already, would
+	// change, with its text, and asked for consent. Nil is no consent. With Dry the answer does not
+	// count.
+	Confirm func([]Change) (host.Consent, error)
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }

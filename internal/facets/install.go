@@ -63,7 +63,7 @@ type facetRequest struct {
 	remove  []string
 	upgrade bool
 	names   []string // to upgrade; empty: all
-	show    func(*Installation) error
+	asked   []string // of facets and servers, as the command names them
 	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
 	changeMore func(ctx context.Context, w *workspace.Workspace,
@@ -96,6 +96,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := verdict.Admitted()
+	out.Facets = a.changes()
+	if req.replaces(w.Lock) {
+		if err := a.reviewChanges(ctx, out.Facets, req.commandLine()); err != nil { // before any server is started
+			return out, err
+		}
+	}
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {
@@ -124,18 +130,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
-	out.Facets = a.changes()
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
 	}
 	if files, err = withApprovals(w, append(files, more...)); err != nil {
 		return out, err
-	}
-	if req.show != nil {
-		if err := req.show(out); err != nil {
-			return out, err
-		}
 	}
 	if o.Dry || len(files) == 0 {
 		return out, nil
@@ -183,6 +183,24 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		}
 	}
 	return NewAssembly(w, o, r.anew())
+}
+
+// replaces reports whether a command takes contents of facets that are locked with others. Whoever
+// adds a facet that is not locked asked for it by its name.
+func (r *facetRequest) replaces(l *project.Lock) bool {
+	if r.add == nil {
+		return r.upgrade
+	}
+	_, locked := l.Facet(r.add.Name)
+	return locked
+}
+
+// commandLine is the command that made the request, without the name of the program.
+func (r *facetRequest) commandLine() []string {
+	if r.add == nil {
+		return append([]string{"upgrade"}, r.asked...)
+	}
+	return append([]string{"add"}, addArguments(*r.add)...)
 }
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.
