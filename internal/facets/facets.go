@@ -21,9 +21,12 @@ type Options struct {
 	Offline bool // make no requests
 	Force   bool // overwrite and delete files that a user edited
 	Dry     bool // find out what would be done, and write nothing
-	Limits  archive.Limits
-	Log     trail.Options
-	Servers Servers
+	// Registry is the URL of a registry that a person named. Add declares it in a project that has
+	// none, with the key of its log if Log has one, and refuses a project that has another.
+	Registry string
+	Limits   archive.Limits
+	Log      trail.Options
+	Servers  Servers
 	// Confirm is shown what an upgrade, or the declaration of a facet that is locked already, would
 	// change, with its text, and asked for consent. Nil is no consent. With Dry the answer does not
 	// count.

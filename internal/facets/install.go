@@ -3,6 +3,7 @@ package facets
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Installation is what became, or would become, of a project's facets.
@@ -46,8 +48,11 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 // that of the source's facet.json is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
 	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
-	if host := host.HostOfURL(f.URL()); err == nil && f.URL() != "" && !o.Dry && !h.NeedsNoConsent(host) {
-		err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+	for _, url := range []string{f.URL(), o.Registry} {
+		host := host.HostOfURL(url)
+		if err == nil && url != "" && !o.Dry && !h.NeedsNoConsent(host) {
+			err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+		}
 	}
 	return out, err
 }
@@ -231,7 +236,10 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 		if f.Kind().HasVersions() && f.Requirement.String() == "" {
 			f.Requirement, _ = facet.ParseRequirement("*")
 		}
-		text, err = configedit.SetFacet(w.Text, f)
+		if text, err = declareRegistry(w, o); err != nil {
+			return nil, err
+		}
+		text, err = configedit.SetFacet(text, f)
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
@@ -246,6 +254,27 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 		w.Config, err = project.ParseConfig(text)
 	}
 	return text, err
+}
+
+// declareRegistry returns the text of hallmark.toml with the registry that a person named, or as it is.
+func declareRegistry(w *workspace.Workspace, o Options) ([]byte, error) {
+	named := project.Registry{URL: o.Registry}
+	switch declared := w.Config.Registry; {
+	case o.Registry == "":
+		return w.Text, nil
+	case declared.URL == "":
+		text, err := configedit.AddRegistry(w.Text, o.Registry, o.Log.Key)
+		if err != nil {
+			return nil, err
+		}
+		w.Config, err = project.ParseConfig(text)
+		return text, err
+	case declared.Name() != named.Name():
+		return nil, evidence.Errorf(evidence.Refused, o.Registry,
+			"leave --registry out, or edit "+project.ConfigFile+": what is locked is of the other one",
+			fmt.Errorf("is not the registry of this project, which is %s", surface.Escape(declared.URL)))
+	}
+	return w.Text, nil
 }
 
 // setRequirement writes the requirement of a facet that was added without one.

@@ -144,7 +144,7 @@ func addCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
 		Short: "Add a facet to hallmark.toml, lock and install it",
-		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
+		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
 			"--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
@@ -169,16 +169,22 @@ changes of a facet that is locked already is shown, and needs consent.`,
 		} else if add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
+		if f.o.Registry != "" && !add.Kind().HasVersions() {
+			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
+		}
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
 		f.askAboutChanges(c.Context(), a)
+		h.Sending.AllowURL(f.o.Registry)
 		return facets.Add(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	f.addReviewFlags(c)
+	c.Flags().StringVar(&f.o.Registry, "registry", "",
+		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
