@@ -105,9 +105,7 @@ func testGitInstall(t *testing.T) {
 		"cold install": func() error { w.emptyStore(); _, err := w.install(facets.Options{}); return err },
 		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(facets.Options{Frozen: true}); return err },
 		"upgrade": func() error {
-			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error {
-				return nil
-			})
+			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{})
 			return err
 		},
 		"outdated": func() error { _, err := facets.Outdated(t.Context(), w.host, w.dir); return err },
@@ -122,9 +120,14 @@ func testGitInstall(t *testing.T) {
 		}
 	}
 
-	// Whoever declares it anew accepts what the tag names now.
-	out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"},
-		facets.Options{})
+	// Whoever declares it anew accepts what the tag names now, when it was shown.
+	again := project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}
+	_, err := facets.Add(t.Context(), w.host, w.dir, again, facets.Options{})
+	w.refused(evidence.Refused, err, "kit: ", "nobody consented", "hallmark add kit --git "+w.URL+" --tag v1 --yes")
+	if w.read(project.LockFile) != lock {
+		t.Error("written without consent")
+	}
+	out, err := facets.Add(t.Context(), w.host, w.dir, again, facets.Options{Confirm: consentToChanges})
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond.\n" {
 		t.Errorf("%+v", w.entry("kit").Source)
@@ -168,9 +171,7 @@ func TestGitSources(t *testing.T) {
 	if err != nil || !all.Facets[0].Outdated() || all.Facets[0].Wanted != second {
 		t.Errorf("%v: %+v", err, all)
 	}
-	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, facets.Options{}, func(*facets.Installation) error {
-		return nil
-	})
+	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, facets.Options{})
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond. $Id$\n" {
 		t.Errorf("%q", w.read("tools/skills/greet/SKILL.md"))
@@ -229,7 +230,7 @@ func TestGitSources(t *testing.T) {
 	w.git("add", "-A")
 	w.git("commit", "--quiet", "-m", "link")
 	w.git("push", "--quiet", w.bare, "main")
-	_, err = upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error { return nil })
+	_, err = upgradeFacets(t, w.host, w.dir, nil, facets.Options{})
 	w.refused(evidence.Validation, err, "symbolic link")
 }
 
@@ -259,9 +260,15 @@ func forgedLock(t *testing.T, name string, entry project.FacetLock) []byte {
 	return data
 }
 
-// upgradeFacets is an upgrade of a project without servers.
-func upgradeFacets(t *testing.T, h *host.Host, dir string, names []string, o facets.Options,
-	show func(*facets.Installation) error) (*facets.Installation, error) {
-	out, err := facets.Upgrade(t.Context(), h, dir, names, facets.UpgradeOptions{Facets: o, Show: show})
+// upgradeFacets is an upgrade of a project without servers, to which somebody consents.
+func upgradeFacets(t *testing.T, h *host.Host, dir string, names []string,
+	o facets.Options) (*facets.Installation, error) {
+	if o.Confirm == nil {
+		o.Confirm = consentToChanges
+	}
+	out, err := facets.Upgrade(t.Context(), h, dir, names, facets.UpgradeOptions{Facets: o})
 	return out.Facets, err
 }
+
+// consentToChanges consents to whatever changes of facets.
+func consentToChanges([]facets.Change) (host.Consent, error) { return host.StandingConsent, nil }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -599,7 +601,7 @@ func testFrozenInstall(t *testing.T) {
 // An upgrade goes through the same checks as the first install.
 func testUpgrade(t *testing.T) {
 	upgrade := func(w *facetWorld, o facets.Options) (*facets.Installation, error) {
-		return upgradeFacets(t, w.host, w.dir, nil, o, func(*facets.Installation) error { return nil })
+		return upgradeFacets(t, w.host, w.dir, nil, o)
 	}
 	w := newFacetWorld(t)
 	w.must(w.install(facets.Options{}))
@@ -629,16 +631,54 @@ func testUpgrade(t *testing.T) {
 		len(out.Facets[0].Assets) != 2 {
 		t.Errorf("dry: %+v", out.Facets[0])
 	}
-	// Whoever is shown the changes can call it off.
-	_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(out *facets.Installation) error {
-		return errors.New("no")
-	})
+	// Whoever is shown the changes can call it off, and without anybody there is no consent.
+	_, err := upgrade(w, facets.Options{Confirm: func([]facets.Change) (host.Consent, error) {
+		return host.InformedConsent, errors.New("no")
+	}})
 	if err == nil || w.read(project.LockFile) != lock {
 		t.Error("called off, and written")
 	}
+	for name, confirm := range map[string]func([]facets.Change) (host.Consent, error){
+		"nobody": nil, "no": func([]facets.Change) (host.Consent, error) { return host.NoConsent, nil },
+	} {
+		_, err := facets.Upgrade(t.Context(), w.host, w.dir, []string{"kit"},
+			facets.UpgradeOptions{Facets: facets.Options{Confirm: confirm}})
+		w.refused(evidence.Refused, err, "kit: would be changed, and nobody consented", "'hallmark upgrade kit --yes'")
+		if w.read(project.LockFile) != lock || w.read("tools/skills/greet/SKILL.md") != "First.\n" {
+			t.Errorf("%s: something was written", name)
+		}
+	}
+	testTextOfUpgrade(t, w, upgrade)
 	out = w.must(upgrade(w, facets.Options{}))
 	if out.Facets[0].Outcome != "updated" || w.entry("kit").Version != "1.1.0" ||
 		w.read("tools/skills/greet/SKILL.md") != "Second.\n" {
 		t.Errorf("%+v", out.Facets[0])
+	}
+	// Where nothing changes nobody is asked.
+	_, err = upgrade(w, facets.Options{Confirm: func([]facets.Change) (host.Consent, error) {
+		t.Error("asked about nothing")
+		return host.NoConsent, nil
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// testTextOfUpgrade demands that the text of what changes is shown, compared with the former text if
+// the store has exactly that.
+func testTextOfUpgrade(t *testing.T, w *facetWorld,
+	upgrade func(*facetWorld, facets.Options) (*facets.Installation, error)) {
+	t.Helper()
+	find := func() (c facets.Change, skill facets.AssetChange) {
+		c = w.must(upgrade(w, facets.Options{Dry: true})).Facets[0]
+		i := slices.IndexFunc(c.Assets, func(x facets.AssetChange) bool { return x.Path == "skills/greet/SKILL.md" })
+		return c, c.Assets[i]
+	}
+	if c, skill := find(); c.BeforeUnknown || !strings.HasSuffix(skill.Diff, "@@ -1 +1 @@\n-First.\n+Second.\n") {
+		t.Errorf("%+v", skill)
+	}
+	w.emptyStore()
+	if c, skill := find(); !c.BeforeUnknown || !strings.HasSuffix(skill.Diff, "@@ -0,0 +1 @@\n+Second.\n") {
+		t.Errorf("without the former contents: %+v", skill)
 	}
 }

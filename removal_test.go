@@ -167,7 +167,8 @@ func removalCommands() []removalCommand {
 		{name: "upgrade --yes", changes: true, run: func(w *removalWorld, h *host.Host, _ string) error {
 			_, err := facets.Upgrade(w.t.Context(), h, w.dir, nil,
 				facets.UpgradeOptions{Pin: pin.Options{Confirm: consent},
-					Facets: facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
+					Facets: facets.Options{Confirm: consentToChanges,
+						Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
 			return err
 		}},
 		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {

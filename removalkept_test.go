@@ -97,7 +97,8 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 	w := &removalWorld{facetProject: f.facetProject}
 	before := w.files()
 	f.publish("1.1.0", "Second.\n")
-	if _, err := facets.Upgrade(t.Context(), f.host, f.dir, nil, facets.UpgradeOptions{}); err != nil {
+	if _, err := facets.Upgrade(t.Context(), f.host, f.dir, nil,
+		facets.UpgradeOptions{Facets: facets.Options{Confirm: consentToChanges}}); err != nil {
 		t.Fatal(err)
 	}
 	after := w.files()

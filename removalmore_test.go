@@ -372,8 +372,8 @@ func TestWitnessesWeakened(t *testing.T) {
 			t.Errorf("%s: pin --yes: %v", name, err)
 		}
 		if _, err := facets.Upgrade(t.Context(), w.host, w.dir, nil,
-			facets.UpgradeOptions{Pin: yes,
-				Facets: facets.Options{Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
+			facets.UpgradeOptions{Pin: yes, Facets: facets.Options{Confirm: consentToChanges,
+				Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: upgrade --yes: %v", name, err)
 		}
 		if _, err := facets.Install(t.Context(), w.host, w.dir,

@@ -47,6 +47,28 @@ func TestSetFacet(t *testing.T) {
 	}
 }
 
+func TestAddRegistry(t *testing.T) {
+	const head, key = "manifest_version = 1\n", "registry.example.com+b23d8641+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs"
+	const url, table = "https://registry.example.com", "\n[registry]\nurl = \"https://registry.example.com\"\n"
+	for name, c := range map[string]struct{ in, url, key, want string }{
+		"empty file": {"", url, "", head + table},
+		"with a key": {head + "# end", url, key, head + "# end\n" + table + "log_key = \"" + key + "\"\n"},
+		"facets":     {head + "[facets]\nkit = \"*\" # any\n", url, "", head + "[facets]\nkit = \"*\" # any\n" + table},
+		"line ends": {"manifest_version = 1\r\n", url, "",
+			"manifest_version = 1\r\n\r\n[registry]\r\nurl = \"" + url + "\"\r\n"},
+		"another":   {head + "[registry]\nurl = \"https://x.example.com\"\n", url, "", ""},
+		"the same":  {head + table, url, "", ""},
+		"an empty":  {head + "[registry]\n", url, "", ""},
+		"wrong key": {head, url, "key", ""},
+		"malformed": {"manifest_version = 2\n", url, "", ""},
+	} {
+		got, err := AddRegistry([]byte(c.in), c.url, c.key)
+		if string(got) != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: got %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+}
+
 func TestUnsetFacet(t *testing.T) {
 	const head = "manifest_version = 1\n"
 	for name, c := range map[string]struct{ in, want string }{

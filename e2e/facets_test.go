@@ -227,7 +227,7 @@ func TestUpgradeKilled(t *testing.T) {
 			s.emptyStore()
 		}
 		wait := rand.N(usual * 3 / 2)
-		if s.killed(wait, "upgrade") {
+		if s.killed(wait, "upgrade", "--yes") {
 			done++
 		}
 		journals += s.journals()
@@ -239,7 +239,7 @@ func TestUpgradeKilled(t *testing.T) {
 		t.Error("no upgrade was killed")
 	}
 	t.Logf("%d of %d were killed, %d left a journal", done, rounds, journals)
-	s.ends("upgrade")
+	s.ends("upgrade", "--yes")
 }
 
 // outdated is what the command prints, whatever its exit code.

@@ -4,28 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/project"
 )
-
-// Change is one facet before and after. Its outcome is "installed", "updated",
-// "repaired" (the store's copy was bad, and fetched again), "unchanged" or "removed".
-type Change struct {
-	Name    string
-	Outcome string
-	By      []string // the facets that bring it along
-	Before  *project.FacetLock
-	After   *project.FacetLock
-	Assets  []AssetChange
-}
-
-// AssetChange is one member of a facet that differs.
-type AssetChange struct {
-	Path   string
-	Before digest.Digest // zero if it is new
-	After  digest.Digest // zero if it is gone
-}
 
 // changes compares what was gathered with the lock as it was.
 func (a *Assembly) changes() (all []Change) {
@@ -56,23 +36,4 @@ func (a *Assembly) changes() (all []Change) {
 		all = append(all, c)
 	}
 	return all
-}
-
-// assetChanges are the members that differ between two entries of a facet, either of which may be nil.
-func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
-	var old, new map[string]digest.Digest
-	if before != nil {
-		old = before.Assets
-	}
-	if after != nil {
-		new = after.Assets
-	}
-	paths := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(new)))
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !evidence.Same(o, n) {
-			out = append(out, AssetChange{path, o, n})
-		}
-	}
-	return out
 }

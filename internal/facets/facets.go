@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -20,9 +21,16 @@ type Options struct {
 	Offline bool // make no requests
 	Force   bool // overwrite and delete files that a user edited
 	Dry     bool // find out what would be done, and write nothing
-	Limits  archive.Limits
-	Log     trail.Options
-	Servers Servers
+	// Registry is the URL of a registry that a person named. Add declares it in a project that has
+	// none, with the key of its log if Log has one, and refuses a project that has another.
+	Registry string
+	Limits   archive.Limits
+	Log      trail.Options
+	Servers  Servers
+	// Confirm is shown what an upgrade, or the declaration of a facet that is locked already, would
+	// change, with its text, and asked for consent. Nil is no consent. With Dry the answer does not
+	// count.
+	Confirm func([]Change) (host.Consent, error)
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }

@@ -3,6 +3,7 @@ package facets
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Installation is what became, or would become, of a project's facets.
@@ -46,8 +48,11 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 // that of the source's facet.json is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
 	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
-	if host := host.HostOfURL(f.URL()); err == nil && f.URL() != "" && !o.Dry && !h.NeedsNoConsent(host) {
-		err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+	for _, url := range []string{f.URL(), o.Registry} {
+		host := host.HostOfURL(url)
+		if err == nil && url != "" && !o.Dry && !h.NeedsNoConsent(host) {
+			err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+		}
 	}
 	return out, err
 }
@@ -63,7 +68,7 @@ type facetRequest struct {
 	remove  []string
 	upgrade bool
 	names   []string // to upgrade; empty: all
-	show    func(*Installation) error
+	asked   []string // of facets and servers, as the command names them
 	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
 	changeMore func(ctx context.Context, w *workspace.Workspace,
@@ -96,6 +101,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := verdict.Admitted()
+	out.Facets = a.changes()
+	if req.replaces(w.Lock) {
+		if err := a.reviewChanges(ctx, out.Facets, req.commandLine()); err != nil { // before any server is started
+			return out, err
+		}
+	}
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {
@@ -124,18 +135,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
-	out.Facets = a.changes()
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
 	}
 	if files, err = withApprovals(w, append(files, more...)); err != nil {
 		return out, err
-	}
-	if req.show != nil {
-		if err := req.show(out); err != nil {
-			return out, err
-		}
 	}
 	if o.Dry || len(files) == 0 {
 		return out, nil
@@ -185,6 +190,24 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 	return NewAssembly(w, o, r.anew())
 }
 
+// replaces reports whether a command takes contents of facets that are locked with others. Whoever
+// adds a facet that is not locked asked for it by its name.
+func (r *facetRequest) replaces(l *project.Lock) bool {
+	if r.add == nil {
+		return r.upgrade
+	}
+	_, locked := l.Facet(r.add.Name)
+	return locked
+}
+
+// commandLine is the command that made the request, without the name of the program.
+func (r *facetRequest) commandLine() []string {
+	if r.add == nil {
+		return append([]string{"upgrade"}, r.asked...)
+	}
+	return append([]string{"add"}, addArguments(*r.add)...)
+}
+
 // anew says which facets a command resolves anew: those that it upgrades or declares.
 func (r *facetRequest) anew() Anew {
 	n := Anew{All: r.upgrade && len(r.names) == 0}
@@ -213,7 +236,10 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 		if f.Kind().HasVersions() && f.Requirement.String() == "" {
 			f.Requirement, _ = facet.ParseRequirement("*")
 		}
-		text, err = configedit.SetFacet(w.Text, f)
+		if text, err = declareRegistry(w, o); err != nil {
+			return nil, err
+		}
+		text, err = configedit.SetFacet(text, f)
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
@@ -228,6 +254,27 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 		w.Config, err = project.ParseConfig(text)
 	}
 	return text, err
+}
+
+// declareRegistry returns the text of hallmark.toml with the registry that a person named, or as it is.
+func declareRegistry(w *workspace.Workspace, o Options) ([]byte, error) {
+	named := project.Registry{URL: o.Registry}
+	switch declared := w.Config.Registry; {
+	case o.Registry == "":
+		return w.Text, nil
+	case declared.URL == "":
+		text, err := configedit.AddRegistry(w.Text, o.Registry, o.Log.Key)
+		if err != nil {
+			return nil, err
+		}
+		w.Config, err = project.ParseConfig(text)
+		return text, err
+	case declared.Name() != named.Name():
+		return nil, evidence.Errorf(evidence.Refused, o.Registry,
+			"leave --registry out, or edit "+project.ConfigFile+": what is locked is of the other one",
+			fmt.Errorf("is not the registry of this project, which is %s", surface.Escape(declared.URL)))
+	}
+	return w.Text, nil
 }
 
 // setRequirement writes the requirement of a facet that was added without one.

@@ -21,11 +21,8 @@ import (
 
 // UpgradeOptions say how to upgrade.
 type UpgradeOptions struct {
-	Facets Options     // with Dry nothing is written, of servers neither
+	Facets Options     // Confirm is asked about all facets at once; with Dry nothing is written, of servers neither
 	Pin    pin.Options // Confirm is told of each server; with Dry its answer does not count
-	// Show is told what would change of facets before anything is written; its error cancels the
-	// upgrade.
-	Show func(*Installation) error
 }
 
 // Upgraded is what became of an [Upgrade].
@@ -78,7 +75,7 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 	}
 	if anyFacet {
 		out.Facets, err = installFacets(ctx, h, dir, o.Facets,
-			facetRequest{upgrade: true, names: facets, show: o.Show, changeMore: u.pinOutdated})
+			facetRequest{upgrade: true, names: facets, asked: names, changeMore: u.pinOutdated})
 		out.Written = out.Facets != nil && out.Facets.Written
 	} else {
 		out.Written, err = u.pinServersAlone(ctx, h, dir)

@@ -40,7 +40,8 @@ func (a *Archive) LockedRecord() *project.RecordLock {
 // ReadManifest parses the facet.json in a slot that was just audited, and demands that it is that
 // of the version of a facet.
 func ReadManifest(slot *store.Slot, name, version string) (*facet.Manifest, error) {
-	data, err := readAudited(slot, facet.ManifestFile, project.FacetSubject(name, version))
+	data, err := ReadMember(slot, facet.ManifestFile, slot.Assets[facet.ManifestFile],
+		project.FacetSubject(name, version), facet.MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +56,14 @@ func ReadManifest(slot *store.Slot, name, version string) (*facet.Manifest, erro
 	return m, nil
 }
 
-// readAudited reads a file of a slot, and demands that it is the one that the audit hashed.
-func readAudited(slot *store.Slot, file, subject string) ([]byte, error) {
-	data, err := host.ReadFile(filepath.Join(slot.Dir(), file), facet.MaxManifest)
+// ReadMember reads a file of at most limit bytes of a slot that was audited, and demands that it is
+// the one that the audit hashed.
+func ReadMember(slot *store.Slot, file string, want digest.Digest, subject string, limit int64) ([]byte, error) {
+	data, err := host.ReadFile(filepath.Join(slot.Dir(), filepath.FromSlash(file)), limit)
 	if err != nil {
 		return nil, err
 	}
-	if !evidence.Same(slot.Assets[file], digest.FromBytes(data)) {
+	if !evidence.Same(want, digest.FromBytes(data)) {
 		return nil, evidence.Errorf(evidence.Integrity, subject, "", errors.New(file+" changed after the audit"))
 	}
 	return data, nil

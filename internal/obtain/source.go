@@ -19,7 +19,8 @@ import (
 // ReadSource parses the server.json in a slot that was just audited, and demands that it is that
 // of the version of a server.
 func ReadSource(slot *store.Slot, name, version string) (*facet.Source, error) {
-	data, err := readAudited(slot, facet.SourceFile, project.FacetSubject(name, version))
+	data, err := ReadMember(slot, facet.SourceFile, slot.Assets[facet.SourceFile],
+		project.FacetSubject(name, version), facet.MaxManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // lookup is what the store has of an archive.
@@ -34,6 +35,16 @@ func (s *Sources) findStored(ctx context.Context, c claims, q *inquiry) (lookup,
 	}
 	q.add(report...)
 	return lookup{slot: slot}, nil
+}
+
+// FindStored audits what the store has of a facet that was locked, for who compares it with what is
+// to be locked. It is nil if the store does not have exactly the locked contents: nothing is fetched.
+func (s *Sources) FindStored(ctx context.Context, name string, entry project.FacetLock) (*store.Slot, error) {
+	slot, _, err := s.store.AuditClaim(ctx, claims{name: name, entry: entry, locked: &entry}.contents())
+	if errors.Is(err, store.ErrNotStored) {
+		return nil, nil
+	}
+	return slot, err
 }
 
 // refuseOffline is the error for an archive that is not in the store, or not sound, and that

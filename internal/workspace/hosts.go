@@ -112,7 +112,8 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 
 // NoRegistryError returns the error about a subject that needs a registry if none is configured.
 func NoRegistryError(subject string) error {
-	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile,
+	return evidence.Errorf(evidence.Validation, subject,
+		"add [registry] url = \"…\" to "+project.ConfigFile+", or give --registry URL to 'hallmark add'",
 		errors.New("no registry is configured"))
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -30,6 +29,7 @@ type facetFlags struct {
 	dir    string
 	asJSON bool
 	yes    bool // upgrade has a flag of its own
+	whole  bool // all lines of what changes are shown
 	o      facets.Options
 }
 
@@ -51,8 +51,8 @@ func (f *facetFlags) register(c *cobra.Command) {
 // question.
 func (f *facetFlags) addYesFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false,
-		"consent without being asked to start servers that facets declare, and to what they show; not to ask hosts "+
-			"that files of the checkout name (--allow-host)")
+		"consent without being asked to start servers that facets declare, and to what they show; of 'add' also to "+
+			"what changes of a facet that is locked; not to ask hosts that files of the checkout name (--allow-host)")
 }
 
 // askAboutServers makes the flow ask about servers that facets declare.
@@ -144,11 +144,12 @@ func addCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
 		Short: "Add a facet to hallmark.toml, lock and install it",
-		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
+		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
 			"--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
-registry is locked only if the registry confirms it, and its log proves it, now.`,
+registry is locked only if the registry confirms it, and its log proves it, now. What
+changes of a facet that is locked already is shown, and needs consent.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
@@ -168,14 +169,22 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		} else if add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
+		if f.o.Registry != "" && !add.Kind().HasVersions() {
+			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
+		}
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
+		f.askAboutChanges(c.Context(), a)
+		h.Sending.AllowURL(f.o.Registry)
 		return facets.Add(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
+	f.addReviewFlags(c)
+	c.Flags().StringVar(&f.o.Registry, "registry", "",
+		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
@@ -249,47 +258,6 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	return nil
 }
 
-// showChangesOfFacets prints what an upgrade would change.
-func showChangesOfFacets(w io.Writer, out *facets.Installation) error {
-	var b strings.Builder
-	for _, f := range out.Facets {
-		if f.Outcome == "unchanged" {
-			continue
-		}
-		fmt.Fprintf(&b, "%s:\n", f.Name)
-		line := func(what, before, after string) {
-			if before != after {
-				fmt.Fprintf(&b, "  %-10s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))
-			}
-		}
-		var before, after project.FacetLock
-		if f.Before != nil {
-			before = *f.Before
-		}
-		if f.After != nil {
-			after = *f.After
-		}
-		if artifact.IsOlder("", after.Version, before.Version) {
-			after.Version += " (rollback)"
-		}
-		line("version", before.Version, after.Version)
-		line("commit", before.Source.Commit, after.Source.Commit)
-		line("integrity", before.Integrity.String(), after.Integrity.String())
-		for _, x := range f.Assets {
-			switch {
-			case x.Before.IsZero():
-				fmt.Fprintf(&b, "  + %s  %s\n", surface.Escape(x.Path), x.After)
-			case x.After.IsZero():
-				fmt.Fprintf(&b, "  - %s  %s\n", surface.Escape(x.Path), x.Before)
-			default:
-				fmt.Fprintf(&b, "  ~ %s  %s -> %s\n", surface.Escape(x.Path), x.Before, x.After)
-			}
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 type (
 	facetJSON struct {
 		Name    string             `json:"name"`
@@ -298,11 +266,14 @@ type (
 		Before  *project.FacetLock `json:"before,omitempty"`
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
+		Unknown bool               `json:"before_unknown,omitempty"`
 	}
 	assetJSON struct {
 		Path   string        `json:"path"`
 		Before digest.Digest `json:"before,omitzero"`
 		After  digest.Digest `json:"after,omitzero"`
+		Diff   string        `json:"diff,omitempty"`
+		Unread string        `json:"unread,omitempty"` // why the text is not compared
 	}
 )
 
@@ -330,7 +301,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}

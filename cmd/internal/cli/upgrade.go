@@ -27,15 +27,16 @@ func upgradeCommand(a *app.App) *cobra.Command {
 		Short:   "Take the newest versions of facets and servers",
 		Example: "--dry-run\nnotes@1.5.0",
 		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
-before anything is written: of a facet every version, hash and member, of a server the old
-and the new digests and its surface's differences, classified.
+before anything is written: of a facet every version, hash and member with the differences
+of its text, of a server the old and the new digests and its surface's differences,
+classified.
 
 Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
 moved is reported as drift and not. A server that is pinned to an exact version of a package
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
 image's tag stays as it is and is resolved anew. What leads to an older version than the
-locked one is shown as a rollback. Each server needs consent. All of it is written, or
-nothing.`,
+locked one is shown as a rollback. What changes of facets needs consent, and each server
+does. All of it is written, or nothing.`,
 		ValidArgsFunction: completeDeclared,
 		RunE: a.Reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.Host(f.dir)
@@ -48,6 +49,7 @@ nothing.`,
 			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
 			askAboutServers(a, c, h, &f)
+			f.askAboutChanges(c.Context(), a)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
@@ -62,10 +64,6 @@ nothing.`,
 					showUpgrade(a, a.Stderr, p)
 					return host.NoConsent, nil
 				}
-			}
-			o.Show = func(out *facets.Installation) error {
-				a.Bars.Stop()
-				return showChangesOfFacets(a.Stderr, out)
 			}
 			out, err := facets.Upgrade(c.Context(), h, f.dir, names, o)
 			a.Bars.Stop()
@@ -85,7 +83,7 @@ nothing.`,
 	f.register(c)
 	a.AllowFlags(c)
 	consent.register(c)
-	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
+	f.addReviewFlags(c)
 	return c
 }
 
