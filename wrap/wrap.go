@@ -110,7 +110,8 @@ func Wrap(d Dir, name string) (*Facet, error) {
 	case FormSkill:
 		err = w.wrapSkill()
 	default:
-		err = invalid("holds neither %s nor %s", SkillFile, PluginFile)
+		err = evidence.Errorf(evidence.Validation, "", "name a directory that has one; the command without NAME lists them",
+			fmt.Errorf("holds no %s, %s or %s", facet.ManifestFile, SkillFile, PluginFile))
 	}
 	if err != nil {
 		return nil, err
