@@ -56,6 +56,7 @@ var plainDecoders = map[string]struct {
 	"object.go in facet":                    {4, "maps, lists, texts and truths"},
 	"object.go in internal/fetch":           {3, "maps and lists"},
 	"parse.go in installlock":               {4, "whose members are compared with their names"},
+	"plugin.go in wrap":                     {1, "a map"},
 	"parse.go in plugin": {1,
 		"a map, whose form is judged by exact names"},
 	"parse.go in serverjson": {3,

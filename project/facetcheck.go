@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // check refuses an entry that Hallmark would not have written.
@@ -46,6 +47,9 @@ func (f FacetLock) check(name string) error {
 	}
 	if err := kind.check(s); err != nil {
 		return err
+	}
+	if s.Wrapped != 0 && s.Wrapped != wrap.Rule {
+		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d", s.Wrapped, wrap.Rule)
 	}
 	if f.Proof == "" {
 		return nil

@@ -28,7 +28,8 @@ type SourceLock struct {
 	Branch   string     `json:"branch,omitempty"`
 	Commit   string     `json:"commit,omitempty"` // that was resolved
 	Sub      string     `json:"sub,omitempty"`
-	Path     string     `json:"path,omitempty"` // of a local directory
+	Path     string     `json:"path,omitempty"`    // of a local directory
+	Wrapped  int        `json:"wrapped,omitempty"` // rule of package wrap by which it became a facet; 0 if it is one
 }
 
 // Subject names the facet in evidence: "NAME@VERSION".

@@ -91,7 +91,7 @@ var sourceLocal = sourceKind{
 	lock:     func(f Facet, _ Registry) SourceLock { return SourceLock{Path: f.Path} },
 	title:    func(s SourceLock) string { return "directory " + s.Path },
 	check: func(s SourceLock) error {
-		if s.Path == "" || s != (SourceLock{Kind: s.Kind, Path: s.Path}) {
+		if s.Path == "" || s != (SourceLock{Kind: s.Kind, Path: s.Path, Wrapped: s.Wrapped}) {
 			return errors.New("its source is no directory")
 		}
 		return nil
@@ -181,6 +181,7 @@ func (l FacetLock) Revision() string {
 // Covers reports whether the entry is of what f asks for.
 func (l FacetLock) Covers(f Facet, registry Registry) bool {
 	want, have := f.Source(registry), l.Source
+	have.Wrapped = 0 // which is found in the directory, and not declared
 	if f.Commit == "" {
 		have.Commit = ""
 	}

@@ -104,6 +104,9 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 // Close removes what Fetch fetched.
 func (c *Commit) Close() error { return os.RemoveAll(c.dir) }
 
+// KindLink is the Kind of a symbolic link, whose content is where it leads.
+const KindLink = "a symbolic link"
+
 // File is one file of a commit.
 type File struct {
 	Path string
@@ -137,7 +140,7 @@ func (c *Commit) Files(ctx context.Context, sub string) (map[string]File, error)
 				return nil, fmt.Errorf("git ls-tree: %w", err)
 			}
 		case "120000":
-			f.Kind = "a symbolic link"
+			f.Kind = KindLink
 		case "160000":
 			f.Kind = "a submodule"
 		default:

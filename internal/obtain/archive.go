@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Archive is a facet, or a server that is packed from source, whose bytes are in the store and
@@ -24,6 +25,7 @@ type Archive struct {
 	Source   *facet.Source           // nil for a facet
 	Record   *registry.ArchiveRecord // what its registry says of it; nil if no registry was asked
 	Repaired bool                    // the store's copy was damaged, and was replaced
+	Notes    []wrap.Note             // what of a directory that was wrapped now is not installed
 }
 
 // Subject names the archive in evidence and errors: "NAME@VERSION".

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // claims are what is said of an archive before its bytes are read.
@@ -67,6 +68,7 @@ type stored struct {
 	slot     *store.Slot             //
 	record   *registry.ArchiveRecord // nil if no registry was asked
 	repaired bool                    // the store's copy was damaged
+	notes    []wrap.Note             // what of a directory that was wrapped now is not installed
 }
 
 // accept takes a slot whose bytes were hashed in this run: the list of its files follows from them.

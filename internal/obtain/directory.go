@@ -1,18 +1,20 @@
 package obtain
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // directorySource is a directory of this machine, which has a facet in no versions.
@@ -27,19 +29,46 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}
 	defer root.Close()
-	source, where := &pack.SourceDir{Root: root}, f.Name+" in "+f.Path
-	if err := source.List(); err != nil {
-		return stored{}, pack.DirError(where, err)
-	}
-	var packed bytes.Buffer
-	if _, err := facet.Pack(ctx, &packed, source.Files, source.Open, s.o.Limits); err != nil {
-		return stored{}, pack.DirError(where, err)
+	packed, err := packDirectory(ctx, root, f, s.o.Limits)
+	if err != nil {
+		return stored{}, err
 	}
 	c := claims{name: f.Name, entry: project.FacetLock{Source: f.Source(s.Workspace.Config.Registry)}}
 	if s.o.Frozen && locked != nil {
 		c.entry, c.locked = *locked, locked
+		if err := packed.checkRule(c.subject(), locked); err != nil {
+			return stored{}, err
+		}
 	}
-	return s.unpack(ctx, c, packedArchive{body: &packed, from: f.Path, claims: c.ofLock()}, q)
+	c.entry.Source.Wrapped = packed.rule
+	found, err := s.unpack(ctx, c, packedArchive{body: &packed.body, from: f.Path, claims: c.ofLock()}, q)
+	found.notes = packed.notes
+	return found, err
+}
+
+// packDirectory packs a facet of this machine, or what can be wrapped as one.
+func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits archive.Limits) (*packedDir, error) {
+	where := f.Name + " in " + f.Path
+	if _, err := root.Lstat(facet.ManifestFile); errors.Is(err, fs.ErrNotExist) {
+		d, err := listDirectory(root)
+		if err != nil {
+			return nil, pack.DirError(where, err)
+		}
+		packed, err := packWrapped(ctx, d, f.Name, limits)
+		if err != nil {
+			return nil, pack.DirError(where, err)
+		}
+		return packed, nil
+	}
+	var packed packedDir
+	source := &pack.SourceDir{Root: root}
+	if err := source.List(); err != nil {
+		return nil, pack.DirError(where, err)
+	}
+	if _, err := facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
+		return nil, pack.DirError(where, err)
+	}
+	return &packed, nil
 }
 
 // findVersions finds nothing: what the directory holds is what an installation takes.
@@ -48,20 +77,34 @@ func (directorySource) findVersions(context.Context, *workspace.Workspace, proje
 	return Versions{}, nil, nil
 }
 
-// findName reads the facet.json of the directory.
-func (directorySource) findName(_ context.Context, w *workspace.Workspace, f project.Facet, _ bool) (string, error) {
+// findName reads the name of what the directory holds; of a facet without listing it.
+func (s directorySource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	offline bool) (string, error) {
 	data, err := host.ReadFile(filepath.Join(localPath(w, f), facet.ManifestFile), facet.MaxManifest)
+	if data == nil && err == nil {
+		return findNameIn(ctx, s, w, f, offline)
+	}
 	if err != nil {
 		return "", err
-	}
-	if data == nil {
-		return "", evidence.Errorf(evidence.Validation, f.Path, "", errors.New("has no "+facet.ManifestFile))
 	}
 	m, err := facet.ParseManifest(data)
 	if err != nil {
 		return "", err
 	}
 	return m.Name, nil
+}
+
+// openDir lists the directory.
+func (directorySource) openDir(_ context.Context, w *workspace.Workspace, f project.Facet,
+	_ bool) (d wrap.Dir, done func() error, err error) {
+	root, err := os.OpenRoot(localPath(w, f))
+	if err != nil {
+		return d, nil, evidence.Errorf(evidence.Validation, f.Path, "", errors.Unwrap(err))
+	}
+	if d, err = listDirectory(root); err != nil {
+		return d, nil, errors.Join(pack.DirError(f.Path, err), root.Close())
+	}
+	return d, root.Close, nil
 }
 
 // localPath is where the path of a declaration leads on this machine.

@@ -1,7 +1,6 @@
 package obtain
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // gitSource is a git repository.
@@ -56,13 +56,17 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 		return stored{}, gitError(f.Name, err)
 	}
 	defer commit.Close()
-	packed, err := packCommit(ctx, commit, f.Sub, s.o.Limits)
+	packed, err := packCommit(ctx, commit, f, s.o.Limits)
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", id, err))
 	}
+	if err := packed.checkRule(c.subject(), locked); err != nil {
+		return stored{}, err
+	}
+	c.entry.Source.Wrapped = packed.rule
 	found, err := s.unpack(ctx, c,
-		packedArchive{body: packed, from: "git+" + f.Git + "#" + id, claims: c.ofLock()}, q)
-	found.repaired = here.quarantined
+		packedArchive{body: &packed.body, from: "git+" + f.Git + "#" + id, claims: c.ofLock()}, q)
+	found.repaired, found.notes = here.quarantined, packed.notes
 	return found, err
 }
 
@@ -111,32 +115,31 @@ func (gitSource) findVersions(ctx context.Context, w *workspace.Workspace, f pro
 	return now, evidence.Report{movedTagEvidence(f, *locked, commit)}, nil
 }
 
-// findName reads the facet.json of the commit that is meant now.
-func (gitSource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error) {
+// findName reads the name of what is in the commit that is meant now.
+func (s gitSource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error) {
+	return findNameIn(ctx, s, w, f, offline)
+}
+
+// openDir fetches the commit that is meant now.
+func (gitSource) openDir(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	offline bool) (d wrap.Dir, done func() error, err error) {
 	if offline {
-		return "", OfflineError(f.Git)
+		return d, nil, OfflineError(f.Git)
 	}
 	repo, id := repository(w, f), f.Commit
-	var err error
 	if id == "" {
 		if id, err = repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
-			return "", gitError(f.Git, err)
+			return d, nil, gitError(f.Git, err)
 		}
 	}
 	commit, err := repo.Fetch(ctx, id)
 	if err != nil {
-		return "", gitError(f.Git, err)
+		return d, nil, gitError(f.Git, err)
 	}
-	defer commit.Close()
-	files, err := commit.Files(ctx, f.Sub)
-	if err != nil {
-		return "", err
+	if d, err = commitDir(ctx, commit, f.Sub); err != nil {
+		return d, nil, errors.Join(err, commit.Close())
 	}
-	m, err := commitManifest(ctx, commit, files)
-	if err != nil {
-		return "", evidence.Errorf(evidence.ClassOf(err), f.Git, "", err)
-	}
-	return m.Name, nil
+	return d, commit.Close, nil
 }
 
 // repository is the git repository of a facet, with the environment of the project's host.
@@ -159,10 +162,17 @@ func gitError(name string, err error) error {
 }
 
 // packCommit packs the facet in a directory of a commit.
-func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits archive.Limits) (io.Reader, error) {
-	all, err := commit.Files(ctx, sub)
+func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, limits archive.Limits) (*packedDir, error) {
+	all, err := commit.Files(ctx, f.Sub)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := all[facet.ManifestFile]; !ok {
+		d, err := commitDir(ctx, commit, f.Sub)
+		if err != nil {
+			return nil, err
+		}
+		return packWrapped(ctx, d, f.Name, limits)
 	}
 	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
 	manifest, err := commitManifest(ctx, commit, all)
@@ -180,8 +190,8 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits 
 		}
 		files = append(files, tree.File{Path: path, Size: f.Size})
 	}
-	var packed bytes.Buffer
-	_, err = facet.Pack(ctx, &packed, files, open, limits)
+	var packed packedDir
+	_, err = facet.Pack(ctx, &packed.body, files, open, limits)
 	return &packed, err
 }
 

@@ -1,0 +1,90 @@
+package wrap
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// leftOut are the names of files and directories that belong to no facet, wherever they lie: what version control, file
+// managers and interpreters put there.
+var leftOut = []string{".git", ".hg", ".svn", ".jj", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__"}
+
+// isLeftOut reports whether a path belongs to no facet.
+func isLeftOut(p string) bool {
+	for segment := range strings.SplitSeq(p, "/") {
+		if slices.Contains(leftOut, segment) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve is the files of d that belong to a facet, by their paths. A link to a regular file of d is a file with the same
+// bytes; one to a directory of d is left out with a note, as the files there are files of d anyway; any other is an error.
+func (d Dir) resolve() (map[string]sourceFile, []Note, error) {
+	files, dirs := map[string]sourceFile{}, map[string]bool{".": true}
+	for _, f := range d.Files {
+		if isLeftOut(f.Path) {
+			continue
+		}
+		files[f.Path] = sourceFile{f.Path, f.Size}
+		for at := path.Dir(f.Path); !dirs[at]; at = path.Dir(at) {
+			dirs[at] = true
+		}
+	}
+	for _, at := range sortedKeys(d.Others) {
+		if !isLeftOut(at) {
+			return nil, nil, invalid("%w", &tree.EntryError{Path: at, Kind: d.Others[at]})
+		}
+	}
+	var notes []Note
+	linked := map[string]sourceFile{}
+	for _, at := range sortedKeys(d.Links) {
+		if isLeftOut(at) {
+			continue
+		}
+		to, ok := linkTarget(at, d.Links[at])
+		f, isFile := files[to]
+		switch {
+		case !ok:
+			return nil, nil, invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, clip(d.Links[at]))
+		case isFile:
+			linked[at] = f
+		case dirs[to]:
+			notes = append(notes, Note{at, "is a symbolic link to a directory, and is left out"})
+		default:
+			return nil, nil, invalid("%+q is a symbolic link to %+q, which is no file of the directory", at, clip(d.Links[at]))
+		}
+	}
+	for at, f := range linked { // only now, as a link to a link is none to a file
+		files[at] = f
+	}
+	return files, notes, nil
+}
+
+// linkTarget is the path that a link at a path leads to, as its text says; not ok if that is outside of the directory.
+func linkTarget(at, text string) (to string, ok bool) {
+	if text == "" || strings.HasPrefix(text, "/") || strings.ContainsAny(text, "\\\x00") || len(text) > tree.MaxPath {
+		return "", false
+	}
+	segments := strings.Split(at, "/")
+	segments = segments[:len(segments)-1]
+	for segment := range strings.SplitSeq(text, "/") {
+		switch {
+		case segment == "" || segment == ".":
+		case segment != "..":
+			segments = append(segments, segment)
+		case len(segments) == 0:
+			return "", false
+		default:
+			segments = segments[:len(segments)-1]
+		}
+	}
+	if len(segments) == 0 {
+		return ".", true
+	}
+	return strings.Join(segments, "/"), true
+}

@@ -1,0 +1,94 @@
+package wrap
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+)
+
+// Limits of a list.
+const (
+	maxListDepth = 8    // directories above the file by which one is known
+	maxItems     = 2000 // directories that are something
+)
+
+// Item is a directory that can be added: a facet, a plugin or a skill.
+type Item struct {
+	Form        Form   `json:"form"`
+	Name        string `json:"name"`                  // of its facet; "" if it says none
+	Path        string `json:"path"`                  // "." for the directory that was listed
+	Description string `json:"description,omitempty"` // as its publisher wrote it
+}
+
+// List is what is in d, sorted by path. The skills of a plugin are there beside it, as one may want only them; what lies in
+// the folder of a skill is not, unless that folder is d. A directory that cannot be read has no name.
+func List(d Dir) ([]Item, error) {
+	w := &wrapping{open: d.Open, files: map[string]sourceFile{}}
+	for _, f := range d.Files {
+		if !isLeftOut(f.Path) {
+			w.files[f.Path] = sourceFile{f.Path, f.Size}
+		}
+	}
+	dirs := map[string]bool{}
+	for p := range w.files {
+		for _, file := range []string{facet.ManifestFile, PluginFile, SkillFile} {
+			if at, ok := strings.CutSuffix("/"+p, "/"+file); ok && strings.Count(at, "/") <= maxListDepth {
+				dirs[path.Clean(strings.TrimPrefix(at, "/"))] = true
+			}
+		}
+	}
+	var items []Item
+	for _, dir := range sortedKeys(dirs) {
+		form := FormOf(func(file string) bool { _, ok := w.files[path.Join(dir, file)]; return ok })
+		if inSkill(items, dir) {
+			continue
+		}
+		if len(items) == maxItems {
+			return nil, invalid("holds more than %d skills and plugins", maxItems)
+		}
+		item, err := w.describe(dir, form)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// inSkill reports whether a directory lies in the folder of a skill that is listed.
+func inSkill(items []Item, dir string) bool {
+	for _, item := range items {
+		if _, ok := below(dir, item.Path); ok && item.Form == FormSkill && item.Path != "." {
+			return true
+		}
+	}
+	return false
+}
+
+// describe is what a directory says of itself.
+func (w *wrapping) describe(dir string, form Form) (Item, error) {
+	item := Item{Form: form, Path: dir}
+	switch form {
+	case FormSkill:
+		h, err := w.readHead(path.Join(dir, SkillFile))
+		item.Name, item.Description = facetName(h.Members["name"]), h.description("")
+		return item, err
+	case FormPlugin:
+		doc, err := w.readDocument(path.Join(dir, PluginFile))
+		if err == nil {
+			name, _ := doc["name"].(string)
+			item.Name = facetName(name)
+			item.Description, _ = doc["description"].(string)
+		}
+		return item, nil // adding it says what is wrong with it
+	}
+	data, err := w.read(path.Join(dir, facet.ManifestFile), facet.MaxManifest)
+	if err != nil {
+		return item, nil
+	}
+	if m, err := facet.ParseManifest(data); err == nil {
+		item.Name, item.Description = m.Name, m.Description
+	}
+	return item, nil
+}

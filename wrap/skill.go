@@ -1,0 +1,49 @@
+package wrap
+
+import (
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// wrapSkill makes a facet with one skill of a folder.
+func (w *wrapping) wrapSkill() error {
+	h, err := w.readHead(SkillFile)
+	if err != nil {
+		return err
+	}
+	if err := w.setName(h.Members["name"], SkillFile); err != nil {
+		return err
+	}
+	name := assetName(h.Members["name"])
+	if name == "" {
+		name = ownName(w.name)
+	}
+	w.manifest["version"] = h.version()
+	skill, err := w.takeSkill(name, ".", h)
+	w.manifest["skills"] = map[string]any{name: skill}
+	return err
+}
+
+// takeSkill puts all files of a folder into the facet as those of a skill, and returns the skill's value in facet.json.
+func (w *wrapping) takeSkill(name, dir string, h Head) (map[string]any, error) {
+	value := map[string]any{"description": h.description(name)}
+	var files []string
+	for _, p := range w.sorted() {
+		rest, ok := below(p, dir)
+		if !ok {
+			continue
+		}
+		if err := w.put("skills/"+name+"/"+rest, p); err != nil {
+			return nil, err
+		}
+		if rest != SkillFile {
+			files = append(files, rest)
+		}
+	}
+	if len(files) > 0 {
+		slices.SortFunc(files, tree.CompareUTF16)
+		value["files"] = files
+	}
+	return value, nil
+}
