@@ -43,15 +43,8 @@ func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
 	return d, err
 }
 
-// FindProfile returns the profile that a manifest names, else the one under which the bundle has its dist.hash,
-// else guide.
-func (b *Bundle) FindProfile(ctx context.Context, m *Manifest) (tree.Profile, error) {
-	p, _, err := b.FindHash(ctx, m)
-	return p, err
-}
-
-// FindHash is [Bundle.FindProfile], and the dist hash under that profile if finding it took computing that, else
-// the zero value.
+// FindHash returns the profile that a manifest names, else the one under which the bundle has its dist.hash,
+// else guide; and the dist hash under that profile if finding it took computing that, else the zero value.
 func (b *Bundle) FindHash(ctx context.Context, m *Manifest) (tree.Profile, digest.Digest, error) {
 	if m.Profile != "" {
 		return m.Profile, digest.Digest{}, nil
