@@ -32,7 +32,8 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			defer collectRarely()()
-			r, err := plugins.Hash(c.Context(), names[0], tree.Profile(profile), write)
+			r, err := plugins.Hash(c.Context(), names[0], plugins.HashOptions{Profile: tree.Profile(profile),
+				Write: write, Framed: asJSON})
 			if err != nil {
 				return err
 			}
