@@ -1,15 +1,34 @@
 package cli
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
 
-// spareHeap is how much garbage a command may leave before the first collection, in bytes.
-const spareHeap = 32 << 20
+const (
+	spareHeap = 32 << 20 // how much garbage a command may leave before each collection, in bytes
+	leastHeap = 4 << 20  // the least heap that the runtime's percentage is of, in bytes
+)
 
 // collectRarely delays garbage collection for commands that read a whole project and end soon;
-// collecting would take a fifth of their time. The collector starts when the heap has doubled, and
-// counts the memory that is allocated here, although no page of it is touched: so memory grows by
-// spareHeap at most, however large the project is. Calling done frees it.
-func collectRarely() (done func()) {
-	heap := make([]byte, spareHeap)
-	return func() { runtime.KeepAlive(heap) }
+// collecting would take a fifth of their time. A collection starts when the heap has grown by spareHeap or, as by
+// default, has doubled: so memory grows by spareHeap at most, however large the project is.
+func collectRarely() {
+	if percent := debug.SetGCPercent(100 * spareHeap / leastHeap); percent != 100 { // somebody chose it
+		debug.SetGCPercent(percent)
+		return
+	}
+	adjustAfterCollection()
+}
+
+// adjustAfterCollection makes each collection set what the next one waits for.
+func adjustAfterCollection() {
+	mark := new([64]byte) // which dies in the next collection
+	runtime.AddCleanup(mark, func(struct{}) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(int(max(100, 100*spareHeap/max(live[0].Value.Uint64(), leastHeap))))
+		adjustAfterCollection()
+	}, struct{}{})
 }

@@ -31,7 +31,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		Example: "notes --write",
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			defer collectRarely()()
+			collectRarely()
 			r, err := plugins.Hash(c.Context(), names[0], plugins.HashOptions{Profile: tree.Profile(profile),
 				Write: write, Framed: asJSON})
 			if err != nil {
