@@ -3,7 +3,6 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 )
 
 const (
@@ -19,16 +18,18 @@ func collectRarely() {
 		debug.SetGCPercent(percent)
 		return
 	}
-	adjustAfterCollection()
+	adjustAfterCollection(100 * spareHeap / leastHeap)
 }
 
-// adjustAfterCollection makes each collection set what the next one waits for.
-func adjustAfterCollection() {
+// adjustAfterCollection makes each collection set what the next one waits for; percent is what it waited for itself.
+func adjustAfterCollection(percent uint64) {
 	mark := new([64]byte) // which dies in the next collection
-	runtime.AddCleanup(mark, func(struct{}) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		debug.SetGCPercent(int(max(100, 100*spareHeap/max(live[0].Value.Uint64(), leastHeap))))
-		adjustAfterCollection()
-	}, struct{}{})
+	runtime.AddCleanup(mark, func(percent uint64) {
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		used := now.NextGC * 100 / (100 + percent)
+		percent = max(100, 100*spareHeap/max(used, leastHeap))
+		debug.SetGCPercent(int(percent))
+		adjustAfterCollection(percent)
+	}, percent)
 }
