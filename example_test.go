@@ -197,7 +197,7 @@ func ExampleVerifyPlugin() {
 		`{"manifestVersion": "2", "name": "notes", "version": "1.0.0", "entry": "dist/index.js"}`)
 	world.write("notes/dist/index.js", "exports.createPlugin = async () => {}\n")
 	ctx := context.Background()
-	_, err := plugins.Hash(ctx, world.path("notes"), "", true) // as 'hallmark plugin hash --write' does
+	_, err := plugins.Hash(ctx, world.path("notes"), plugins.HashOptions{Write: true}) // as 'hallmark plugin hash --write' does
 	check(err)
 
 	result, err := hallmark.VerifyPlugin(ctx, world.path("notes"), hallmark.VerifyPluginOptions{Machine: world.machine})

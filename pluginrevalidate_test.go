@@ -57,7 +57,7 @@ func newPluginRoom(t *testing.T) *pluginRoom {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plugins.Sign(t.Context(), r.host, r.source, key, "acme"); err != nil {
@@ -436,7 +436,7 @@ func TestPluginsOfOthers(t *testing.T) {
 	r.install(r.zip, plugin.Flags{})
 	theirs := newPluginRoom(t)
 	writePlugin(t, theirs.source, "evil", nil, map[string]string{"dist/index.js": "1"})
-	if _, err := plugins.Hash(t.Context(), theirs.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), theirs.source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	evil := theirs.install(theirs.source, plugin.Flags{})
@@ -490,7 +490,7 @@ func TestPluginsOfOthers(t *testing.T) {
 func TestPresentHostDecides(t *testing.T) {
 	r := newPluginRoom(t)
 	writePlugin(t, r.source, "net", nil, map[string]string{"dist/index.js": "1", "dist/x.node": "x"})
-	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	rights := plugin.Flags{AllowNative: true, SandboxAvailable: true}
@@ -659,7 +659,7 @@ func TestInstalledModules(t *testing.T) {
 		map[string]any{"dependenciesPolicy": "external-allowed",
 			"externalDependencies": []any{map[string]any{"name": "left", "version": "1.0.0"}}},
 		map[string]string{"dist/index.js": "require('left')"})
-	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	flags := plugin.Flags{AllowRuntimeDeps: true}

@@ -178,7 +178,7 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	source := filepath.Join(base, "net")
 	writePlugin(t, source, "net", nil,
 		map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "README.md": "# net"})
-	if _, err := plugins.Hash(t.Context(), source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plugins.Sign(t.Context(), host, source, key, "acme"); err != nil {

@@ -117,7 +117,7 @@ func newRemovedExternals(t *testing.T) *removalWorld {
 		"node_modules/left/package.json": `{"name":"left","version":"1.0.0"}`,
 		"node_modules/.package-lock.json": `{"name":"hallmark-closure","lockfileVersion":3,"requires":true,` +
 			`"packages":{"node_modules/left":{"version":"1.0.0","integrity":"` + sum + `"}}}`})
-	if _, err := plugins.Hash(t.Context(), dir, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), dir, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	flags := plugin.Flags{AllowRuntimeDeps: true, StrictIntegrity: true}

@@ -35,7 +35,7 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 			r.t.Fatal(err)
 		}
 	}
-	if _, err := plugins.Hash(r.t.Context(), dir, "", true); err != nil {
+	if _, err := plugins.Hash(r.t.Context(), dir, plugins.HashOptions{Write: true}); err != nil {
 		r.t.Fatal(err)
 	}
 	if _, _, err := plugins.Pack(r.t.Context(), dir, zip); err != nil {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -17,11 +18,13 @@ type anchor struct {
 
 const notAnAnchor = "anchor %s is not NUMBER:TAG; copy it from the line as it was shown, as in \"2:f1\""
 
-var anchorForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(?:\|(?s:.*))?$`)
+var anchorForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(?:\|(?s:.*))?$`)
+})
 
 // parseAnchor reads "NUMBER:TAG" with a tag of at least width digits, or "0:".
 func parseAnchor(s string, width int) (anchor, *Error) {
-	m := anchorForm.FindStringSubmatch(strings.TrimSpace(s))
+	m := anchorForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return anchor{}, refuse(Invalid, notAnAnchor, quote(s))
 	}

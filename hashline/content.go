@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // echoedTag matches lines as they are printed, by the width of tags.
-var echoedTag = map[int]*regexp.Regexp{
-	2: regexp.MustCompile(`^[0-9]+:[0-9a-f]{2}\|`),
-	3: regexp.MustCompile(`^[0-9]+:[0-9a-f]{3}\|`),
-	4: regexp.MustCompile(`^[0-9]+:[0-9a-f]{4}\|`),
-}
+var echoedTag = sync.OnceValue(func() map[int]*regexp.Regexp {
+	return map[int]*regexp.Regexp{
+		2: regexp.MustCompile(`^[0-9]+:[0-9a-f]{2}\|`),
+		3: regexp.MustCompile(`^[0-9]+:[0-9a-f]{3}\|`),
+		4: regexp.MustCompile(`^[0-9]+:[0-9a-f]{4}\|`),
+	}
+})
 
 // contentLines divides content into lines without endings.
 func contentLines(content string, width int) ([][]byte, *Error) {
@@ -48,7 +51,7 @@ func CheckContent(content string, width int) error {
 		return refuse(Binary, "content is not text: it holds a NUL or is not UTF-8")
 	}
 	for line := range strings.Lines(content) {
-		if !echoedTag[width].MatchString(line) {
+		if !echoedTag()[width].MatchString(line) {
 			return nil
 		}
 	}
@@ -56,5 +59,5 @@ func CheckContent(content string, width int) error {
 		return nil
 	}
 	return refuse(EchoedTags, "each line of content begins with a tag such as %s; give the text after the bar only",
-		quote(echoedTag[width].FindString(content)))
+		quote(echoedTag()[width].FindString(content)))
 }

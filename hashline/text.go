@@ -3,14 +3,17 @@ package hashline
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The blanks of an operation that is written as one text.
 const blanks = " \t\r\n"
 
 // textAnchor matches an anchor, or a range, that a blank or the end of the text follows.
-var textAnchor = regexp.MustCompile(`^(` + bareAnchor + `(?:[ \t\r\n]*\.\.[ \t\r\n]*` + bareAnchor +
-	`)?)(?:[ \t\r\n]|$)`)
+var textAnchor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(` + bareAnchor + `(?:[ \t\r\n]*\.\.[ \t\r\n]*` + bareAnchor +
+		`)?)(?:[ \t\r\n]|$)`)
+})
 
 const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 
@@ -38,7 +41,7 @@ func ParseOperation(text string) (Operation, error) {
 	}
 	op := Operation{Op: name}
 	behind := strings.TrimLeft(rest, blanks)
-	if m := textAnchor.FindStringSubmatch(behind); m != nil {
+	if m := textAnchor().FindStringSubmatch(behind); m != nil {
 		op.Anchor = m[1]
 		rest = behind[len(m[1]):]
 	} else if name != Append && name != Prepend {

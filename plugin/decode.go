@@ -16,16 +16,19 @@ import (
 // decode fills m from a manifest, without what p has a problem with, and checks what the schema
 // cannot say.
 func (p *problems) decode(m *Manifest, doc map[string]any) {
-	good := withoutIssues(doc, p.issues)
+	bad := map[string]bool{}
+	for _, i := range p.issues {
+		bad[i.Path] = true
+	}
+	good := withoutIssues(doc, bad)
 	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
 	decodeFields(good, m)
-	var w wire
-	decodeFields(good, &w)
 	if _, there := doc["dependenciesPolicy"]; !there {
 		m.Policy = BundledOnly
 	}
 	p.decodeCapabilities(m, good["capabilities"])
-	p.decodeDist(m, w.Dist)
+	p.decodeDist(m, good["dist"])
+	p.decodeChecksums(m, doc, bad)
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if !slices.Contains(memberNames(), name) && !strings.HasPrefix(name, "x-") {
 			m.addFurther("/"+surface.PointerToken(name), doc[name])
@@ -57,27 +60,14 @@ func (p *problems) decode(m *Manifest, doc map[string]any) {
 // a problem.
 func (s Signature) isIncomplete() bool { return s.Alg == "" || s.Signature == "" }
 
-// wire is the part of a manifest that is not read as it stands.
-type wire struct {
-	Dist map[string]any `json:"dist"`
-}
-
-// distWire is that part. Numbers are read as the schema counts: 2.0 and 2 are one integer.
+// distWire is the part of a manifest that is not read as it stands. Numbers are read as the schema counts: 2.0
+// and 2 are one integer.
 type distWire struct {
 	Hash      json.RawMessage `json:"hash"` // read as it stands, whatever is wrong with it
 	Hashes    []Hash          `json:"hashes"`
 	FileCount *float64        `json:"fileCount"`
 	Bytes     *float64        `json:"totalBytes"`
 	Coverage  string          `json:"coverage"`
-	Checksums struct {
-		Files []checksumWire `json:"files"`
-	} `json:"checksums"`
-}
-
-// checksumWire is an element of dist.checksums.files.
-type checksumWire struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
 }
 
 // decodeFields reads the members of an object into the fields of a struct that have their names as tags. A
@@ -140,8 +130,9 @@ func (m *Manifest) addFurther(at string, v any) {
 	}
 }
 
-// decodeDist reads what dist claims but for its hash.
-func (p *problems) decodeDist(m *Manifest, dist map[string]any) {
+// decodeDist reads what dist claims but for its hash and checksums.
+func (p *problems) decodeDist(m *Manifest, v any) {
+	dist, _ := v.(map[string]any)
 	var d distWire
 	decodeFields(dist, &d)
 	m.Dist.Hashes, m.Dist.All = d.Hashes, d.Coverage == "all"
@@ -150,21 +141,6 @@ func (p *problems) decodeDist(m *Manifest, dist map[string]any) {
 	}
 	if d.Bytes != nil {
 		m.Dist.Bytes = int64(*d.Bytes)
-	}
-	for i, f := range d.Checksums.Files {
-		if f.Path == "" || f.SHA256 == "" {
-			continue // a problem that is known
-		}
-		at := fmt.Sprintf("/dist/checksums/files/%d/path", i)
-		path := distPath(f.Path)
-		if err := archive.CheckPath(path); err != nil {
-			p.add(at, "%v", err)
-			continue
-		}
-		if _, twice := m.Dist.Checksums[path]; twice {
-			p.add(at, "%+q is there twice, as dist/%s", clip(f.Path), clip(path))
-		}
-		m.Dist.Checksums[path] = strings.ToLower(f.SHA256)
 	}
 	m.Dist.Hashes = slices.DeleteFunc(m.Dist.Hashes, func(h Hash) bool { return h.Alg == "" || h.Value == "" })
 	seen := map[string]bool{}
@@ -176,23 +152,49 @@ func (p *problems) decodeDist(m *Manifest, dist map[string]any) {
 	}
 }
 
-// textOf is the string at the end of a path of names; "" if there is none.
-func textOf(v any, names ...string) string {
+// checksumsPath is the place of the list of checksums in a manifest.
+const checksumsPath = "/dist/checksums/files"
+
+// decodeChecksums reads the checksums of files, up to 2,000, where they stand: copying, encoding and decoding
+// them takes longer than hashing the files. One with a problem is left out.
+func (p *problems) decodeChecksums(m *Manifest, doc map[string]any, bad map[string]bool) {
+	files, _ := valueOf(doc, "dist", "checksums", "files").([]any)
+	for i, f := range files {
+		at := checksumsPath + "/" + strconv.Itoa(i)
+		named, sum := textOf(f, "path"), textOf(f, "sha256")
+		if named == "" || sum == "" || bad[at+"/path"] || bad[at+"/sha256"] {
+			continue // a problem that is known
+		}
+		path := distPath(named)
+		if err := archive.CheckPath(path); err != nil {
+			p.add(at+"/path", "%v", err)
+			continue
+		}
+		if _, twice := m.Dist.Checksums[path]; twice {
+			p.add(at+"/path", "%+q is there twice, as dist/%s", clip(named), clip(path))
+		}
+		m.Dist.Checksums[path] = strings.ToLower(sum)
+	}
+}
+
+// valueOf is the value at the end of a path of names; nil if there is none.
+func valueOf(v any, names ...string) any {
 	for _, name := range names {
 		o, _ := v.(map[string]any)
 		v = o[name]
 	}
-	s, _ := v.(string)
+	return v
+}
+
+// textOf is [valueOf] as a string; "" if it is none.
+func textOf(v any, names ...string) string {
+	s, _ := valueOf(v, names...).(string)
 	return s
 }
 
-// withoutIssues is a copy of a document without the values that have a problem themselves. What holds
-// them stays: of an object with an unknown member the others are read.
-func withoutIssues(doc map[string]any, issues []Issue) map[string]any {
-	bad := map[string]bool{}
-	for _, i := range issues {
-		bad[i.Path] = true
-	}
+// withoutIssues is a copy of a document without its checksums and the values that have a problem themselves,
+// whose places are bad. What holds them stays: of an object with an unknown member the others are read.
+func withoutIssues(doc map[string]any, bad map[string]bool) map[string]any {
 	var walk func(at string, v any) any
 	walk = func(at string, v any) any {
 		switch v := v.(type) {
@@ -205,6 +207,9 @@ func withoutIssues(doc map[string]any, issues []Issue) map[string]any {
 			}
 			return out
 		case []any:
+			if at == checksumsPath {
+				return nil
+			}
 			out := make([]any, len(v)) // each at its place, which issues name
 			for i, e := range v {
 				out[i] = walk(at+"/"+strconv.Itoa(i), e)

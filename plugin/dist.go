@@ -43,33 +43,22 @@ func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
 	return d, err
 }
 
-// FindProfile returns the profile that a manifest names, else the one under which the bundle has its dist.hash,
-// else guide.
-func (b *Bundle) FindProfile(ctx context.Context, m *Manifest) (tree.Profile, error) {
-	p, _, err := b.FindHash(ctx, m)
-	return p, err
-}
-
-// FindHash is [Bundle.FindProfile], and the dist hash under that profile if finding it took computing that, else
-// the zero value.
-func (b *Bundle) FindHash(ctx context.Context, m *Manifest) (tree.Profile, digest.Digest, error) {
+// FindProfile returns the profile that the manifest names, else the one under which hash, which computes dist
+// hashes, gives its dist.hash, else guide.
+func (m *Manifest) FindProfile(hash func(tree.Profile) (digest.Digest, error)) tree.Profile {
 	if m.Profile != "" {
-		return m.Profile, digest.Digest{}, nil
+		return m.Profile
 	}
 	want, err := digest.Parse(m.Dist.Hash)
 	if err != nil {
-		return tree.Guide, digest.Digest{}, nil
+		return tree.Guide
 	}
 	for _, p := range tree.Profiles() {
-		d, err := b.Hash(ctx, p)
-		if ctx.Err() != nil {
-			return "", digest.Digest{}, err
-		}
-		if err == nil && evidence.Same(d, want) {
-			return p, d, nil
+		if d, err := hash(p); err == nil && evidence.Same(d, want) {
+			return p
 		}
 	}
-	return tree.Guide, digest.Digest{}, nil
+	return tree.Guide
 }
 
 // distEvidence compares dist.hash and returns the profile that gave it, or the one that

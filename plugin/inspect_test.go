@@ -133,6 +133,22 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// What is wrong with one checksum, whatever it is, hides no other.
+func TestInspectChecksums(t *testing.T) {
+	sum := strings.Repeat("ab", 32)
+	for _, other := range []string{`7`, `{}`, `{"path":"b.js"}`, `{"path":{"path":"b.js"},"sha256":"` + sum + `"}`,
+		`{"path":"b.js","sha256":"` + sum + `","Path":"a.js"}`, `{"path":"../b.js","sha256":"` + sum + `"}`} {
+		m, err := Inspect([]byte(manifest(`"dist":{"hash":"sha256:` + sum + `","checksums":{"files":[` + other +
+			`,{"path":"dist/a.js","sha256":"` + strings.ToUpper(sum) + `"}]}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Dist.Checksums["a.js"] != sum || m.CheckForm() == nil {
+			t.Errorf("%s: %v, %v", other, m.Dist.Checksums, m.CheckForm())
+		}
+	}
+}
+
 // Of a manifest without a version, or of version 1, the files are compared where it has a hash.
 func TestInspectGeneration(t *testing.T) {
 	for _, c := range []struct {

@@ -13,11 +13,11 @@ var rows = slices.Concat(recordRows, archiveRows, logRows, lockRows, machineRows
 // equal. Evidence without a rule is refused.
 var table = rulesByFlow(rows)
 
-func rulesByFlow(rows []rule) map[Flow][]rule {
-	byFlow := map[Flow][]rule{}
-	for _, r := range rows {
-		for _, flow := range r.flows {
-			byFlow[flow] = append(byFlow[flow], r)
+func rulesByFlow(rows []rule) map[Flow][]*rule {
+	byFlow := map[Flow][]*rule{}
+	for i := range rows {
+		for _, flow := range rows[i].flows {
+			byFlow[flow] = append(byFlow[flow], &rows[i])
 		}
 	}
 	return byFlow
@@ -27,7 +27,7 @@ func rulesByFlow(rows []rule) map[Flow][]rule {
 func findRule(flow Flow, e evidence.Evidence) (rule, bool) {
 	for _, r := range table[flow] {
 		if r.scheme == e.Scheme && r.authority == e.Authority {
-			return r, true
+			return *r, true
 		}
 	}
 	return rule{}, false

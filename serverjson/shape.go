@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -16,12 +17,12 @@ import (
 // 2025-12-11 with the members of this package's format.
 type shape struct {
 	kind     kind
-	members  map[string]*shape // of an object; nil allows any
-	required []string          // names of members
-	each     *shape            // of an array, or of every member of an object without members
-	min, max int               // of a string, in code points; max 0 is no limit
-	enum     []string          // of a string
-	pattern  *regexp.Regexp    // of a string
+	members  map[string]*shape     // of an object; nil allows any
+	required []string              // names of members
+	each     *shape                // of an array, or of every member of an object without members
+	min, max int                   // of a string, in code points; max 0 is no limit
+	enum     []string              // of a string
+	pattern  func() *regexp.Regexp // of a string
 }
 
 type kind string
@@ -39,10 +40,18 @@ var (
 	boolean      = &shape{kind: isBoolean}
 	object       = &shape{kind: isObject} // with any members
 
-	hex64      = regexp.MustCompile(`^[a-f0-9]{64}$`)
-	httpURL    = regexp.MustCompile(`^https?://[^\s]+$`)
-	iconSize   = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
-	schemaName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	hex64 = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-f0-9]{64}$`)
+	})
+	httpURL = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^https?://[^\s]+$`)
+	})
+	iconSize = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
+	})
+	schemaName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	})
 
 	input = map[string]*shape{
 		"description": text, "isRequired": boolean, "isSecret": boolean,
@@ -170,8 +179,8 @@ func (w *walker) walkString(v string, s *shape, path string) {
 		w.add(path, "too-long", "must have at most %d characters, has %d", s.max, n)
 	case s.enum != nil && !slices.Contains(s.enum, v):
 		w.add(path, "not-one-of", "%+q is not one of %s", clip(v), strings.Join(s.enum, ", "))
-	case s.pattern != nil && !s.pattern.MatchString(v):
-		w.add(path, "pattern", "%+q does not match %s", clip(v), s.pattern)
+	case s.pattern != nil && !s.pattern().MatchString(v):
+		w.add(path, "pattern", "%+q does not match %s", clip(v), s.pattern())
 	}
 }
 

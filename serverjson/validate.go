@@ -120,7 +120,7 @@ func (v *validation) checkSchema(d *Document) {
 }
 
 func (v *validation) checkServer(d *Document) {
-	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName().MatchString(d.Name) {
+	if d.Name != "" && schemaName().MatchString(d.Name) && !serverName().MatchString(d.Name) {
 		v.fail("/name", "invalid-server-name",
 			"%+q: namespace and name have two characters or more and begin and end with a letter or digit",
 			clip(d.Name))
@@ -227,7 +227,7 @@ func underscoredPath(path string) string {
 func Usable(member, text string) bool {
 	switch n := utf8.RuneCountInString(text); member {
 	case "name":
-		return n <= 200 && schemaName.MatchString(text)
+		return n <= 200 && schemaName().MatchString(text)
 	case "version":
 		return n > 0 && n <= 255 && utf8.ValidString(text) && !strings.EqualFold(strings.TrimSpace(text), "latest") &&
 			isAddressable(text)

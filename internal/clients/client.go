@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // client is a row of the table: everything that this package knows about one client. To add a client,
@@ -73,11 +74,15 @@ func inContainer(shape string) []location {
 func gooseRecipes() []location {
 	// A file with the name of a recipe counts if it names extensions, or uses an escape or a template
 	// in which the name may be hidden. Another file counts if it also names a kind of extension.
-	named := regexp.MustCompile(`(?i)extensions|\\[xu]|\{[{%#]`)
+	named := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)extensions|\\[xu]|\{[{%#]`)
+	})
 	const kinds = `\b(stdio|sse|streamable_http|inline_python)\b`
-	other := regexp.MustCompile(`(?s)extensions.*` + kinds + `|` + kinds + `.*extensions`)
+	other := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)extensions.*` + kinds + `|` + kinds + `.*extensions`)
+	})
 	var out []location
-	add := func(path string, marks *regexp.Regexp) {
+	add := func(path string, marks func() *regexp.Regexp) {
 		for _, shape := range []string{"extensions", "recipe/extensions"} {
 			out = append(out, location{base: project, path: path, shape: shape, marks: marks})
 		}

@@ -25,8 +25,8 @@ type location struct {
 	shape string // the path of keys to the servers: see findEntries
 	env   string // a variable that names the file's directory instead
 
-	runs  bool           // the shape leads to command lines that the client runs itself
-	marks *regexp.Regexp // tells a file of the client from files of other programs with the same name
+	runs  bool                  // the shape leads to command lines that the client runs itself
+	marks func() *regexp.Regexp // tells a file of the client from files of other programs with the same name
 }
 
 // parts returns the elements of a location's path, each a name or a pattern.
@@ -51,7 +51,7 @@ func (l location) hasMark(name string) (yes, known bool) {
 		return true, true
 	}
 	data, err := readFile(name, MaxShared)
-	return err == nil && l.marks.Match(data), err == nil
+	return err == nil && l.marks().Match(data), err == nil
 }
 
 // rootOf returns the directory of the project in which the file called name lies at l.

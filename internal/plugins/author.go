@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
+// HashOptions say what [Hash] computes.
+type HashOptions struct {
+	Profile tree.Profile // "" is the one that the manifest names, else the one under which its dist.hash holds
+	Write   bool         // into the manifest; then "" is the one that it names, else guide
+	Framed  bool         // Tree too, without Write
+}
+
 // HashResult holds what [Hash] computed of a plugin's dist/.
 type HashResult struct {
 	Hash    digest.Digest
-	Tree    digest.Digest
+	Tree    digest.Digest // if it was asked for
 	Profile tree.Profile
 	Files   int
 	Bytes   int64
@@ -32,31 +40,30 @@ type HashResult struct {
 	Stale   bool // and the lock beside it is of the old manifest
 }
 
-// Hash computes dist.hash of the plugin in dir under a profile; "" is the one that the manifest names, else the
-// one under which its dist.hash holds, else guide. With write it stores dist.hash, the framed hash, counts and
-// checksums in the manifest, under guide unless a profile is named, and removes signatures that no longer fit.
-func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashResult, error) {
+// Hash computes dist.hash of the plugin in dir. With o.Write it stores dist.hash, the framed hash, counts and
+// checksums in the manifest, and removes signatures that no longer fit.
+func Hash(ctx context.Context, dir string, o HashOptions) (*HashResult, error) {
 	s, err := Read(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	framed, stop := s.hashTree(ctx)
+	hash, framed, stop := s.startHashing(ctx, o)
 	defer stop()
 	m, invalid := s.Inspect(dir)
-	var known digest.Digest
-	if p == "" && !write && invalid == nil {
-		p, known, _ = s.Bundle.FindHash(ctx, m) // who hashes next says what is wrong
+	p := o.Profile
+	if p == "" && !o.Write && invalid == nil {
+		p = m.FindProfile(hash) // who hashes next says what is wrong
 	}
 	if invalid == nil {
 		if problems := m.CheckForm(); problems != nil {
 			m, invalid = nil, nameSubject(dir, problems)
 		}
 	}
-	r, err := s.hash(ctx, dir, p, m, known)
+	r, err := s.hash(dir, p, m, hash)
 	if err != nil {
 		return nil, err
 	}
-	if r.Tree, err = framed(); err != nil || !write {
+	if r.Tree, err = framed(); err != nil || !o.Write {
 		return r, err
 	}
 	if invalid != nil {
@@ -81,29 +88,41 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashRes
 	return r, nil
 }
 
-// hashTree computes the framed hash beside its caller, to whom wait gives it. Nothing of it runs on after stop.
-func (s *Source) hashTree(ctx context.Context) (wait func() (digest.Digest, error), stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var (
-		framed digest.Digest
-		err    error
-		begun  sync.WaitGroup
-	)
-	begun.Go(func() { framed, err = s.Bundle.Tree(ctx) })
-	wait = func() (digest.Digest, error) {
-		begun.Wait()
-		return framed, err
+// A hasher computes dist.hash under a known profile.
+type hasher func(tree.Profile) (digest.Digest, error)
+
+// hasher returns a hasher of the plugin that computes the hash under each profile once.
+func (s *Source) hasher(ctx context.Context) hasher {
+	hashes := map[tree.Profile]func() (digest.Digest, error){}
+	for _, p := range tree.Profiles() {
+		hashes[p] = sync.OnceValues(func() (digest.Digest, error) { return s.Bundle.Hash(ctx, p) })
 	}
-	return wait, func() {
+	return func(p tree.Profile) (digest.Digest, error) { return hashes[p]() }
+}
+
+// startHashing begins to compute, beside its caller, the hash that is most likely asked for and, as o has it,
+// the framed hash, for which framed waits. Nothing of it runs on after stop.
+func (s *Source) startHashing(ctx context.Context, o HashOptions) (hash hasher, framed func() (digest.Digest, error),
+	stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hash = s.hasher(ctx)
+	framed = func() (d digest.Digest, err error) { return d, nil }
+	var begun sync.WaitGroup
+	if o.Write || o.Framed {
+		framed = sync.OnceValues(func() (digest.Digest, error) { return s.Bundle.Tree(ctx) })
+		begun.Go(func() { framed() })
+	}
+	if p := cmp.Or(o.Profile, tree.Guide); p.Known() {
+		begun.Go(func() { hash(p) })
+	}
+	return hash, framed, func() {
 		cancel()
 		begun.Wait()
 	}
 }
 
-// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide. If it is
-// known already it is not computed again.
-func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest,
-	known digest.Digest) (*HashResult, error) {
+// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.
+func (s *Source) hash(dir string, p tree.Profile, m *plugin.Manifest, hash hasher) (*HashResult, error) {
 	if p == "" {
 		if p = tree.Guide; m != nil && m.Profile != "" {
 			p = m.Profile
@@ -115,12 +134,8 @@ func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin
 	}
 	files := p.SelectFiles(s.Bundle.Files)
 	r.Files, r.Bytes = len(files), sumSizes(files)
-	if !known.IsZero() {
-		r.Hash = known
-		return r, nil
-	}
 	var err error
-	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
+	if r.Hash, err = hash(p); err != nil {
 		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
 	}
 	return r, nil

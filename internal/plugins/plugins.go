@@ -63,14 +63,14 @@ func Validate(ctx context.Context, path string) (*plugin.Result, digest.Digest, 
 	}
 	m, invalid := s.Inspect(path)
 	if invalid != nil {
-		computed, _ := s.hash(ctx, path, "", nil, digest.Digest{})
+		computed, _ := s.hash(path, "", nil, s.hasher(ctx))
 		return nil, computed.Hash, invalid
 	}
 	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
 	if err != nil {
 		return nil, digest.Digest{}, nameSubject(path, err)
 	}
-	computed, err := s.hash(ctx, path, r.Profile, m, digest.Digest{})
+	computed, err := s.hash(path, r.Profile, m, s.hasher(ctx))
 	if refused := r.Verdict.Err(); refused != nil {
 		err = refused // which says why there is no hash
 	}

@@ -31,7 +31,7 @@ func TestRememberedIsNotBelieved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Hash(t.Context(), dir, "", true); err != nil {
+	if _, err := Hash(t.Context(), dir, HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	at := func(name string) *host.Host {

@@ -47,7 +47,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			case o.TrustLock && !o.Surface:
 				return app.Usage(c, errors.New("--trust-lock is about servers that --surface starts"))
 			}
-			defer collectRarely()()
+			collectRarely()
 			h, err := a.Host(dir)
 			if err != nil {
 				return err

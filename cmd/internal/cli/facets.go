@@ -86,7 +86,7 @@ func runInstallation(a *app.App, f *facetFlags,
 	flow func(c *cobra.Command, h *host.Host, args []string) (*facets.Installation, error),
 ) func(*cobra.Command, []string) error {
 	return a.Reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
-		defer collectRarely()()
+		collectRarely()
 		h, err := a.Host(f.dir)
 		if err != nil {
 			return err

@@ -48,7 +48,6 @@ type pluginFlags struct {
 	o     plugins.Options
 	bools map[string]*bool  // by name in the environment
 	names map[string]string // of the flags, by name in the environment
-	done  func()            // see collectRarely: a check ends with the program
 }
 
 func newPluginFlags(c *cobra.Command) *pluginFlags {
@@ -81,7 +80,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 
 // options reads the environment, which flags override, by whichever name it has them.
 func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
-	f.done = collectRarely()
+	collectRarely()
 	flags, err := plugin.ReadFlags(func(env string) string {
 		if b := f.bools[env]; b != nil && c.Flags().Changed(f.names[env]) {
 			return fmt.Sprint(*b)

@@ -31,8 +31,9 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		Example: "notes --write",
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			defer collectRarely()()
-			r, err := plugins.Hash(c.Context(), names[0], tree.Profile(profile), write)
+			collectRarely()
+			r, err := plugins.Hash(c.Context(), names[0], plugins.HashOptions{Profile: tree.Profile(profile),
+				Write: write, Framed: asJSON})
 			if err != nil {
 				return err
 			}

@@ -3,14 +3,19 @@ package syntax
 import (
 	"bytes"
 	"regexp"
+	"sync"
 )
 
 // fence matches a line that begins or ends the front matter of Markdown.
-var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
+var fence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
+})
 
 // mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
 // reader of YAML resolves.
-var mayNameServers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
+var mayNameServers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
+})
 
 // readFront reads the front matter of Markdown: YAML between two lines of three dashes at the head. Clients
 // read it leniently, since it often holds prose that is not YAML: that is an error only if it may name
@@ -19,10 +24,10 @@ var mayNameServers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!
 func readFront(data []byte, strict bool) (*Node, error) {
 	const mark = "\ufeff"
 	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
-	lines := fence.FindAllIndex(data[head:], 2)
+	lines := fence().FindAllIndex(data[head:], 2)
 	if len(lines) == 0 || lines[0][0] != 0 {
 		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) &&
-			mayNameServers.Match(text) {
+			mayNameServers().Match(text) {
 			return nil, syntaxError(data, head, "front matter that its readers do not agree on")
 		}
 		return &Node{Kind: Object}, nil
@@ -34,7 +39,7 @@ func readFront(data []byte, strict bool) (*Node, error) {
 	front := data[:end]
 	root, err := readYAML(front, strict)
 	switch {
-	case err != nil && !mayNameServers.Match(front):
+	case err != nil && !mayNameServers().Match(front):
 		return &Node{Kind: Object}, nil
 	case err != nil:
 		return nil, err

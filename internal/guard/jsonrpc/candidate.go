@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Candidate is an object in a line that is not valid JSON-RPC, or was cut, which looks like a
@@ -115,11 +116,13 @@ func scalar(line []byte, i int) []byte {
 }
 
 // lastID is an id at the end of a message, where many programs write it.
-var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
+var lastID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
+})
 
 // LastID is the id with which a message ends, as written, or nil.
 func LastID(tail []byte) []byte {
-	if m := lastID.FindSubmatch(tail); m != nil {
+	if m := lastID().FindSubmatch(tail); m != nil {
 		return m[1]
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
@@ -66,15 +67,19 @@ func isWord(v []byte) bool {
 }
 
 // programVersion is a version of a program: numbers, commits, and the words that versions have.
-var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
-	`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
+var programVersion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
+		`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
+})
 
-func isProgramVersion(v []byte) bool { return isWord(v) && programVersion.Match(v) }
+func isProgramVersion(v []byte) bool { return isWord(v) && programVersion().Match(v) }
 
 // protocolDate is a protocol version: a date, of a draft or candidate with a few letters.
-var protocolDate = regexp.MustCompile(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
+var protocolDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
+})
 
-func isProtocolVersion(v []byte) bool { return protocolDate.Match(v) }
+func isProtocolVersion(v []byte) bool { return protocolDate().Match(v) }
 
 // areProtocolVersions reports whether v is a list of protocol versions.
 func areProtocolVersions(v []byte) bool {
@@ -84,6 +89,8 @@ func areProtocolVersions(v []byte) bool {
 }
 
 // plainCursor is a cursor without room for words.
-var plainCursor = regexp.MustCompile(`^"[0-9.:,/_-]{1,32}"$`)
+var plainCursor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"[0-9.:,/_-]{1,32}"$`)
+})
 
-func isPlainCursor(v []byte) bool { return isNothing(v) || isScalar(v) || plainCursor.Match(v) }
+func isPlainCursor(v []byte) bool { return isNothing(v) || isScalar(v) || plainCursor().Match(v) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -148,7 +149,9 @@ func (m *message) readParams() *fault {
 }
 
 // lastID matches an id at the end of a message, where the client libraries write it.
-var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
+var lastID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
+})
 
 // identify returns the id of a message over the limit, if its beginning or its end shows it, and whether it is an
 // answer.
@@ -171,7 +174,7 @@ func (e *excess) identify() (id json.RawMessage, answers bool) {
 			id = value
 		}
 	}
-	if m := lastID.FindSubmatch(e.tail); id == nil && m != nil {
+	if m := lastID().FindSubmatch(e.tail); id == nil && m != nil {
 		id = m[1]
 	}
 	if _, ok := parseID(id); !ok {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tdewolff/parse/v2/js"
 
@@ -47,8 +48,10 @@ var kindOf = map[meaning]plugin.Kind{
 }
 
 // holdsImport matches the words that let an evaluated text import, or reach what imports.
-var holdsImport = regexp.MustCompile(`\b(require|import|process|module|globalThis|global|eval|Function|constructor|` +
-	`binding)\b|\bthis\[`)
+var holdsImport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(require|import|process|module|globalThis|global|eval|Function|constructor|` +
+		`binding)\b|\bthis\[`)
+})
 
 // call reads a call.
 func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) node {

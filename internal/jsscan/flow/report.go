@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tdewolff/parse/v2/js"
 
@@ -170,7 +171,7 @@ func (b *builder) reportTexts(c *call, sure bool) {
 		case ok && !sure && !c.isNew && i < len(c.args)-1 && !strings.ContainsAny(text, "=["):
 			// The name of a parameter: only what it is if it is not given could be code.
 		case ok && !a.spread && (isThisText(text) || text == "constructor"): // which gives nothing
-		case ok && !a.spread && holdsImport.MatchString(text):
+		case ok && !a.spread && holdsImport().MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
 		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):
 			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: syntax.PrintCode(c.node), Computed: true})
@@ -207,7 +208,9 @@ func isFunctionOrObject(e js.INode) bool {
 }
 
 // madeOfCode matches a text that is code which imports, or reaches what imports.
-var madeOfCode = regexp.MustCompile(`\b(require|import|process|module|globalThis|eval)\b\s*([.(\[]|$)`)
+var madeOfCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(require|import|process|module|globalThis|eval)\b\s*([.(\[]|$)`)
+})
 
 // reportMade records F(text)(), whatever F is, if the text is code that imports.
 func (b *builder) reportMade(c *call) {
@@ -216,7 +219,7 @@ func (b *builder) reportMade(c *call) {
 		return
 	}
 	last := inner.Args.List[len(inner.Args.List)-1].Value
-	if text, ok := b.foldIn(last, c.env); ok && madeOfCode.MatchString(text) {
+	if text, ok := b.foldIn(last, c.env); ok && madeOfCode().MatchString(text) {
 		b.reportAt(last, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
 	}
 }
