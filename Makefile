@@ -11,6 +11,7 @@
 # make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
 # make remove  every removal from every file, row and answer that is read, and every command
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
+# make hosts   all tests of the package for hosts of plugins, in each Node
 # make processes  PROCESSES (200) moments at which pin, check and run are ended
 #
 # Nothing is left outside this directory and the caches of Go, save the system
@@ -38,7 +39,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench tokens soak flip forge batches remove kill processes clean
+.PHONY: build man demo test vet cross lint fuzz bench tokens soak flip forge batches remove kill hosts processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -117,6 +118,10 @@ kill:
 # Servers that fork, daemonise and ignore signals; see R13 of the targets.
 processes:
 	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e
+
+# The tests of every day have the second Node repeat what may differ, and a quarter of the evasions.
+hosts:
+	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_HOSTS=all CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestPluginHost$$' ./e2e
 
 clean:
 	rm -rf bin

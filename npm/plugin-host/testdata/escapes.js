@@ -1,6 +1,7 @@
 // Ways out of a context, each as the body of a tool's handler or of createPlugin: of the classes
 // that advisories about sandboxes of this kind describe. win(x) takes any object, and looks whether
-// its constructors lead to another realm's process; a way that works writes the file mark.
+// its constructors lead to another realm's process; a way that works writes the file mark. Each constructor is
+// tried once for x, where the stack is lowest: what errors lead to is mostly what led to them.
 
 /** prelude is what each way has at hand. */
 export const prelude = (mark) => `
@@ -18,14 +19,15 @@ function use(p) {
 const texts = ['return process', 'return this.process', 'return globalThis.process'];
 function win(x) {
   if (x === null || x === undefined) return;
-  const seen = [];
+  const seen = [], tried = [];
   const look = (o, deep) => {
     if (o === null || o === undefined || deep > 4 || seen.includes(o)) return;
     seen.push(o);
     let C;
     try { C = o.constructor; } catch { return; }
     for (const F of [C, C && C.constructor]) {
-      if (typeof F !== 'function') continue;
+      if (typeof F !== 'function' || tried.includes(F)) continue;
+      tried.push(F);
       for (const t of texts) {
         let p;
         try { p = F(t)(); } catch (e) { if (deep < 3) look(e, deep + 1); continue; }

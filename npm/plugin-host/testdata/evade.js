@@ -4,7 +4,8 @@ import { replaceGate } from '../src/gate.js';
 import { PluginHost } from '../src/index.js';
 import { copyGate } from './helpers.js';
 
-const host = new PluginHost({ tier: 1, warn: () => {}, sdk: process.env.SDK || undefined });
+// Some never say that they started.
+const host = new PluginHost({ tier: 1, warn: () => {}, sdk: process.env.SDK || undefined, limits: { startMillis: 5000 } });
 replaceGate(host, copyGate);
 const offered = [];
 const server = { registerTool: (name, config, f) => offered.push(f), tool: (name, ...rest) => offered.push(rest.at(-1)) };

@@ -3,6 +3,7 @@
 // say, in whatever way, is printed.
 import { readFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { open as open2 } from '../src/tier2.js';
 import { open as open3 } from '../src/tier3.js';
 
@@ -18,11 +19,16 @@ async function run(entry, script) {
   let session;
   try {
     session = await (tier === '2' ? open2 : open3)(plugin);
-    for (const t of session.tools) console.log(await session.callTool(t.name, {}).then(JSON.stringify, (e) => `${e.stack} ${e.pluginMessage}`));
+    const answers = [];
+    for (const t of session.tools) {
+      answers.push(session.callTool(t.name, {}).then(JSON.stringify, (e) => `${e.stack} ${e.pluginMessage}`).then(console.log));
+      await Promise.race([answers.at(-1), wait(500)]); // one that never answers is waited for beside the next
+    }
+    await Promise.all(answers);
   } catch (e) {
     console.log(e.stack, e.pluginMessage);
   }
-  await new Promise((done) => setTimeout(done, 100));
+  await wait(100);
   await session?.close();
 }
 
