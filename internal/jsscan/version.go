@@ -51,13 +51,11 @@ func versionOf(sources fs.FS, modules []*debug.Module) string {
 	if err != nil || len(names) == 0 {
 		return ""
 	}
-	for _, dir := range []string{"flow", "literal"} {
-		more, err := fs.Glob(sources, dir+"/*.go")
-		if err != nil {
-			return ""
-		}
-		names = append(names, more...)
+	below, err := fs.Glob(sources, "*/*.go")
+	if err != nil {
+		return ""
 	}
+	names = append(names, below...)
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version())
 	for _, name := range names {

@@ -27,6 +27,8 @@ func TestVersion(t *testing.T) {
 		"another source":  code("a.go", "2"),
 		"one more source": fstest.MapFS{"a.go": {Data: []byte("1")}, "b.go": {}},
 		"another name":    code("b.go", "1"),
+		"code of flow":    fstest.MapFS{"a.go": {Data: []byte("1")}, "flow/b.go": {}},
+		"code of syntax":  fstest.MapFS{"a.go": {Data: []byte("1")}, "syntax/b.go": {}},
 	} {
 		if v := versionOf(sources, nil); v == was || len(v) != 64 {
 			t.Errorf("%s: version %q, as before", name, v)

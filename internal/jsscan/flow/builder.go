@@ -36,7 +36,7 @@ type builder struct {
 	rereads   int
 	selected  int
 	super     node
-	plain     map[node]node // what places hold without meanings
+	lookups   map[node]node // what is found where a property is read, by the property
 	makers    map[node]bool // places that hold the constructor of something
 }
 
@@ -656,21 +656,33 @@ func (b *builder) objectLiteral(e *js.ObjectExpr) node {
 	return b.g.holding(o)
 }
 
+// elementName reads the name of an element of a class or object; nil if it is not known.
+func (b *builder) elementName(n *js.ClassElementName) *string {
+	var name string
+	switch {
+	case n.Private != nil:
+		name = syntax.PlainIdentifier(n.Private.Data)
+	case n.IsComputed():
+		b.eval(n.Computed)
+		text, ok := b.key(n.Computed)
+		if !ok {
+			return nil
+		}
+		name = text
+	default:
+		name = literalName(&n.PropertyName)
+	}
+	return &name
+}
+
+// isConstructor reports whether a method is the constructor of its class.
+func isConstructor(m *js.MethodDecl) bool {
+	return !m.Static && !m.Name.IsComputed() && m.Name.Private == nil && literalName(&m.Name.PropertyName) == "constructor"
+}
+
 // method adds a method, getter or setter to an object.
 func (b *builder) method(o *object, m *js.MethodDecl, super node) {
-	var name *string
-	if m.Name.Private != nil {
-		text := syntax.PlainIdentifier(m.Name.Private.Data)
-		name = &text
-	} else if m.Name.IsComputed() {
-		b.eval(m.Name.Computed)
-		if text, ok := b.key(m.Name.Computed); ok {
-			name = &text
-		}
-	} else {
-		text := literalName(&m.Name.PropertyName)
-		name = &text
-	}
+	name := b.elementName(&m.Name)
 	b.super = super
 	f := b.newFunction(m, &m.Params, &m.Body, false, m.Async)
 	b.g.addObject(f.fn.this, o.id)
@@ -707,8 +719,7 @@ func (b *builder) class(e *js.ClassDecl) node {
 	b.declare(&e.Scope)
 	var o *object
 	for i := range e.List {
-		if m := e.List[i].Method; m != nil && !m.Static && !m.Name.IsComputed() && m.Name.Private == nil &&
-			literalName(&m.Name.PropertyName) == "constructor" {
+		if m := e.List[i].Method; m != nil && isConstructor(m) {
 			o = b.newFunctionOf(m, super)
 		}
 	}
@@ -738,8 +749,7 @@ func (b *builder) class(e *js.ClassDecl) node {
 		case el.Method != nil:
 			if el.Method.Static {
 				b.method(o, el.Method, super)
-			} else if el.Method.Name.IsComputed() || el.Method.Name.Private != nil ||
-				literalName(&el.Method.Name.PropertyName) != "constructor" {
+			} else if !isConstructor(el.Method) {
 				b.method(inst, el.Method, super)
 			}
 		default:
@@ -747,19 +757,7 @@ func (b *builder) class(e *js.ClassDecl) node {
 			if el.Static {
 				on = o
 			}
-			var name *string
-			if el.Name.Private != nil {
-				text := syntax.PlainIdentifier(el.Name.Private.Data)
-				name = &text
-			} else if el.Name.IsComputed() {
-				b.eval(el.Name.Computed)
-				if text, ok := b.key(el.Name.Computed); ok {
-					name = &text
-				}
-			} else {
-				text := literalName(&el.Name.PropertyName)
-				name = &text
-			}
+			name := b.elementName(&el.Name)
 			if el.Init == nil {
 				continue
 			}
@@ -829,9 +827,9 @@ func (b *builder) template(e *js.TemplateExpr) node {
 		return noValue
 	}
 	c := &call{b: b, node: e, callee: e.Tag, result: b.g.newNode(), env: b.in.env, tag: true}
+	of, fn := b.callee(c)
 	c.args = append([]argument{{n: noValue, at: e}}, args...)
-	b.begin(c, b.eval(e.Tag), noValue)
-	return c.result
+	return b.follow(c, of, fn)
 }
 
 // foldIn is fold where names of an environment have known texts.

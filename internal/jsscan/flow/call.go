@@ -19,6 +19,10 @@ type call struct {
 	b        *builder
 	node     js.INode // *js.CallExpr, *js.NewExpr or *js.TemplateExpr
 	callee   js.IExpr
+	of       js.IExpr // what the callee is a member of, or nil
+	name     string   // of that member
+	anyName  bool     // which is not known
+	ofSuper  bool     // of what this inherits
 	args     []argument
 	receiver node
 	result   node
@@ -26,10 +30,10 @@ type call struct {
 	in       *parts
 	isNew    bool
 	tag      bool
-	known    bool // functions of the file were found
-	optional bool // what it imports may be missing
-	given    bool // its arguments were handed on
-	linked   map[int32]bool
+	known    bool             // functions of the file were found
+	optional bool             // what it imports may be missing
+	given    bool             // its arguments were handed on
+	linked   map[int32]*parts // of what was called, by its number
 	means    meaning
 	through  bool // by call or apply, which have no meaning of their own
 	promise  bool // by then: what nobody takes is lost
@@ -63,57 +67,114 @@ func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) n
 	if l, ok := callee.(*js.LiteralExpr); ok && l.TokenType == js.ImportToken && b.awaited != e {
 		c.optional = false // it fails later
 	}
-	of, name := memberCalled(callee)
-	var fn node
+	of, fn := b.callee(c)
+	b.arguments(c, list)
+	return b.follow(c, of, fn)
+}
+
+// follow lets values go through a call of fn, which is a member of what is at of.
+func (b *builder) follow(c *call, of, fn node) node {
 	switch {
-	case of != nil:
-		receiver := b.eval(of)
-		if l, ok := of.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
-			receiver = b.either(receiver, b.load(nil, receiver, "prototype"))
-			c.receiver = b.in.parts.this
-		} else {
-			c.receiver = receiver
-		}
-		if x, ok := syntax.WithoutParens(callee).(*js.IndexExpr); ok {
-			b.eval(x.Y)
-		}
-		fn = b.load(of, receiver, name)
-		b.arguments(c, list)
-		if !isNew && (name == "call" || name == "apply" || name == "bind") {
-			return b.callThrough(c, receiver, name, fn)
-		}
-		if !isNew && name == "then" && len(c.args) > 0 {
-			b.g.watch(receiver, &promised{b, c, of})
-		}
-		if harmlessMethods[name] {
-			b.g.watch(fn, &harmless{b, c})
-			b.calls = append(b.calls, c)
-			return fromAway
-		}
-	default:
-		fn = b.eval(callee)
-		if x, ok := syntax.WithoutParens(callee).(*js.IndexExpr); ok {
-			c.receiver = b.receiverOf(x.X)
-		}
-		b.arguments(c, list)
+	case c.isNew || c.of == nil || c.anyName:
+	case c.name == "call" || c.name == "apply" || c.name == "bind":
+		return b.callThrough(c, of, fn)
+	case c.name == "then" && len(c.args) > 0:
+		b.g.watch(of, &promised{b, c})
+	}
+	if c.of != nil && harmlessMethods[c.name] {
+		b.g.watch(fn, &harmless{b, c})
+		b.dispatch(c)
+		b.calls = append(b.calls, c)
+		b.g.addMask(c.result, unknown)
+		return c.result
 	}
 	if b.givesThis(c, fn) {
 		return b.g.meaningAt(global)
 	}
-	if l, ok := callee.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
-		c.receiver = b.in.parts.this
-	}
 	b.begin(c, fn, c.receiver)
+	b.dispatch(c)
 	return c.result
 }
 
-// receiverOf reads a receiver again, where its parts have no effects worth reading twice.
-func (b *builder) receiverOf(x js.IExpr) node {
-	switch x := syntax.WithoutParens(x).(type) {
-	case *js.Var:
-		return b.place(x)
+// callee reads what a call calls. Of is the place of what that is a member of, if it is one.
+func (b *builder) callee(c *call) (of, fn node) {
+	switch x := syntax.WithoutParens(c.callee).(type) {
+	case *js.DotExpr:
+		c.of, c.name = x.X, syntax.PropertyName(x.Y)
+		of = b.receiver(c)
+		return of, b.load(c.of, of, c.name)
+	case *js.IndexExpr:
+		c.of = x.X
+		of = b.receiver(c)
+		b.eval(x.Y)
+		if name, ok := b.key(x.Y); ok {
+			c.name = name
+			return of, b.load(c.of, of, name)
+		}
+		c.anyName = true
+		return of, b.loadAny(of, x.Y)
+	case *js.LiteralExpr:
+		if x.TokenType == js.SuperToken {
+			c.receiver = b.in.parts.this
+		}
 	}
-	return fromAway
+	return noValue, b.eval(c.callee)
+}
+
+// receiver reads what a callee is a member of. What super has is called with this.
+func (b *builder) receiver(c *call) node {
+	of := b.object(c.of)
+	c.receiver = of
+	if l, ok := c.of.(*js.LiteralExpr); ok && l.TokenType == js.SuperToken {
+		c.receiver, c.ofSuper = b.in.parts.this, true
+	}
+	return of
+}
+
+// dispatch lets a function that is found on an object have that object as its receiver, and nothing else that came
+// to the same place: no other object, on which it was not found, and no meaning. Nobody finds a function of the file
+// as a member of process, and if it was put there, it was called from elsewhere.
+func (b *builder) dispatch(c *call) {
+	if c.of != nil && !c.ofSuper && !c.isNew {
+		b.g.watch(c.receiver, &dispatcher{c})
+	}
+}
+
+type dispatcher struct{ c *call }
+
+func (*dispatcher) meanings(meaning) {}
+func (d *dispatcher) object(o *object) {
+	b := d.c.b
+	switch {
+	case o.native != "":
+	case d.c.anyName:
+		b.g.watch(b.foundAny(o), &method{d.c, o})
+	default:
+		b.g.watch(b.lookup(o, d.c.name), &method{d.c, o})
+	}
+}
+
+// method is what is called as a member of an object.
+type method struct {
+	c  *call
+	of *object
+}
+
+func (*method) meanings(meaning) {}
+func (m *method) object(o *object) {
+	if o.fn == nil || o.fn.arrow || o.bound {
+		return
+	}
+	m.c.b.link(m.c, o)
+	if p := m.c.linked[o.id]; p != nil {
+		m.c.b.g.addObject(p.this, m.of.id)
+	}
+}
+
+// hasLinked reports whether the arguments of a call arrived in an object.
+func (c *call) hasLinked(o *object) bool {
+	_, has := c.linked[o.id]
+	return has
 }
 
 // harmless is a call of a method that tells something of an object, unless it is one of the file.
@@ -138,7 +199,7 @@ func (b *builder) arguments(c *call, list []js.Arg) {
 // begin follows a call from what its callee may be.
 func (b *builder) begin(c *call, fn, receiver node) {
 	c.receiver = receiver
-	c.linked = map[int32]bool{}
+	c.linked = map[int32]*parts{}
 	b.calls = append(b.calls, c)
 	b.g.watch(fn, c)
 }
@@ -204,14 +265,14 @@ func (l *listener) object(o *object) {
 
 func (c *call) object(o *object) {
 	switch {
-	case c.linked[o.id]:
+	case c.hasLinked(o):
 	case o.native != "":
-		c.linked[o.id], c.known = true, true
+		c.linked[o.id], c.known = nil, true
 		c.b.callNative(o, c)
 	case o.fn != nil:
 		c.b.link(c, o)
 	default:
-		c.linked[o.id] = true
+		c.linked[o.id] = nil
 		c.b.escapeArguments(c)
 		c.b.g.addMask(c.result, unknown)
 	}
@@ -220,12 +281,12 @@ func (c *call) object(o *object) {
 // link lets the arguments of a call arrive in the parameters of a function, and its result here.
 func (b *builder) link(c *call, o *object) {
 	if c.linked == nil {
-		c.linked = map[int32]bool{}
+		c.linked = map[int32]*parts{}
 	}
-	if c.linked[o.id] {
+	if c.hasLinked(o) {
 		return
 	}
-	c.linked[o.id], c.known = true, true
+	c.linked[o.id], c.known = nil, true
 	f := o.fn
 	args := c.args
 	var p *parts
@@ -236,6 +297,7 @@ func (b *builder) link(c *call, o *object) {
 	} else {
 		p = b.partsFor(f, c)
 	}
+	c.linked[o.id] = p
 	switch {
 	case f.arrow:
 	case c.isNew:
@@ -243,8 +305,7 @@ func (b *builder) link(c *call, o *object) {
 		b.g.addObject(c.result, i.id)
 		b.g.addObject(p.this, i.id)
 	case o.bound: // see bound
-	case c.receiver != noValue && c.member():
-		b.g.flow(b.objectsAt(c.receiver), p.this)
+	case c.of != nil && !c.ofSuper: // see dispatch
 	case c.receiver != noValue:
 		b.g.flow(c.receiver, p.this)
 	case !f.strict && !c.tag && !c.through:
@@ -275,41 +336,6 @@ func (b *builder) link(c *call, o *object) {
 	}
 	b.g.flow(p.result, c.result)
 }
-
-// member reports whether a function is called as a member of its receiver.
-func (c *call) member() bool {
-	if c.through {
-		return false
-	}
-	of, _ := memberCalled(c.callee)
-	if x, ok := syntax.WithoutParens(c.callee).(*js.IndexExpr); ok {
-		of = x.X
-	}
-	l, ok := of.(*js.LiteralExpr)
-	return of != nil && !(ok && l.TokenType == js.SuperToken)
-}
-
-// objectsAt is what a place holds without meanings: nobody finds a function of the file as a member of process,
-// and if it was put there, it was called from elsewhere.
-func (b *builder) objectsAt(n node) node {
-	if n <= fromAway {
-		return n
-	}
-	if b.plain[n] == noValue {
-		to := b.g.newNode()
-		b.plain[n] = to
-		b.g.watch(n, &plainly{b, to})
-	}
-	return b.plain[n]
-}
-
-type plainly struct {
-	b  *builder
-	to node
-}
-
-func (p *plainly) meanings(m meaning) { p.b.g.addMask(p.to, m&(unknown|perhapsGlobal)) }
-func (p *plainly) object(o *object)   { p.b.g.addObject(p.to, o.id) }
 
 // bareThis is what a sloppy function has as its receiver that is called without one: the global object. Where
 // the function does more than to return that, it is no finding to hand it on.
@@ -351,8 +377,7 @@ func (b *builder) escapeArguments(c *call) {
 // isMissing reports whether a call is one of a member, under a name that is not known, of plain objects of the file
 // that have no function. It finds what all objects have, or fails.
 func (b *builder) isMissing(c *call) bool {
-	x, ok := syntax.WithoutParens(c.callee).(*js.IndexExpr)
-	if !ok || c.isNew || c.receiver <= fromAway || c.receiver != b.receiverOf(x.X) || b.g.nodes[c.receiver].mask != 0 {
+	if !c.anyName || c.isNew || c.receiver <= fromAway || b.g.nodes[c.receiver].mask != 0 {
 		return false
 	}
 	for _, id := range b.g.nodes[c.receiver].objects {
@@ -421,8 +446,8 @@ func (r *receiver) object(o *object) {
 }
 
 // callThrough follows f.call, f.apply and f.bind.
-func (b *builder) callThrough(c *call, f node, name string, own node) node {
-	of, _ := memberCalled(c.callee)
+func (b *builder) callThrough(c *call, f, own node) node {
+	of, name := c.of, c.name
 	first := js.IExpr(nil)
 	this := node(noValue)
 	if len(c.args) > 0 {
@@ -461,6 +486,7 @@ func (b *builder) callThrough(c *call, f node, name string, own node) node {
 		b.g.watch(f, &bound{b, c, this, first, nil})
 	}
 	b.g.watch(own, &fileMethods{b, c})
+	b.dispatch(c)
 	return c.result
 }
 
@@ -483,7 +509,7 @@ type fileMethods struct {
 func (*fileMethods) meanings(meaning) {}
 func (f *fileMethods) object(o *object) {
 	if f.c.linked == nil {
-		f.c.linked = map[int32]bool{}
+		f.c.linked = map[int32]*parts{}
 	}
 	if o.fn != nil || o.native != "" {
 		f.c.object(o)
@@ -589,9 +615,8 @@ func (b *builder) objectOf(n node) *object {
 
 // promised calls back with what import() promises.
 type promised struct {
-	b  *builder
-	c  *call
-	of js.INode
+	b *builder
+	c *call
 }
 
 func (p *promised) object(*object) {}
@@ -601,7 +626,7 @@ func (p *promised) meanings(m meaning) {
 	}
 	b := p.b
 	inner := &call{b: b, node: p.c.node, callee: p.c.callee, result: p.c.result, env: p.c.env, in: p.c.in, through: true,
-		promise: true, args: []argument{{n: b.g.meaningAt(m & powerful), at: p.of.(js.IExpr)}}}
+		promise: true, args: []argument{{n: b.g.meaningAt(m & powerful), at: p.c.of}}}
 	b.begin(inner, p.c.args[0].n, noValue)
 }
 
@@ -638,17 +663,4 @@ func (b *builder) givesThis(c *call, fn node) bool {
 func isThisText(text string) bool {
 	forms := []string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}
 	return slices.Contains(forms, strings.Trim(text, "; \t\n"))
-}
-
-// memberCalled returns the object and the name of a property that is called, or nil.
-func memberCalled(callee js.INode) (of js.IExpr, name string) {
-	switch x := syntax.WithoutParens(callee).(type) {
-	case *js.DotExpr:
-		return x.X, syntax.PropertyName(x.Y)
-	case *js.IndexExpr:
-		if name, ok := syntax.Fold(x.Y); ok {
-			return x.X, name
-		}
-	}
-	return nil, ""
 }

@@ -55,6 +55,7 @@ type object struct {
 	byName  map[string]node // if there are many
 	any     node            // its properties under names that are not known
 	all     node            // all its properties
+	every   node            // and those that it inherits
 	proto   node            // objects that it inherits from
 	escaped bool
 	origin  js.INode

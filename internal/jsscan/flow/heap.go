@@ -214,11 +214,16 @@ type kept struct {
 }
 
 // read lets the property of an object arrive at a place.
-func (b *builder) read(o *object, name string, to node) {
+func (b *builder) read(o *object, name string, to node) { b.g.flow(b.lookup(o, name), to) }
+
+// lookup is the place of what is found on an object under a name, be it its own or inherited.
+func (b *builder) lookup(o *object, name string) node {
 	n := b.property(o, name)
-	if !b.reads.add(pairOf(n, to)) {
-		return
+	if to := b.lookups[n]; to != noValue {
+		return to
 	}
+	to := b.g.newNode()
+	b.lookups[n] = to
 	if !b.g.nodes[n].written {
 		b.unwritten = append(b.unwritten, pendingRead{n, o, name, to})
 	}
@@ -229,6 +234,18 @@ func (b *builder) read(o *object, name string, to node) {
 	}{refiner{b, name, to}, member{b: b, name: name, to: to}}
 	b.g.watch(b.any(o), &w.refiner)
 	b.g.watch(b.proto(o), &w.member)
+	return to
+}
+
+// foundAny is the place of what is found on an object under names that are not known.
+func (b *builder) foundAny(o *object) node {
+	if o.every == noValue {
+		o.every = b.g.newNode()
+		b.index(o)
+		b.g.flow(b.all(o), o.every)
+		b.g.watch(b.proto(o), &element{b, o.every})
+	}
+	return o.every
 }
 
 // pendingRead is a property that was read, and that perhaps nobody writes.
@@ -273,14 +290,7 @@ type element struct {
 }
 
 func (e *element) meanings(of meaning) { e.b.g.addMask(e.to, indexOf(of)) }
-func (e *element) object(o *object) {
-	if !e.b.reads.add(pairOf(e.b.all(o), e.to)) {
-		return
-	}
-	e.b.index(o)
-	e.b.g.flow(e.b.all(o), e.to)
-	e.b.g.watch(e.b.proto(o), &element{e.b, e.to})
-}
+func (e *element) object(o *object)    { e.b.g.flow(e.b.foundAny(o), e.to) }
 
 // writer writes a property of what arrives at a place.
 type writer struct {

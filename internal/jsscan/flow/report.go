@@ -26,8 +26,7 @@ func (b *builder) reportAt(at js.INode, imp plugin.Import) {
 		return
 	}
 	b.reported[key][at] = true
-	piece := firstPiece(at)
-	imp.Line = b.lineOf(piece)
+	imp.Line = b.lineOf(syntax.FirstPiece(at))
 	if imp.Computed {
 		imp.Specifier = clipText(imp.Specifier)
 	}
@@ -111,8 +110,7 @@ func (b *builder) reportCall(c *call) {
 	if m&someMember != 0 && b.first(c, m&someMember) {
 		b.report(c.node, plugin.Require, syntax.PrintCode(c.callee), true)
 	}
-	_, name := memberCalled(c.callee)
-	if m&^(unknown|perhapsEvaluates) == 0 && name == "binding" && len(c.args) > 0 {
+	if m&^(unknown|perhapsEvaluates) == 0 && c.name == "binding" && len(c.args) > 0 {
 		if target, ok := b.foldArg(c.args[0].at, c); ok && slices.Contains(bindings, target) {
 			b.addTarget(builtins, c, 0)
 		}

@@ -1,10 +1,7 @@
 package flow
 
 import (
-	"bytes"
-	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/tdewolff/parse/v2/js"
 
@@ -17,11 +14,11 @@ type scanner struct {
 	lines bool               // positions in code are those of the file
 	top   map[string]*js.Var // what is declared at the top, by name
 	found []plugin.Import
-	ends  []int // where lines end, once a line was asked for
+	all   *syntax.Lines
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, top: map[string]*js.Var{}}
+	s := &scanner{code: code, lines: lines, all: syntax.NewLines(code), top: map[string]*js.Var{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
 		s.top[syntax.PlainIdentifier(v.Data)] = syntax.DeclarationOf(v)
 	}
@@ -52,48 +49,10 @@ func clipText(text string) string {
 	return text
 }
 
-// firstPiece returns the first piece of the code that an expression holds, for lineOf; nil if it has none.
-func firstPiece(e js.INode) []byte {
-	switch e := e.(type) {
-	case *js.LiteralExpr:
-		return e.Data
-	case *js.Var:
-		return e.Data
-	case *js.GroupExpr:
-		return firstPiece(e.X)
-	case *js.BinaryExpr:
-		return firstPiece(e.X)
-	case *js.DotExpr:
-		return firstPiece(e.X)
-	case *js.CallExpr:
-		return firstPiece(e.X)
-	case *js.TemplateExpr:
-		if len(e.List) > 0 {
-			return e.List[0].Value
-		}
-		return e.Tail
-	}
-	return nil
-}
-
-// lineOf returns the line, from 1, at which a piece of the code stands, or 0 if it is not known. The tree
-// has no positions, but its pieces are slices of the code.
+// lineOf returns the line, from 1, at which a piece of the code stands, or 0 if it is not known.
 func (s *scanner) lineOf(piece []byte) int {
-	if !s.lines || len(piece) == 0 || len(s.code) == 0 {
+	if !s.lines {
 		return 0
 	}
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(s.code)))
-	if at >= uintptr(len(s.code)) { // a word of the parser's own
-		return 0
-	}
-	if s.ends == nil {
-		s.ends = make([]int, 0, 1+bytes.Count(s.code, []byte("\n")))
-		for i, c := range s.code {
-			if c == '\n' {
-				s.ends = append(s.ends, i)
-			}
-		}
-	}
-	line, _ := slices.BinarySearch(s.ends, int(at))
-	return 1 + line
+	return s.all.Of(piece)
 }
