@@ -134,6 +134,7 @@ var table = []client{
 	{id: "kiro", name: "Kiro", servers: []location{
 		{base: project, path: ".kiro/settings/mcp.json", shape: usualKey},
 		{base: project, path: ".kiro/agents/*.json", shape: usualKey},
+		{base: project, path: ".kiro/agents/**/*.md", shape: usualKey},
 		{base: project, path: ".amazonq/mcp.json", shape: usualKey},
 		{base: project, path: ".amazonq/default.json", shape: usualKey},
 		{base: project, path: ".amazonq/cli-agents/*.json", shape: usualKey},
@@ -152,12 +153,13 @@ var table = []client{
 		inVSCode("globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", usualKey))},
 	{id: "amp", name: "Amp", servers: slices.Concat([]location{
 		{base: project, path: ".amp/settings.json", shape: "amp.mcpServers"},
+		{base: project, path: ".amp/settings.jsonc", shape: "amp.mcpServers"},
 		{base: project, path: ".agents/skills/*/mcp.json", shape: wholeFile},
 		{base: project, path: ".claude/skills/*/mcp.json", shape: wholeFile},
 		{base: project, path: ".vscode/settings.json", shape: "amp.mcpServers"},
 		{base: xdg, path: "amp/settings.json", shape: "amp.mcpServers"}},
 		inVSCode("settings.json", "amp.mcpServers")),
-		install: &installation{files: []string{".amp/settings.json"}, key: "amp.mcpServers", entry: jsonEntry("")}},
+		install: &installation{files: []string{".amp/settings.json", ".amp/settings.jsonc"}, key: "amp.mcpServers", entry: jsonEntry("")}},
 	{id: "goose", name: "Goose", servers: append(gooseRecipes(), []location{
 		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
 		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...)},
