@@ -136,7 +136,7 @@ func TestInstallLocal(t *testing.T) {
 		".claude/skills/greet/SKILL.md": "---\nname: greet\ndescription: \"Greets: \\\"all\\\".\"\n---\n\n# Greet\n" +
 			"Say hello.\n",
 		".claude/skills/greet/names.txt": "Ada\n",
-		".claude/agents/helper.md":       "---\nname: helper\n---\nHelp.\n",
+		".claude/agents/helper.md":       "---\ndescription: \"Helps.\"\nname: helper\n---\nHelp.\n",
 		".claude/commands/wave.md":       "---\nname: wave\ndescription: \"Waves.\"\n---\n\nWave.\n",
 		"tools/skills/greet/SKILL.md":    "# Greet\nSay hello.\n",
 		"tools/commands/wave.md":         "Wave.\n",

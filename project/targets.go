@@ -17,12 +17,19 @@ const (
 	TargetOpencode   = "opencode"
 	TargetCursor     = "cursor"
 	TargetCopilot    = "copilot"
+	TargetGemini     = "gemini"
+	TargetQwen       = "qwen"
+	TargetAmp        = "amp"
+	TargetWindsurf   = "windsurf"
+	TargetKiro       = "kiro"
+	TargetZed        = "zed"
 	TargetDir        = "dir:"
 )
 
 // Targets are the names of targets, without directories.
 func Targets() []string {
-	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot}
+	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot, TargetGemini, TargetQwen,
+		TargetAmp, TargetWindsurf, TargetKiro, TargetZed}
 }
 
 // vscode is another name of copilot, as both read the same files.

@@ -130,7 +130,7 @@ func TestInsertedBeside(t *testing.T) {
 	if _, _, err := Insert(seatedFile(t, "codex"), []byte("mcp_servers = 1\n"), "a", "hallmark", nil); err == nil {
 		t.Error("a table was put into a number")
 	}
-	if _, ok := ServerFile("zed", filepath.FromSlash("/p"), nil); ok {
-		t.Error("zed has a seat")
+	if _, ok := ServerFile("windsurf", filepath.FromSlash("/p"), nil); ok {
+		t.Error("windsurf has a seat")
 	}
 }

@@ -87,7 +87,8 @@ var table = []client{
 	{id: "zed", name: "Zed", servers: []location{
 		{base: project, path: ".zed/settings.json", shape: "context_servers"},
 		{base: xdg, path: "zed/settings.json", shape: "context_servers"},
-		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}}},
+		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}},
+		install: &installation{files: []string{".zed/settings.json"}, key: "context_servers", entry: jsonEntry("")}},
 	{id: "codex", name: "Codex", servers: []location{
 		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
 		{base: project, path: ".codex/config.toml", shape: "agents/*/" + roleKey},
@@ -114,7 +115,8 @@ var table = []client{
 		{os: "linux", base: system, path: "etc/gemini-cli/settings.json", shape: usualKey},
 		{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usualKey},
 		{os: "windows", base: system, path: "gemini-cli/settings.json", shape: usualKey}},
-		commands: commandsAt(".gemini/settings.json", geminiKeys...)},
+		commands: commandsAt(".gemini/settings.json", geminiKeys...),
+		install:  &installation{files: []string{".gemini/settings.json"}, key: usualKey, entry: jsonEntry("")}},
 	{id: "opencode", name: "opencode", servers: []location{
 		{base: project, path: "opencode.json", shape: "mcp"},
 		{base: project, path: "opencode.jsonc", shape: "mcp"},
@@ -132,12 +134,14 @@ var table = []client{
 	{id: "kiro", name: "Kiro", servers: []location{
 		{base: project, path: ".kiro/settings/mcp.json", shape: usualKey},
 		{base: project, path: ".kiro/agents/*.json", shape: usualKey},
+		{base: project, path: ".kiro/agents/**/*.md", shape: usualKey},
 		{base: project, path: ".amazonq/mcp.json", shape: usualKey},
 		{base: project, path: ".amazonq/default.json", shape: usualKey},
 		{base: project, path: ".amazonq/cli-agents/*.json", shape: usualKey},
 		{base: home, path: ".kiro/settings/mcp.json", shape: usualKey}},
 		commands: slices.Concat(
-			commandsAt(".kiro/hooks/*.kiro.hook", "then"), commandsAt(".kiro/agents/*.json", "hooks"))},
+			commandsAt(".kiro/hooks/*.kiro.hook", "then"), commandsAt(".kiro/agents/*.json", "hooks")),
+		install: &installation{files: []string{".kiro/settings/mcp.json"}, key: usualKey, entry: jsonEntry("")}},
 	{id: "lmstudio", name: "LM Studio", servers: []location{
 		{base: home, path: ".lmstudio/mcp.json", shape: usualKey}}},
 	{id: "cline", name: "Cline", servers: slices.Concat(
@@ -149,11 +153,13 @@ var table = []client{
 		inVSCode("globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", usualKey))},
 	{id: "amp", name: "Amp", servers: slices.Concat([]location{
 		{base: project, path: ".amp/settings.json", shape: "amp.mcpServers"},
+		{base: project, path: ".amp/settings.jsonc", shape: "amp.mcpServers"},
 		{base: project, path: ".agents/skills/*/mcp.json", shape: wholeFile},
 		{base: project, path: ".claude/skills/*/mcp.json", shape: wholeFile},
 		{base: project, path: ".vscode/settings.json", shape: "amp.mcpServers"},
 		{base: xdg, path: "amp/settings.json", shape: "amp.mcpServers"}},
-		inVSCode("settings.json", "amp.mcpServers"))},
+		inVSCode("settings.json", "amp.mcpServers")),
+		install: &installation{files: []string{".amp/settings.json", ".amp/settings.jsonc"}, key: "amp.mcpServers", entry: jsonEntry("")}},
 	{id: "goose", name: "Goose", servers: append(gooseRecipes(), []location{
 		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
 		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...)},
@@ -178,7 +184,8 @@ var table = []client{
 		{base: project, path: ".qwen/settings.json", shape: "mcpServerCommand"},
 		{base: project, path: ".qwen/extensions/*/qwen-extension.json", shape: usualKey},
 		{base: project, path: "qwen-extension.json", shape: usualKey}}...),
-		commands: commandsAt(".qwen/settings.json", geminiKeys...)},
+		commands: commandsAt(".qwen/settings.json", geminiKeys...),
+		install:  &installation{files: []string{".qwen/settings.json"}, key: usualKey, entry: jsonEntry("")}},
 	{id: "droid", name: "Droid", servers: inProjectAndHome(".factory/mcp.json", usualKey),
 		// "Hooks" of Droid, whose settings are the older place.
 		commands: slices.Concat(

@@ -30,12 +30,13 @@ type Installation struct {
 	Targets []string
 	Files   []string // that were written, relative to the project
 	Deleted []string
-	Kept    []string      // that a user edited, and that stay as they are
-	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
-	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
-	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
-	Clients []string      // files of clients that changed, relative to the project
-	Written bool          // something was changed
+	Kept    []string         // that a user edited, and that stay as they are
+	Extra   []string         // that lie in the directory of a skill and are of no facet, and stay
+	Servers []string         // that facets declare and that were not pinned, as "FACET: SERVER"
+	Pinned  []*pin.Pinned    // servers that facets declare and that were looked at
+	Clients []string         // files of clients that changed, relative to the project
+	Notes   []installed.Note // what clients do not get of the facets
+	Written bool             // something was changed
 }
 
 // Install brings a project to what hallmark.toml and hallmark.lock say.
@@ -135,6 +136,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
+	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(w, servers.names))
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err

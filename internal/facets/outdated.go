@@ -32,23 +32,29 @@ type FacetStatus struct {
 	Edited   int                // of those, how many are not what was written
 }
 
+// Listing is what a project declares or has locked.
+type Listing struct {
+	Facets []FacetStatus
+	Waived []string         // what hallmark.toml opts out of, in the words of 'hallmark check'
+	Notes  []installed.Note // what clients do not get of the facets whose contents are in the store
+}
+
 // List lists the facets that a project declares or has locked, and compares their files with what
-// this machine wrote, without a request and without reading the store. Waived is what hallmark.toml
-// opts out of, in the words of 'hallmark check'.
-func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
+// this machine wrote, without a request and without an audit of the store.
+func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
-		return nil, nil, err
+		return Listing{}, err
 	}
 	defer done()
 	known, err := installed.ReadReceipt(w)
 	if err != nil {
-		return nil, nil, err
+		return Listing{}, err
 	}
 	for _, e := range known.Report {
 		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
-	all = facetStatus(w)
+	all := facetStatus(w)
 	for i := range all {
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
@@ -64,7 +70,18 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 			}
 		}
 	}
-	return all, waivers(w), nil
+	notes, err := installed.Notes(w)
+	if err != nil {
+		return Listing{}, err
+	}
+	var servers []string
+	for _, name := range w.Lock.Servers() {
+		if entry, _ := w.Lock.Server(name); entry.Launch.Facet != "" {
+			servers = append(servers, name)
+		}
+	}
+	notes = append(notes, installed.ServerNotes(w, servers)...)
+	return Listing{Facets: all, Waived: waivers(w), Notes: notes}, nil
 }
 
 // facetStatus is the status of all facets that are declared or locked, as far as the project tells it.

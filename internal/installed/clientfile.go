@@ -5,24 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/project"
 )
-
-// clientOfTarget is the client whose file a target's servers are written into.
-var clientOfTarget = map[string]string{
-	project.TargetClaudeCode: "claude-code", project.TargetCodex: "codex", project.TargetOpencode: "opencode",
-	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
-}
 
 // PlanClientEntries plans the files of the targets' clients so that they start the named servers by
 // "hallmark run", and no other server of a facet. What was inserted is kept beside each file, so
@@ -31,13 +25,17 @@ var clientOfTarget = map[string]string{
 func PlanClientEntries(w *workspace.Workspace, names []string,
 	owners map[string]string) (files []durable.File, changed []string, err error) {
 	targets := Targets(w)
-	for _, target := range slices.Sorted(maps.Keys(clientOfTarget)) {
-		f, _ := clients.ServerFile(clientOfTarget[target], w.Dir, func(name string) bool {
+	byName := func(a, b adapter.Target) int { return strings.Compare(a.Name, b.Name) }
+	for _, target := range slices.SortedFunc(slices.Values(adapter.All()), byName) {
+		if target.Client == "" {
+			continue
+		}
+		f, _ := clients.ServerFile(target.Client, w.Dir, func(name string) bool {
 			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
 			return err == nil
 		})
 		var wanted []string
-		if slices.Contains(targets, target) {
+		if slices.Contains(targets, target.Name) {
 			wanted = names
 		}
 		more, err := planFileEntries(w, f, wanted, owners)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,12 +11,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
+
+// maxMarkdown is the largest Markdown file that is compared with what was made of it, in bytes.
+const maxMarkdown = facet.MaxManifest + workspace.MaxSurface
 
 // LockedFacets are the locked facets, whose files in the project are compared with the lock: a file
 // must be what the lock says, whichever program wrote it.
@@ -30,8 +33,8 @@ type LockedFacets struct {
 type lockedFacet struct {
 	name     string
 	entry    project.FacetLock
-	dir      string // of the contents; "" without them
 	manifest *facet.Manifest
+	read     func(member string) ([]byte, error) // nil without the contents
 }
 
 // Add adds a locked facet. The manifest in its slot, which was audited, says what it delivers; without
@@ -44,7 +47,9 @@ func (l *LockedFacets) Add(name string, entry project.FacetLock, slot *store.Slo
 			f.manifest, err = facet.ParseManifest(data)
 		}
 		if err == nil {
-			f.dir = slot.Dir()
+			f.read = func(member string) ([]byte, error) {
+				return host.ReadFile(filepath.Join(slot.Dir(), filepath.FromSlash(member)), maxMarkdown)
+			}
 		}
 	}
 	l.facets = append(l.facets, f)
@@ -89,7 +94,7 @@ func (l *LockedFacets) Check() (report evidence.Report, absent []string, err err
 func (l *LockedFacets) findAbsent(files map[string]*placedFile, installed map[string]bool) []string {
 	stored := map[string]bool{}
 	for _, f := range l.facets {
-		stored[f.entry.Subject(f.name)] = f.dir != ""
+		stored[f.entry.Subject(f.name)] = f.read != nil
 	}
 	absent := map[string]bool{}
 	for _, f := range files {
@@ -145,21 +150,22 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	files := map[string]*placedFile{}
 	for _, f := range l.facets {
 		selection := l.selection(f.name)
-		for _, d := range f.deliverables() {
-			for _, target := range Targets(l.Workspace) {
-				for _, member := range d.Paths {
-					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member],
-						picked: selection.Has(d)}
-					if d.Kind == facet.KindSkill {
-						at.skill = path.Dir(targetPath(target, d, d.Paths[0]))
-					}
-					sum, err := f.targetDigest(target, d, member)
+		m := f.manifest
+		if m == nil {
+			m = f.guessManifest()
+		}
+		for _, d := range m.Deliverables() {
+			for _, target := range adapters(l.Workspace) {
+				for _, place := range target.Places(m, d) {
+					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],
+						picked: selection.Has(d), skill: place.Skill}
+					sum, err := f.placedDigest(target, place, d)
 					if err != nil {
 						return nil, err
 					}
 					at.sum = sum
-					if other, ok := files[targetPath(target, d, member)]; !ok || !other.picked {
-						files[targetPath(target, d, member)] = at
+					if other, ok := files[place.Path]; !ok || !other.picked {
+						files[place.Path] = at
 					}
 				}
 			}
@@ -168,63 +174,58 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
-// deliverables are those of the manifest, or without one those that follow from the paths of the
-// facet's members.
-func (f lockedFacet) deliverables() []facet.Deliverable {
-	if f.manifest != nil {
-		return f.manifest.Deliverables()
-	}
-	skills := map[string]*facet.Deliverable{}
-	var out []facet.Deliverable
+// guessManifest is the part of a manifest that follows from the paths of the facet's members: what it
+// delivers.
+func (f lockedFacet) guessManifest() *facet.Manifest {
+	m := &facet.Manifest{Skills: map[string]facet.Skill{}, Agents: map[string]facet.Prompt{},
+		Commands: map[string]facet.Prompt{}}
 	for _, member := range slices.Sorted(maps.Keys(f.entry.Assets)) {
 		kind, rest, ok := strings.Cut(member, "/")
 		switch {
 		case !ok:
-		case kind == "agents" || kind == "commands":
-			of := facet.KindAgent
-			if kind == "commands" {
-				of = facet.KindCommand
-			}
-			out = append(out, facet.Deliverable{Kind: of, Name: strings.TrimSuffix(rest, ".md"),
-				Paths: []string{member}})
+		case kind == "agents":
+			m.Agents[strings.TrimSuffix(rest, ".md")] = facet.Prompt{}
+		case kind == "commands":
+			m.Commands[strings.TrimSuffix(rest, ".md")] = facet.Prompt{}
 		case kind == "skills":
 			name, file, ok := strings.Cut(rest, "/")
 			if !ok {
 				continue
 			}
-			if skills[name] == nil {
-				skills[name] = &facet.Deliverable{Kind: facet.KindSkill, Name: name,
-					Paths: []string{path.Join("skills", name, "SKILL.md")}}
-			}
+			s := m.Skills[name]
 			if file != "SKILL.md" {
-				skills[name].Paths = append(skills[name].Paths, member)
+				s.Files = append(s.Files, file)
 			}
+			m.Skills[name] = s
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(skills)) {
-		out = append(out, *skills[name])
-	}
-	return out
+	return m
 }
 
-// targetDigest is what a target gets for a member; zero if that cannot be told without the contents.
-func (f lockedFacet) targetDigest(target string, d facet.Deliverable, member string) (digest.Digest, error) {
-	asset := f.entry.Assets[member]
+// placedDigest is that of a file for a target; zero if it cannot be told without the contents.
+func (f lockedFacet) placedDigest(target adapter.Target, place adapter.Place, d facet.Deliverable) (digest.Digest, error) {
 	switch {
-	case !changesOnRender(target, d, member):
-		return asset, nil
+	case place.Fixed != nil:
+		return digest.FromBytes(place.Fixed), nil
+	case !place.IsRendered():
+		return f.entry.Assets[place.Member], nil
 	case f.manifest == nil:
 		return digest.Digest{}, nil
 	}
-	data, err := host.ReadFile(filepath.Join(f.dir, filepath.FromSlash(member)), facet.MaxManifest+workspace.MaxSurface)
+	r, err := f.render(target, place, d)
+	return digest.FromBytes(r.Data), err
+}
+
+// render writes a file as a target gets it, from a member that is what the lock says.
+func (f lockedFacet) render(target adapter.Target, place adapter.Place, d facet.Deliverable) (adapter.Rendering, error) {
+	data, err := f.read(place.Member)
 	if err != nil {
-		return digest.Digest{}, err
+		return adapter.Rendering{}, err
 	}
-	if !evidence.Same(asset, digest.FromBytes(data)) {
-		return digest.Digest{}, evidence.Errorf(evidence.Integrity,
-			facet.MemberSubject(f.entry.Subject(f.name), member), "",
+	if !evidence.Same(f.entry.Assets[place.Member], digest.FromBytes(data)) {
+		return adapter.Rendering{}, evidence.Errorf(evidence.Integrity,
+			facet.MemberSubject(f.entry.Subject(f.name), place.Member), "",
 			errors.New("changed in the store after the audit"))
 	}
-	text, err := render(target, f.manifest, d, member, data)
-	return digest.FromBytes(text), err
+	return target.Render(place, f.manifest, d, data)
 }

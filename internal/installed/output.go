@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -26,38 +27,44 @@ type Part struct {
 
 // output is one file of a facet on its way into the project.
 type output struct {
-	path   string // relative to the project, with slashes
 	part   Part
-	file   string // in the archive
-	target string
+	place  adapter.Place
+	target adapter.Target
 	sum    digest.Digest
 	data   []byte // nil as long as it is the member as it is
 }
 
-// findOutputs finds all files of the chosen parts for all targets, by path.
-func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map[string]output, error) {
+// findOutputs finds all files of the chosen parts for all targets, by path, and what targets do not get.
+func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map[string]output, []Note, error) {
 	outputs := map[string]output{}
 	var collisions []string
+	var notes []Note
+	targets := adapters(w)
 	for _, part := range parts {
 		if err := adm.Permits(part.Of.Subject(), part.Of.Entry.Integrity, policy.Materialize); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, target := range Targets(w) {
-			for _, file := range part.Paths {
-				o := output{path: targetPath(target, part.Deliverable, file), part: part, file: file, target: target,
-					sum: part.Of.Entry.Assets[file]}
-				if changesOnRender(target, part.Deliverable, file) {
-					data, err := o.bytes()
+		for _, target := range targets {
+			if why := target.Refusal(part.Of.Manifest, part.Deliverable); why != "" {
+				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, why))
+			}
+			for _, place := range target.Places(part.Of.Manifest, part.Deliverable) {
+				o := output{part: part, place: place, target: target, sum: part.Of.Entry.Assets[place.Member]}
+				if place.IsRendered() {
+					r, err := o.render()
 					if err != nil {
-						return nil, err
+						return nil, nil, err
 					}
-					o.data, o.sum = data, digest.FromBytes(data)
+					o.data, o.sum = r.Data, digest.FromBytes(r.Data)
+					for _, text := range r.Notes {
+						notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
+					}
 				}
-				if other, ok := outputs[o.path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+o.path+": "+other.part.Of.Subject()+" for "+other.target+", "+
-						o.part.Of.Subject()+" for "+o.target+"\n")
+				if other, ok := outputs[place.Path]; ok && !evidence.Same(other.sum, o.sum) {
+					collisions = append(collisions, "  "+place.Path+": "+other.part.Of.Subject()+" for "+other.target.Name+
+						", "+o.part.Of.Subject()+" for "+o.target.Name+"\n")
 				}
-				outputs[o.path] = o
+				outputs[place.Path] = o
 			}
 		}
 	}
@@ -66,42 +73,48 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 	var names archive.Names
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		if err := names.Add(path); err != nil {
-			return nil, evidence.Errorf(evidence.Refused, w.Dir,
+			return nil, nil, evidence.Errorf(evidence.Refused, w.Dir,
 				"choose other targets, or leave out one of the facets", err)
 		}
 	}
 	if len(collisions) > 0 {
-		return nil, &evidence.Error{
+		return nil, nil, &evidence.Error{
 			Subject: w.Dir, Kind: evidence.Refused,
 			Err:    errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
 			Detail: strings.Join(collisions, ""), Hint: "choose targets that do not share a directory",
 		}
 	}
-	return outputs, nil
+	return outputs, notes, nil
 }
 
-// bytes are those that the target gets. They are read from the slot once more, and compared with
-// what the audit found.
+// bytes are those that the target gets.
 func (o output) bytes() ([]byte, error) {
 	if o.data != nil {
 		return o.data, nil
 	}
+	r, err := o.render()
+	return r.Data, err
+}
+
+// render writes the file as the target gets it. Its member is read from the slot once more, and compared
+// with what the audit found.
+func (o output) render() (adapter.Rendering, error) {
 	x := o.part.Of
-	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.file)), x.Slot.Size)
+	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.place.Member)), x.Slot.Size)
 	if err != nil {
-		return nil, err
+		return adapter.Rendering{}, err
 	}
-	if !evidence.Same(x.Entry.Assets[o.file], digest.FromBytes(data)) {
-		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.file), "",
+	if !evidence.Same(x.Entry.Assets[o.place.Member], digest.FromBytes(data)) {
+		return adapter.Rendering{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.place.Member), "",
 			errors.New("changed in the store after the audit"))
 	}
-	return render(o.target, x.Manifest, o.part.Deliverable, o.file, data)
+	return o.target.Render(o.place, x.Manifest, o.part.Deliverable, data)
 }
 
 // lockedEvidence is evidence of a file that is there and not as the lock has it.
 func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 	f := &placedFile{of: o.part.Of.Subject(), sum: o.sum, picked: true, present: true, now: now}
-	return f.evidence(o.path)
+	return f.evidence(o.place.Path)
 }
 
 // newReceipt is the receipt of a project that has these parts.
@@ -113,12 +126,14 @@ func newReceipt(w *workspace.Workspace, parts []Part) *machine.Receipt {
 		if !ok {
 			f.Version = part.Of.Entry.Version
 		}
-		for _, target := range Targets(w) {
+		for _, target := range adapters(w) {
 			var files []string
-			for _, file := range part.Paths {
-				files = append(files, targetPath(target, part.Deliverable, file))
+			for _, place := range target.Places(part.Of.Manifest, part.Deliverable) {
+				files = append(files, place.Path)
 			}
-			f.Assets = append(f.Assets, machine.NewAsset(target, part.Kind, part.Name, files))
+			if len(files) > 0 {
+				f.Assets = append(f.Assets, machine.NewAsset(target.Name, part.Kind, part.Name, files))
+			}
 		}
 		receipt.Facets[name] = f
 	}

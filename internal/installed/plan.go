@@ -7,14 +7,12 @@ package installed
 import (
 	"errors"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -35,6 +33,8 @@ type Plan struct {
 
 	Written, Deleted, Kept, Extra []string // relative to the project
 
+	Notes []Note // what targets do not get
+
 	w             *workspace.Workspace
 	mode          Mode
 	before, after *Files
@@ -45,7 +45,7 @@ type Plan struct {
 // written nor deleted without force, and reported; a file that was never ours is in the way,
 // and an error.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
-	outputs, err := findOutputs(w, adm, parts)
+	outputs, notes, err := findOutputs(w, adm, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report),
+	p := &Plan{w: w, mode: mode, before: before, Notes: notes, Report: slices.Clone(before.Report),
 		after: &Files{Receipt: newReceipt(w, parts), Sums: machine.NewMaterialized(w.Dir)}}
 	if err := p.planWrites(outputs, present); err != nil {
 		return nil, err
@@ -80,7 +80,12 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		p.after.Sums.Files[path] = o.sum
 		switch {
 		case exists && evidence.Same(now, o.sum):
-			continue
+			if lacks, err := lacksMode(p.w, o.place); err != nil || !lacks {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 		case !exists, known && evidence.Same(now, before):
 		case p.mode.Force:
 			p.Report = append(p.Report, EditedEvidence(path, before, now, true))
@@ -102,7 +107,8 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 			return err
 		}
 		p.Written = append(p.Written, path)
-		p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Data: data, Perm: 0o644})
+		p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Data: data,
+			Perm: permOf(o.place, data)})
 	}
 	if len(foreign) > 0 {
 		return &evidence.Error{
@@ -135,11 +141,7 @@ func (p *Plan) planDeletion(path string, now digest.Digest) {
 func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 	files := map[string]*placedFile{}
 	for at, o := range outputs {
-		f := &placedFile{of: o.part.Of.Subject(), picked: true}
-		if o.part.Kind == facet.KindSkill {
-			f.skill = path.Dir(targetPath(o.target, o.part.Deliverable, o.part.Paths[0]))
-		}
-		files[at] = f
+		files[at] = &placedFile{of: o.part.Of.Subject(), picked: true, skill: o.place.Skill}
 	}
 	for _, at := range p.Deleted { // which this installation takes away
 		files[at] = &placedFile{}

@@ -239,6 +239,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 			"note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run "+
 				"'hallmark pin'\n", surface.Escape(server))
 	}
+	showNotes(notes, out.Notes)
 	for _, p := range out.Pinned {
 		fmt.Fprintf(notes, "%s is pinned\n", surface.Escape(p.Name))
 	}
@@ -291,6 +292,7 @@ type installJSON struct {
 	Servers []string    `json:"servers"`
 	Pinned  []string    `json:"pinned"`
 	Clients []string    `json:"clients"`
+	Notes   []noteJSON  `json:"notes"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {
@@ -311,6 +313,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	for _, p := range out.Pinned {
 		result.Pinned = append(result.Pinned, p.Name)
 	}
+	result.Notes = notesResult(out.Notes)
 	list := func(s []string) []string { return append([]string{}, s...) }
 	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets),
 		list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
@@ -336,6 +339,7 @@ type statusResult struct {
 	Facets  []statusJSON       `json:"facets"`
 	Servers []serverStatusJSON `json:"servers,omitempty"`
 	Waived  []string           `json:"waived,omitempty"`
+	Notes   []noteJSON         `json:"notes,omitempty"`
 }
 
 func listCommand(a *app.App) *cobra.Command {
@@ -345,8 +349,9 @@ func listCommand(a *app.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the facets of the project",
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
-files are installed and were edited since; then what hallmark.toml opts out of. Nothing is
-fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
+files are installed and were edited since; then what hallmark.toml opts out of, and what
+clients do not get of the facets. Nothing is fetched, and nothing is compared with the
+lock: 'hallmark check' does that.`,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -354,20 +359,21 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 			if err != nil {
 				return err
 			}
-			all, waived, err := facets.List(c.Context(), h, dir)
+			found, err := facets.List(c.Context(), h, dir)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}, Waived: waived}
-				for _, s := range all {
+				r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{},
+					Waived: found.Waived, Notes: notesResult(found.Notes)}
+				for _, s := range found.Facets {
 					r.Facets = append(r.Facets,
 						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
 							Present: &s.Present, Edited: s.Edited})
 				}
 				return a.WriteJSON(r, nil)
 			}
-			for _, s := range all {
+			for _, s := range found.Facets {
 				version := "(not locked)"
 				if s.Locked != nil {
 					version = s.Locked.Version
@@ -385,7 +391,11 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 					return err
 				}
 			}
-			return printWaived(a.Stdout, waived)
+			if err := printWaived(a.Stdout, found.Waived); err != nil {
+				return err
+			}
+			showNotes(a.Stderr, found.Notes)
+			return nil
 		}),
 	}
 	addProjectFlag(c, &dir)

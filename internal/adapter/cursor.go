@@ -1,0 +1,21 @@
+package adapter
+
+import "github.com/hallmark-mcp/hallmark/project"
+
+// cursor has commands as Markdown without front matter.
+var cursor = Target{
+	Name: project.TargetCursor, Title: "Cursor", Client: "cursor", Marks: []string{".cursor", ".cursorrules"},
+	serversPage: "https://cursor.com/docs/context/mcp",
+	skills: noun{
+		path: ".cursor/skills/NAME", page: "https://cursor.com/docs/context/skills",
+		keep: append([]string{manualOnly}, standard...), needs: nameAndDescription, knows: []string{"paths"},
+	},
+	agents: noun{
+		path: ".cursor/agents/NAME.md", page: "https://cursor.com/docs/agent/subagents", keep: nameAndDescription,
+		needs: nameAndDescription, knows: []string{"model", "readonly", "is_background"},
+		tools: readOnlyAs("readonly", true),
+	},
+	commands: noun{
+		path: ".cursor/commands/NAME.md", page: "https://cursor.com/docs/context/commands", form: plain,
+	},
+}

@@ -1,0 +1,143 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxHead is the largest front matter that is read, in bytes.
+const maxHead = 64 << 10
+
+// head is the front matter of a Markdown file.
+type head struct {
+	object          // its members
+	prefix string   // lines before the first member: comments
+	lines  []string // of each member, verbatim; nil if they cannot be told apart
+	end    string   // of its lines: "\n" or "\r\n"
+	err    error    // why it cannot be read
+}
+
+// splitHead splits a Markdown file into what stands between lines of three hyphens at its beginning, and
+// what follows these. Without such lines text is nil, and body all.
+func splitHead(data []byte) (text, body []byte) {
+	first, rest, ok := bytes.Cut(data, []byte("\n"))
+	if !ok || strings.TrimRight(string(first), "\r") != "---" {
+		return nil, data
+	}
+	n := 0
+	for line := range bytes.Lines(rest) {
+		if strings.TrimRight(string(line), "\r\n") == "---" {
+			return rest[:n:n], rest[n+len(line):]
+		}
+		n += len(line)
+	}
+	return nil, data
+}
+
+// readHead reads the text of a front matter. One that is no YAML has its error, and no members.
+func readHead(text []byte) (h head) {
+	h.end = "\n"
+	if bytes.Contains(text, []byte("\r\n")) {
+		h.end = "\r\n"
+	}
+	if len(text) > maxHead {
+		h.err = errTooLarge
+		return h
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		h.err = errors.New("is no YAML")
+		return h
+	}
+	if len(doc.Content) == 0 {
+		h.prefix = string(text)
+		return h
+	}
+	root := doc.Content[0]
+	v, err := (&yamlReader{}).readValue(root, 0)
+	if err != nil {
+		h.err = err
+		return h
+	}
+	o, ok := v.(object)
+	if !ok {
+		h.err = errors.New("is no object")
+		return h
+	}
+	h.object = o
+	if canSplit(root) {
+		h.splitLines(text, root)
+	}
+	return h
+}
+
+// canSplit reports whether each member of a mapping has lines of its own, and needs no other's.
+func canSplit(root *yaml.Node) bool {
+	if root.Style&yaml.FlowStyle != 0 || usesAnchors(root) {
+		return false
+	}
+	line := 0
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if key.Column != 1 || key.Line <= line {
+			return false
+		}
+		line = key.Line
+	}
+	return true
+}
+
+// usesAnchors reports whether a node has an anchor, or refers to one.
+func usesAnchors(n *yaml.Node) bool {
+	if n.Anchor != "" || n.Kind == yaml.AliasNode {
+		return true
+	}
+	for _, c := range n.Content {
+		if usesAnchors(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// splitLines finds the lines of each member: from its key to the next.
+func (h *head) splitLines(text []byte, root *yaml.Node) {
+	var all []string
+	for line := range bytes.Lines(text) {
+		all = append(all, string(line))
+	}
+	at := 0
+	for i := 0; i < len(root.Content); i += 2 {
+		next := root.Content[i].Line - 1
+		if next > len(all) {
+			h.lines = nil
+			return
+		}
+		if i == 0 {
+			h.prefix = strings.Join(all[:next], "")
+		} else {
+			h.lines = append(h.lines, strings.Join(all[at:next], ""))
+		}
+		at = next
+	}
+	h.lines = append(h.lines, strings.Join(all[at:], ""))
+}
+
+// line is the text of a member: as it was written, or as one line.
+func (h head) line(i int) string {
+	if h.lines != nil {
+		return h.lines[i]
+	}
+	return h.write(h.object[i])
+}
+
+// write is a member on one line.
+func (h head) write(m member) string {
+	if name, ok := m.value.(string); ok && m.name == "name" {
+		return "name: " + yamlKey(name) + h.end // without quotes where it needs none, as people write it
+	}
+	return yamlKey(m.name) + ": " + yamlValue(m.value) + h.end
+}

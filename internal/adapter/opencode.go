@@ -1,0 +1,38 @@
+package adapter
+
+import "github.com/hallmark-mcp/hallmark/project"
+
+// opencode refuses an agent whose members it cannot read, and hands those that it does not know to the
+// model's provider.
+var opencode = Target{
+	Name: project.TargetOpencode, Title: "opencode", Client: "opencode",
+	Marks: []string{".opencode", "opencode.json", "opencode.jsonc"}, serversPage: "https://opencode.ai/docs/mcp-servers/",
+	skills: noun{
+		path: ".opencode/skills/NAME", page: "https://opencode.ai/docs/skills/", keep: standard, needs: nameAndDescription,
+	},
+	agents: noun{
+		path: ".opencode/agents/NAME.md", page: "https://opencode.ai/docs/agents/", keep: []string{"description"},
+		needs: []string{"description"},
+		knows: []string{"mode", "model", "variant", "temperature", "top_p", "steps", "maxSteps", "disable", "hidden", "color",
+			"permission", "tools"},
+		tools: &toolbox{
+			member: "permission", none: true, write: denyOthers,
+			names: rename("read: Read NotebookRead", "grep: Grep", "glob: Glob", "list: LS",
+				"edit: Edit MultiEdit NotebookEdit Write", "bash: Bash", "webfetch: WebFetch", "websearch: WebSearch",
+				"task: Task Agent", "todowrite: TodoWrite"),
+		},
+	},
+	commands: noun{
+		path: ".opencode/commands/NAME.md", page: "https://opencode.ai/docs/commands/", keep: []string{"description"},
+		knows: []string{"agent", "model", "variant", "subtask"}, args: argumentsOfClaude,
+	},
+}
+
+// denyOthers is a permission that allows some tools only. The last rule that fits counts.
+func denyOthers(words []string) any {
+	rules := object{{"*", "deny"}}
+	for _, w := range words {
+		rules = append(rules, member{w, "allow"})
+	}
+	return rules
+}

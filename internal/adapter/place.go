@@ -1,0 +1,80 @@
+package adapter
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+)
+
+// Place is a file of a deliverable for one target.
+type Place struct {
+	Path   string // relative to the project, with slashes
+	Member string // of the archive, from which it is made
+	Skill  string // the directory of the skill that it is in; "" for others
+	Fixed  []byte // its bytes, if they are the same for every deliverable; nil for others
+
+	primary bool // it is the deliverable's Markdown file, and a client reads it
+}
+
+// IsRendered reports whether the file may differ from the member that it is made from.
+func (p Place) IsRendered() bool { return p.primary || p.Fixed != nil }
+
+// Places are the files of a deliverable of a facet for the target; none if the target cannot have it.
+// Of the manifest only the names of skills count.
+func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) {
+	if t.dir != "" {
+		return t.copies(d)
+	}
+	if t.Refusal(m, d) != "" {
+		return nil
+	}
+	n := t.noun(d.Kind)
+	at := strings.ReplaceAll(n.path, "NAME", d.Name)
+	skill := ""
+	switch {
+	case d.Kind == facet.KindSkill:
+		skill = at
+	case n.asSkill:
+		skill = path.Dir(at)
+	}
+	for _, member := range d.Paths {
+		p := Place{Path: at, Member: member, Skill: skill, primary: member == d.Paths[0]}
+		if d.Kind == facet.KindSkill {
+			p.Path = path.Join(at, strings.TrimPrefix(member, "skills/"+d.Name+"/"))
+		}
+		places = append(places, p)
+	}
+	for _, b := range n.beside {
+		places = append(places, Place{Path: strings.ReplaceAll(b.path, "NAME", d.Name), Member: d.Paths[0], Skill: skill,
+			Fixed: []byte(b.text)})
+	}
+	return places
+}
+
+// copies are the files of a deliverable as they stand in the archive, below a directory.
+func (t Target) copies(d facet.Deliverable) (places []Place) {
+	skill := ""
+	if d.Kind == facet.KindSkill {
+		skill = path.Join(t.dir, path.Dir(d.Paths[0]))
+	}
+	for _, member := range d.Paths {
+		places = append(places, Place{Path: path.Join(t.dir, member), Member: member, Skill: skill})
+	}
+	return places
+}
+
+// Refusal says why the target cannot have a deliverable; "" if it can.
+func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {
+	if t.dir != "" {
+		return ""
+	}
+	n := t.noun(d.Kind)
+	if n.path == "" {
+		return "is not installed: " + t.Title + " has no " + string(d.Kind) + "s in a project"
+	}
+	if _, taken := m.Skills[d.Name]; taken && n.asSkill {
+		return "is not installed: for " + t.Title + " it would be a skill, and a skill of the facet has its name"
+	}
+	return ""
+}

@@ -1,0 +1,26 @@
+package adapter
+
+import "github.com/hallmark-mcp/hallmark/project"
+
+var qwen = Target{
+	Name: project.TargetQwen, Title: "Qwen Code", Client: "qwen", Marks: []string{".qwen", "QWEN.md"},
+	serversPage: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+	skills: noun{
+		path: ".qwen/skills/NAME", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/skills/", keep: standard,
+		needs: nameAndDescription,
+	},
+	agents: noun{
+		path: ".qwen/agents/NAME.md", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/sub-agents/",
+		keep: nameAndDescription, needs: nameAndDescription,
+		knows: []string{"model", "approvalMode", "tools", "disallowedTools"},
+		tools: &toolbox{
+			member: "tools",
+			names: rename("read_file: Read", "list_directory: LS", "grep_search: Grep", "glob: Glob", "edit: Edit MultiEdit",
+				"write_file: Write", "run_shell_command: Bash", "web_fetch: WebFetch", "todo_write: TodoWrite"),
+		},
+	},
+	commands: noun{
+		path: ".qwen/commands/NAME.md", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/commands/",
+		keep: []string{"description"}, args: "{{args}}",
+	},
+}

@@ -1,0 +1,40 @@
+// Package adapter says where each client reads the deliverables of facets in a project, and writes them
+// as that client reads them: one table of targets, a file for each client. It does no I/O.
+//
+// # Front matter
+//
+// The body of a Markdown file is never changed. Its front matter is read in the words of Claude Code, of
+// which the members of the standard for skills are a part, and each client gets of it what means the same
+// to that client: spec/facet.md has the rule. What adapters of facet.json says for a target replaces that
+// or is added. If nothing has to change, the bytes stay as they are.
+//
+// Whatever a client does not get is said: [Rendering] and [Target.Refusal] have it for people.
+package adapter
+
+import "github.com/hallmark-mcp/hallmark/facet"
+
+// Target is a client, or a directory, that facets are installed for.
+type Target struct {
+	Name   string   // as hallmark.toml has it: "claude-code", "dir:PATH"
+	Title  string   // what people call the client
+	Marks  []string // files or directories of a project that show that the client is used there
+	Client string   // what package clients calls it; "" if it reads no servers from a project
+
+	serversPage              string // of its documentation, about servers of a project
+	skills, agents, commands noun
+	dir                      string // of a target dir:PATH
+}
+
+// noun returns how the client has deliverables of a kind.
+func (t Target) noun(kind facet.Kind) noun {
+	switch kind {
+	case facet.KindAgent:
+		return t.agents
+	case facet.KindCommand:
+		return t.commands
+	}
+	return t.skills
+}
+
+// StartsServers reports whether the client reads from a project which servers to start.
+func (t Target) StartsServers() bool { return t.Client != "" || t.dir != "" }

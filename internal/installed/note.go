@@ -1,0 +1,96 @@
+package installed
+
+import (
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+)
+
+// Note says what a target does not get of a deliverable of a facet, or gets in another way. It decides
+// nothing, and its text may have what a publisher wrote.
+type Note struct {
+	Facet  string // "NAME@VERSION"; "" for servers, which have an entry of their own
+	Target string
+	Kind   string // "skill", "agent", "command" or "server"
+	Name   string
+	Text   string
+}
+
+// newNote is a note about a deliverable.
+func newNote(of string, t adapter.Target, d facet.Deliverable, text string) Note {
+	return Note{Facet: of, Target: t.Name, Kind: string(d.Kind), Name: d.Name, Text: text}
+}
+
+// kindServer is the kind of a note about a server.
+const kindServer = "server"
+
+// ServerNotes are about the targets that read no servers from a project, by the name of each server that
+// facets declare and that clients are to start.
+func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
+	for _, t := range adapters(w) {
+		for _, name := range names {
+			if !t.StartsServers() {
+				notes = append(notes, Note{Target: t.Name, Kind: kindServer, Name: name,
+					Text: "is not started: " + t.Title + " reads no servers from a project; add 'hallmark run' to its own"})
+			}
+		}
+	}
+	return notes
+}
+
+// Notes are those about the locked facets whose contents are in the store, as far as these are what the
+// lock says.
+func Notes(w *workspace.Workspace) ([]Note, error) {
+	st, err := w.Host.Store()
+	if err != nil {
+		return nil, err
+	}
+	l := &LockedFacets{Workspace: w}
+	for _, name := range w.Lock.Facets() {
+		entry, _ := w.Lock.Facet(name)
+		f := lockedFacet{name: name, entry: entry, read: func(member string) ([]byte, error) {
+			return st.ReadFile(entry.Integrity, member, maxMarkdown)
+		}}
+		if data, err := f.read(facet.ManifestFile); err == nil &&
+			evidence.Same(entry.Assets[facet.ManifestFile], digest.FromBytes(data)) {
+			f.manifest, _ = facet.ParseManifest(data) // 'check' says what is wrong with it
+		}
+		l.facets = append(l.facets, f)
+	}
+	return l.notes(), nil
+}
+
+// notes are those about the facets whose manifest is known.
+func (l *LockedFacets) notes() (notes []Note) {
+	for _, f := range l.facets {
+		if f.manifest == nil {
+			continue
+		}
+		selection, of := l.selection(f.name), f.entry.Subject(f.name)
+		for _, d := range f.manifest.Deliverables() {
+			if !selection.Has(d) {
+				continue
+			}
+			for _, target := range adapters(l.Workspace) {
+				if why := target.Refusal(f.manifest, d); why != "" {
+					notes = append(notes, newNote(of, target, d, why))
+				}
+				for _, place := range target.Places(f.manifest, d) {
+					if !place.IsRendered() {
+						continue
+					}
+					r, err := f.render(target, place, d)
+					if err != nil { // 'check' says so
+						continue
+					}
+					for _, text := range r.Notes {
+						notes = append(notes, newNote(of, target, d, text))
+					}
+				}
+			}
+		}
+	}
+	return notes
+}
