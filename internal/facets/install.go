@@ -32,8 +32,11 @@ type Installation struct {
 	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
 	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
 	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
-	Clients []string      // files of clients that changed, relative to the project
-	Written bool          // something was changed
+
+	ServerChanges []ServerChange // of all that facets declare, by name
+
+	Clients []string // files of clients that changed, relative to the project
+	Written bool     // something was changed
 }
 
 // Install brings a project to what hallmark.toml and hallmark.lock say.
@@ -62,7 +65,8 @@ type facetRequest struct {
 	add     *project.Facet
 	remove  []string
 	upgrade bool
-	names   []string // to upgrade; empty: all
+	names   []string // to upgrade; empty, with servers too: all
+	servers []string // of facets, to upgrade without these
 	show    func(*Installation) error
 	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
@@ -97,7 +101,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	adm := verdict.Admitted()
 	servers, err := a.pinServers(ctx)
-	out.Servers, out.Pinned = servers.skipped, servers.pinned
+	out.Servers, out.Pinned, out.ServerChanges = a.skipped(servers.changes), servers.pinned, servers.changes
 	if err != nil {
 		return out, err
 	}
@@ -187,9 +191,9 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.
 func (r *facetRequest) anew() Anew {
-	n := Anew{All: r.upgrade && len(r.names) == 0}
+	n := Anew{All: r.upgrade && len(r.names)+len(r.servers) == 0}
 	if r.upgrade {
-		n.Names = r.names
+		n.Names, n.Servers = r.names, r.servers
 	}
 	if r.add != nil {
 		n.Declared = r.add.Name

@@ -30,9 +30,10 @@ type FacetStatus struct {
 	Files    int                // that are installed here
 	Present  int                // of those, how many are there
 	Edited   int                // of those, how many are not what was written
+	Servers  []ServerStatus     // that it declares and that are locked
 }
 
-// List lists the facets that a project declares or has locked, and compares their files with what
+// List lists the facets that a project declares or has locked with their servers, and compares their files with what
 // this machine wrote, without a request and without reading the store. Waived is what hallmark.toml
 // opts out of, in the words of 'hallmark check'.
 func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
@@ -49,7 +50,13 @@ func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, wai
 		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
 	all = facetStatus(w)
+	servers := w.LockableServers()
 	for i := range all {
+		for _, s := range servers {
+			if s.Facet == all[i].Name {
+				all[i].Servers = append(all[i].Servers, serverStatus(w, s))
+			}
+		}
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
@@ -103,8 +110,9 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	all := facetStatus(w)
 	done() // what follows may take long, and only reads
 	uses := w.FacetHosts()
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		uses = append(uses, w.ServerHosts(w.Config.Servers[name])...)
+	servers := w.LockableServers()
+	for _, s := range servers {
+		uses = append(uses, w.ServerHosts(s)...)
 	}
 	if err := h.RequireHostConsent(uses...); err != nil {
 		return Status{}, err
@@ -124,8 +132,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 		problems = append(problems, err)
 	}
 	out := Status{Facets: all}
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		s, _, err := findLatest(ctx, w, w.Config.Servers[name], "")
+	for _, server := range servers {
+		s, _, err := findLatest(ctx, w, server, "")
 		out.Servers = append(out.Servers, s)
 		problems = append(problems, err)
 		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {

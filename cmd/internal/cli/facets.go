@@ -225,11 +225,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 			"kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move "+
 				"it away\n", surface.Escape(path))
 	}
-	for _, server := range out.Servers {
-		fmt.Fprintf(notes,
-			"note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run "+
-				"'hallmark pin'\n", surface.Escape(server))
-	}
+	showSkippedServers(notes, out)
 	for _, p := range out.Pinned {
 		fmt.Fprintf(notes, "%s is pinned\n", surface.Escape(p.Name))
 	}
@@ -306,20 +302,20 @@ type (
 	}
 )
 
-// installJSON is the JSON answer about installed facets. Servers are those that they declare and
-// that are not pinned, Clients the files in which their servers are started by hallmark run.
+// installJSON is the JSON answer about installed facets. Servers are those that they declare, or did,
+// Clients the files in which their servers are started by hallmark run.
 type installJSON struct {
 	app.Outcome
-	Written bool        `json:"written"`
-	Facets  []facetJSON `json:"facets"`
-	Targets []string    `json:"targets"`
-	Files   []string    `json:"files"`
-	Deleted []string    `json:"deleted"`
-	Kept    []string    `json:"kept"`
-	Extra   []string    `json:"extra"`
-	Servers []string    `json:"servers"`
-	Pinned  []string    `json:"pinned"`
-	Clients []string    `json:"clients"`
+	Written bool               `json:"written"`
+	Facets  []facetJSON        `json:"facets"`
+	Targets []string           `json:"targets"`
+	Files   []string           `json:"files"`
+	Deleted []string           `json:"deleted"`
+	Kept    []string           `json:"kept"`
+	Extra   []string           `json:"extra"`
+	Servers []serverChangeJSON `json:"servers"`
+	Pinned  []string           `json:"pinned"`
+	Clients []string           `json:"clients"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {
@@ -341,8 +337,9 @@ func installResult(out *facets.Installation, err error) installJSON {
 		result.Pinned = append(result.Pinned, p.Name)
 	}
 	list := func(s []string) []string { return append([]string{}, s...) }
-	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets),
-		list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
+	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra = list(out.Targets), list(out.Files),
+		list(out.Deleted), list(out.Kept), list(out.Extra)
+	result.Servers = serverChanges(out.ServerChanges)
 	return result
 }
 
@@ -358,6 +355,22 @@ type statusJSON struct {
 	Files    *int               `json:"files,omitempty"`
 	Present  *int               `json:"present,omitempty"`
 	Edited   int                `json:"edited,omitempty"`
+	Servers  []listedServerJSON `json:"servers,omitempty"`
+}
+
+// listedServerJSON is a locked server of a facet that list shows.
+type listedServerJSON struct {
+	Name     string             `json:"name"`
+	Declared string             `json:"declared"`
+	Current  string             `json:"current,omitempty"`
+	Locked   project.ServerLock `json:"locked"`
+}
+
+func listedServers(all []facets.ServerStatus) (out []listedServerJSON) {
+	for _, s := range all {
+		out = append(out, listedServerJSON{s.Name, s.Declared, s.Current, *s.Locked})
+	}
+	return out
 }
 
 type statusResult struct {
@@ -373,8 +386,9 @@ func listCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the facets of the project",
-		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
-files are installed and were edited since; then what hallmark.toml opts out of. Nothing is
+		Long: `List the facets that hallmark.toml declares or hallmark.lock has, how many of their
+files are installed and were edited since, and the servers of theirs that are locked; then
+what hallmark.toml opts out of. Nothing is
 fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
@@ -392,7 +406,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				for _, s := range all {
 					r.Facets = append(r.Facets,
 						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
-							Present: &s.Present, Edited: s.Edited})
+							Present: &s.Present, Edited: s.Edited, Servers: listedServers(s.Servers)})
 				}
 				return a.WriteJSON(r, nil)
 			}
@@ -412,6 +426,12 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version,
 					surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
 					return err
+				}
+				for _, server := range s.Servers {
+					if _, err := fmt.Fprintf(a.Stdout, "  server %s  %s  %s\n", server.Name,
+						surface.Escape(server.Declared), surface.Escape(shownVersion(server.Current))); err != nil {
+						return err
+					}
 				}
 			}
 			return printWaived(a.Stdout, waived)
