@@ -19,12 +19,12 @@ import (
 
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
-func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
-	d := x.Manifest.Servers[name]
+func (a *Assembly) facetServer(x *piece, declared string) (s project.Server, ok bool, err error) {
+	d, name := x.Manifest.Servers[declared], facet.EntryName(declared)
 	s = project.Server{Name: name, Type: "stdio", Facet: x.Want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {
 	case d.Floor != nil:
-		s.Source = project.SourceName(name, *d.Floor)
+		s.Source = project.SourceName(declared, *d.Floor)
 	case d.Image != "":
 		s.Command, s.Arguments = a.containerEngine(name), []string{"run", "-i", "--rm", d.Image}
 	case d.Command != "":
@@ -32,9 +32,9 @@ func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 	default:
 		return s, false, nil
 	}
-	mine, declared := a.Workspace.Config.Servers[name]
+	mine, here := a.Workspace.Config.Servers[name]
 	switch {
-	case !declared:
+	case !here:
 		return s, true, nil
 	case mine.Facet != x.Want.Name:
 		return s, false, evidence.Errorf(evidence.Refused, name,
@@ -169,7 +169,7 @@ func (a *Assembly) declaredServers() (wanted []project.Server, skipped []ServerC
 		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			s, ok, err := a.facetServer(x, name)
-			skip := ServerChange{Name: name, Facet: facetName, Outcome: ServerSkipped}
+			skip := ServerChange{Name: facet.EntryName(name), Facet: facetName, Outcome: ServerSkipped}
 			switch {
 			case a.o.Servers.Skip:
 				skip.Why = LeftOut
@@ -245,7 +245,7 @@ func (a *Assembly) forgetRemovedServers() (changed bool) {
 			continue
 		}
 		if x, here := a.Pieces[approved.Facet]; here {
-			if _, declares := x.Manifest.Servers[name]; declares {
+			if _, _, declares := x.Manifest.FindServer(name); declares {
 				continue
 			}
 		}
@@ -260,7 +260,7 @@ func (a *Assembly) serverOwners() map[string]string {
 	out := map[string]string{}
 	for _, x := range a.Pieces {
 		for name := range x.Manifest.Servers {
-			out[name] = x.Subject()
+			out[facet.EntryName(name)] = x.Subject()
 		}
 	}
 	return out
@@ -268,9 +268,9 @@ func (a *Assembly) serverOwners() map[string]string {
 
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.
 func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.ServerLock) (e evidence.Evidence) {
-	d, ok := m.Servers[name]
+	declared, d, ok := m.FindServer(name)
 	l := entry.Launch
-	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
+	same := ok && (d.Floor != nil && l.Source == project.SourceName(declared, *d.Floor) ||
 		d.Image != "" && project.Server{Command: l.Command, Arguments: l.Arguments}.Kind().Pulled() &&
 			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
