@@ -81,16 +81,21 @@ func (p *imageProject) run(t *testing.T, program string, args ...string) (code i
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = p.dir
-	c.Env = []string{"PATH=" + filepath.Dir(p.client) + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"HOME=" + p.home,
-		"HALLMARK_ALLOW_HOSTS=" + os.Getenv("HALLMARK_ALLOW_HOSTS"),
-		"HALLMARK_HOME=" + filepath.Join(p.home, "hallmark"), "SSL_CERT_FILE=" + p.world.CA}
+	c.Env = p.environ()
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return c.ProcessState.ExitCode(), out.String()
+}
+
+// environ is the environment of what is started in the project.
+func (p *imageProject) environ() []string {
+	return []string{"PATH=" + filepath.Dir(p.client) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + p.home,
+		"HALLMARK_ALLOW_HOSTS=" + os.Getenv("HALLMARK_ALLOW_HOSTS"),
+		"HALLMARK_HOME=" + filepath.Join(p.home, "hallmark"), "SSL_CERT_FILE=" + p.world.CA}
 }
 
 // lock is the entry of the server.

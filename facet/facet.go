@@ -12,9 +12,10 @@
 //	commands      {NAME: {description*, adapters?: {}}}
 //	files         [path]: further members of the archive
 //	facets        ["NAME@M.N.P" or {name*, version*, skills?, agents?, commands?: [NAME]}]
-//	servers       {NAME: see [Server]}
+//	servers       {NAME or @scope/name: see [Server]}
 //
-// A NAME inside is one segment, 1 to 64 of [a-z0-9-]. There is at least one deliverable:
+// A NAME inside is one segment, 1 to 64 of [a-z0-9-]. A server that is packed from source may have
+// the scope under which it is published; see [EntryName]. There is at least one deliverable:
 // a skill, agent, command, facet or server. The document is strict JSON of at most
 // [MaxManifest] bytes and [MaxDepth] levels, no member twice; unknown members at the top
 // are kept in Raw and warned about, deeper ones are errors.

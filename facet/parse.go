@@ -134,7 +134,7 @@ func (o object) takeServers(m *Manifest) (n int) {
 	m.Servers = map[string]Server{}
 	o.takeObject("servers", func(name string, raw json.RawMessage, at string) {
 		n++
-		o.checkAssetName(name, at)
+		o.checkServerName(name, raw, at)
 		if s, ok := o.readServer(raw, at); ok {
 			m.Servers[name] = s
 		}
@@ -154,7 +154,7 @@ func (p *problems) checkPaths(paths []string) {
 	}
 }
 
-// checkAssetName reports whether name can be that of a skill, agent, command, server or adapter,
+// checkAssetName reports whether name can be that of a skill, agent, command or adapter, or of a server without scope,
 // and adds a problem if it cannot.
 func (p *problems) checkAssetName(name, at string) bool {
 	ok := assetPattern().MatchString(name)

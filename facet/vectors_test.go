@@ -22,6 +22,8 @@ type documentVector struct {
 	Paths    []string `json:"paths"`
 	Warnings int      `json:"warnings"`
 	Error    *string  `json:"error"` // part of the message
+
+	Entries map[string]string `json:"entries"` // of a manifest: what its servers are called where they are installed
 }
 
 // refusedAs reports whether v wants an error, and checks that err is it.
@@ -90,6 +92,12 @@ func TestManifestVectors(t *testing.T) {
 			if got := m.Paths(); !slices.Equal(got, v.Paths) || len(m.Warnings) != v.Warnings ||
 				string(m.Raw) != v.Text {
 				t.Errorf("got %q, %q", got, m.Warnings)
+			}
+			for name, want := range v.Entries {
+				found, _, ok := m.FindServer(want)
+				if got := EntryName(name); got != want || !ok || found != name {
+					t.Errorf("the server %q is called %q, and %q is %q", name, got, want, found)
+				}
 			}
 		})
 	}

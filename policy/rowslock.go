@@ -212,5 +212,5 @@ var (
 	lockedLaunchHint = first(launchHint, on(evidence.Mismatch, "its facet declares it otherwise than it was locked; "+
 		"run 'hallmark install' without --frozen, and review what it shows"))
 	imageHint = first(undecided, always("the tag leads to another image than the one that was approved, "+
-		"which goes on running; 'hallmark pin' shows the new one"))
+		"which goes on running; 'hallmark upgrade' shows the new one"))
 )

@@ -40,7 +40,7 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 			claim(what, d.Name, x)
 		}
 		for _, server := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
-			claim("server", server, x)
+			claim("server", facet.EntryName(server), x)
 		}
 		if err := x.missingPartsError(); err != nil {
 			return nil, err

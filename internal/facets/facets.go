@@ -38,8 +38,9 @@ type Options struct {
 // Anew says which facets are resolved anew, whatever the lock has. The zero value is none.
 type Anew struct {
 	All      bool
-	Names    []string
-	Declared string // by this very command, which accepts what the source has now
+	Names    []string // of facets, with the servers that they declare
+	Servers  []string // that facets declare
+	Declared string   // by this very command, which accepts what the source has now
 }
 
 // includes reports whether a facet is resolved anew.
@@ -50,8 +51,9 @@ func (n Anew) includes(name string) bool {
 // Servers say what becomes of the servers that facets declare.
 type Servers struct {
 	Skip bool // they are neither pinned nor written into clients' files
-	// Begin is asked before a server is started for the first time, to see what it shows:
-	// that runs code that the facet's author chose. Nil is no.
+	// Begin is asked before anything is fetched of a server that is not locked so, and started to
+	// see what it shows: that runs code that the facet's author chose. Nil leaves the question to
+	// Pin.Start; it is no if that is nil too.
 	Begin func(facet string, s project.Server) (bool, error)
 	Pin   pin.Options // Confirm is asked for consent to what was found
 }

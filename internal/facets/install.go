@@ -30,10 +30,13 @@ type Installation struct {
 	Targets []string
 	Files   []string // that were written, relative to the project
 	Deleted []string
-	Kept    []string         // that a user edited, and that stay as they are
-	Extra   []string         // that lie in the directory of a skill and are of no facet, and stay
-	Servers []string         // that facets declare and that were not pinned, as "FACET: SERVER"
-	Pinned  []*pin.Pinned    // servers that facets declare and that were looked at
+	Kept    []string      // that a user edited, and that stay as they are
+	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
+	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
+	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
+
+	ServerChanges []ServerChange // of all that facets declare, by name
+
 	Clients []string         // files of clients that changed, relative to the project
 	Notes   []installed.Note // what clients do not get of the facets
 	Written bool             // something was changed
@@ -68,8 +71,9 @@ type facetRequest struct {
 	add     *project.Facet
 	remove  []string
 	upgrade bool
-	names   []string // to upgrade; empty: all
+	names   []string // to upgrade; empty, with servers too: all
 	asked   []string // of facets and servers, as the command names them
+	servers []string // of facets, to upgrade without these
 	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
 	changeMore func(ctx context.Context, w *workspace.Workspace,
@@ -109,7 +113,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		}
 	}
 	servers, err := a.pinServers(ctx)
-	out.Servers, out.Pinned = servers.skipped, servers.pinned
+	out.Servers, out.Pinned, out.ServerChanges = a.skipped(servers.changes), servers.pinned, servers.changes
 	if err != nil {
 		return out, err
 	}
@@ -212,9 +216,9 @@ func (r *facetRequest) commandLine() []string {
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.
 func (r *facetRequest) anew() Anew {
-	n := Anew{All: r.upgrade && len(r.names) == 0}
+	n := Anew{All: r.upgrade && len(r.names)+len(r.servers) == 0}
 	if r.upgrade {
-		n.Names = r.names
+		n.Names, n.Servers = r.names, r.servers
 	}
 	if r.add != nil {
 		n.Declared = r.add.Name

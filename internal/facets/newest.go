@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/record"
@@ -18,6 +19,7 @@ import (
 // of a package or a record, or the digest of an image.
 type ServerStatus struct {
 	Name     string
+	Facet    string              // that declares it, "" for hallmark.toml
 	Declared string              // command and arguments, or what stands in place of a command
 	Locked   *project.ServerLock // nil: not locked
 	Current  string              // that is locked; empty if it is not, or has no version
@@ -38,7 +40,7 @@ func (s ServerStatus) Rollback() bool {
 
 // serverStatus is the status of a server as far as the project tells it.
 func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
-	out := ServerStatus{Name: s.Name,
+	out := ServerStatus{Name: s.Name, Facet: s.Facet,
 		Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...),
 			" ")}
 	entry, ok := w.Lock.Server(s.Name)
@@ -53,7 +55,8 @@ func serverStatus(w *workspace.Workspace, s project.Server) ServerStatus {
 
 // findLatest asks the source of a server what it has now, or takes version if that is not empty.
 // An exact version in the declaration is replaced: next is the server with its new declaration. A
-// range or a tag stays, and is resolved anew.
+// range or a tag stays, and is resolved anew. The declaration of a facet is its author's: an exact
+// version in it stays.
 func findLatest(ctx context.Context, w *workspace.Workspace,
 	s project.Server, version string) (status ServerStatus, next project.Server, err error) {
 	status, next = serverStatus(w, s), s
@@ -67,6 +70,10 @@ func findLatest(ctx context.Context, w *workspace.Workspace,
 	}
 	found, err := kind.Of(s.Kind()).Latest(ctx, kind.Query{Workspace: w, Server: s, Version: version})
 	status.Wanted, status.Newest = found.Wanted, found.Newest
+	if s.Facet != "" && err == nil && !evidence.Same(found.Next.Launch().Digest(), s.Launch().Digest()) {
+		status.Wanted = status.Current
+		return status, s, nil
+	}
 	return status, found.Next, err
 }
 

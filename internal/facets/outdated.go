@@ -30,6 +30,7 @@ type FacetStatus struct {
 	Files    int                // that are installed here
 	Present  int                // of those, how many are there
 	Edited   int                // of those, how many are not what was written
+	Servers  []ServerStatus     // that it declares and that are locked
 }
 
 // Listing is what a project declares or has locked.
@@ -39,7 +40,7 @@ type Listing struct {
 	Notes  []installed.Note // what clients do not get of the facets whose contents are in the store
 }
 
-// List lists the facets that a project declares or has locked, and compares their files with what
+// List lists the facets that a project declares or has locked with their servers, and compares their files with what
 // this machine wrote, without a request and without an audit of the store.
 func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
@@ -55,7 +56,13 @@ func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
 	all := facetStatus(w)
+	servers := w.LockableServers()
 	for i := range all {
+		for _, s := range servers {
+			if s.Facet == all[i].Name {
+				all[i].Servers = append(all[i].Servers, serverStatus(w, s))
+			}
+		}
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
@@ -74,13 +81,13 @@ func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	var servers []string
+	var names []string
 	for _, name := range w.Lock.Servers() {
 		if entry, _ := w.Lock.Server(name); entry.Launch.Facet != "" {
-			servers = append(servers, name)
+			names = append(names, name)
 		}
 	}
-	notes = append(notes, installed.ServerNotes(w, servers)...)
+	notes = append(notes, installed.ServerNotes(w, names)...)
 	return Listing{Facets: all, Waived: waivers(w), Notes: notes}, nil
 }
 
@@ -120,8 +127,9 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	all := facetStatus(w)
 	done() // what follows may take long, and only reads
 	uses := w.FacetHosts()
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		uses = append(uses, w.ServerHosts(w.Config.Servers[name])...)
+	servers := w.LockableServers()
+	for _, s := range servers {
+		uses = append(uses, w.ServerHosts(s)...)
 	}
 	if err := h.RequireHostConsent(uses...); err != nil {
 		return Status{}, err
@@ -141,8 +149,8 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 		problems = append(problems, err)
 	}
 	out := Status{Facets: all}
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		s, _, err := findLatest(ctx, w, w.Config.Servers[name], "")
+	for _, server := range servers {
+		s, _, err := findLatest(ctx, w, server, "")
 		out.Servers = append(out.Servers, s)
 		problems = append(problems, err)
 		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {

@@ -19,12 +19,12 @@ import (
 
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
-func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
-	d := x.Manifest.Servers[name]
+func (a *Assembly) facetServer(x *piece, declared string) (s project.Server, ok bool, err error) {
+	d, name := x.Manifest.Servers[declared], facet.EntryName(declared)
 	s = project.Server{Name: name, Type: "stdio", Facet: x.Want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {
 	case d.Floor != nil:
-		s.Source = project.SourceName(name, *d.Floor)
+		s.Source = project.SourceName(declared, *d.Floor)
 	case d.Image != "":
 		s.Command, s.Arguments = a.containerEngine(name), []string{"run", "-i", "--rm", d.Image}
 	case d.Command != "":
@@ -32,9 +32,9 @@ func (a *Assembly) facetServer(x *piece, name string) (s project.Server, ok bool
 	default:
 		return s, false, nil
 	}
-	mine, declared := a.Workspace.Config.Servers[name]
+	mine, here := a.Workspace.Config.Servers[name]
 	switch {
-	case !declared:
+	case !here:
 		return s, true, nil
 	case mine.Facet != x.Want.Name:
 		return s, false, evidence.Errorf(evidence.Refused, name,
@@ -64,25 +64,44 @@ func (a *Assembly) containerEngine(name string) string {
 // pinnedServers is what became of the servers that facets declare.
 type pinnedServers struct {
 	names   []string       // of all that are locked
-	skipped []string       // that were not pinned, as "FACET: SERVER"
+	changes []ServerChange // of all that are or were locked, or are declared
 	pinned  []*pin.Pinned  // that were looked at
 	files   []durable.File // that change
 }
 
-// pinServers pins what the facets declare and the lock does not have so yet. What no facet declares
-// any more leaves the lock. Beside an error it returns what was done before.
+// skipped are the servers that were not pinned, as "FACET: SERVER".
+func (a *Assembly) skipped(changes []ServerChange) (out []string) {
+	for _, c := range changes {
+		if c.Outcome == ServerSkipped {
+			out = append(out, a.Pieces[c.Facet].Subject()+": "+c.Name)
+		}
+	}
+	return out
+}
+
+// pinServers pins what the facets declare and the lock does not have so yet; of those that are to be
+// looked at anew only what their sources have otherwise now. What no facet declares any more leaves
+// the lock. Beside an error it returns what was done before.
 func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error) {
+	defer func() { sortServerChanges(out.changes) }()
 	wanted, skipped, err := a.declaredServers()
-	if out.skipped = skipped; err != nil {
+	if out.changes = skipped; err != nil {
 		return out, err
 	}
 	changed := false
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
-		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
-		if same && (a.o.Frozen || !a.anew.includes(s.Facet)) {
-			out.names = append(out.names, s.Name)
-			continue
+		same := locked && sameLaunch(entry, s)
+		var status *ServerStatus
+		if same {
+			if status, err = a.lookAnew(ctx, s); err != nil {
+				return out, err
+			}
+			if status == nil || !status.Outdated() {
+				out.names = append(out.names, s.Name)
+				out.changes = append(out.changes, unchangedServer(s, entry, status))
+				continue
+			}
 		}
 		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
 		switch {
@@ -90,27 +109,29 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			return out, evidence.Errorf(evidence.Refused, subject,
 				"run 'hallmark install' without --frozen, and commit the lock",
 				errors.New("is a server that is not locked as the facet declares it"))
-		case a.o.Dry:
-			out.skipped = append(out.skipped, subject)
-			if same {
-				out.names = append(out.names, s.Name)
-			}
-			continue
 		case a.o.Offline:
 			return out, obtain.OfflineError(subject)
 		}
-		pinned, files, err := a.pinServer(ctx, s, subject)
+		pinned, files, err := a.pinServer(ctx, s, subject, same)
 		if pinned != nil {
 			out.pinned = append(out.pinned, pinned)
+			out.changes = append(out.changes, pinnedChange(s, pinned, status, err != nil))
 		}
 		if err != nil {
 			return out, err
+		}
+		if a.o.Dry { // nothing was added to the lock
+			if locked {
+				out.names = append(out.names, s.Name)
+			}
+			continue
 		}
 		out.files, out.names, changed = append(out.files, files...), append(out.names, s.Name), true
 	}
 	if !a.o.Frozen {
 		files, removed := a.removeUndeclared(wanted)
-		out.files, changed = append(out.files, files...), changed || removed
+		out.files, out.changes = append(out.files, files...), append(out.changes, removed...)
+		changed = changed || len(removed) > 0
 	}
 	changed = a.forgetRemovedServers() || changed
 	if changed {
@@ -124,19 +145,40 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	return out, nil
 }
 
+// lookAnew asks the source of a locked server what it has now, if this command looks at the server
+// anew; nil if it does not.
+func (a *Assembly) lookAnew(ctx context.Context, s project.Server) (*ServerStatus, error) {
+	named := slices.Contains(a.anew.Servers, s.Name)
+	switch {
+	case a.o.Frozen || !named && !a.anew.includes(s.Facet):
+		return nil, nil
+	case a.o.Offline && named:
+		return nil, obtain.OfflineError(s.Name)
+	case a.o.Offline:
+		return nil, nil
+	}
+	status, _, err := findLatest(ctx, a.Workspace, s, "")
+	return &status, err
+}
+
 // declaredServers are the servers that the facets declare, as hallmark.toml would; and those that
-// are not pinned, as "FACET: SERVER".
-func (a *Assembly) declaredServers() (wanted []project.Server, skipped []string, err error) {
+// are not pinned.
+func (a *Assembly) declaredServers() (wanted []project.Server, skipped []ServerChange, err error) {
 	var problems []error
 	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
 			s, ok, err := a.facetServer(x, name)
+			skip := ServerChange{Name: facet.EntryName(name), Facet: facetName, Outcome: ServerSkipped}
 			switch {
-			case a.o.Servers.Skip || err == nil && !ok:
-				skipped = append(skipped, x.Subject()+": "+name)
+			case a.o.Servers.Skip:
+				skip.Why = LeftOut
+				skipped = append(skipped, skip)
 			case err != nil:
 				problems = append(problems, err)
+			case !ok:
+				skip.Why = "it is reached by its URL"
+				skipped = append(skipped, skip)
 			default:
 				wanted = append(wanted, s)
 			}
@@ -145,11 +187,13 @@ func (a *Assembly) declaredServers() (wanted []project.Server, skipped []string,
 	return wanted, skipped, errors.Join(problems...)
 }
 
-// pinServer pins a server of a facet, if the person who installs it consents to start it. What was
-// found is returned beside an error too; nil if nothing was found.
+// pinServer pins a server of a facet, if the person who installs it consents to start it. Upgrade
+// means that it is declared as it was locked. What was found is returned beside an error too; nil if
+// nothing was found.
 func (a *Assembly) pinServer(ctx context.Context, s project.Server,
-	subject string) (*pin.Pinned, []durable.File, error) {
-	begin, o := false, a.o.Servers
+	subject string, upgrade bool) (*pin.Pinned, []durable.File, error) {
+	o := a.o.Servers
+	begin := o.Begin == nil && o.Pin.Start != nil // which is asked when it is known what would be started
 	if o.Begin != nil {
 		var err error
 		if begin, err = o.Begin(a.Pieces[s.Facet].Subject(), s); err != nil {
@@ -162,7 +206,8 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 			errors.New("is a server that would be started to see what it shows, and nobody consented"))
 	}
 	p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s,
-		Path: a.Workspace.Host.Getenv("PATH")}
+		Path: a.Workspace.Host.Getenv("PATH"), Upgrade: upgrade}
+	p.Options.Dry = p.Options.Dry || a.o.Dry
 	files, err := p.Pin(ctx)
 	if p.Result.Name == "" {
 		return nil, files, err
@@ -172,7 +217,7 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 
 // removeUndeclared takes the servers that no facet declares any more out of the lock, and returns
 // the files of theirs that are removed.
-func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed bool) {
+func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed []ServerChange) {
 	for _, name := range a.Workspace.Lock.Servers() {
 		entry, _ := a.Workspace.Lock.Server(name)
 		if entry.Launch.Facet == "" ||
@@ -184,7 +229,8 @@ func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.Fi
 		}
 		a.Workspace.Lock.Remove(name)
 		delete(a.Workspace.Approvals.Servers, name)
-		removed = true
+		removed = append(removed,
+			ServerChange{Name: name, Facet: entry.Launch.Facet, Outcome: ServerRemoved, Before: &entry})
 		files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 	}
 	return files, removed
@@ -199,7 +245,7 @@ func (a *Assembly) forgetRemovedServers() (changed bool) {
 			continue
 		}
 		if x, here := a.Pieces[approved.Facet]; here {
-			if _, declares := x.Manifest.Servers[name]; declares {
+			if _, _, declares := x.Manifest.FindServer(name); declares {
 				continue
 			}
 		}
@@ -214,7 +260,7 @@ func (a *Assembly) serverOwners() map[string]string {
 	out := map[string]string{}
 	for _, x := range a.Pieces {
 		for name := range x.Manifest.Servers {
-			out[name] = x.Subject()
+			out[facet.EntryName(name)] = x.Subject()
 		}
 	}
 	return out
@@ -222,9 +268,9 @@ func (a *Assembly) serverOwners() map[string]string {
 
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.
 func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.ServerLock) (e evidence.Evidence) {
-	d, ok := m.Servers[name]
+	declared, d, ok := m.FindServer(name)
 	l := entry.Launch
-	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
+	same := ok && (d.Floor != nil && l.Source == project.SourceName(declared, *d.Floor) ||
 		d.Image != "" && project.Server{Command: l.Command, Arguments: l.Arguments}.Kind().Pulled() &&
 			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&

@@ -53,6 +53,7 @@ type Pinned struct {
 	Moved    []string            // those that Before had not, or had with other bytes
 	Scripts  []string            // packages whose install scripts were not run
 	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
+	Unseen   bool                // a dry run to whose start nobody consented: what it shows is not known
 	Same     bool                // the same bytes as Before show another surface
 	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
 	Preview  kind.Preview        // what it gets, and where it comes from

@@ -6,7 +6,7 @@ package pin
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,7 +22,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Pin locks the named servers of the project in dir, or all that it declares. For each it resolves
+// Pin locks the named servers of the project in dir, or all that it declares and those of its facets
+// that are locked. For each it resolves
 // the exact artifacts, fetches and hashes them, compares them with all claims about them, starts
 // the server to capture its surface, and asks for consent. Then it writes the lock, surfaces,
 // closures and this machine's approval, and for servers from files of clients also hallmark.toml
@@ -40,10 +41,8 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		}
 	}
 	if len(names) == 0 {
-		for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-			if w.Config.Servers[name].Facet == "" { // those are pinned by install
-				names = append(names, name)
-			}
+		for _, s := range w.LockableServers() { // what is not locked of a facet is pinned by install
+			names = append(names, s.Name)
 		}
 	}
 	var (
@@ -137,6 +136,10 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	if err := p.requireConsentToStart(prog); err != nil {
+		if p.Options.Dry && errors.Is(err, errNotStarted) { // what is known without a start is shown all the same
+			p.Result.Unseen = true
+			_, err = p.Options.Confirm(&p.Result)
+		}
 		return nil, err
 	}
 	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)

@@ -62,10 +62,13 @@ func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 	if err == nil && !yes {
 		err = evidence.Errorf(evidence.Refused, p.Declared.Name,
 			"--start consents to that, and --yes to what is found as well",
-			errors.New("would be started to see what it shows, and nobody consented; nothing was started"))
+			errNotStarted)
 	}
 	return err
 }
+
+// errNotStarted is of a server that nobody let start.
+var errNotStarted = errors.New("would be started to see what it shows, and nobody consented; nothing was started")
 
 // sameArtifacts reports whether two entries run the same bytes.
 func sameArtifacts(a, b project.ServerLock) bool {

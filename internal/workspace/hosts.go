@@ -67,6 +67,10 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 		}
 		return w.Host.Fetch.CheckoutHosts(kind)
 	}
+	from := project.ConfigFile
+	if s.Facet != "" {
+		from = "the facet " + s.Facet
+	}
 	if s.Record != "" || s.Source != "" {
 		uses = w.registryHosts()
 	}
@@ -80,7 +84,7 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 		if p.Repository() != "" {
 			uses = append(uses,
 				consent.HostUse{Host: fetch.RepositoryHost(p.Repository()),
-					File: project.ConfigFile + ", server " + s.Name})
+					File: from + ", server " + s.Name})
 			continue
 		}
 		uses = append(uses, w.registryHosts()...) // whose record may vouch for it

@@ -58,6 +58,19 @@ func (w *Workspace) LockedServer(name string) (project.Server, bool) {
 	return s, true
 }
 
+// LockableServers returns the servers that hallmark.toml declares, and those that facets declare and
+// that are locked, by name.
+func (w *Workspace) LockableServers() (all []project.Server) {
+	names := w.ServerNames()
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if s, ok := w.LockedServer(name); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // MaxSurface bounds a file of hallmark.surfaces, in bytes.
 const MaxSurface = 256 << 20
 

@@ -74,14 +74,18 @@ func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 
 // askBeforeStart returns a function that asks before a server is started to capture its surface.
 // --approve does not answer that question: its digest includes the surface, so it is known only
-// after the start.
-func (f *consentFlags) askBeforeStart(ctx context.Context, a *app.App) func(*pin.Pinned) (bool, error) {
+// after the start. more prints what else is known of a server by then; may be nil.
+func (f *consentFlags) askBeforeStart(ctx context.Context, a *app.App,
+	more func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (bool, error) {
 	return func(p *pin.Pinned) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "\n%s\n", surface.Escape(p.Name))
+		if more != nil {
+			more(a.Stderr, p)
+		}
 		showEntry(a.Stderr, p.Entry, p.Runtime)
 		showPreview(a.Stderr, p.Preview)
 		answer, err := a.Ask(ctx, "Start it, to see what it shows?")

@@ -234,11 +234,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 			"kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move "+
 				"it away\n", surface.Escape(path))
 	}
-	for _, server := range out.Servers {
-		fmt.Fprintf(notes,
-			"note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run "+
-				"'hallmark pin'\n", surface.Escape(server))
-	}
+	showSkippedServers(notes, out)
 	showNotes(notes, out.Notes)
 	for _, p := range out.Pinned {
 		fmt.Fprintf(notes, "%s is pinned\n", surface.Escape(p.Name))
@@ -278,21 +274,21 @@ type (
 	}
 )
 
-// installJSON is the JSON answer about installed facets. Servers are those that they declare and
-// that are not pinned, Clients the files in which their servers are started by hallmark run.
+// installJSON is the JSON answer about installed facets. Servers are those that they declare, or did,
+// Clients the files in which their servers are started by hallmark run.
 type installJSON struct {
 	app.Outcome
-	Written bool        `json:"written"`
-	Facets  []facetJSON `json:"facets"`
-	Targets []string    `json:"targets"`
-	Files   []string    `json:"files"`
-	Deleted []string    `json:"deleted"`
-	Kept    []string    `json:"kept"`
-	Extra   []string    `json:"extra"`
-	Servers []string    `json:"servers"`
-	Pinned  []string    `json:"pinned"`
-	Clients []string    `json:"clients"`
-	Notes   []noteJSON  `json:"notes"`
+	Written bool               `json:"written"`
+	Facets  []facetJSON        `json:"facets"`
+	Targets []string           `json:"targets"`
+	Files   []string           `json:"files"`
+	Deleted []string           `json:"deleted"`
+	Kept    []string           `json:"kept"`
+	Extra   []string           `json:"extra"`
+	Servers []serverChangeJSON `json:"servers"`
+	Pinned  []string           `json:"pinned"`
+	Clients []string           `json:"clients"`
+	Notes   []noteJSON         `json:"notes"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {
@@ -315,8 +311,9 @@ func installResult(out *facets.Installation, err error) installJSON {
 	}
 	result.Notes = notesResult(out.Notes)
 	list := func(s []string) []string { return append([]string{}, s...) }
-	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets),
-		list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
+	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra = list(out.Targets), list(out.Files),
+		list(out.Deleted), list(out.Kept), list(out.Extra)
+	result.Servers = serverChanges(out.ServerChanges)
 	return result
 }
 
@@ -332,6 +329,22 @@ type statusJSON struct {
 	Files    *int               `json:"files,omitempty"`
 	Present  *int               `json:"present,omitempty"`
 	Edited   int                `json:"edited,omitempty"`
+	Servers  []listedServerJSON `json:"servers,omitempty"`
+}
+
+// listedServerJSON is a locked server of a facet that list shows.
+type listedServerJSON struct {
+	Name     string             `json:"name"`
+	Declared string             `json:"declared"`
+	Current  string             `json:"current,omitempty"`
+	Locked   project.ServerLock `json:"locked"`
+}
+
+func listedServers(all []facets.ServerStatus) (out []listedServerJSON) {
+	for _, s := range all {
+		out = append(out, listedServerJSON{s.Name, s.Declared, s.Current, *s.Locked})
+	}
+	return out
 }
 
 type statusResult struct {
@@ -348,10 +361,10 @@ func listCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the facets of the project",
-		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
-files are installed and were edited since; then what hallmark.toml opts out of, and what
-clients do not get of the facets. Nothing is fetched, and nothing is compared with the
-lock: 'hallmark check' does that.`,
+		Long: `List the facets that hallmark.toml declares or hallmark.lock has, how many of their
+files are installed and were edited since, and the servers of theirs that are locked; then
+what hallmark.toml opts out of, and what clients do not get of the facets. Nothing is
+fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -369,7 +382,7 @@ lock: 'hallmark check' does that.`,
 				for _, s := range found.Facets {
 					r.Facets = append(r.Facets,
 						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
-							Present: &s.Present, Edited: s.Edited})
+							Present: &s.Present, Edited: s.Edited, Servers: listedServers(s.Servers)})
 				}
 				return a.WriteJSON(r, nil)
 			}
@@ -389,6 +402,12 @@ lock: 'hallmark check' does that.`,
 				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version,
 					surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
 					return err
+				}
+				for _, server := range s.Servers {
+					if _, err := fmt.Fprintf(a.Stdout, "  server %s  %s  %s\n", server.Name,
+						surface.Escape(server.Declared), surface.Escape(shownVersion(server.Current))); err != nil {
+						return err
+					}
 				}
 			}
 			if err := printWaived(a.Stdout, found.Waived); err != nil {

@@ -74,7 +74,7 @@ its file, for 'hallmark unpin'.`,
 				showPin(a, w, p)
 			}),
 				consent.askBeforeSending(c.Context(), a, h)
-			o.Start = consent.askBeforeStart(c.Context(), a)
+			o.Start = consent.askBeforeStart(c.Context(), a, nil)
 			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
 			a.Bars.Stop()
 			if asJSON {

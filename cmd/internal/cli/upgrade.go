@@ -29,7 +29,9 @@ func upgradeCommand(a *app.App) *cobra.Command {
 		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
 before anything is written: of a facet every version, hash and member with the differences
 of its text, of a server the old and the new digests and its surface's differences,
-classified.
+classified. Servers that facets declare are looked at with their facets, or by their own
+names; what did not change is neither started nor asked about. A dry run that may not start
+a server shows its digests alone.
 
 Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
 moved is reported as drift and not. A server that is pinned to an exact version of a package
@@ -48,7 +50,6 @@ does. All of it is written, or nothing.`,
 			}
 			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
-			askAboutServers(a, c, h, &f)
 			f.askAboutChanges(c.Context(), a)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
@@ -57,7 +58,7 @@ does. All of it is written, or nothing.`,
 			o.Pin.Confirm, o.Pin.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
 				showUpgrade(a, w, p)
 			}), consent.askBeforeSending(c.Context(), a, h)
-			o.Pin.Start = consent.askBeforeStart(c.Context(), a)
+			o.Pin.Start = consent.askBeforeStart(c.Context(), a, showMoves)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
@@ -90,11 +91,22 @@ does. All of it is written, or nothing.`,
 // showUpgrade prints what the upgrade of a server changes, and everything that consent is asked
 // for.
 func showUpgrade(a *app.App, w io.Writer, p *pin.Pinned) {
+	fmt.Fprintf(w, "\n%s:\n", p.Name)
+	showMoves(w, p)
+	if p.Unseen {
+		showEntry(w, p.Entry, p.Runtime)
+		fmt.Fprintln(w, "  surface     not looked at: --start lets it start, to see what it shows")
+		return
+	}
+	showPin(a, w, p)
+}
+
+// showMoves prints what of a server's entry an upgrade replaces, as far as it is known.
+func showMoves(w io.Writer, p *pin.Pinned) {
 	var before project.ServerLock
 	if p.Before != nil {
 		before = *p.Before
 	}
-	fmt.Fprintf(w, "\n%s:\n", p.Name)
 	line := func(what, before, after string) {
 		if before != after {
 			fmt.Fprintf(w, "  %-11s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))
@@ -106,9 +118,11 @@ func showUpgrade(a *app.App, w io.Writer, p *pin.Pinned) {
 	for _, platform := range slices.Sorted(maps.Keys(p.Entry.Platforms)) {
 		line(platform, before.Platforms[platform].String(), p.Entry.Platforms[platform].String())
 	}
+	if p.Entry.Surface.IsZero() {
+		return // it was not started yet
+	}
 	line("api_surface", before.APISurface.String(), p.Entry.APISurface.String())
 	line("surface", before.Surface.String(), p.Entry.Surface.String())
-	showPin(a, w, p)
 }
 
 // showUpgraded prints one line for each server.
@@ -144,6 +158,7 @@ func shownVersion(version string) string {
 // serverStatusJSON is a server in the answer of outdated.
 type serverStatusJSON struct {
 	Name     string              `json:"name"`
+	Facet    string              `json:"facet,omitempty"` // that declares it
 	Declared string              `json:"declared"`
 	Locked   *project.ServerLock `json:"locked,omitempty"`
 	Current  string              `json:"current,omitempty"`
@@ -157,7 +172,7 @@ func serverStatus(all []facets.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
 		out = append(out,
-			serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
+			serverStatusJSON{s.Name, s.Facet, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
 	}
 	return out
 }
@@ -171,7 +186,7 @@ func upgradeResult(out *facets.Upgraded, err error) any {
 		Status []serverStatusJSON `json:"status"`
 		Pinned []pinnedJSON       `json:"pinned"`
 	}{installResult(out.Facets, err), serverStatus(out.Status), pinnedServers(out.Servers)}
-	result.Written = out.Written
+	result.Written, result.Servers = out.Written, serverChanges(out.Changes)
 	return result
 }
 
@@ -202,11 +217,14 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				}
 				return a.WriteJSON(r, err)
 			}
-			row := func(outdated, rollback bool, name, locked, wanted, newest string) error {
+			row := func(outdated, rollback bool, name, of, locked, wanted, newest string) error {
 				if !outdated && (newest == "" || newest == wanted) {
 					return nil
 				}
 				note := "newest " + newest
+				if of != "" {
+					note += ", of the facet " + of
+				}
 				if rollback {
 					note += ", a rollback"
 				}
@@ -219,7 +237,8 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if s.Locked != nil {
 					locked = s.Locked.Revision()
 				}
-				if failed := row(s.Outdated(), s.Rollback(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+				if failed := row(s.Outdated(), s.Rollback(), s.Name, "", locked, s.Wanted,
+					s.Newest); failed != nil {
 					return failed
 				}
 			}
@@ -228,7 +247,8 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if s.Locked != nil {
 					locked = shownVersion(s.Current)
 				}
-				if failed := row(s.Outdated(), s.Rollback(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+				if failed := row(s.Outdated(), s.Rollback(), s.Name, s.Facet, locked, s.Wanted,
+					s.Newest); failed != nil {
 					return failed
 				}
 			}
