@@ -31,6 +31,10 @@ type Host struct {
 	// digests of the scripts' contents, by path.
 	Scans func(name string, sums map[string]digest.Digest) (scan Scan, done func())
 
+	// Vouched names what lies beside dist/, as Bundle.Beside does, that a lock covers: it was compared, and is
+	// what the lock says.
+	Vouched []string
+
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.
 	Outside evidence.Report

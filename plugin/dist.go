@@ -283,6 +283,8 @@ func (c *check) unhashedEvidence(hashed []tree.File, framed bool) {
 		name(r.Path, "it is "+r.Kind+", and not part of the plugin")
 	}
 	for _, path := range c.b.Beside {
-		name(path, "it lies outside of "+DistDir+"/")
+		if !slices.Contains(c.host.Vouched, path) {
+			name(path, "it lies outside of "+DistDir+"/")
+		}
 	}
 }

@@ -182,6 +182,7 @@ func (in *Installation) addExternals(ctx context.Context, staging string, target
 		return evidence.Errorf(evidence.Operation, staging, "try again",
 			errors.New("the files are not those that were written: something else changes them"))
 	}
+	target.Vouched = p.covered(p.files)
 	target.Locked = func(*plugin.Result) evidence.Report { return p.extraEvidence(in.Result.Manifest, true) }
 	r, err := p.check(ctx, staging, target)
 	if err != nil {

@@ -126,10 +126,10 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 }
 
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
-// which is nil without one. known means that this machine installed other plugins beside it. Flags are those
-// of the host, within the lock's.
+// which is nil without one. known means that this machine installed other plugins beside it. The flags of target
+// are within the lock's.
 func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plugin.Result, install *installlock.Install,
-	known bool, flags plugin.Flags) (evidence.Report, error) {
+	known bool, target plugin.Host) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
@@ -147,12 +147,17 @@ func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plug
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	report = append(report, nativeEvidence(r.Manifest, p.modules, flags)...)
+	report = append(report, nativeEvidence(r.Manifest, p.modules, target.Flags)...)
 	if why := l.Unproved(); why != "" {
 		claim := installClaim(path)
 		claim.Where = plugin.LockFile
-		report = append(report, evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-			Reason: plugin.LockFile + " is of another form: " + why + "; 'hallmark plugin lock' writes it anew"})
+		why = plugin.LockFile + " is of another form: " + why
+		const anew = "'hallmark plugin lock' writes it anew"
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Reason: why + "; " + anew}
+		if target.Strict { // which asks that nothing is taken on somebody's word
+			e = evidence.Miss(claim, evidence.Caller, why, anew)
+		}
+		report = append(report, e)
 	}
 	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }

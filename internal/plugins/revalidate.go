@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -149,6 +150,9 @@ func revalidateOne(ctx context.Context, path string, l *installlock.Lock, instal
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
 	var failed error
+	if want, err := digest.Parse(l.Files); err == nil {
+		target.Vouched = p.covered(want)
+	}
 	target.Flags = target.Flags.Within(l.Limits())
 	target.Strict = target.Strict || l.Strict
 	if remembered != nil {
@@ -156,7 +160,7 @@ func revalidateOne(ctx context.Context, path string, l *installlock.Lock, instal
 		target.Flags.RequireSignatures = target.Flags.RequireSignatures || remembered.Signed
 	}
 	target.Locked = func(r *plugin.Result) (report evidence.Report) {
-		report, failed = p.lockEvidence(path, l, r, remembered, len(installed) > 0, target.Flags)
+		report, failed = p.lockEvidence(path, l, r, remembered, len(installed) > 0, target)
 		return report
 	}
 	r, err := p.check(ctx, path, target, claims...)

@@ -35,13 +35,16 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	if err != nil {
 		return nil, err
 	}
-	target.Locked = source.staleEvidence
+	if err := source.holdToLock(ctx, h, path, &target); err != nil {
+		return nil, err
+	}
 	var failed error
 	var modules *lockedModules
 	if o.CopyTo != "" && slices.Contains(source.Bundle.Beside, modulesDir) {
+		locked := target.Locked
 		target.Locked = func(r *plugin.Result) (report evidence.Report) {
-			modules, report, failed = source.findModules(ctx, h, path, r.Manifest, o.Flags)
-			return append(source.staleEvidence(r), report...)
+			modules, report, failed = source.findModules(ctx, path, r.Manifest, o.Flags)
+			return append(locked(r), report...)
 		}
 	}
 	r, err := source.check(ctx, path, target)
@@ -96,8 +99,9 @@ func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]
 			s, err := Read(ctx, one.Path)
 			if err == nil {
 				target := target
-				target.Locked = s.staleEvidence
-				one.Result, err = s.check(ctx, one.Path, target)
+				if err = s.holdToLock(ctx, h, one.Path, &target); err == nil {
+					one.Result, err = s.check(ctx, one.Path, target)
+				}
 			}
 			one.Err = err
 			return context.Cause(ctx)
@@ -130,9 +134,8 @@ type lockedModules struct {
 	files digest.Digest // of all that belongs to the plugin
 }
 
-// findModules compares the external packages beside a plugin with its lock, and that with this machine's
-// record of the install. Without a lock that says what they are, they are not copied, which is evidence too.
-func (s *Source) findModules(ctx context.Context, h *host.Host, path string, m *plugin.Manifest,
+// findModules compares the external packages beside a plugin with its lock. Without a lock that says what they are, they are not copied, which is evidence too.
+func (s *Source) findModules(ctx context.Context, path string, m *plugin.Manifest,
 	flags plugin.Flags) (*lockedModules, evidence.Report, error) {
 	claim := evidence.Claim{Subject: m.Subject() + ": " + modulesDir, Scheme: evidence.Installed,
 		Authority: evidence.Machine, Where: plugin.LockFile + ", filesHash"}
@@ -170,21 +173,6 @@ func (s *Source) findModules(ctx context.Context, h *host.Host, path string, m *
 	report := evidence.Report{evidence.Compare(claim,
 		evidence.Observed{Digests: []digest.Digest{p.files}, From: "the plugin's directory"})}
 	report = append(report, nativeEvidence(m, p.modules, flags)...)
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, nil, evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	installed, err := readAllInstalls(h, filepath.Dir(abs))
-	if err != nil {
-		return nil, nil, err
-	}
-	if one, ok := installed[filepath.Base(abs)]; ok {
-		e, err := memoryEvidence(path, l, &one, true)
-		if err != nil {
-			return nil, nil, err
-		}
-		report = append(report, e)
-	}
 	return &lockedModules{path, p.modules, p.files}, report, nil
 }
 

@@ -120,6 +120,8 @@ test('each plugin is under its own rules, in scripts and in modules', async (t) 
       await assert.rejects(call(h, `first-${way}`, 't', { name }), { name: 'policyError' }, `first-${way} ${name}`);
       assert.ok(['object', 'function'].includes(await call(h, `second-${way}`, 't', { name })));
     }
+    // It needs nothing to be loaded, and follows the host's calls when it is.
+    await assert.rejects(call(h, `first-${way}`, 't', { name: 'domain' }), { name: 'policyError', message: /permissions\.exec/ });
     await assert.rejects(call(h, `third-${way}`, 't', { name: 'fs' }), { name: 'policyError', message: /permissions\.fsRead or permissions\.fsWrite/ });
     assert.equal(await call(h, `third-${way}`, 't', { name: 'net' }), 'object');
     await assert.rejects(call(h, `first-${way}`, 't', { name: join(dir, 'second-m/dist/index.mjs') }), /is not part of the plugin/);
