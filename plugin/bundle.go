@@ -83,12 +83,7 @@ func (b *Bundle) OpenDist(path string) (io.ReadCloser, error) {
 }
 
 // Bytes returns the sum of the sizes of Files.
-func (b *Bundle) Bytes() (n int64) {
-	for _, f := range b.Files {
-		n += f.Size
-	}
-	return n
-}
+func (b *Bundle) Bytes() int64 { return totalSize(b.Files) }
 
 // documentStems are names of documents, in capitals, without an extension.
 var documentStems = []string{
@@ -167,8 +162,8 @@ func OpenBundle(ctx context.Context, files []tree.File, open tree.Open) (*Bundle
 // belong to it by their paths in the plugin.
 func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[string]tree.File, error) {
 	root := rootOf(files)
-	b := &Bundle{Contents: map[string][]byte{}, Documents: map[string][]byte{}}
-	read := map[string]tree.File{} // by path below root
+	b := &Bundle{Contents: make(map[string][]byte, len(files)), Documents: map[string][]byte{}}
+	read := make(map[string]tree.File, len(files)) // by path below root
 	total := int64(0)
 	var names archive.Names
 	for _, f := range files {

@@ -21,7 +21,7 @@ func (p *problems) decode(m *Manifest, doc map[string]any) {
 		bad[i.Path] = true
 	}
 	good := withoutIssues(doc, bad)
-	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1, Checksums: map[string]string{}}
+	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1}
 	decodeFields(good, m)
 	if _, there := doc["dependenciesPolicy"]; !there {
 		m.Policy = BundledOnly
@@ -63,11 +63,10 @@ func (s Signature) isIncomplete() bool { return s.Alg == "" || s.Signature == ""
 // distWire is the part of a manifest that is not read as it stands. Numbers are read as the schema counts: 2.0
 // and 2 are one integer.
 type distWire struct {
-	Hash      json.RawMessage `json:"hash"` // read as it stands, whatever is wrong with it
-	Hashes    []Hash          `json:"hashes"`
-	FileCount *float64        `json:"fileCount"`
-	Bytes     *float64        `json:"totalBytes"`
-	Coverage  string          `json:"coverage"`
+	Hashes    []Hash   `json:"hashes"`
+	FileCount *float64 `json:"fileCount"`
+	Bytes     *float64 `json:"totalBytes"`
+	Coverage  string   `json:"coverage"`
 }
 
 // decodeFields reads the members of an object into the fields of a struct that have their names as tags. A
@@ -159,6 +158,7 @@ const checksumsPath = "/dist/checksums/files"
 // them takes longer than hashing the files. One with a problem is left out.
 func (p *problems) decodeChecksums(m *Manifest, doc map[string]any, bad map[string]bool) {
 	files, _ := valueOf(doc, "dist", "checksums", "files").([]any)
+	m.Dist.Checksums = make(map[string]string, len(files))
 	for i, f := range files {
 		at := checksumsPath + "/" + strconv.Itoa(i)
 		named, sum := textOf(f, "path"), textOf(f, "sha256")

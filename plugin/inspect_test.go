@@ -137,13 +137,14 @@ func TestInspect(t *testing.T) {
 func TestInspectChecksums(t *testing.T) {
 	sum := strings.Repeat("ab", 32)
 	for _, other := range []string{`7`, `{}`, `{"path":"b.js"}`, `{"path":{"path":"b.js"},"sha256":"` + sum + `"}`,
-		`{"path":"b.js","sha256":"` + sum + `","Path":"a.js"}`, `{"path":"../b.js","sha256":"` + sum + `"}`} {
+		`{"path":"b.js","sha256":"` + sum + `","Path":"a.js"}`, `{"path":"b.js","sha256":7}`,
+		`{"path":"b.js","sha256":"` + strings.Repeat("zz", 32) + `"}`, `{"path":"b.js","sha256":"` + sum + `0"}`, `{"path":"../b.js","sha256":"` + sum + `"}`} {
 		m, err := Inspect([]byte(manifest(`"dist":{"hash":"sha256:` + sum + `","checksums":{"files":[` + other +
 			`,{"path":"dist/a.js","sha256":"` + strings.ToUpper(sum) + `"}]}}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Dist.Checksums["a.js"] != sum || m.CheckForm() == nil {
+		if m.Dist.Checksums["a.js"] != sum || len(m.Issues()) == 0 || m.CheckForm() == nil {
 			t.Errorf("%s: %v, %v", other, m.Dist.Checksums, m.CheckForm())
 		}
 	}

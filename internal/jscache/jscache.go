@@ -108,7 +108,7 @@ func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Sca
 	known := c.read(name)
 	var (
 		mu    sync.Mutex
-		used  = map[Key]result{}
+		used  = make(map[Key]result, len(sums))
 		fresh bool
 	)
 	scan = func(path string, content []byte) ([]plugin.Import, error) {
