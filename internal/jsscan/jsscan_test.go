@@ -197,7 +197,7 @@ var corpus = []struct{ name, code, want string }{
 	{"Function", `new Function('s', 'return import(s)')('axios')`, "import():~"},
 	{"a tag", "require`axios`", "require:~"},
 	{"a shim that is none", strings.Replace(shimCode, "throw Error", "evil(require); throw Error", 1),
-		"require:~ require:~ require:~"},
+		"require:~ require:~"}, // what it reads of require is told with require, which it hands on
 
 	// Nothing at all.
 	{"a comment", "// require('axios')\n/* import 'axios' */", ""},

@@ -51,20 +51,27 @@ type handKey struct {
 }
 
 // reportHands records what was handed on: once for each meaning. Who has a value may give it back anywhere,
-// and the places after the first would say the same. One that names the value itself goes before any to which
-// it came.
+// and the places after the first would say the same; so would a call of what may be one of many values, if it only
+// may evaluate texts or be some member. One that names the value itself goes before any to which it came, and a
+// known value before its members: who has the one has the other.
 func (b *builder) reportHands() {
+	named := func(h handKey) bool {
+		v, ok := syntax.WithoutParens(h.at).(*js.Var)
+		return ok && syntax.DeclarationOf(v).Decl == js.NoDecl && globals[syntax.PlainIdentifier(v.Data)]&h.m != 0
+	}
+	whole := func(h handKey) bool { return h.m&someMember == 0 }
+	rest := func(handKey) bool { return true }
 	var out meaning
-	for _, named := range []bool{true, false} {
+	for _, next := range []func(handKey) bool{named, whole, rest} {
 		for _, h := range b.hands {
-			if v, ok := syntax.WithoutParens(h.at).(*js.Var); h.m&^out == 0 ||
-				named && !(ok && syntax.DeclarationOf(v).Decl == js.NoDecl && globals[syntax.PlainIdentifier(v.Data)]&h.m != 0) {
+			if h.m&^withMembers(out) == 0 || !next(h) {
 				continue
 			}
 			out |= h.m
 			b.report(h.at, plugin.Require, syntax.PrintCode(h.at)+", handed on", true)
 		}
 	}
+	b.told |= withMembers(out) & (evaluates | someMember)
 }
 
 // writeKnown records writes that change how modules are loaded.
@@ -107,7 +114,7 @@ func (b *builder) reportCall(c *call) {
 		}
 		return
 	}
-	if m&someMember != 0 && b.first(c, m&someMember) {
+	if m&someMember != 0 && (b.picks(c) || b.first(c, m&someMember)) {
 		b.report(c.node, plugin.Require, syntax.PrintCode(c.callee), true)
 	}
 	if m&^(unknown|perhapsEvaluates) == 0 && c.name == "binding" && len(c.args) > 0 {
@@ -139,6 +146,15 @@ func (b *builder) reportCall(c *call) {
 		b.reportMade(c)
 	}
 	(m & (requires | loads | resolves | builtins | imports)).each(func(one meaning) { b.addTarget(one, c, 0) })
+}
+
+// picks reports whether a call is one of a member, under a name that is not known, of a known value and nothing else.
+func (b *builder) picks(c *call) bool {
+	if !c.anyName || c.receiver <= fromAway {
+		return false
+	}
+	p := &b.g.nodes[c.receiver]
+	return p.mask&unknown == 0 && len(p.objects) == 0
 }
 
 // first reports whether a call is to be told of whose target is not known. What is called may be something

@@ -65,6 +65,16 @@ var someOf = map[meaning]meaning{
 	moduleCache: moduleItself, loaders: loadsFile, wrappers: wrappers,
 }
 
+// withMembers adds to known values the members of them whose names are not known.
+func withMembers(m meaning) meaning {
+	for of, some := range someOf {
+		if m&of != 0 {
+			m |= some & someMember
+		}
+	}
+	return m
+}
+
 // globals maps free names to their meanings.
 var globals = map[string]meaning{
 	"require": requires, "module": moduleItself, "process": processItself, "globalThis": global, "global": global,
