@@ -41,6 +41,7 @@ is what runs, and what runs shows the model what was approved.`,
 		forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
 		editor.Command("hashfile"),
 		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
+		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a),
 		storeCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
