@@ -16,6 +16,9 @@ var (
 	}
 )
 
+// agentsDir is in a project as soon as one of these clients is used there.
+const agentsDir = ".agents"
+
 // manualOnly is the member that keeps a model from starting a skill by itself.
 const manualOnly = "disable-model-invocation"
 

@@ -3,7 +3,7 @@ package adapter
 import "github.com/hallmark-mcp/hallmark/project"
 
 var amp = Target{
-	Name: project.TargetAmp, Title: "Amp", Client: "amp", Marks: []string{".amp"}, serversPage: "https://ampcode.com/manual",
+	Name: project.TargetAmp, Client: "amp", Marks: []string{".amp"}, Shared: agentsDir, serversPage: "https://ampcode.com/manual",
 	skills:   agentsSkills.at("https://ampcode.com/manual", manualOnly),
 	commands: agentsCommands.at("https://ampcode.com/manual"),
 }

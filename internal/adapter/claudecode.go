@@ -4,7 +4,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 
 // claudeCode is the client in whose words the front matter of a file is.
 var claudeCode = Target{
-	Name: project.TargetClaudeCode, Title: "Claude Code", Client: "claude-code",
+	Name: project.TargetClaudeCode, Client: "claude-code",
 	Marks: []string{".claude", ".mcp.json", "CLAUDE.md"}, serversPage: "https://code.claude.com/docs/en/mcp",
 	skills: noun{
 		path: ".claude/skills/NAME", page: "https://code.claude.com/docs/en/skills", all: true, keep: standard,

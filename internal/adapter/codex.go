@@ -5,7 +5,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 // codex has prompts for its user only, and calls them deprecated in favour of skills: a command is a
 // skill, which a second file keeps the model from starting.
 var codex = Target{
-	Name: project.TargetCodex, Title: "Codex", Client: "codex", Marks: []string{".codex", ".agents"},
+	Name: project.TargetCodex, Client: "codex", Marks: []string{".codex"}, Shared: agentsDir,
 	serversPage: "https://developers.openai.com/codex/mcp",
 	skills:      agentsSkills.at("https://developers.openai.com/codex/skills", manualOnly),
 	agents: noun{

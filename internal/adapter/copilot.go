@@ -7,7 +7,7 @@ const vscode = "vscode"
 
 // copilot is GitHub Copilot in Visual Studio Code, whose agents GitHub reads too.
 var copilot = Target{
-	Name: project.TargetCopilot, Title: "GitHub Copilot", Client: "vscode",
+	Name: project.TargetCopilot, Client: "vscode",
 	Marks: []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents",
 		".github/prompts"},
 	serversPage: "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",

@@ -4,7 +4,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 
 // cursor has commands as Markdown without front matter.
 var cursor = Target{
-	Name: project.TargetCursor, Title: "Cursor", Client: "cursor", Marks: []string{".cursor", ".cursorrules"},
+	Name: project.TargetCursor, Client: "cursor", Marks: []string{".cursor", ".cursorrules"},
 	serversPage: "https://cursor.com/docs/context/mcp",
 	skills: noun{
 		path: ".cursor/skills/NAME", page: "https://cursor.com/docs/context/skills",

@@ -4,7 +4,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 
 // gemini has commands as TOML, and refuses an agent with a tool or a member that it does not know.
 var gemini = Target{
-	Name: project.TargetGemini, Title: "Gemini CLI", Client: "gemini", Marks: []string{".gemini", "GEMINI.md"},
+	Name: project.TargetGemini, Client: "gemini", Marks: []string{".gemini", "GEMINI.md"},
 	serversPage: "https://geminicli.com/docs/tools/mcp-server",
 	skills: noun{
 		path: ".gemini/skills/NAME", page: "https://geminicli.com/docs/cli/skills", keep: standard, needs: nameAndDescription,

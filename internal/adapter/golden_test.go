@@ -235,7 +235,7 @@ func TestUnreadable(t *testing.T) {
 				if string(r.Data) != data {
 					t.Errorf("%s: %.200q", target.Name, r.Data)
 				}
-			case len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "is left out") || !strings.Contains(string(r.Data), "Body\n"):
+			case len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "is without its front matter") || !strings.Contains(string(r.Data), "Body\n"):
 				t.Errorf("%s: %.200q %q", target.Name, r.Data, r.Notes)
 			case len(r.Data) > 200:
 				t.Errorf("%s: %d bytes", target.Name, len(r.Data))

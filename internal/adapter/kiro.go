@@ -4,7 +4,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 
 // kiro has as commands the steering files that it reads only when a person asks for one.
 var kiro = Target{
-	Name: project.TargetKiro, Title: "Kiro", Client: "kiro", Marks: []string{".kiro"}, serversPage: "https://kiro.dev/docs/mcp/",
+	Name: project.TargetKiro, Client: "kiro", Marks: []string{".kiro"}, serversPage: "https://kiro.dev/docs/mcp/",
 	skills: noun{
 		path: ".kiro/skills/NAME", page: "https://kiro.dev/docs/skills/", keep: standard, needs: nameAndDescription,
 	},

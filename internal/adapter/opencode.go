@@ -5,7 +5,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 // opencode refuses an agent whose members it cannot read, and hands those that it does not know to the
 // model's provider.
 var opencode = Target{
-	Name: project.TargetOpencode, Title: "opencode", Client: "opencode",
+	Name: project.TargetOpencode, Client: "opencode",
 	Marks: []string{".opencode", "opencode.json", "opencode.jsonc"}, serversPage: "https://opencode.ai/docs/mcp-servers/",
 	skills: noun{
 		path: ".opencode/skills/NAME", page: "https://opencode.ai/docs/skills/", keep: standard, needs: nameAndDescription,

@@ -71,10 +71,10 @@ func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {
 	}
 	n := t.noun(d.Kind)
 	if n.path == "" {
-		return "is not installed: " + t.Title + " has no " + string(d.Kind) + "s in a project"
+		return "is not installed, as the client has no " + string(d.Kind) + "s in a project"
 	}
 	if _, taken := m.Skills[d.Name]; taken && n.asSkill {
-		return "is not installed: for " + t.Title + " it would be a skill, and a skill of the facet has its name"
+		return "is not installed, as it would be a skill there, and a skill of the facet has its name"
 	}
 	return ""
 }

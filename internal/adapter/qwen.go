@@ -3,7 +3,7 @@ package adapter
 import "github.com/hallmark-mcp/hallmark/project"
 
 var qwen = Target{
-	Name: project.TargetQwen, Title: "Qwen Code", Client: "qwen", Marks: []string{".qwen", "QWEN.md"},
+	Name: project.TargetQwen, Client: "qwen", Marks: []string{".qwen", "QWEN.md"},
 	serversPage: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
 	skills: noun{
 		path: ".qwen/skills/NAME", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/skills/", keep: standard,

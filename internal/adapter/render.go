@@ -104,8 +104,8 @@ func (w *writer) readAdapters(adapters map[string]json.RawMessage) error {
 			w.given = append(w.given, m)
 		}
 	}
-	w.noteNames("adapters cannot give ", refused)
-	w.noteNames("adapters gives what "+w.target.Title+" does not document: ", unknown)
+	w.noteNames("is not what adapters says, which cannot give ", refused)
+	w.noteNames("adapters gives what the client does not document: ", unknown)
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (w *writer) choose() {
 			return
 		}
 		w.hasHead = false
-		w.note("its front matter " + w.own.err.Error() + ", and is left out")
+		w.note("is without its front matter, which " + w.own.err.Error())
 	}
 	var left, unread, limits []string
 	w.stays = make([]bool, len(w.own.object))
@@ -153,9 +153,9 @@ func (w *writer) choose() {
 			left = append(left, m.name)
 		}
 	}
-	w.noteNames("left out, as they are not in the words of "+w.target.Title+": ", left)
-	w.noteNames(w.target.Title+" does not read ", unread)
-	w.noteNames("has all tools that "+w.target.Title+" gives to an agent, which cannot be told its ", limits)
+	w.noteNames("gets none of the members that are words of another client: ", left)
+	w.noteNames("has members that the client does not read: ", unread)
+	w.noteNames("may use every tool that the client gives to an agent, as the client cannot be told its ", limits)
 	w.addNeeded()
 	for _, m := range slices.Concat(w.noun.sets, w.given) {
 		if i := slices.IndexFunc(w.more, func(o member) bool { return o.name == m.name }); i >= 0 {
@@ -195,8 +195,8 @@ func (w *writer) chooseTools(v any) bool {
 		return true
 	}
 	w.more = append(w.more, m)
-	w.note("its tools become " + m.name + ": " + yamlValue(m.value))
-	w.noteNames(w.target.Title+" has no word for the tools ", left)
+	w.note("has as its tools " + m.name + ": " + yamlValue(m.value))
+	w.noteNames("lacks tools that the client has no word for: ", left)
 	return true
 }
 
@@ -216,16 +216,16 @@ func (w *writer) noteStarts() {
 			starts = append(starts, m.name)
 		}
 	}
-	w.noteNames(w.target.Title+" starts programs for it that Hallmark does not verify: ", starts)
+	w.noteNames("lets the client start programs that Hallmark does not verify: ", starts)
 }
 
 // noteBody says what the client does not do with the body.
 func (w *writer) noteBody(kind facet.Kind, body []byte) {
 	if w.noun.asSkill {
-		w.note("is installed as a skill, since " + w.target.Title + " has no commands in a project")
+		w.note("is installed as a skill, as the client has no commands in a project")
 	}
 	if kind == facet.KindCommand && w.noun.args != argumentsOfClaude && bytes.Contains(body, []byte(argumentsOfClaude)) {
-		note := argumentsOfClaude + " stays as it is; " + w.target.Title + " fills in "
+		note := "keeps " + argumentsOfClaude + " as it is, and the client fills in "
 		if w.noun.args == "" {
 			note += "nothing"
 		} else {

@@ -16,7 +16,7 @@ func All() []Target { return slices.Clone(table) }
 // Find returns the target of a name that hallmark.toml may have.
 func Find(name string) (t Target, ok bool) {
 	if dir, ok := strings.CutPrefix(name, project.TargetDir); ok {
-		return Target{Name: name, Title: name, dir: dir}, true
+		return Target{Name: name, dir: dir}, true
 	}
 	i := slices.IndexFunc(table, func(t Target) bool { return t.Name == name })
 	if i < 0 {

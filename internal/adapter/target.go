@@ -16,8 +16,8 @@ import "github.com/hallmark-mcp/hallmark/facet"
 // Target is a client, or a directory, that facets are installed for.
 type Target struct {
 	Name   string   // as hallmark.toml has it: "claude-code", "dir:PATH"
-	Title  string   // what people call the client
 	Marks  []string // files or directories of a project that show that the client is used there
+	Shared string   // a directory that shows this only if no other client that reads it is used; "" for none
 	Client string   // what package clients calls it; "" if it reads no servers from a project
 
 	serversPage              string // of its documentation, about servers of a project

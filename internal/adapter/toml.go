@@ -41,7 +41,7 @@ func (w *writer) writeTOML(bodyName string, body []byte) ([]byte, error) {
 		}
 		rest[m.name] = v
 	}
-	w.noteNames("left out, as TOML has no null: ", none)
+	w.noteNames("lacks members that TOML cannot hold: ", none)
 	if text, err = toml.Marshal(rest); err != nil {
 		return nil, err
 	}

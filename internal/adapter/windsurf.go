@@ -4,7 +4,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 
 // windsurf has the servers of its user only.
 var windsurf = Target{
-	Name: project.TargetWindsurf, Title: "Windsurf", Marks: []string{".windsurf", ".windsurfrules"},
+	Name: project.TargetWindsurf, Marks: []string{".windsurf", ".windsurfrules"},
 	serversPage: "https://docs.windsurf.com/windsurf/cascade/mcp",
 	skills: noun{
 		path: ".windsurf/skills/NAME", page: "https://docs.windsurf.com/windsurf/cascade/skills", keep: standard,

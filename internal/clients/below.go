@@ -84,6 +84,7 @@ type projectWalk struct {
 
 	names    map[string][]place // places by their last element, in lower case
 	patterns []place            // places whose last element is a pattern
+	others   []place            // places of clients that are not looked for
 	programs []projectProgram
 }
 
@@ -115,7 +116,11 @@ type place struct {
 func (w *projectWalk) indexPlaces() {
 	w.names = map[string][]place{}
 	for _, c := range table {
-		if c.isHallmark || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
+		if c.isHallmark {
+			continue
+		}
+		if !w.isAsked(c.id) {
+			w.indexOthers(c)
 			continue
 		}
 		for _, p := range c.programs {
@@ -134,6 +139,32 @@ func (w *projectWalk) indexPlaces() {
 			}
 		}
 	}
+}
+
+// isAsked reports whether the files of a client are looked for.
+func (w *projectWalk) isAsked(id string) bool { return len(w.ids) == 0 || slices.Contains(w.ids, id) }
+
+// indexOthers fills others from a client whose files are not looked for. They tell to which directory of
+// the project a file belongs: .kiro/settings/mcp.json is not the mcp.json of a plugin in .kiro/settings.
+func (w *projectWalk) indexOthers(c client) {
+	for _, l := range c.locations() {
+		if l.base == project {
+			w.others = append(w.others, place{c.id, l, l.parts()})
+		}
+	}
+}
+
+// rootOf returns the directory of the project to which a file belongs, by the most exact place that any
+// client has for it; first is that of the clients which are looked for.
+func (w *projectWalk) rootOf(name string, first place) string {
+	elements := spellElements(name)
+	for _, p := range w.others {
+		if len(p.parts) > len(first.parts) && matches(p.parts, elements) {
+			first = p
+		}
+	}
+	root, _ := first.rootOf(name)
+	return root
 }
 
 // places returns the places that match a file called name, those of the most elements first:
@@ -176,7 +207,7 @@ func (w *projectWalk) visitFile(name string) {
 			continue
 		}
 		// The first place is the most exact: .vscode/mcp.json is not the mcp.json of a plugin in .vscode.
-		root, _ := places[0].rootOf(name)
+		root := w.rootOf(name, places[0])
 		f := p.newFile(p.client, name)
 		f.Root, f.limit = root, MaxShared
 		files = mergeFile(files, f)

@@ -233,3 +233,26 @@ func put(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// To which directory a file belongs does not depend on which clients are looked for.
+func TestRootOfOneClient(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, ".kiro", "settings", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(`{"mcpServers": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, ids := range [][]string{nil, {"kiro"}, {"cursor"}} {
+		files, _, err := FindBelow(t.Context(), dir, ids...)
+		if err != nil || len(files) == 0 {
+			t.Errorf("%q: %v %v", ids, files, err)
+		}
+		for _, f := range files {
+			if f.Root != dir {
+				t.Errorf("%q: the root is %s", ids, f.Root)
+			}
+		}
+	}
+}

@@ -33,7 +33,7 @@ func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
 		for _, name := range names {
 			if !t.StartsServers() {
 				notes = append(notes, Note{Target: t.Name, Kind: kindServer, Name: name,
-					Text: "is not started: " + t.Title + " reads no servers from a project; add 'hallmark run' to its own"})
+					Text: "is not started, as the client reads no servers from a project; add 'hallmark run NAME' to the user's own"})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package installed
 
 import (
 	"os"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -12,13 +13,22 @@ func Targets(w *workspace.Workspace) []string {
 	if w.Config.Targets != nil {
 		return w.Config.Targets
 	}
+	exists := func(mark string) bool {
+		_, err := os.Lstat(w.Path(mark))
+		return err == nil
+	}
+	used, shared := map[string]bool{}, map[string]bool{}
+	for _, t := range adapter.All() {
+		used[t.Name] = slices.ContainsFunc(t.Marks, exists)
+		shared[t.Shared] = shared[t.Shared] || used[t.Name]
+	}
 	var found []string
 	for _, t := range adapter.All() {
-		for _, mark := range t.Marks {
-			if _, err := os.Lstat(w.Path(mark)); err == nil {
-				found = append(found, t.Name)
-				break
-			}
+		if t.Shared != "" && !shared[t.Shared] && exists(t.Shared) { // the first that reads it
+			used[t.Name], shared[t.Shared] = true, true
+		}
+		if used[t.Name] {
+			found = append(found, t.Name)
 		}
 	}
 	return found

@@ -30,28 +30,49 @@ func notesResult(notes []installed.Note) []noteJSON {
 	return out
 }
 
-// showNotes prints a line for each target and text, with the names of all that it is about.
+// showNotes prints a line for each text, with all names and all targets that it is about.
 func showNotes(w io.Writer, notes []installed.Note) {
-	type group struct{ target, kind, text string }
-	var groups []group
-	names := map[group][]string{}
-	for _, n := range notes {
-		g := group{n.Target, n.Kind, n.Text}
-		if names[g] == nil {
-			groups = append(groups, g)
-		}
-		if !slices.Contains(names[g], n.Name) {
-			names[g] = append(names[g], n.Name)
-		}
+	byTargets := groupNotes(notes, func(n installed.Note) (noteKey, string) { return noteKey{n.Kind, n.Name, n.Text}, n.Target })
+	var merged []installed.Note
+	for _, g := range byTargets {
+		merged = append(merged, installed.Note{Kind: g.key[0], Name: g.key[1], Text: g.key[2],
+			Target: strings.Join(g.values, ", ")})
 	}
+	groups := groupNotes(merged, func(n installed.Note) (noteKey, string) { return noteKey{n.Kind, n.Target, n.Text}, n.Name })
 	for i, g := range groups {
 		if i == maxNotes {
 			fmt.Fprintf(w, "note: and %d more of this kind; 'hallmark list --json' has all\n", len(groups)-i)
 			return
 		}
-		fmt.Fprintf(w, "note: %s, %s %s: %s\n", surface.Escape(g.target), g.kind, surface.Escape(nameSome(names[g])),
-			surface.Escape(g.text))
+		fmt.Fprintf(w, "note: %s %s for %s %s\n", g.key[0], surface.Escape(nameSome(g.values)), surface.Escape(g.key[1]),
+			surface.Escape(g.key[2]))
 	}
+}
+
+// noteKey is what notes have in common: three texts.
+type noteKey [3]string
+
+// noteGroup are notes that differ in one text only.
+type noteGroup struct {
+	key    noteKey
+	values []string
+}
+
+// groupNotes groups notes in the order of the first of each group.
+func groupNotes(notes []installed.Note, split func(installed.Note) (key noteKey, value string)) (groups []noteGroup) {
+	at := map[noteKey]int{}
+	for _, n := range notes {
+		key, value := split(n)
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key], groups = i, append(groups, noteGroup{key: key})
+		}
+		if !slices.Contains(groups[i].values, value) {
+			groups[i].values = append(groups[i].values, value)
+		}
+	}
+	return groups
 }
 
 // nameSome are names for people, the first of them if there are many.
