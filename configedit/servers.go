@@ -35,6 +35,21 @@ func Unfilled(data []byte, name string) (project.Server, error) {
 	return s, nil
 }
 
+// Verified returns the servers of hallmark.toml that have a verify block, filled in or not, by name.
+func Verified(data []byte) (names []string, err error) {
+	c, err := parseUnfilled(data)
+	if err != nil {
+		return nil, err
+	}
+	for name, s := range c.Servers {
+		if s.Verify != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
 func parseUnfilled(data []byte) (*project.Config, error) {
 	all, err := tomltext.Keys(data)
 	if err != nil {

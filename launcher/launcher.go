@@ -55,6 +55,7 @@ type Target struct {
 	Args     []string  // arguments that reach the server
 	Opaque   string    // why the grammar cannot tell, or ""
 	Shell    bool      // it is opaque because a shell would read it
+	Untaken  []string  // options that choose an interpreter or how versions are resolved, which only the launcher follows
 
 	// Direct reports that the command itself, or an interpreter and File, is all that is
 	// started: their hashes cover all that the command line names.

@@ -268,3 +268,22 @@ func TestAtDigest(t *testing.T) {
 		t.Error("a package is no image")
 	}
 }
+
+// TestUntaken: options that only the launcher follows are named, so that whoever does without the
+// launcher can say so.
+func TestUntaken(t *testing.T) {
+	for line, want := range map[string][]string{
+		"uvx --python 3.12 kagimcp@0.1.5":                        {"--python 3.12"},
+		"uvx -p 3.12 --resolution=lowest kagimcp":                {"-p 3.12", "--resolution lowest"},
+		"uv tool run --managed-python kagimcp":                   {"--managed-python"},
+		"pipx run --python python3.12 kagimcp==0.1.5":            {"--python python3.12"},
+		"uvx --from kagimcp==0.1.5 kagimcp --python mine":        nil, // the server's own
+		"npx -p @acme/notes@1.4.0 notes":                         nil, // a package
+		"uvx --quiet --no-progress --cache-dir /tmp kagimcp@0.1": nil,
+	} {
+		words := strings.Fields(line)
+		if got := Parse(words[0], words[1:]); !slices.Equal(got.Untaken, want) || got.Opaque != "" {
+			t.Errorf("%s: %q, want %q; %s", line, got.Untaken, want, got.Opaque)
+		}
+	}
+}

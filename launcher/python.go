@@ -36,6 +36,26 @@ var pipxOptions = grammar{
 	values: []string{"--spec", "--python", "--with", "--pip-args", "--path", "--index-url", "-i"},
 }
 
+// choosing are the options of uvx and pipx that choose an interpreter or how versions are resolved,
+// which only the launcher itself follows.
+var choosing = []string{"-p", "--python", "--python-preference", "--managed-python", "--no-managed-python",
+	"--prerelease", "--resolution", "--exclude-newer", "--fetch-missing-python"}
+
+// untaken returns the options of a launcher that only it follows, as they are written.
+func untaken(options []option) (out []string) {
+	for _, o := range options {
+		if !slices.Contains(choosing, o.name) {
+			continue
+		}
+		text := o.name
+		if o.value.text != "" {
+			text += " " + o.value.text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
 // uvOptions stand between uv and its command.
 var uvOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress",
@@ -61,7 +81,7 @@ func readUV(name string, words []word) Target {
 // readUVX reads what follows uvx: options, the package, its arguments.
 func readUVX(name string, words []word) Target {
 	options, rest, unknown := uvxOptions.readOptions(words)
-	t := Target{Launcher: name}
+	t := Target{Launcher: name, Untaken: untaken(options)}
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
@@ -125,7 +145,7 @@ func readPipx(name string, words []word) Target {
 	}
 	name = "pipx run"
 	options, rest, unknown := pipxOptions.readOptions(words[1:])
-	t := Target{Launcher: name}
+	t := Target{Launcher: name, Untaken: untaken(options)}
 	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":

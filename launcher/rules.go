@@ -19,6 +19,7 @@ const (
 	RuleShell        = "opaque-shell"           // a shell line that is more than one simple command
 	RuleUnknown      = "unknown-launcher"       // a command line whose grammar does not tell what runs
 	RuleVerify       = "verify-hashes-launcher" // a verify block that hashes the runtime, not the tool
+	RuleChecksum     = "deprecated-checksum"    // a checksum in place of a verify block
 	RuleWeak         = "weak-hash"              // a verify block under sha1
 	RulePlainHTTP    = "plain-http"             // a server over an unencrypted connection
 	RuleSecret       = "secret-in-args"         // a secret that every process of the machine can read
@@ -45,6 +46,7 @@ var Rules = map[string]string{
 	RuleUnknown: "The command line does not tell what is run.",
 	RuleVerify: "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool " +
 		"that it starts.",
+	RuleChecksum:  "The key checksum is deprecated and will be removed; a verify block says what it hashes.",
 	RuleWeak:      "The verify block uses sha1, which can be forged.",
 	RulePlainHTTP: "The server is reached without encryption: whoever is on the way reads and changes what it says.",
 	RuleSecret: "A secret stands in the arguments, where every process of the machine and every copy of the " +
@@ -129,6 +131,11 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), commandName(d.Command)),
 			"the hash is that of "+commandName(d.Command)+", not of what it runs", fix)
 	}
+	if d.Verify == "checksum" {
+		add(RuleChecksum, evidence.Fact(claim(evidence.Launch, evidence.Verify, "verify"), "checksum"),
+			"it will be removed; 'hallmark config migrate' rewrites it in hallmark.toml",
+			`verify = { type = "command", algorithm = "`+cmp.Or(d.Algorithm, "sha256")+`", value = "…" }`)
+	}
 	if strings.EqualFold(d.Algorithm, "sha1") {
 		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
 	}
@@ -138,6 +145,15 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 			"", "a variable of the environment, which the entry names")
 	}
 	return t, out
+}
+
+// HashedAlone returns the launcher or interpreter whose hash is all that a hash of the command is,
+// and what it runs; "" if the command itself is what runs.
+func (t Target) HashedAlone() (launcher, runs string) {
+	if t.Launcher == "" {
+		return "", ""
+	}
+	return t.Launcher, t.whatRuns()
 }
 
 // whatRuns says what a target runs.

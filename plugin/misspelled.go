@@ -3,6 +3,8 @@ package plugin
 import (
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Lengths of a name of ours from which one that differs in one letter, or in two, is taken for it. Names of
@@ -49,7 +51,7 @@ func findMisspelled(name string, names []string) string {
 		if len(written) > len(right)+allowed || len(right) > len(written)+allowed {
 			continue
 		}
-		if d := letterDistance(written, right); d <= allowed && d < nearest {
+		if d := spelling.Distance(written, right); d <= allowed && d < nearest {
 			best, nearest = meant, d
 		}
 	}
@@ -64,31 +66,4 @@ func plainLetters(name string) string {
 		}
 		return r
 	}, strings.ToLower(strings.ToUpper(name))) // first to upper: letters such as the long s have a case of their own
-}
-
-// letterDistance is how many bytes were left out, put in, changed or exchanged with their neighbour to
-// get from a to b.
-func letterDistance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(a)][len(b)]
 }

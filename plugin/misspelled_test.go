@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Members that are written every day in manifests beside which ours lies are none of ours misspelled.
@@ -86,7 +88,7 @@ func TestLetterDistance(t *testing.T) {
 		want int
 	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"version", "version", 0}, {"verison", "version", 1}, {"vrsion", "version", 1},
 		{"versiion", "version", 1}, {"versoin", "version", 1}, {"session", "version", 2}, {"kitten", "sitting", 3}} {
-		if got := letterDistance(c.a, c.b); got != c.want {
+		if got := spelling.Distance(c.a, c.b); got != c.want {
 			t.Errorf("%q and %q: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}

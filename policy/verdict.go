@@ -96,6 +96,13 @@ func (v Verdict) Warnings() []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !f.Warning })
 }
 
+// Advice says what to do next about a finding that was refused or warned about; "" if there is
+// nothing to say.
+func (v Verdict) Advice(f Finding) string {
+	rule, _ := findRule(v.Flow, f.Evidence)
+	return rule.advise(v.Flow, f)
+}
+
 // Admitted is the proof that the verdict allows its subjects; it is the zero value,
 // which permits nothing, if it does not.
 func (v Verdict) Admitted() Admitted { return v.admitted }
@@ -128,8 +135,7 @@ func (r *Refusal) Error() string {
 	}
 	for _, f := range refused {
 		text := f.Evidence.Title() + "\n" + f.Evidence.Detail()
-		rule, _ := findRule(r.Verdict.Flow, f.Evidence)
-		if next := rule.advise(r.Verdict.Flow, f); next != "" {
+		if next := r.Verdict.Advice(f); next != "" {
 			text += "  hint: " + next + "\n"
 		}
 		parts = append(parts, strings.TrimSuffix(text, "\n"))

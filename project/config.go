@@ -48,7 +48,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	decoder := toml.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&raw); err != nil {
-		return nil, invalid(ConfigFile, tomltext.Explain(err))
+		return nil, invalid(ConfigFile, explainUnknown(err))
 	}
 	var read map[string]any
 	if err := toml.Unmarshal(data, &read); err != nil {

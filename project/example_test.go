@@ -31,7 +31,7 @@ arguments = ["-y", "@acme/notes@1.4.0"]
 	fmt.Println(err)
 	// Output:
 	// 2 npx [-y @acme/notes@1.4.0] withhold
-	// hallmark.toml: line 3, column 1: unknown key providers.mcp.notes.comand
+	// hallmark.toml: line 3, column 1: unknown key providers.mcp.notes.comand; write command
 }
 
 // An entry is added to a lock only with the verdict that admitted all it is made of, and a lock that was changed

@@ -48,6 +48,9 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		}
 	}
 	s.Verify, warnings, err = raw.verifyBlock()
+	if why := s.LauncherOnly(); err == nil && raw.Checksum != nil && raw.Verify == nil && why != "" {
+		warnings[0] += "; " + why
+	}
 	return s, warnings, err
 }
 

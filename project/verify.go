@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -133,4 +134,26 @@ func (raw verifyTOML) verify() (*Verify, error) {
 		v.Claims = append(v.Claims, FileClaim{f.Path, want})
 	}
 	return v, nil
+}
+
+// LauncherOnly says that a verify block of s would hash its launcher or interpreter and not what that
+// runs, and what pins that; "" if the command itself is what runs, or the block is of another type.
+func (s Server) LauncherOnly() string {
+	if s.Command == "" || s.Verify != nil && s.Verify.Type != VerifyCommand {
+		return ""
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	name, runs := t.HashedAlone()
+	switch {
+	case name == "":
+		return ""
+	case len(t.Packages) == 0 && t.File != "":
+		return fmt.Sprintf("it hashes %s, and not %s: 'hallmark pin %s' locks that; so does verify of type \"file\"",
+			surface.Escape(name), surface.Escape(runs), s.Name)
+	case len(t.Packages) > 0 && !t.Pinned():
+		return fmt.Sprintf("it hashes %s, and pins no version of %s: name that in 'arguments', and run 'hallmark pin %s'",
+			surface.Escape(name), surface.Escape(runs), s.Name)
+	}
+	return fmt.Sprintf("it hashes %s, and not %s: 'hallmark pin %s' locks that", surface.Escape(name),
+		surface.Escape(runs), s.Name)
 }

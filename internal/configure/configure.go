@@ -20,6 +20,8 @@ import (
 type Migration struct {
 	Servers []string `json:"servers"` // whose checksum became a verify block
 	Kept    []string `json:"kept"`    // whose checksum is ignored, for a person to remove
+	// LauncherOnly says of those of Servers whose block hashes a launcher alone what pins the rest.
+	LauncherOnly map[string]string `json:"launcher_only,omitempty"`
 }
 
 // MigrateConfig rewrites the deprecated keys of hallmark.toml in dir, and keeps everything else. It
@@ -31,11 +33,23 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, migrated, kept, err := configedit.Migrate(data)
+	text, migrated, kept, err := configedit.Migrate(data)
 	if err != nil {
 		return nil, err
 	}
 	m.Servers, m.Kept = append(m.Servers, migrated...), append(m.Kept, kept...)
+	after, err := project.ParseConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range migrated {
+		if why := after.Servers[name].LauncherOnly(); why != "" {
+			if m.LauncherOnly == nil {
+				m.LauncherOnly = map[string]string{}
+			}
+			m.LauncherOnly[name] = why
+		}
+	}
 	if len(migrated) == 0 {
 		return m, nil
 	}

@@ -20,11 +20,24 @@ import (
 
 // VerifyResult is the result of [VerifyServer].
 type VerifyResult struct {
+	Name    string
 	Type    project.VerifyType
 	Verdict policy.Verdict // of what the block claims now
 	Files   []evidence.Observed
 	Chains  []string // the links that lead to each file, "" if there are none
 	Written bool
+	// LauncherOnly says that the block hashes a launcher alone, and what pins the rest; "" if not.
+	LauncherOnly string
+}
+
+// ServersToVerify returns the servers of hallmark.toml in dir that have a verify block, or a checksum
+// that stands for one, by name.
+func ServersToVerify(dir string) (names []string, err error) {
+	data, err := readConfig(filepath.Join(dir, project.ConfigFile))
+	if err != nil {
+		return nil, err
+	}
+	return configedit.Verified(data)
 }
 
 // VerifyServer hashes the files that the verify block of a server in hallmark.toml names, and
@@ -50,7 +63,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 			return nil, err
 		}
 	}
-	out := &VerifyResult{Type: block.Type}
+	out := &VerifyResult{Name: name, Type: block.Type}
+	with := s
+	with.Verify = block
+	out.LauncherOnly = with.LauncherOnly()
 	if block.Type == project.VerifyNone {
 		out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, evidence.Report{evidence.Waive(
 			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile},

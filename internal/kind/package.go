@@ -40,7 +40,19 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 		report = append(report, e)
 		of.requirements = append(of.requirements, named.Requirement())
 	}
-	return of, report
+	return of, append(report, untakenEvidence(d.Server.Name, t)...)
+}
+
+// untakenEvidence says which options of a launcher are not followed, as the launcher is not started.
+func untakenEvidence(server string, t launcher.Target) (report evidence.Report) {
+	for _, option := range t.Untaken {
+		e := evidence.Fact(evidence.Claim{Subject: server + ": " + option, Scheme: evidence.Pin,
+			Authority: evidence.Caller, Text: option, Where: project.ConfigFile}, "")
+		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is that of PATH, " +
+			"and versions are resolved as the user's own files say; take the option away once that is what you mean"
+		report = append(report, e)
+	}
+	return report
 }
 
 // Resolve resolves, fetches and installs a package. If the declaration names no record, it asks the

@@ -44,9 +44,12 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 		// This evidence has no claim to compare with. An interpreter is compared with the approved
 		// one.
 		at := slices.IndexFunc(prog.Report, func(e evidence.Evidence) bool { return e.Subject == prog.OwnKey })
-		l.report = append(l.report, evidence.Compare(evidence.Claim{
+		unclaimed := evidence.Compare(evidence.Claim{
 			Subject: prog.Report[at].Observed.From, Scheme: evidence.File, Authority: evidence.Verify,
-		}, prog.Report[at].Observed))
+		}, prog.Report[at].Observed)
+		unclaimed.Reason = "neither " + project.LockFile + " nor a verify block says which bytes it has; 'hallmark pin " +
+			l.Declared.Name + "' locks them"
+		l.report = append(l.report, unclaimed)
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
@@ -70,9 +73,15 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 	case l.fromCommandLine:
 		return evidence.Waive(e.Claim, e.Observed, "named on the command line")
 	case why != "":
-		return evidence.Waive(e.Claim, e.Observed, why)
+		e = evidence.Waive(e.Claim, e.Observed, why)
 	case l.Options.Unlocked:
-		return evidence.Waive(e.Claim, e.Observed, "--unlocked")
+		e = evidence.Waive(e.Claim, e.Observed, "--unlocked")
+	default:
+		return e
+	}
+	e.Fix = "run 'hallmark pin " + l.Declared.Name + "', which locks all that it runs, and what it shows"
+	if l.Declared.Unlocked {
+		e.Fix = lockentry.WaiverFix("unlocked", l.Declared.Name)
 	}
 	return e
 }

@@ -113,6 +113,22 @@ func WriteReport(w io.Writer, v policy.Verdict) error {
 	return err
 }
 
+// WriteWarnings prints the warnings among findings, each with why it is one and, unless the one before
+// said the same, what to do about it.
+func (a *App) WriteWarnings(v policy.Verdict, findings []policy.Finding) {
+	last := ""
+	for _, f := range findings {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
+		if f.Evidence.Reason != "" {
+			fmt.Fprintf(a.Stderr, "  reason   %s\n", surface.Escape(f.Evidence.Reason))
+		}
+		if next := v.Advice(f); next != "" && next != last {
+			fmt.Fprintf(a.Stderr, "  hint: %s\n", next)
+			last = next
+		}
+	}
+}
+
 // WriteNotes prints what a person should know about files that match: that a version was withdrawn,
 // or how the file was fetched.
 func WriteNotes(w io.Writer, v policy.Verdict) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/configure"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -38,6 +39,7 @@ func configCommand(a *app.App) *cobra.Command {
 			}
 			for _, name := range m.Servers {
 				fmt.Fprintf(a.Stderr, "%s: %s: checksum is now a verify block\n", a.Name, surface.Escape(name))
+				warnOfLauncher(a, name, m.LauncherOnly[name])
 			}
 			for _, name := range m.Kept {
 				fmt.Fprintf(a.Stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.Name,
@@ -55,59 +57,125 @@ func configCommand(a *app.App) *cobra.Command {
 	return c
 }
 
+// warnOfLauncher warns that a verify block hashes a launcher and not what that runs; why is "" if it
+// does not.
+func warnOfLauncher(a *app.App, name, why string) {
+	if why != "" {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s: verify does not pin what it runs: %s\n", a.Name, surface.Escape(name), why)
+	}
+}
+
+// verifiedJSON is a server of verify-server.
+type verifiedJSON struct {
+	Name         string             `json:"name"`
+	Type         project.VerifyType `json:"type"`
+	Written      bool               `json:"written"`
+	LauncherOnly string             `json:"launcher_only,omitempty"` // its block hashes a launcher alone; what pins the rest
+}
+
 func verifyServerCommand(a *app.App) *cobra.Command {
 	var dir string
-	var write, asJSON bool
+	var write, all, asJSON bool
 	c := &cobra.Command{
-		Use:     "verify-server NAME",
-		Short:   "Hash what a server's verify block names, and fill it in",
-		Example: "notes\nnotes --write",
+		Use:     "verify-server NAME... | --all",
+		Short:   "Hash what servers' verify blocks name, and fill them in",
+		Example: "notes\nnotes --write\n--all",
 		Long: `Hash the files that the verify block of a server names, report the links that lead to
 them, and compare with what the block claims. With --write the digests are put into the
 block; value = "" is a place for one. A server without a block gets one, for the file
 that its interpreter is given or for its command, unless a launcher starts it: no hash
-of a launcher covers what it runs.`,
-		Args:              app.Args(cobra.ExactArgs(1)),
+of a launcher covers what it runs. --all takes every server that has a block, and gives
+none to the others.`,
+		Args: app.Args(func(c *cobra.Command, names []string) error {
+			if all == (len(names) > 0) {
+				return errors.New("takes one NAME or more, or --all")
+			}
+			return nil
+		}),
 		ValidArgsFunction: completeServers,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
-			f, err := configure.VerifyServer(c.Context(), h, dir, names[0], write)
-			if err != nil {
-				return err
-			}
-			if !write {
-				err = f.Verdict.Err()
-			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					Type    project.VerifyType `json:"type"`
-					Written bool               `json:"written"`
-				}{app.OutcomeOf(f.Verdict, err), f.Type, f.Written}, err)
-			}
-			if !write {
-				return errors.Join(app.WriteReport(a.Stdout, f.Verdict), err)
-			}
-			for i, o := range f.Files {
-				fmt.Fprintf(a.Stdout, "%s  %s\n", o.SHA256(), surface.Escape(o.From))
-				if f.Chains[i] != "" {
-					fmt.Fprintf(a.Stdout, "  by %s\n", surface.Escape(f.Chains[i]))
+			if all {
+				if names, err = configure.ServersToVerify(dir); err != nil {
+					return err
 				}
 			}
-			if !f.Written {
-				return evidence.Errorf(evidence.Validation, names[0], "",
-					errors.New(`its verify block is an opt-out; nothing was written`))
+			done := []*configure.VerifyResult{}
+			var report evidence.Report
+			var problems []error
+			for _, name := range names {
+				f, err := configure.VerifyServer(c.Context(), h, dir, name, write)
+				if err == nil && write && !f.Written && !all {
+					err = evidence.Errorf(evidence.Validation, name, "",
+						errors.New(`its verify block is an opt-out; nothing was written`))
+				}
+				problems = append(problems, err)
+				if f != nil {
+					done, report = append(done, f), append(report, f.Verdict.Report()...)
+				}
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(names[0]),
-				project.ConfigFile)
-			return nil
+			verdict := policy.Judge(policy.Bare, policy.Settings{}, report)
+			if !write {
+				problems = append(problems, verdict.Err())
+			}
+			err = errors.Join(problems...)
+			if asJSON {
+				return a.WriteJSON(verifiedResult(done, verdict, err), err)
+			}
+			if !write {
+				if len(done) == 0 && err == nil {
+					fmt.Fprintf(a.Stderr, "%s: %s has no verify block\n", a.Name, project.ConfigFile)
+				}
+				for _, f := range done {
+					warnOfLauncher(a, f.Name, f.LauncherOnly)
+				}
+				return errors.Join(app.WriteReport(a.Stdout, verdict), err)
+			}
+			for _, f := range done {
+				showVerified(a, f)
+			}
+			return err
 		}),
 	}
 	addProjectFlag(c, &dir)
 	c.Flags().BoolVar(&write, "write", false, "put the digests into "+project.ConfigFile)
+	c.Flags().BoolVar(&all, "all", false, "take all servers that have a verify block")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
+}
+
+// verifiedResult is the JSON answer of verify-server. Of one server its members stand at the top too.
+func verifiedResult(done []*configure.VerifyResult, verdict policy.Verdict, err error) any {
+	result := struct {
+		app.Outcome
+		Type    project.VerifyType `json:"type,omitempty"`
+		Written bool               `json:"written"`
+		Servers []verifiedJSON     `json:"servers"`
+	}{Outcome: app.OutcomeOf(verdict, err), Servers: []verifiedJSON{}}
+	for _, f := range done {
+		result.Servers = append(result.Servers, verifiedJSON{f.Name, f.Type, f.Written, f.LauncherOnly})
+		result.Type, result.Written = f.Type, result.Written || f.Written
+	}
+	if len(done) != 1 {
+		result.Type = ""
+	}
+	return result
+}
+
+// showVerified prints what was written into the verify block of a server.
+func showVerified(a *app.App, f *configure.VerifyResult) {
+	if !f.Written {
+		return
+	}
+	for i, o := range f.Files {
+		fmt.Fprintf(a.Stdout, "%s  %s\n", o.SHA256(), surface.Escape(o.From))
+		if f.Chains[i] != "" {
+			fmt.Fprintf(a.Stdout, "  by %s\n", surface.Escape(f.Chains[i]))
+		}
+	}
+	fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(f.Name), project.ConfigFile)
+	warnOfLauncher(a, f.Name, f.LauncherOnly)
 }

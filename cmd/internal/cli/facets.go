@@ -102,11 +102,9 @@ func runInstallation(a *app.App, f *facetFlags,
 			return a.WriteJSON(installResult(out, err), err)
 		}
 		if out != nil && err == nil {
-			for _, w := range out.Verdict.Warnings() {
-				if w.Evidence.Scheme == evidence.Status || w.Evidence.Scheme == evidence.Finding {
-					fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, w.Evidence.Title())
-				}
-			}
+			a.WriteWarnings(out.Verdict, slices.DeleteFunc(out.Verdict.Warnings(), func(f policy.Finding) bool {
+				return f.Evidence.Scheme != evidence.Status && f.Evidence.Scheme != evidence.Finding
+			}))
 			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f.o.Dry))
 		}
 		return err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"time"
@@ -82,9 +81,7 @@ the server's table has extra_arguments = "any".`,
 			o.Stdin, o.Stdout, o.Stderr = a.Stdin, a.Stdout, a.Stderr
 			o.Judged = func(v policy.Verdict) {
 				a.Bars.Stop()
-				for _, f := range v.Warnings() {
-					fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
-				}
+				a.WriteWarnings(v, v.Warnings())
 				if v.Err() == nil {
 					program.ExplainWait(a.Name, names[0])
 				}

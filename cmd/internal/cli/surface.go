@@ -51,9 +51,7 @@ func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
 		"accept the lock of this checkout without this machine's approval")
 	s.o.Judged = func(v policy.Verdict) {
 		a.Bars.Stop()
-		for _, f := range v.Warnings() {
-			fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
-		}
+		a.WriteWarnings(v, v.Warnings())
 	}
 }
 
