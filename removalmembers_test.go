@@ -20,7 +20,6 @@ var codecs = []codec{
 	{"state/materialized/*", "", "machine.Materialized"},
 	{"state/trusted-keys.json", "", "sign.keysWire"},
 	{"plugins/*/mcp-plugin.json", "", "plugin.Manifest"},
-	{"plugins/*/mcp-plugin.json", "", "plugin.wire"},
 	{"plugins/*/mcp-plugin.json", "dist", "plugin.distWire"},
 	{"plugins/*/install.lock.json", "", "installlock.Lock"},
 	{"plugins/*/mcp-plugin.sig", "", "plugin.parseSignatureFile()"},

@@ -21,7 +21,7 @@ func (p *problems) decode(m *Manifest, doc map[string]any) {
 		bad[i.Path] = true
 	}
 	good := withoutIssues(doc, bad)
-	m.Dist = Dist{Hash: textOf(doc, "dist", "hash"), FileCount: -1, Bytes: -1}
+	m.Dist = Dist{Hash: textOf(doc, "dist", "hash")}
 	decodeFields(good, m)
 	if _, there := doc["dependenciesPolicy"]; !there {
 		m.Policy = BundledOnly
@@ -63,10 +63,20 @@ func (s Signature) isIncomplete() bool { return s.Alg == "" || s.Signature == ""
 // distWire is the part of a manifest that is not read as it stands. Numbers are read as the schema counts: 2.0
 // and 2 are one integer.
 type distWire struct {
-	Hashes    []Hash   `json:"hashes"`
-	FileCount *float64 `json:"fileCount"`
-	Bytes     *float64 `json:"totalBytes"`
-	Coverage  string   `json:"coverage"`
+	Hash      json.RawMessage `json:"hash"` // read as it stands, whatever is wrong with it
+	Hashes    []Hash          `json:"hashes"`
+	FileCount float64         `json:"fileCount"`
+	Bytes     float64         `json:"totalBytes"`
+	Coverage  string          `json:"coverage"`
+	Checksums struct {
+		Files []checksumWire `json:"files"` // see decodeChecksums
+	} `json:"checksums"`
+}
+
+// checksumWire is an element of dist.checksums.files.
+type checksumWire struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
 }
 
 // decodeFields reads the members of an object into the fields of a struct that have their names as tags. A
@@ -132,15 +142,10 @@ func (m *Manifest) addFurther(at string, v any) {
 // decodeDist reads what dist claims but for its hash and checksums.
 func (p *problems) decodeDist(m *Manifest, v any) {
 	dist, _ := v.(map[string]any)
-	var d distWire
+	d := distWire{FileCount: -1, Bytes: -1}
 	decodeFields(dist, &d)
 	m.Dist.Hashes, m.Dist.All = d.Hashes, d.Coverage == "all"
-	if d.FileCount != nil {
-		m.Dist.FileCount = int64(*d.FileCount)
-	}
-	if d.Bytes != nil {
-		m.Dist.Bytes = int64(*d.Bytes)
-	}
+	m.Dist.FileCount, m.Dist.Bytes = int64(d.FileCount), int64(d.Bytes)
 	m.Dist.Hashes = slices.DeleteFunc(m.Dist.Hashes, func(h Hash) bool { return h.Alg == "" || h.Value == "" })
 	seen := map[string]bool{}
 	for i, h := range m.Dist.Hashes {
@@ -157,7 +162,9 @@ const checksumsPath = "/dist/checksums/files"
 // decodeChecksums reads the checksums of files, up to 2,000, where they stand: copying, encoding and decoding
 // them takes longer than hashing the files. One with a problem is left out.
 func (p *problems) decodeChecksums(m *Manifest, doc map[string]any, bad map[string]bool) {
-	files, _ := valueOf(doc, "dist", "checksums", "files").([]any)
+	dist, _ := doc["dist"].(map[string]any)
+	checksums, _ := dist["checksums"].(map[string]any)
+	files, _ := checksums["files"].([]any)
 	m.Dist.Checksums = make(map[string]string, len(files))
 	for i, f := range files {
 		at := checksumsPath + "/" + strconv.Itoa(i)
@@ -177,18 +184,13 @@ func (p *problems) decodeChecksums(m *Manifest, doc map[string]any, bad map[stri
 	}
 }
 
-// valueOf is the value at the end of a path of names; nil if there is none.
-func valueOf(v any, names ...string) any {
+// textOf is the string at the end of a path of names; "" if there is none.
+func textOf(v any, names ...string) string {
 	for _, name := range names {
 		o, _ := v.(map[string]any)
 		v = o[name]
 	}
-	return v
-}
-
-// textOf is [valueOf] as a string; "" if it is none.
-func textOf(v any, names ...string) string {
-	s, _ := valueOf(v, names...).(string)
+	s, _ := v.(string)
 	return s
 }
 

@@ -40,9 +40,9 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 		{"totalBytes", totalSize(hashed)},
 	}
 	if len(b.Files) <= maxChecksums {
-		list := []map[string]string{}
+		list := []checksumWire{}
 		for _, f := range b.Files {
-			list = append(list, map[string]string{"path": DistDir + "/" + f.Path, "sha256": sums[f.Path].Hex()})
+			list = append(list, checksumWire{DistDir + "/" + f.Path, sums[f.Path].Hex()})
 		}
 		dist = append(dist, member{"coverage", "all"}, member{"checksums", map[string]any{"files": list}})
 	} else {
