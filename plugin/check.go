@@ -25,15 +25,12 @@ type Host struct {
 	ExternalClaims []ExternalClaim // of external packages
 	Registered     *Registered     // what the plugin registered; nil: see RegisteredBy
 	Now            time.Time       // for the validity of keys
+	Vouched        []string        // of Bundle.Beside: what a lock covers, and was compared with it
 
 	// Scans, if it is not nil, goes before Scan: it returns the Scan of the plugin with a name, and a
 	// function that is called when all scripts of the plugin were scanned. It is given the sha256
 	// digests of the scripts' contents, by path.
 	Scans func(name string, sums map[string]digest.Digest) (scan Scan, done func())
-
-	// Vouched names what lies beside dist/, as Bundle.Beside does, that a lock covers: it was compared, and is
-	// what the lock says.
-	Vouched []string
 
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.

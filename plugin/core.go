@@ -37,8 +37,7 @@ var coreModules = []coreModule{
 	{"dgram", "", network, "sends and receives"},
 	{"diagnostics_channel", "", "", "messages within the program"},
 	{"dns dns/promises", "", network, "asks servers for names, which may hold any text"},
-	{"domain", "", "", "catches errors of callbacks; packages name it that do without it, and in tier 1, where it would follow " +
-		"the calls of the host too, it is refused when it runs unless exec is declared"},
+	{"domain", "", "", "catches errors of callbacks; tier 1 refuses it when it runs, unless exec is declared"},
 	{"events", "", "", "calls functions that it is given"},
 	{"node:ffi", "", execute, "calls any function of any library"},
 	{"fs fs/promises", "", files, "reads and writes files of any path"},

@@ -73,11 +73,3 @@ func (s *Source) coveredBeside(ctx context.Context, path string) ([]string, erro
 	}
 	return p.covered(want), nil
 }
-
-// covered returns what lies beside dist/ if all that belongs to the plugin has the hash that a lock names.
-func (p *installedPlugin) covered(want digest.Digest) []string {
-	if len(p.modules) == 0 || len(p.inventory.Refused) > 0 || !evidence.Same(p.files, want) {
-		return nil
-	}
-	return []string{modulesDir, modulesFile}
-}

@@ -87,6 +87,14 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 	return d, err
 }
 
+// covered returns what lies beside dist/ if all that belongs to the plugin has the hash that a lock names.
+func (p *installedPlugin) covered(want digest.Digest) []string {
+	if len(p.modules) == 0 || len(p.inventory.Refused) > 0 || !evidence.Same(p.files, want) {
+		return nil
+	}
+	return []string{modulesDir, modulesFile}
+}
+
 // extraEvidence returns evidence of everything in the directory that the lock does not cover.
 // covered means that the lock has the hash of all files.
 func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
