@@ -37,6 +37,7 @@ type builder struct {
 	selected  int
 	super     node
 	lookups   map[node]node // what is found where a property is read, by the property
+	put       map[meaning]*object
 	makers    map[node]bool // places that hold the constructor of something
 }
 
@@ -122,7 +123,7 @@ func (b *builder) eval(e js.INode) node {
 		return b.class(e)
 	case *js.YieldExpr:
 		if e.X != nil {
-			b.escapeValue(b.eval(e.X), e.X, e.Generator)
+			b.escape(b.eval(e.X), e.X)
 		}
 		return fromAway
 	case *js.VarDecl:
@@ -142,9 +143,6 @@ func (b *builder) object(x js.IExpr) node {
 	}
 	return n
 }
-
-// escapeValue hands on a value, or with elements what it iterates over.
-func (b *builder) escapeValue(n node, at js.INode, elements bool) { b.escape(n, at) }
 
 func (b *builder) either(x, y node) node {
 	switch {

@@ -132,8 +132,8 @@ func (b *builder) receiver(c *call) node {
 }
 
 // dispatch lets a function that is found on an object have that object as its receiver, and nothing else that came
-// to the same place: no other object, on which it was not found, and no meaning. Nobody finds a function of the file
-// as a member of process, and if it was put there, it was called from elsewhere.
+// to the same place: no other object, on which it was not found. A known value has the functions that the file put
+// on it, and gives itself to those.
 func (b *builder) dispatch(c *call) {
 	if c.of != nil && !c.ofSuper && !c.isNew {
 		b.g.watch(c.receiver, &dispatcher{c})
@@ -142,22 +142,29 @@ func (b *builder) dispatch(c *call) {
 
 type dispatcher struct{ c *call }
 
-func (*dispatcher) meanings(meaning) {}
+func (d *dispatcher) meanings(m meaning) {
+	d.c.b.eachPut(m, func(one meaning, o *object) { d.find(o, d.c.b.g.meaningAt(one)) })
+}
+
 func (d *dispatcher) object(o *object) {
-	b := d.c.b
-	switch {
-	case o.native != "":
-	case d.c.anyName:
-		b.g.watch(b.foundAny(o), &method{d.c, o})
-	default:
-		b.g.watch(b.lookup(o, d.c.name), &method{d.c, o})
+	if o.native == "" {
+		d.find(o, d.c.b.g.holding(o))
 	}
 }
 
-// method is what is called as a member of an object.
+// find lets what is found on an object be called with what is at a place.
+func (d *dispatcher) find(on *object, this node) {
+	if d.c.anyName {
+		d.c.b.g.watch(d.c.b.foundAny(on), &method{d.c, this})
+	} else {
+		d.c.b.g.watch(d.c.b.lookup(on, d.c.name), &method{d.c, this})
+	}
+}
+
+// method is what is called as a member of something.
 type method struct {
-	c  *call
-	of *object
+	c    *call
+	this node
 }
 
 func (*method) meanings(meaning) {}
@@ -167,7 +174,7 @@ func (m *method) object(o *object) {
 	}
 	m.c.b.link(m.c, o)
 	if p := m.c.linked[o.id]; p != nil {
-		m.c.b.g.addObject(p.this, m.of.id)
+		m.c.b.g.flow(m.this, p.this)
 	}
 }
 

@@ -311,9 +311,20 @@ func (w *writer) object(o *object) {
 
 func (w *writer) meanings(m meaning) {
 	w.b.writeKnown(m, w)
+	w.b.eachPut(m, func(_ meaning, o *object) { w.object(o) })
 	if w.value != noValue {
 		w.b.g.watch(w.value, &leaver{w.b, m, w})
 	}
+}
+
+// eachPut calls f with each known value of m, and the object that stands for what the file puts on that.
+func (b *builder) eachPut(m meaning, f func(meaning, *object)) {
+	(m & whole).each(func(one meaning) {
+		if b.put[one] == nil {
+			b.put[one] = b.g.newObject(nil)
+		}
+		f(one, b.put[one])
+	})
 }
 
 // leaver records a value that is written into an object that is not of this file.

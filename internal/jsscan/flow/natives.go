@@ -290,6 +290,7 @@ type assigner struct {
 
 func (a *assigner) object(o *object) { a.b.g.watch(a.from, &copier{a.b, o, a.at}) }
 func (a *assigner) meanings(m meaning) {
+	a.b.eachPut(m, func(_ meaning, o *object) { a.object(o) })
 	if m&(unknown|powerful) != 0 {
 		a.b.escape(a.from, a.at)
 	}

@@ -28,7 +28,7 @@ func (s *scanner) run(ast *js.AST) *builder {
 	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
 		once: map[string]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, again: map[*js.Var]int{}, natives: map[string]*object{},
-		imported: map[string]node{}, makers: map[node]bool{}, lookups: map[node]node{}, vague: map[handKey]bool{}}
+		imported: map[string]node{}, makers: map[node]bool{}, lookups: map[node]node{}, put: map[meaning]*object{}, vague: map[handKey]bool{}}
 	b.g.crowded = b.leave
 	b.survey(ast)
 	b.exports = b.g.newObject(nil)
