@@ -7,6 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Change is one facet before and after. Its outcome is "installed", "updated",
@@ -18,6 +19,8 @@ type Change struct {
 	Before  *project.FacetLock
 	After   *project.FacetLock
 	Assets  []AssetChange
+	Runs    []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
+	Notes   []wrap.Note // of what was wrapped now: what is not installed
 }
 
 // AssetChange is one member of a facet that differs.
@@ -28,7 +31,7 @@ type AssetChange struct {
 }
 
 // changes compares what was gathered with the lock as it was.
-func (a *Assembly) changes() (all []Change) {
+func (a *Assembly) changes() (all []Change, err error) {
 	w := a.Workspace
 	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
@@ -53,9 +56,14 @@ func (a *Assembly) changes() (all []Change) {
 			}
 		}
 		c.Assets = assetChanges(c.Before, c.After)
+		if c.Outcome == "installed" || c.Outcome == "updated" {
+			if c.Runs, c.Notes, err = a.Pieces[name].runs(); err != nil {
+				return nil, err
+			}
+		}
 		all = append(all, c)
 	}
-	return all
+	return all, nil
 }
 
 // assetChanges are the members that differ between two entries of a facet, either of which may be nil.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -23,6 +24,9 @@ type Options struct {
 	Limits  archive.Limits
 	Log     trail.Options
 	Servers Servers
+	// Confirm is asked before something is locked for the first time that was no facet and runs once it is installed:
+	// see [Installation.Runs]. Nil is no.
+	Confirm func(*Installation) (host.Consent, error)
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }
@@ -31,12 +35,12 @@ type Options struct {
 type Anew struct {
 	All      bool
 	Names    []string
-	Declared string // by this very command, which accepts what the source has now
+	Declared []string // by this very command, which accepts what the source has now
 }
 
 // includes reports whether a facet is resolved anew.
 func (n Anew) includes(name string) bool {
-	return n.All || slices.Contains(n.Names, name) || n.Declared != "" && n.Declared == name
+	return n.All || slices.Contains(n.Names, name) || slices.Contains(n.Declared, name)
 }
 
 // Servers say what becomes of the servers that facets declare.

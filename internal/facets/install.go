@@ -3,6 +3,8 @@ package facets
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Installation is what became, or would become, of a project's facets.
@@ -43,11 +46,21 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 
 // Add declares a facet in hallmark.toml, which need not exist, and installs all. A
 // zero requirement becomes one for the major version that is newest now. Without a name,
-// that of the source's facet.json is taken.
+// that which its source says is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
-	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
-	if host := host.HostOfURL(f.URL()); err == nil && f.URL() != "" && !o.Dry && !h.NeedsNoConsent(host) {
-		err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+	return addFacets(ctx, h, dir, o, facetRequest{add: []project.Facet{f}})
+}
+
+// addFacets declares facets, all or none, and remembers that their hosts may be asked.
+func addFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
+	out, err := installFacets(ctx, h, dir, o, req)
+	if err != nil || o.Dry {
+		return out, err
+	}
+	for _, f := range req.add {
+		if host := host.HostOfURL(f.URL()); f.URL() != "" && !h.NeedsNoConsent(host) {
+			err = errors.Join(err, h.RememberHosts(host)) // the next command finds it in hallmark.toml
+		}
 	}
 	return out, err
 }
@@ -59,7 +72,8 @@ func Remove(ctx context.Context, h *host.Host, dir string, names []string, o Opt
 
 // facetRequest is what a command wants to change.
 type facetRequest struct {
-	add     *project.Facet
+	add     []project.Facet
+	found   bool // the names of what is added are those that its publisher gave it
 	remove  []string
 	upgrade bool
 	names   []string // to upgrade; empty: all
@@ -74,7 +88,7 @@ type facetRequest struct {
 // hallmark.toml then says: all of it is written, or nothing. What was found is returned beside an
 // error too.
 func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
-	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, req.add != nil)
+	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, len(req.add) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +107,12 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	defer early.Wait()
 	parts, verdict, err := a.gatherParts(ctx)
 	if out.Verdict = verdict; err != nil {
+		return out, err
+	}
+	if out.Facets, err = a.changes(); err != nil {
+		return out, err
+	}
+	if out.Verdict, err = req.confirmRuns(out, a.Settings(), o); err != nil {
 		return out, err
 	}
 	adm := verdict.Admitted()
@@ -124,7 +144,6 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
-	out.Facets = a.changes()
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
@@ -174,8 +193,10 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
 		}
 	}
-	if r.add != nil && r.add.URL() != "" {
-		w.NamedHost = host.HostOfURL(r.add.URL()) // named on the command line
+	for _, f := range r.add { // all of one source
+		if f.URL() != "" {
+			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
+		}
 	}
 	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
 		if err := w.MayAsk(w.FacetHosts()...); err != nil {
@@ -191,8 +212,8 @@ func (r *facetRequest) anew() Anew {
 	if r.upgrade {
 		n.Names = r.names
 	}
-	if r.add != nil {
-		n.Declared = r.add.Name
+	for _, f := range r.add {
+		n.Declared = append(n.Declared, f.Name)
 	}
 	return n
 }
@@ -200,20 +221,18 @@ func (r *facetRequest) anew() Anew {
 // editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.
 func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
-	case r.add != nil:
-		if err := r.add.Check(); err != nil { // before any request
-			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
-		}
-		if r.add.Name == "" {
-			if r.add.Name, err = obtain.FindName(ctx, w, *r.add, o.Offline); err != nil {
+	case len(r.add) > 0:
+		text = w.Text
+		for i := range r.add {
+			if text, err = r.declare(ctx, w, &r.add[i], text, o); err != nil {
 				return nil, err
 			}
+			same := func(f project.Facet) bool { return f.Name == r.add[i].Name }
+			if slices.ContainsFunc(r.add[:i], same) {
+				return nil, evidence.Errorf(evidence.Refused, r.add[i].Name, "add one of them under another name: "+
+					"'hallmark add NAME' with its --sub, or its --path", errors.New("several of them are called so"))
+			}
 		}
-		f := *r.add
-		if f.Kind().HasVersions() && f.Requirement.String() == "" {
-			f.Requirement, _ = facet.ParseRequirement("*")
-		}
-		text, err = configedit.SetFacet(w.Text, f)
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
@@ -230,12 +249,44 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 	return text, err
 }
 
+// declare adds a facet to hallmark.toml, of which text is what it was. A name that its publisher chose takes the place of
+// no facet from elsewhere.
+func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *project.Facet, text []byte,
+	o Options) ([]byte, error) {
+	if err := f.Check(); err != nil { // before any request
+		return nil, evidence.Errorf(evidence.Validation, cmp.Or(f.Name, f.Git, f.Path), "", err)
+	}
+	found := r.found
+	if f.Name == "" {
+		found = true
+		var err error
+		if f.Name, err = obtain.FindName(ctx, w, *f, o.Offline); err != nil {
+			return nil, err
+		}
+	}
+	if mine, ok := w.Config.Facets[f.Name]; ok && found && !sameOrigin(mine, *f) {
+		return nil, evidence.Errorf(evidence.Refused, f.Name, "give it another name: 'hallmark add NAME' with the same "+
+			"--git or --path; or remove the other one", fmt.Errorf("is declared by %s line %d as %s already",
+			project.ConfigFile, mine.Line, surface.Escape(mine.String())))
+	}
+	next := *f
+	if next.Kind().HasVersions() && next.Requirement.String() == "" {
+		next.Requirement, _ = facet.ParseRequirement("*")
+	}
+	return configedit.SetFacet(text, next)
+}
+
+// sameOrigin reports whether two declarations name one directory or repository, whatever the revision.
+func sameOrigin(a, b project.Facet) bool {
+	return a.Git == b.Git && a.Sub == b.Sub && a.Path == b.Path
+}
+
 // setRequirement writes the requirement of a facet that was added without one.
 func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text []byte) ([]byte, error) {
-	if r.add == nil || !r.add.Kind().HasVersions() || r.add.Requirement.String() != "" {
-		return text, nil
+	if len(r.add) == 0 || !r.add[0].Kind().HasVersions() || r.add[0].Requirement.String() != "" {
+		return text, nil // of a registry one is added at once
 	}
-	f := *r.add
+	f := r.add[0]
 	numbers := strings.Split(a.Pieces[f.Name].Entry.Version, ".")
 	keep := 1
 	if numbers[0] == "0" {
