@@ -111,7 +111,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Pin:    "pin: caller; approval: machine; status: record log; checkpoint: log; import: lock",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
 				"unhashed: lock; import: lock",
-			Bare:    "file: lock machine; launch: lock machine; approval: machine",
+			Bare: "file: lock machine; launch: lock machine; approval: machine",
 			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock; " +
 				"approval: machine",
 			Check: "file: machine; launch: lock machine project; pin: lock; status: log; " +

@@ -23,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // facetFlags are the flags of all commands that install facets.
@@ -96,6 +97,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		}
 		f.o.Progress = a.Bars.Fetching
 		askAboutServers(a, c, h, f)
+		askAboutSkills(a, c, f)
 		out, err := flow(c, h, args)
 		a.Bars.Stop()
 		if f.asJSON {
@@ -141,18 +143,30 @@ cover, or that does not reproduce its integrity, is refused.`,
 func addCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	var source project.Facet
+	var skills []string
 	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Use:   "add NAME[@REQUIREMENT] | --git URL[@TAG] [NAME] | --path DIR [NAME]",
 		Short: "Add a facet to hallmark.toml, lock and install it",
 		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
-			"--path facets/reviewer",
+			"--path facets/reviewer\n--git https://git.example.com/skills.git@v2 --skill pdf --skill docx",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
-registry is locked only if the registry confirms it, and its log proves it, now.`,
+registry is locked only if the registry confirms it, and its log proves it, now.
+
+A directory may also be a skill (SKILL.md) or a plugin of Claude Code: it is made a facet by
+the rule of spec/facet.md, called NAME, or as it calls itself. Where there are several,
+--skill chooses by name or by path; without it they are listed. What of them runs is shown,
+and asked about.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		add := source
+		if err := splitTag(&add); err != nil {
+			return nil, app.Usage(c, err)
+		}
+		if len(skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(skills) > 1) {
+			return nil, app.Usage(c, errors.New("--skill chooses of --git or --path, and several have names of their own"))
+		}
 		if len(names) > 0 {
 			add.Name = names[0]
 			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
@@ -171,12 +185,14 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
-		return facets.Add(c.Context(), h, f.dir, add, f.o)
+		return addOrChoose(a, c, h, &f, add, skills)
 	})
 	f.register(c)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
-	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
+	c.Flags().StringArrayVar(&skills, "skill", nil,
+		"`name` or path of a skill, plugin or facet in the repository or directory; may be given again")
+	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh; URL@TAG names a tag too")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
 	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
@@ -216,6 +232,11 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	}
 	if _, err := w.Write(lines.Bytes()); err != nil {
 		return err
+	}
+	for _, f := range out.Facets {
+		for _, n := range f.Notes {
+			fmt.Fprintf(notes, "note: %s: %s %s\n", f.Name, surface.Escape(n.What), surface.Escape(n.Why))
+		}
 	}
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
@@ -298,6 +319,8 @@ type (
 		Before  *project.FacetLock `json:"before,omitempty"`
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
+		Runs    []wrap.Run         `json:"runs,omitempty"`
+		Notes   []wrap.Note        `json:"notes,omitempty"`
 	}
 	assetJSON struct {
 		Path   string        `json:"path"`
@@ -330,7 +353,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.Runs, f.Notes}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}

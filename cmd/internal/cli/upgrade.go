@@ -48,6 +48,7 @@ nothing.`,
 			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
 			askAboutServers(a, c, h, &f)
+			askAboutSkills(a, c, &f)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
