@@ -230,7 +230,7 @@ def wrap(v):
     if not re.fullmatch(r"(@[a-z0-9][a-z0-9-]*[a-z0-9]/)?[a-z0-9][a-z0-9-]*[a-z0-9]", facet["name"]):
         raise Refused("name")
     if not members:
-        name = made_of(written) or facet["name"].split("/")[-1]
+        name = facet["name"].split("/")[-1]
         facet["skills"] = {name: skill(files, "", name, members, set())}
     facet = {k: x for k, x in facet.items() if x}
     text = json.dumps(facet, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -93,6 +93,8 @@ var advice = []struct {
 		"answer 'yes' at the prompt, or give --yes, or --approve with the"},
 	{"waived", "approval: machine", "",
 		"answer 'yes' at the prompt, or give --yes, or --approve with the"},
+	{"absent mismatch unverifiable waived", "approval: machine", "install",
+		"answer 'yes' at the prompt, or give --yes"},
 	{"mismatch unverifiable waived", "pin: caller", "",
 		"name an exact version"},
 	{"unverifiable waived", "pin: lock", "pin",

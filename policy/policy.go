@@ -150,6 +150,7 @@
 //	install   unhashed     lock       -       policy     policy     policy  policy        policy
 //	install   source       manifest   -       policy     policy     policy  policy        policy
 //	install   source       project    -       policy     policy     policy  policy        policy
+//	install   approval     machine    -       policy     policy     policy  policy        policy
 //	install   installed    machine    -       warn       -          warn    warn          policy
 //	check     document     record     -       integrity  policy     policy  operation     policy
 //	check     file         sidecar    -       integrity  integrity  policy  operation     integrity

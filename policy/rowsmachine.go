@@ -74,9 +74,9 @@ var machineRows = []rule{
 		does: cells{allow, refused, refused, refused, refused, refused},
 	},
 	{
-		flows: []Flow{Pin}, scheme: evidence.Approval, authority: evidence.Machine,
+		flows: []Flow{Pin, Install}, scheme: evidence.Approval, authority: evidence.Machine,
 		does: cells{allow, refused, refused, refused, refused, refused},
-		hint: first(undecided, always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that "+
+		hint: first(undecided, in(Install, always("answer 'yes' at the prompt, or give --yes")), always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that "+
 			"is shown as consent")),
 	},
 	{

@@ -49,7 +49,7 @@ var judged = map[Flow]findings{
 	Install: "file: record lock sidecar manifest; facet-tar: record log lock sidecar manifest; oci: lock; " +
 		"api-surface: log; document: record log lock; status: record log; log-key: lock machine; " +
 		"proof: log; cosignature: log; checkpoint: log; source: lock manifest project; tag: lock; " +
-		"installed: lock machine; finding: log; unhashed: lock",
+		"installed: lock machine; finding: log; unhashed: lock; approval: machine",
 	Check: "file: lock sidecar verify machine; tree: lock sidecar machine; facet-tar: log lock sidecar; " +
 		"oci: lock; api-surface: log; surface: lock machine; document: record log lock; " +
 		"launch: lock machine project; pin: lock; approval: machine; status: log; " +
@@ -111,8 +111,9 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Pin:    "pin: caller; approval: machine; status: record log; checkpoint: log; import: lock",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
 				"unhashed: lock; import: lock",
-			Bare:    "file: lock machine; launch: lock machine; approval: machine",
-			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock",
+			Bare: "file: lock machine; launch: lock machine; approval: machine",
+			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock; " +
+				"approval: machine",
 			Check: "file: machine; launch: lock machine project; pin: lock; status: log; " +
 				"source: lock manifest project; unhashed: lock; import: lock",
 			Scan: "document: caller; launch: lock machine caller project; pin: caller; transport: caller; " +
@@ -174,7 +175,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 				"import: lock",
 			Bare: "launch: lock machine; approval: machine",
 			Install: "file: record; facet-tar: record log; document: log; log-key: lock machine; checkpoint: log; " +
-				"source: manifest project; installed: lock; unhashed: lock",
+				"source: manifest project; installed: lock; unhashed: lock; approval: machine",
 			Check: "file: lock; facet-tar: log; document: record log; launch: lock machine project; pin: lock; " +
 				"log-key: lock machine; source: lock manifest project; installed: lock; unhashed: lock; " +
 				"import: lock",
@@ -254,7 +255,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Pin:     "facet-tar: record; pin: lock caller; approval: machine",
 			Launch:  "launch: machine project; pin: lock; approval: machine; unhashed: lock",
 			Bare:    "file: lock machine; launch: lock machine; approval: machine",
-			Install: "facet-tar: record; source: manifest project; unhashed: lock",
+			Install: "facet-tar: record; source: manifest project; unhashed: lock; approval: machine",
 			Check:   "launch: machine project; pin: lock; source: manifest project; unhashed: lock",
 			Scan:    "launch: lock machine project; pin: caller; transport: caller; access: caller; source: lock",
 			Plugin:  "permission: manifest caller; allowlist: caller",

@@ -15,10 +15,7 @@ func (w *wrapping) wrapSkill() error {
 	if err := w.setName(h.Members["name"], SkillFile); err != nil {
 		return err
 	}
-	name := assetName(h.Members["name"])
-	if name == "" {
-		name = ownName(w.name)
-	}
+	name := ownName(w.name) // so that of two that call themselves alike one can have another name
 	w.manifest["version"] = h.version()
 	skill, err := w.takeSkill(name, ".", h)
 	w.manifest["skills"] = map[string]any{name: skill}

@@ -59,6 +59,9 @@ const (
 	FormSkill  Form = "skill"  // has a SKILL.md
 )
 
+// ErrNoForm is wrapped by the error for a directory that is nothing that can be wrapped.
+var ErrNoForm = errors.New("holds no " + facet.ManifestFile + ", " + SkillFile + " or " + PluginFile)
+
 // FormOf is the form of a directory whose files are at paths; "" if it has none.
 func FormOf(has func(path string) bool) Form {
 	switch {
@@ -110,8 +113,7 @@ func Wrap(d Dir, name string) (*Facet, error) {
 	case FormSkill:
 		err = w.wrapSkill()
 	default:
-		err = evidence.Errorf(evidence.Validation, "", "name a directory that has one; the command without NAME lists them",
-			fmt.Errorf("holds no %s, %s or %s", facet.ManifestFile, SkillFile, PluginFile))
+		err = evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path", ErrNoForm)
 	}
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Change is one facet before and after. Its outcome is "installed", "updated",
@@ -21,6 +22,8 @@ type Change struct {
 	// BeforeUnknown says that the store does not have the former contents, so that all of a member's
 	// text counts as new. Like the text itself it is known of changes that somebody is to consent to.
 	BeforeUnknown bool
+	Runs          []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
+	Notes         []wrap.Note // of what was wrapped now: what is not installed
 }
 
 // AssetChange is one member of a facet that differs.

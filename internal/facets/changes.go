@@ -8,7 +8,7 @@ import (
 )
 
 // changes compares what was gathered with the lock as it was.
-func (a *Assembly) changes() (all []Change) {
+func (a *Assembly) changes() (all []Change, err error) {
 	w := a.Workspace
 	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
@@ -33,7 +33,12 @@ func (a *Assembly) changes() (all []Change) {
 			}
 		}
 		c.Assets = assetChanges(c.Before, c.After)
+		if c.Outcome == "installed" || c.Outcome == "updated" {
+			if c.Runs, c.Notes, err = a.Pieces[name].runs(); err != nil {
+				return nil, err
+			}
+		}
 		all = append(all, c)
 	}
-	return all
+	return all, nil
 }

@@ -1,6 +1,23 @@
 package facets
 
-import "github.com/hallmark-mcp/hallmark/project"
+import (
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// withFlag is the command that made the request once more, with a flag, as a person may type it.
+func (r *facetRequest) withFlag(flag string) string {
+	var args []string
+	switch len(r.add) {
+	case 0:
+		args = append([]string{"upgrade"}, r.asked...)
+	case 1:
+		args = append([]string{"add"}, addArguments(r.add[0])...)
+	default: // each of which may be added by itself, but all or none were
+		return "the same command with " + flag
+	}
+	return "'" + host.QuoteArguments(append(append([]string{"hallmark"}, args...), flag)) + "'"
+}
 
 // addArguments are the arguments of 'hallmark add' that declare a facet.
 func addArguments(f project.Facet) []string {

@@ -28,8 +28,8 @@ type Options struct {
 	Log      trail.Options
 	Servers  Servers
 	// Confirm is shown what an upgrade, or the declaration of a facet that is locked already, would
-	// change, with its text, and asked for consent. Nil is no consent. With Dry the answer does not
-	// count.
+	// change, with its text, and what runs of what is locked for the first time and was no facet, and
+	// asked for consent. Nil is no consent. With Dry the answer does not count.
 	Confirm func([]Change) (host.Consent, error)
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
@@ -40,12 +40,12 @@ type Anew struct {
 	All      bool
 	Names    []string // of facets, with the servers that they declare
 	Servers  []string // that facets declare
-	Declared string   // by this very command, which accepts what the source has now
+	Declared []string // by this very command, which accepts what the source has now
 }
 
 // includes reports whether a facet is resolved anew.
 func (n Anew) includes(name string) bool {
-	return n.All || slices.Contains(n.Names, name) || n.Declared != "" && n.Declared == name
+	return n.All || slices.Contains(n.Names, name) || slices.Contains(n.Declared, name)
 }
 
 // Servers say what becomes of the servers that facets declare.

@@ -1,9 +1,8 @@
 package facets
 
 import (
-	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -14,13 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Installation is what became, or would become, of a project's facets.
@@ -49,13 +46,24 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 
 // Add declares a facet in hallmark.toml, which need not exist, and installs all. A
 // zero requirement becomes one for the major version that is newest now. Without a name,
-// that of the source's facet.json is taken.
+// that which its source says is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
-	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
-	for _, url := range []string{f.URL(), o.Registry} {
-		host := host.HostOfURL(url)
-		if err == nil && url != "" && !o.Dry && !h.NeedsNoConsent(host) {
-			err = h.RememberHosts(host) // the next command finds it in hallmark.toml
+	return addFacets(ctx, h, dir, o, facetRequest{add: []project.Facet{f}})
+}
+
+// addFacets declares facets, all or none, and remembers that their hosts may be asked.
+func addFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
+	out, err := installFacets(ctx, h, dir, o, req)
+	if err != nil || o.Dry {
+		return out, err
+	}
+	urls := []string{o.Registry}
+	for _, f := range req.add {
+		urls = append(urls, f.URL())
+	}
+	for _, url := range urls {
+		if host := host.HostOfURL(url); url != "" && !h.NeedsNoConsent(host) {
+			err = errors.Join(err, h.RememberHosts(host)) // the next command finds it in hallmark.toml
 		}
 	}
 	return out, err
@@ -68,7 +76,8 @@ func Remove(ctx context.Context, h *host.Host, dir string, names []string, o Opt
 
 // facetRequest is what a command wants to change.
 type facetRequest struct {
-	add     *project.Facet
+	add     []project.Facet
+	found   bool // the names of what is added are those that its publisher gave it
 	remove  []string
 	upgrade bool
 	names   []string // to upgrade; empty, with servers too: all
@@ -84,7 +93,7 @@ type facetRequest struct {
 // hallmark.toml then says: all of it is written, or nothing. What was found is returned beside an
 // error too.
 func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
-	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, req.add != nil)
+	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, len(req.add) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +114,13 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if out.Verdict = verdict; err != nil {
 		return out, err
 	}
-	adm := verdict.Admitted()
-	out.Facets = a.changes()
-	if req.replaces(w.Lock) {
-		if err := a.reviewChanges(ctx, out.Facets, req.commandLine()); err != nil { // before any server is started
-			return out, err
-		}
+	if out.Facets, err = a.changes(); err != nil {
+		return out, err
 	}
+	if out.Verdict, err = a.reviewChanges(ctx, &req, out); err != nil { // before any server is started
+		return out, err
+	}
+	adm := verdict.Admitted()
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned, out.ServerChanges = a.skipped(servers.changes), servers.pinned, servers.changes
 	if err != nil {
@@ -185,8 +194,10 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
 		}
 	}
-	if r.add != nil && r.add.URL() != "" {
-		w.NamedHost = host.HostOfURL(r.add.URL()) // named on the command line
+	for _, f := range r.add { // all of one source
+		if f.URL() != "" {
+			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
+		}
 	}
 	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
 		if err := w.MayAsk(w.FacetHosts()...); err != nil {
@@ -196,32 +207,14 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 	return NewAssembly(w, o, r.anew())
 }
 
-// replaces reports whether a command takes contents of facets that are locked with others. Whoever
-// adds a facet that is not locked asked for it by its name.
-func (r *facetRequest) replaces(l *project.Lock) bool {
-	if r.add == nil {
-		return r.upgrade
-	}
-	_, locked := l.Facet(r.add.Name)
-	return locked
-}
-
-// commandLine is the command that made the request, without the name of the program.
-func (r *facetRequest) commandLine() []string {
-	if r.add == nil {
-		return append([]string{"upgrade"}, r.asked...)
-	}
-	return append([]string{"add"}, addArguments(*r.add)...)
-}
-
 // anew says which facets a command resolves anew: those that it upgrades or declares.
 func (r *facetRequest) anew() Anew {
 	n := Anew{All: r.upgrade && len(r.names)+len(r.servers) == 0}
 	if r.upgrade {
 		n.Names, n.Servers = r.names, r.servers
 	}
-	if r.add != nil {
-		n.Declared = r.add.Name
+	for _, f := range r.add {
+		n.Declared = append(n.Declared, f.Name)
 	}
 	return n
 }
@@ -229,23 +222,20 @@ func (r *facetRequest) anew() Anew {
 // editConfig makes the change to hallmark.toml, whose new text it returns; nil if it stays.
 func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o Options) (text []byte, err error) {
 	switch {
-	case r.add != nil:
-		if err := r.add.Check(); err != nil { // before any request
-			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
-		}
-		if r.add.Name == "" {
-			if r.add.Name, err = obtain.FindName(ctx, w, *r.add, o.Offline); err != nil {
-				return nil, err
-			}
-		}
-		f := *r.add
-		if f.Kind().HasVersions() && f.Requirement.String() == "" {
-			f.Requirement, _ = facet.ParseRequirement("*")
-		}
+	case len(r.add) > 0:
 		if text, err = declareRegistry(w, o); err != nil {
 			return nil, err
 		}
-		text, err = configedit.SetFacet(text, f)
+		for i := range r.add {
+			if text, err = r.declare(ctx, w, &r.add[i], text, o); err != nil {
+				return nil, err
+			}
+			same := func(f project.Facet) bool { return f.Name == r.add[i].Name }
+			if slices.ContainsFunc(r.add[:i], same) {
+				return nil, evidence.Errorf(evidence.Refused, r.add[i].Name, "add one of them under another name: "+
+					"'hallmark add NAME' with its --sub, or its --path", errors.New("several of them are called so"))
+			}
+		}
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
@@ -262,33 +252,12 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 	return text, err
 }
 
-// declareRegistry returns the text of hallmark.toml with the registry that a person named, or as it is.
-func declareRegistry(w *workspace.Workspace, o Options) ([]byte, error) {
-	named := project.Registry{URL: o.Registry}
-	switch declared := w.Config.Registry; {
-	case o.Registry == "":
-		return w.Text, nil
-	case declared.URL == "":
-		text, err := configedit.AddRegistry(w.Text, o.Registry, o.Log.Key)
-		if err != nil {
-			return nil, err
-		}
-		w.Config, err = project.ParseConfig(text)
-		return text, err
-	case declared.Name() != named.Name():
-		return nil, evidence.Errorf(evidence.Refused, o.Registry,
-			"leave --registry out, or edit "+project.ConfigFile+": what is locked is of the other one",
-			fmt.Errorf("is not the registry of this project, which is %s", surface.Escape(declared.URL)))
-	}
-	return w.Text, nil
-}
-
 // setRequirement writes the requirement of a facet that was added without one.
 func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text []byte) ([]byte, error) {
-	if r.add == nil || !r.add.Kind().HasVersions() || r.add.Requirement.String() != "" {
-		return text, nil
+	if len(r.add) == 0 || !r.add[0].Kind().HasVersions() || r.add[0].Requirement.String() != "" {
+		return text, nil // of a registry one is added at once
 	}
-	f := *r.add
+	f := r.add[0]
 	numbers := strings.Split(a.Pieces[f.Name].Entry.Version, ".")
 	keep := 1
 	if numbers[0] == "0" {

@@ -2,38 +2,84 @@ package facets
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// reviewChanges shows what a command would change of facets that somebody accepted before, and demands
-// consent to it: what a model is to read changes with them.
-func (a *Assembly) reviewChanges(ctx context.Context, all []Change, command []string) error {
-	if !slices.ContainsFunc(all, Change.differs) {
-		return nil
+// reviewChanges demands consent to what a command would change of facets that somebody accepted before,
+// as what a model is to read changes with them, and to what runs of those that are new here and were
+// wrapped. All of it is shown, and asked about once. The verdict is about everything that was found
+// until then, and the answer.
+func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Installation) (policy.Verdict, error) {
+	replaces := r.replaces(a.Workspace.Lock) && slices.ContainsFunc(out.Facets, Change.differs)
+	runs := r.newRuns(out.Facets)
+	if a.o.Frozen || !replaces && len(runs) == 0 {
+		return out.Verdict, nil
 	}
-	if err := a.compareTexts(ctx, all); err != nil {
-		return err
+	asked := runs
+	if replaces {
+		asked = out.Facets
+		if err := a.compareTexts(ctx, asked); err != nil {
+			return out.Verdict, err
+		}
 	}
 	consent := host.NoConsent
 	if a.o.Confirm != nil {
 		var err error
-		if consent, err = a.o.Confirm(all); err != nil {
-			return err
+		if consent, err = a.o.Confirm(asked); err != nil {
+			return out.Verdict, err
 		}
 	}
-	if a.o.Dry || consent != host.NoConsent {
-		return nil
+	switch {
+	case a.o.Dry:
+		return out.Verdict, nil
+	case replaces && consent == host.NoConsent:
+		return out.Verdict, r.noConsentError(asked)
 	}
-	return noConsentError(all, command)
+	report := out.Verdict.Report()
+	for _, c := range runs {
+		text, err := json.Marshal(c.Runs)
+		if err != nil {
+			return out.Verdict, err
+		}
+		report = append(report, pin.ConsentEvidence(c.After.Subject(c.Name), consent, digest.FromBytes(text)))
+	}
+	v := policy.Judge(policy.Install, a.Settings(), report)
+	return v, v.Err()
+}
+
+// replaces reports whether a command takes contents of facets that are locked with others. Whoever
+// adds a facet that is not locked asked for it by its name.
+func (r *facetRequest) replaces(l *project.Lock) bool {
+	return r.upgrade || slices.ContainsFunc(r.add, func(f project.Facet) bool {
+		_, locked := l.Facet(f.Name)
+		return locked
+	})
+}
+
+// newRuns are the facets of which something runs and that are locked for the first time, or were named
+// by this very command.
+func (r *facetRequest) newRuns(all []Change) (runs []Change) {
+	for _, c := range all {
+		added := slices.ContainsFunc(r.add, func(f project.Facet) bool { return f.Name == c.Name })
+		if len(c.Runs) > 0 && (c.Before == nil || added) {
+			runs = append(runs, c)
+		}
+	}
+	return runs
 }
 
 // noConsentError is the error for changes that nobody consented to. Its hint names the commands that
 // show them again and take them.
-func noConsentError(all []Change, command []string) error {
+func (r *facetRequest) noConsentError(all []Change) error {
 	var changed []string
 	for _, c := range all {
 		if c.differs() {
@@ -44,8 +90,7 @@ func noConsentError(all []Change, command []string) error {
 	if n := len(changed); n > 1 {
 		subject = evidence.Count(n, "facet")
 	}
-	line := host.QuoteArguments(append([]string{"hallmark"}, command...))
 	return evidence.Errorf(evidence.Refused, subject,
-		"'"+line+" --dry-run' shows what changes, and '"+line+" --yes' consents to it",
+		r.withFlag("--dry-run")+" shows what changes, and "+r.withFlag("--yes")+" consents to it",
 		errors.New("would be changed, and nobody consented; nothing was written"))
 }

@@ -24,12 +24,19 @@ func (f *facetFlags) addReviewFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.whole, "whole", false, "show all lines of what changes, however many and long they are")
 }
 
-// askAboutChanges makes the flow show what changes of facets, and ask for consent.
+// askAboutChanges makes the flow show what changes of facets and what of them runs, and ask for consent.
 func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()
 		if err := showChangesOfFacets(a.Stderr, all, newLinesShown(f.whole)); err != nil {
 			return host.NoConsent, err
+		}
+		question := "Install what may run this?"
+		for _, change := range all {
+			showRuns(a.Stderr, change)
+			if change.Before != nil {
+				question = "Take this?"
+			}
 		}
 		switch {
 		case f.o.Dry:
@@ -37,7 +44,7 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 		case f.yes:
 			return host.StandingConsent, nil
 		}
-		return a.Ask(ctx, "Take this?")
+		return a.Ask(ctx, question)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // facetFlags are the flags of all commands that install facets.
@@ -96,6 +97,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		}
 		f.o.Progress = a.Bars.Fetching
 		askAboutServers(a, c, h, f)
+		f.askAboutChanges(c.Context(), a)
 		out, err := flow(c, h, args)
 		a.Bars.Stop()
 		if f.asJSON {
@@ -139,19 +141,32 @@ cover, or that does not reproduce its integrity, is refused.`,
 func addCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	var source project.Facet
+	var skills []string
 	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Use:   "add NAME[@REQUIREMENT] | --git URL[@TAG] [NAME] | --path DIR [NAME]",
 		Short: "Add a facet to hallmark.toml, lock and install it",
-		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n" +
-			"--path facets/reviewer",
+		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n" +
+			"--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer\n" +
+			"--git https://git.example.com/skills.git@v2 --skill pdf --skill docx",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now. What
-changes of a facet that is locked already is shown, and needs consent.`,
+changes of a facet that is locked already is shown, and needs consent.
+
+A directory may also be a skill (SKILL.md) or a plugin of Claude Code: it is made a facet by
+the rule of spec/facet.md, called NAME, or as it calls itself. Where there are several,
+--skill chooses by name or by path; without it they are listed. What of them runs is shown,
+and asked about.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		add := source
+		if err := splitTag(&add); err != nil {
+			return nil, app.Usage(c, err)
+		}
+		if len(skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(skills) > 1) {
+			return nil, app.Usage(c, errors.New("--skill chooses of --git or --path, and several have names of their own"))
+		}
 		if len(names) > 0 {
 			add.Name = names[0]
 			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
@@ -173,9 +188,8 @@ changes of a facet that is locked already is shown, and needs consent.`,
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
-		f.askAboutChanges(c.Context(), a)
 		h.Sending.AllowURL(f.o.Registry)
-		return facets.Add(c.Context(), h, f.dir, add, f.o)
+		return addOrChoose(a, c, h, &f, add, skills)
 	})
 	f.register(c)
 	a.AllowFlags(c)
@@ -183,7 +197,9 @@ changes of a facet that is locked already is shown, and needs consent.`,
 	f.addReviewFlags(c)
 	c.Flags().StringVar(&f.o.Registry, "registry", "",
 		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
-	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
+	c.Flags().StringArrayVar(&skills, "skill", nil,
+		"`name` or path of a skill, plugin or facet in the repository or directory; may be given again")
+	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh; URL@TAG names a tag too")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
 	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
@@ -224,6 +240,11 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	if _, err := w.Write(lines.Bytes()); err != nil {
 		return err
 	}
+	for _, f := range out.Facets {
+		for _, n := range f.Notes {
+			fmt.Fprintf(notes, "note: %s: %s %s\n", f.Name, surface.Escape(n.What), surface.Escape(n.Why))
+		}
+	}
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
@@ -262,6 +283,8 @@ type (
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
+		Runs    []wrap.Run         `json:"runs,omitempty"`
+		Notes   []wrap.Note        `json:"notes,omitempty"`
 	}
 	assetJSON struct {
 		Path   string        `json:"path"`
@@ -297,7 +320,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, f.Runs, f.Notes}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}

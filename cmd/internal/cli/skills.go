@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// runWords say what a kind of what runs is.
+var runWords = map[wrap.RunKind]string{
+	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
+}
+
+// showRuns prints what runs of a facet, once it is installed, and what of it is not installed.
+func showRuns(w io.Writer, c facets.Change) {
+	if len(c.Runs) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s (%s) brings along, for models and clients to run:\n", c.After.Subject(c.Name),
+		surface.Escape(c.After.Source.String()))
+	for _, r := range c.Runs {
+		text := surface.Escape(r.Path) + "  " + runWords[r.Kind]
+		if r.Text != "" {
+			text += "  " + surface.Escape(r.Text)
+		}
+		fmt.Fprintf(w, "  %s\n", text)
+	}
+}
+
+// splitTag takes the tag from URL@TAG: what follows the last @ of the URL's path.
+func splitTag(f *project.Facet) error {
+	u, err := url.Parse(f.Git)
+	if err != nil || u.Host == "" {
+		return nil // which is no URL of a repository, and is refused as such
+	}
+	at := strings.LastIndexByte(f.Git, '@')
+	if at < len(f.Git)-len(u.EscapedPath()) || !strings.HasSuffix(f.Git, u.EscapedPath()) {
+		return nil
+	}
+	if f.Tag != "" || f.Branch != "" || f.Commit != "" {
+		return errors.New("URL@TAG names a tag; leave out --tag, --branch and --commit")
+	}
+	f.Git, f.Tag = f.Git[:at], f.Git[at+1:]
+	return nil
+}
+
+// addOrChoose adds what a directory is or, where skills are named or it is nothing itself, what is chosen of it.
+func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add project.Facet,
+	skills []string) (*facets.Installation, error) {
+	if len(skills) == 0 {
+		out, err := facets.Add(c.Context(), h, f.dir, add, f.o)
+		if !errors.Is(err, wrap.ErrNoForm) || add.Name != "" || f.o.Offline && add.Git != "" {
+			return out, err
+		}
+	}
+	items, err := facets.Find(c.Context(), h, f.dir, add, f.o)
+	if err != nil {
+		return nil, err
+	}
+	a.Bars.Stop()
+	if len(skills) == 0 {
+		if skills, err = askForSkills(a, c, add, items); err != nil {
+			return nil, err
+		}
+	}
+	var chosen []project.Facet
+	for _, name := range skills {
+		item, err := chooseItem(items, add.Git+add.Path, name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, itemFacet(add, item))
+	}
+	return facets.AddFound(c.Context(), h, f.dir, chosen, f.o)
+}
+
+// chooseItem is the item at a path, or the only one that is called name.
+func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
+	var found []wrap.Item
+	var paths []string
+	for _, item := range items {
+		if item.Path == name {
+			return item, nil
+		}
+		if item.Name == name {
+			found, paths = append(found, item), append(paths, item.Path)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+			"the same command without --skill and NAME lists what there is", fmt.Errorf("no such skill in %s", surface.Escape(where)))
+	case 1:
+		return found[0], nil
+	}
+	return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
+		fmt.Errorf("there are several that are called so: %s", surface.Escape(strings.Join(paths, ", "))))
+}
+
+// itemFacet is the declaration of an item of a directory or a repository.
+func itemFacet(in project.Facet, item wrap.Item) project.Facet {
+	f := in
+	if f.Name == "" {
+		f.Name = item.Name
+	}
+	if f.Path != "" {
+		f.Path = path.Join(filepath.ToSlash(f.Path), item.Path)
+	} else if f.Sub = path.Join(f.Sub, item.Path); f.Sub == "." {
+		f.Sub = ""
+	}
+	return f
+}
+
+// askForSkills lists what there is and asks which of it is meant, by number or name; it returns paths. Without a terminal
+// it says which commands add them, and is refused.
+func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.Item) ([]string, error) {
+	where := surface.Escape(in.Git + in.Path)
+	if len(items) == 0 {
+		return nil, evidence.Errorf(evidence.Validation, where, "", wrap.ErrNoForm)
+	}
+	for i, item := range items {
+		fmt.Fprintf(a.Stderr, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
+			surface.Escape(item.Path), describe(item))
+	}
+	if !term.IsTerminal(int(a.Stdin.Fd())) {
+		return nil, chooseError(where, in, items)
+	}
+	answer, err := a.ReadAnswer(c.Context(), "\nWhich of them? (numbers or names, 'all', or nothing) ")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
+		if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= len(items) {
+			word = items[n-1].Path
+		}
+		if word != "all" {
+			paths = append(paths, word)
+			continue
+		}
+		for _, item := range items {
+			paths = append(paths, item.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, chooseError(where, in, items)
+	}
+	return paths, nil
+}
+
+// chooseError is the refusal to choose for the person, with the command that adds the first of the items.
+func chooseError(where string, in project.Facet, items []wrap.Item) error {
+	from := "--path " + in.Path
+	if in.Git != "" {
+		from = "--git " + in.Git
+		if in.Tag != "" {
+			from += "@" + in.Tag
+		}
+		for flag, value := range map[string]string{" --branch ": in.Branch, " --commit ": in.Commit, " --sub ": in.Sub} {
+			if value != "" {
+				from += flag + value
+			}
+		}
+	}
+	name, skill := "", items[0].Name
+	if skill == "" { // no path is put into a command line that somebody may paste
+		name, skill = " NAME", "PATH"
+	}
+	return evidence.Errorf(evidence.Refused, where,
+		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add%s %s --skill %s'", name, from, skill)),
+		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(items)))
+}
+
+func nameOr(name, other string) string {
+	if name == "" {
+		return other
+	}
+	return name
+}
+
+// describe is the beginning of what a publisher says of an item.
+func describe(item wrap.Item) string {
+	const most = 100
+	text := []rune(item.Description)
+	if len(text) == 0 {
+		return ""
+	}
+	if len(text) > most {
+		text = append(text[:most], '…')
+	}
+	return "  " + surface.Escape(string(text))
+}

@@ -1,0 +1,68 @@
+package facets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/configedit"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// declare adds a facet to hallmark.toml, of which text is what it was. A name that its publisher chose takes the place of
+// no facet from elsewhere.
+func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *project.Facet, text []byte,
+	o Options) ([]byte, error) {
+	if err := f.Check(); err != nil { // before any request
+		return nil, evidence.Errorf(evidence.Validation, cmp.Or(f.Name, f.Git, f.Path), "", err)
+	}
+	found := r.found
+	if f.Name == "" {
+		found = true
+		var err error
+		if f.Name, err = obtain.FindName(ctx, w, *f, o.Offline); err != nil {
+			return nil, err
+		}
+	}
+	if mine, ok := w.Config.Facets[f.Name]; ok && found && !sameOrigin(mine, *f) {
+		return nil, evidence.Errorf(evidence.Refused, f.Name, "give it another name: 'hallmark add NAME' with the same "+
+			"--git or --path; or remove the other one", fmt.Errorf("is declared by %s line %d as %s already",
+			project.ConfigFile, mine.Line, surface.Escape(mine.String())))
+	}
+	next := *f
+	if next.Kind().HasVersions() && next.Requirement.String() == "" {
+		next.Requirement, _ = facet.ParseRequirement("*")
+	}
+	return configedit.SetFacet(text, next)
+}
+
+// sameOrigin reports whether two declarations name one directory or repository, whatever the revision.
+func sameOrigin(a, b project.Facet) bool {
+	return a.Git == b.Git && a.Sub == b.Sub && a.Path == b.Path
+}
+
+// declareRegistry returns the text of hallmark.toml with the registry that a person named, or as it is.
+func declareRegistry(w *workspace.Workspace, o Options) ([]byte, error) {
+	named := project.Registry{URL: o.Registry}
+	switch declared := w.Config.Registry; {
+	case o.Registry == "":
+		return w.Text, nil
+	case declared.URL == "":
+		text, err := configedit.AddRegistry(w.Text, o.Registry, o.Log.Key)
+		if err != nil {
+			return nil, err
+		}
+		w.Config, err = project.ParseConfig(text)
+		return text, err
+	case declared.Name() != named.Name():
+		return nil, evidence.Errorf(evidence.Refused, o.Registry,
+			"leave --registry out, or edit "+project.ConfigFile+": what is locked is of the other one",
+			fmt.Errorf("is not the registry of this project, which is %s", surface.Escape(declared.URL)))
+	}
+	return w.Text, nil
+}

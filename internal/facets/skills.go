@@ -1,0 +1,44 @@
+package facets
+
+import (
+	"context"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// Find is what is in a directory or a repository that a declaration without a name names: facets, skills and plugins.
+// Nothing is written.
+func Find(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) ([]wrap.Item, error) {
+	if err := f.Check(); err != nil {
+		return nil, evidence.Errorf(evidence.Validation, f.Git+f.Path, "", err)
+	}
+	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if f.URL() != "" {
+		w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
+	}
+	return obtain.List(ctx, w, f, o.Offline)
+}
+
+// AddFound declares what [Find] found, all or none, and installs all. Names that publishers chose take the place of no
+// facet from elsewhere.
+func AddFound(ctx context.Context, h *host.Host, dir string, found []project.Facet, o Options) (*Installation, error) {
+	return addFacets(ctx, h, dir, o, facetRequest{add: found, found: true})
+}
+
+// runs is what runs of a facet that was wrapped, once it is installed, and what of it is not; nothing of another facet.
+func (x *piece) runs() ([]wrap.Run, []wrap.Note, error) {
+	if x.Entry.Source.Wrapped == 0 {
+		return nil, nil, nil
+	}
+	runs, err := wrap.Runs(x.Manifest, x.OpenAudited)
+	return runs, x.Notes, err
+}
