@@ -39,15 +39,6 @@ func AddFound(ctx context.Context, h *host.Host, dir string, found []project.Fac
 	return addFacets(ctx, h, dir, o, facetRequest{add: found, found: true})
 }
 
-// runs is what runs of a facet that was wrapped, once it is installed, and what of it is not; nothing of another facet.
-func (x *piece) runs() ([]wrap.Run, []wrap.Note, error) {
-	if x.Entry.Source.Wrapped == 0 {
-		return nil, nil, nil
-	}
-	runs, err := wrap.Runs(x.Manifest, x.OpenAudited)
-	return runs, x.Notes, err
-}
-
 // confirmRuns asks for consent to what runs of facets that are locked for the first time, or were named by this very
 // command. The verdict is about everything that was found until then, and the answer.
 func (r *facetRequest) confirmRuns(out *Installation, settings policy.Settings, o Options) (policy.Verdict, error) {
