@@ -43,6 +43,8 @@ var rareMembers = []rare{
 	{"hallmark.lock", "servers/*/launch/unlocked", "part of the launch, whose digest the entry has as a whole"},
 	{"hallmark.lock", "facets/*/source/sub", "compared with what is declared, as the branch is"},
 	{"hallmark.lock", "facets/*/source/tag", "compared with what is declared, as the branch is"},
+	{"hallmark.lock", "facets/*/source/wrapped",
+		"compared with what the source is; and the contents, with the facet.json that it made, are locked"},
 	{"hallmark.lock", "servers/*/closure/scripts",
 		"part of the entry that this machine approved, and of what its trees are made"},
 	{"hallmark.closures/*.json", "packages/*/marker", "part of a closure, whose digest the entry has as a whole"},

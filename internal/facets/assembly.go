@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Assembly is all facets of a project on their way from their sources through the store.
@@ -38,6 +39,15 @@ func (x *piece) version() string {
 		return x.want.Requirement.String()
 	}
 	return x.Entry.Version
+}
+
+// runs is what runs of a facet that was wrapped, once it is installed, and what of it is not; nothing of another facet.
+func (x *piece) runs() ([]wrap.Run, []wrap.Note, error) {
+	if x.Entry.Source.Wrapped == 0 {
+		return nil, nil, nil
+	}
+	runs, err := wrap.Runs(x.Manifest, x.OpenAudited)
+	return runs, x.Notes, err
 }
 
 // NewAssembly opens the store for the facets of w.

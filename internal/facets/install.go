@@ -20,25 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Installation is what became, or would become, of a project's facets.
-type Installation struct {
-	Verdict policy.Verdict
-	Facets  []Change // of all that are or were locked, by name
-	Targets []string
-	Files   []string // that were written, relative to the project
-	Deleted []string
-	Kept    []string      // that a user edited, and that stay as they are
-	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
-	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
-	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
-
-	ServerChanges []ServerChange // of all that facets declare, by name
-
-	Clients []string         // files of clients that changed, relative to the project
-	Notes   []installed.Note // what clients do not get of the facets
-	Written bool             // something was changed
-}
-
 // Install brings a project to what hallmark.toml and hallmark.lock say.
 func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Installation, error) {
 	return installFacets(ctx, h, dir, o, facetRequest{})

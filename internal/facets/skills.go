@@ -33,12 +33,3 @@ func Find(ctx context.Context, h *host.Host, dir string, f project.Facet, o Opti
 func AddFound(ctx context.Context, h *host.Host, dir string, found []project.Facet, o Options) (*Installation, error) {
 	return addFacets(ctx, h, dir, o, facetRequest{add: found, found: true})
 }
-
-// runs is what runs of a facet that was wrapped, once it is installed, and what of it is not; nothing of another facet.
-func (x *piece) runs() ([]wrap.Run, []wrap.Note, error) {
-	if x.Entry.Source.Wrapped == 0 {
-		return nil, nil, nil
-	}
-	runs, err := wrap.Runs(x.Manifest, x.OpenAudited)
-	return runs, x.Notes, err
-}

@@ -169,21 +169,20 @@ func chooseError(where string, in project.Facet, items []wrap.Item) error {
 	from := "--path " + in.Path
 	if in.Git != "" {
 		from = "--git " + in.Git
-		if in.Tag != "" {
-			from += "@" + in.Tag
-		}
-		for flag, value := range map[string]string{" --branch ": in.Branch, " --commit ": in.Commit, " --sub ": in.Sub} {
-			if value != "" {
-				from += flag + value
+		for _, flag := range [][2]string{
+			{"tag", in.Tag}, {"branch", in.Branch}, {"commit", in.Commit}, {"sub", in.Sub},
+		} {
+			if flag[1] != "" {
+				from += " --" + flag[0] + " " + flag[1]
 			}
 		}
 	}
-	name, skill := "", items[0].Name
+	skill := items[0].Name
 	if skill == "" { // no path is put into a command line that somebody may paste
-		name, skill = " NAME", "PATH"
+		from, skill = "NAME "+from, "PATH"
 	}
 	return evidence.Errorf(evidence.Refused, where,
-		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add%s %s --skill %s'", name, from, skill)),
+		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add %s --skill %s'", from, skill)),
 		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(items)))
 }
 

@@ -1,0 +1,26 @@
+package facets
+
+import (
+	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// Installation is what became, or would become, of a project's facets.
+type Installation struct {
+	Verdict policy.Verdict
+	Facets  []Change // of all that are or were locked, by name
+	Targets []string
+	Files   []string // that were written, relative to the project
+	Deleted []string
+	Kept    []string      // that a user edited, and that stay as they are
+	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
+	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
+	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
+
+	ServerChanges []ServerChange // of all that facets declare, by name
+
+	Clients []string         // files of clients that changed, relative to the project
+	Notes   []installed.Note // what clients do not get of the facets
+	Written bool             // something was changed
+}
