@@ -103,7 +103,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	adm := verdict.Admitted()
 	out.Facets = a.changes()
 	if req.replaces(w.Lock) {
-		if err := a.reviewChanges(ctx, out.Facets, req.commandLine()); err != nil { // before any server is started
+		if err := a.reviewChanges(ctx, out.Facets, req.commandLine(w)); err != nil { // before any server is started
 			return out, err
 		}
 	}
@@ -201,11 +201,15 @@ func (r *facetRequest) replaces(l *project.Lock) bool {
 }
 
 // commandLine is the command that made the request, without the name of the program.
-func (r *facetRequest) commandLine() []string {
-	if r.add == nil {
-		return append([]string{"upgrade"}, r.asked...)
+func (r *facetRequest) commandLine(w *workspace.Workspace) []string {
+	words := append([]string{"upgrade"}, r.asked...)
+	if r.add != nil {
+		words = append([]string{"add"}, addArguments(*r.add)...)
 	}
-	return append([]string{"add"}, addArguments(*r.add)...)
+	if w.Home != "" {
+		words = append(words, "--global")
+	}
+	return words
 }
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.

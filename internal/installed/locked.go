@@ -108,7 +108,7 @@ func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 		if files[at] != nil {
 			continue
 		}
-		if _, err := os.Lstat(l.Workspace.Path(filepath.FromSlash(at))); err != nil {
+		if _, err := os.Lstat(l.Workspace.Place(at)); err != nil {
 			continue
 		}
 		if len(report) < lockentry.MaxExtra {
@@ -148,18 +148,22 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 		for _, d := range f.deliverables() {
 			for _, target := range Targets(l.Workspace) {
 				for _, member := range d.Paths {
+					to := targetPath(l.Workspace, target, d, member)
+					if to == "" {
+						continue
+					}
 					at := &placedFile{of: f.entry.Subject(f.name), target: target, asset: f.entry.Assets[member],
 						picked: selection.Has(d)}
 					if d.Kind == facet.KindSkill {
-						at.skill = path.Dir(targetPath(target, d, d.Paths[0]))
+						at.skill = path.Dir(targetPath(l.Workspace, target, d, d.Paths[0]))
 					}
 					sum, err := f.targetDigest(target, d, member)
 					if err != nil {
 						return nil, err
 					}
 					at.sum = sum
-					if other, ok := files[targetPath(target, d, member)]; !ok || !other.picked {
-						files[targetPath(target, d, member)] = at
+					if other, ok := files[to]; !ok || !other.picked {
+						files[to] = at
 					}
 				}
 			}

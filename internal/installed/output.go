@@ -44,7 +44,11 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 		}
 		for _, target := range Targets(w) {
 			for _, file := range part.Paths {
-				o := output{path: targetPath(target, part.Deliverable, file), part: part, file: file, target: target,
+				to := targetPath(w, target, part.Deliverable, file)
+				if to == "" {
+					continue
+				}
+				o := output{path: to, part: part, file: file, target: target,
 					sum: part.Of.Entry.Assets[file]}
 				if changesOnRender(target, part.Deliverable, file) {
 					data, err := o.bytes()
@@ -116,7 +120,12 @@ func newReceipt(w *workspace.Workspace, parts []Part) *machine.Receipt {
 		for _, target := range Targets(w) {
 			var files []string
 			for _, file := range part.Paths {
-				files = append(files, targetPath(target, part.Deliverable, file))
+				if to := targetPath(w, target, part.Deliverable, file); to != "" {
+					files = append(files, to)
+				}
+			}
+			if len(files) == 0 {
+				continue
 			}
 			f.Assets = append(f.Assets, machine.NewAsset(target, part.Kind, part.Name, files))
 		}

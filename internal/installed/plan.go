@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -102,7 +101,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 			return err
 		}
 		p.Written = append(p.Written, path)
-		p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Data: data, Perm: 0o644})
+		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: 0o644})
 	}
 	if len(foreign) > 0 {
 		return &evidence.Error{
@@ -126,7 +125,7 @@ func (p *Plan) planDeletion(path string, now digest.Digest) {
 		}
 	}
 	p.Deleted = append(p.Deleted, path)
-	p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Remove: true})
+	p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Remove: true})
 }
 
 // addExtraEvidence adds evidence of what would be left in the project and is of no locked facet: what
@@ -137,7 +136,7 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 	for at, o := range outputs {
 		f := &placedFile{of: o.part.Of.Subject(), picked: true}
 		if o.part.Kind == facet.KindSkill {
-			f.skill = path.Dir(targetPath(o.target, o.part.Deliverable, o.part.Paths[0]))
+			f.skill = path.Dir(targetPath(p.w, o.target, o.part.Deliverable, o.part.Paths[0]))
 		}
 		files[at] = f
 	}

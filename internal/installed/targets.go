@@ -23,6 +23,15 @@ type target struct {
 	agent    string   // what follows the name of an agent
 	commands string   // directory
 	command  string   // what follows the name of a command
+	user     *target  // where the client reads the user's own, relative to the home directory
+}
+
+// of is the target's own column, or that of the user's own clients.
+func (t target) of(w *workspace.Workspace) target {
+	if w.Home != "" && t.user != nil {
+		return *t.user
+	}
+	return t
 }
 
 // targets are the known targets, by name.
@@ -30,25 +39,36 @@ var targets = map[string]target{
 	project.TargetClaudeCode: {
 		marks:  []string{".claude", ".mcp.json", "CLAUDE.md"},
 		skills: ".claude/skills", agents: ".claude/agents", agent: ".md", commands: ".claude/commands", command: ".md",
+		user: &target{marks: []string{".claude", ".claude.json"}, skills: ".claude/skills", agents: ".claude/agents",
+			agent: ".md", commands: ".claude/commands", command: ".md"},
 	},
 	project.TargetCodex: {
 		marks:  []string{".codex", ".agents"},
 		skills: ".agents/skills", agents: ".codex/agents", agent: ".toml", commands: ".agents/commands", command: ".md",
+		user: &target{marks: []string{".codex"}, skills: ".agents/skills", agents: ".codex/agents", agent: ".toml",
+			commands: ".codex/prompts", command: ".md"},
 	},
 	project.TargetOpencode: {
 		marks:  []string{".opencode", "opencode.json", "opencode.jsonc"},
 		skills: ".opencode/skills", agents: ".opencode/agents", agent: ".md", commands: ".opencode/commands",
 		command: ".md",
+		user: &target{marks: []string{".config/opencode"}, skills: ".config/opencode/skills",
+			agents: ".config/opencode/agents", agent: ".md", commands: ".config/opencode/commands", command: ".md"},
 	},
 	project.TargetCursor: {
 		marks:  []string{".cursor", ".cursorrules"},
 		skills: ".cursor/skills", agents: ".cursor/agents", agent: ".md", commands: ".cursor/commands", command: ".md",
+		user: &target{marks: []string{".cursor"}, skills: ".cursor/skills", agents: ".cursor/agents", agent: ".md",
+			commands: ".cursor/commands", command: ".md"},
 	},
 	project.TargetCopilot: {
 		marks: []string{".vscode/mcp.json", ".github/copilot-instructions.md", ".github/skills", ".github/agents",
 			".github/prompts"},
 		skills: ".github/skills", agents: ".github/agents", agent: ".agent.md", commands: ".github/prompts",
 		command: ".prompt.md",
+		// Prompts of the user lie in the profile of an editor, of which there may be many.
+		user: &target{marks: []string{".copilot"}, skills: ".copilot/skills", agents: ".copilot/agents",
+			agent: ".agent.md"},
 	},
 }
 
@@ -59,8 +79,8 @@ func Targets(w *workspace.Workspace) []string {
 	}
 	var found []string
 	for _, name := range project.Targets() {
-		for _, mark := range targets[name].marks {
-			if _, err := os.Lstat(w.Path(mark)); err == nil {
+		for _, mark := range targets[name].of(w).marks {
+			if _, err := os.Lstat(w.Place(mark)); err == nil {
 				found = append(found, name)
 				break
 			}
@@ -69,17 +89,21 @@ func Targets(w *workspace.Workspace) []string {
 	return found
 }
 
-// targetPath is where a file of a deliverable goes for a target.
-func targetPath(name string, d facet.Deliverable, file string) string {
+// targetPath is where a file of a deliverable goes for a target, relative to [workspace.Workspace.PlaceDir];
+// "" if the client reads no such thing there.
+func targetPath(w *workspace.Workspace, name string, d facet.Deliverable, file string) string {
 	if dir, ok := strings.CutPrefix(name, project.TargetDir); ok {
 		return path.Join(dir, file)
 	}
-	t := targets[name]
+	t := targets[name].of(w)
 	switch d.Kind {
+	case facet.KindCommand:
+		if t.commands == "" {
+			return ""
+		}
+		return path.Join(t.commands, d.Name+t.command)
 	case facet.KindAgent:
 		return path.Join(t.agents, d.Name+t.agent)
-	case facet.KindCommand:
-		return path.Join(t.commands, d.Name+t.command)
 	}
 	return path.Join(t.skills, strings.TrimPrefix(file, "skills/"))
 }
