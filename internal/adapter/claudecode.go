@@ -20,6 +20,10 @@ var claudeCode = Target{
 		path: ".claude/commands/NAME.md", page: "https://code.claude.com/docs/en/skills", all: true, keep: standard,
 		knows: claudePrompts, args: argumentsOfClaude,
 	},
+	user: &userPlaces{
+		marks: []string{".claude", ".claude.json"}, skills: ".claude/skills/NAME", agents: ".claude/agents/NAME.md",
+		commands: ".claude/commands/NAME.md",
+	},
 }
 
 // claudePrompts are the members of skills, which those of commands are too.

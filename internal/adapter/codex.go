@@ -16,6 +16,10 @@ var codex = Target{
 		tools: readOnlyAs("sandbox_mode", "read-only"),
 	},
 	commands: codexCommands(),
+	user: &userPlaces{
+		marks: []string{".codex"}, skills: ".agents/skills/NAME", agents: ".codex/agents/NAME.toml",
+		commands: ".agents/skills/NAME/SKILL.md",
+	},
 }
 
 func codexCommands() noun {

@@ -35,4 +35,8 @@ var copilot = Target{
 		keep: []string{"name", "description", "argument-hint"}, knows: []string{"agent", "model", "tools"},
 		args: "${input:…}",
 	},
+	user: &userPlaces{
+		marks: []string{".copilot"}, skills: ".copilot/skills/NAME", agents: ".copilot/agents/NAME.agent.md",
+		// prompts of the user lie in the profile of an editor, of which there may be many
+	},
 }

@@ -18,4 +18,8 @@ var cursor = Target{
 	commands: noun{
 		path: ".cursor/commands/NAME.md", page: "https://cursor.com/docs/context/commands", form: plain,
 	},
+	user: &userPlaces{
+		marks: []string{".cursor"}, skills: ".cursor/skills/NAME", agents: ".cursor/agents/NAME.md",
+		commands: ".cursor/commands/NAME.md",
+	},
 }

@@ -23,4 +23,8 @@ var gemini = Target{
 		path: ".gemini/commands/NAME.toml", page: "https://geminicli.com/docs/cli/custom-commands", form: promptTOML,
 		keep: []string{"description"}, args: "{{args}}",
 	},
+	user: &userPlaces{
+		marks: []string{".gemini"}, skills: ".gemini/skills/NAME", agents: ".gemini/agents/NAME.md",
+		commands: ".gemini/commands/NAME.toml",
+	},
 }

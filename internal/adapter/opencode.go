@@ -26,6 +26,10 @@ var opencode = Target{
 		path: ".opencode/commands/NAME.md", page: "https://opencode.ai/docs/commands/", keep: []string{"description"},
 		knows: []string{"agent", "model", "variant", "subtask"}, args: argumentsOfClaude,
 	},
+	user: &userPlaces{
+		marks: []string{".config/opencode"}, skills: ".config/opencode/skills/NAME",
+		agents: ".config/opencode/agents/NAME.md", commands: ".config/opencode/commands/NAME.md",
+	},
 }
 
 // denyOthers is a permission that allows some tools only. The last rule that fits counts.

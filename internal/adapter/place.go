@@ -70,6 +70,9 @@ func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {
 		return ""
 	}
 	n := t.noun(d.Kind)
+	if n.path == "" && t.home {
+		return "is not installed, as no place is known where the client has the " + string(d.Kind) + "s of its user"
+	}
 	if n.path == "" {
 		return "is not installed, as the client has no " + string(d.Kind) + "s in a project"
 	}

@@ -23,4 +23,8 @@ var qwen = Target{
 		path: ".qwen/commands/NAME.md", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/commands/",
 		keep: []string{"description"}, args: "{{args}}",
 	},
+	user: &userPlaces{
+		marks: []string{".qwen"}, skills: ".qwen/skills/NAME", agents: ".qwen/agents/NAME.md",
+		commands: ".qwen/commands/NAME.md",
+	},
 }

@@ -23,6 +23,8 @@ type Target struct {
 	serversPage              string // of its documentation, about servers of a project
 	skills, agents, commands noun
 	dir                      string // of a target dir:PATH
+	user                     *userPlaces
+	home                     bool // places are relative to the home directory
 }
 
 // noun returns how the client has deliverables of a kind.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,37 @@ func ServerFile(client, project string, exists func(name string) bool) (f File, 
 	}
 	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: syntax.FormatOf(name),
 		shapes: []string{s.key}}, true
+}
+
+// UserServerFile returns the file in which a client looks for the user's own servers, which need not
+// exist: the first that does, else the first. It is an error if nothing is installed for the client.
+func UserServerFile(client string, m Machine) (f File, err error) {
+	c := clientOf(client)
+	if c.install == nil {
+		return f, fmt.Errorf("nothing is installed for the client %+q", client)
+	}
+	for _, l := range c.servers {
+		if l.base == project || l.base == system || l.shape != c.install.key || strings.ContainsRune(l.path, '*') {
+			continue
+		}
+		found, err := m.expand(l)
+		if err != nil {
+			return f, err
+		}
+		for _, name := range found {
+			_, err := os.Lstat(name)
+			if f.Path == "" || err == nil {
+				f = File{Client: client, Path: name, User: true, format: syntax.FormatOf(name), shapes: []string{l.shape}}
+			}
+			if err == nil {
+				return f, nil
+			}
+		}
+	}
+	if f.Path == "" {
+		return f, fmt.Errorf("no file for the user's own servers is known of the client %+q", client)
+	}
+	return f, nil
 }
 
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that starts a

@@ -2,11 +2,12 @@ package facets
 
 import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // withFlag is the command that made the request once more, with a flag, as a person may type it.
-func (r *facetRequest) withFlag(flag string) string {
+func (r *facetRequest) withFlag(w *workspace.Workspace, flag string) string {
 	var args []string
 	switch len(r.add) {
 	case 0:
@@ -15,6 +16,9 @@ func (r *facetRequest) withFlag(flag string) string {
 		args = append([]string{"add"}, addArguments(r.add[0])...)
 	default: // each of which may be added by itself, but all or none were
 		return "the same command with " + flag
+	}
+	if w.Home != "" {
+		args = append(args, "--global")
 	}
 	return "'" + host.QuoteArguments(append(append([]string{"hallmark"}, args...), flag)) + "'"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -42,7 +43,7 @@ func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Inst
 	case a.o.Dry:
 		return out.Verdict, nil
 	case replaces && consent == host.NoConsent:
-		return out.Verdict, r.noConsentError(asked)
+		return out.Verdict, r.noConsentError(a.Workspace, asked)
 	}
 	report := out.Verdict.Report()
 	for _, c := range runs {
@@ -79,7 +80,7 @@ func (r *facetRequest) newRuns(all []Change) (runs []Change) {
 
 // noConsentError is the error for changes that nobody consented to. Its hint names the commands that
 // show them again and take them.
-func (r *facetRequest) noConsentError(all []Change) error {
+func (r *facetRequest) noConsentError(w *workspace.Workspace, all []Change) error {
 	var changed []string
 	for _, c := range all {
 		if c.differs() {
@@ -91,6 +92,6 @@ func (r *facetRequest) noConsentError(all []Change) error {
 		subject = evidence.Count(n, "facet")
 	}
 	return evidence.Errorf(evidence.Refused, subject,
-		r.withFlag("--dry-run")+" shows what changes, and "+r.withFlag("--yes")+" consents to it",
+		r.withFlag(w, "--dry-run")+" shows what changes, and "+r.withFlag(w, "--yes")+" consents to it",
 		errors.New("would be changed, and nobody consented; nothing was written"))
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
@@ -27,13 +29,13 @@ func PlanClientEntries(w *workspace.Workspace, names []string,
 	targets := Targets(w)
 	byName := func(a, b adapter.Target) int { return strings.Compare(a.Name, b.Name) }
 	for _, target := range slices.SortedFunc(slices.Values(adapter.All()), byName) {
-		if target.Client == "" {
+		if target.Client == "" || w.Home != "" && !target.HasUser() {
 			continue
 		}
-		f, _ := clients.ServerFile(target.Client, w.Dir, func(name string) bool {
-			_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
-			return err == nil
-		})
+		f, err := serverFile(w, target.Client)
+		if err != nil {
+			return nil, nil, err
+		}
 		var wanted []string
 		if slices.Contains(targets, target.Name) {
 			wanted = names
@@ -43,15 +45,32 @@ func PlanClientEntries(w *workspace.Workspace, names []string,
 			return nil, nil, err
 		}
 		if len(more) > 0 {
-			rel, err := filepath.Rel(w.Dir, f.Path)
-			if err != nil {
-				return nil, nil, err
-			}
-			changed = append(changed, filepath.ToSlash(rel))
+			changed = append(changed, host.RelativeTo(w.PlaceDir(), f.Path))
 		}
 		files = append(files, more...)
 	}
 	return files, changed, nil
+}
+
+// serverFile is the file in which a client looks for the servers of a project, or for the user's own.
+func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
+	if w.Home != "" {
+		return clients.UserServerFile(client, clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+	}
+	f, _ := clients.ServerFile(client, w.Dir, func(name string) bool {
+		_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
+		return err == nil
+	})
+	return f, nil
+}
+
+// runArguments are those of the entry that starts a server. The user's own clients start it wherever
+// they are, so that their entry names the project.
+func runArguments(w *workspace.Workspace, name string) []string {
+	if w.Home != "" {
+		return []string{"run", name, "--project", w.Dir}
+	}
+	return []string{"run", name}
 }
 
 // clientText is a client's file: its text, and what was inserted into it, which is kept beside it.
@@ -81,7 +100,7 @@ func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 	if err != nil {
 		return nil, err
 	}
-	started, err := startedServers(f, before.data, wanted, owners)
+	started, err := startedServers(w, f, before.data, wanted, owners)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +111,7 @@ func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 			continue
 		}
 		var changes []clients.Change
-		if now.data, changes, err = clients.Insert(f, now.data, name, "hallmark", []string{"run", name}); err != nil {
+		if now.data, changes, err = clients.Insert(f, now.data, name, "hallmark", runArguments(w, name)); err != nil {
 			return nil, clientFileError(f, err)
 		}
 		now.originals = slices.DeleteFunc(now.originals, func(o clients.Original) bool {
@@ -138,7 +157,7 @@ func readClientText(f clients.File) (clientText, error) {
 
 // startedServers are the wanted servers that a client's file starts by Hallmark already. A user's
 // own entry of such a name is refused.
-func startedServers(f clients.File, data []byte, wanted []string,
+func startedServers(w *workspace.Workspace, f clients.File, data []byte, wanted []string,
 	owners map[string]string) (map[string]bool, error) {
 	started := map[string]bool{}
 	if data == nil {
@@ -151,7 +170,7 @@ func startedServers(f clients.File, data []byte, wanted []string,
 	for _, s := range servers {
 		switch {
 		case !slices.Contains(wanted, s.Name) || s.Scope != "":
-		case runline.IsRunEntry(s) && s.Args[1] == s.Name:
+		case runline.IsRunEntry(s) && s.Args[1] == s.Name && (w.Home == "" || slices.Equal(s.Args, runArguments(w, s.Name))):
 			started[s.Name] = true
 		default:
 			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
@@ -221,7 +240,7 @@ func warnOfStarts(w *workspace.Workspace, f clients.File, data []byte) {
 		line, _ := runline.Read(s.Args[1:], false)
 		_, declared := w.Config.Servers[line.Name]
 		_, locked := w.Lock.Server(line.Name)
-		if ours := line.Project == "" || line.Project == w.Dir; ours && !declared && !locked {
+		if ours := line.Project == "" && w.Home == "" || line.Project == w.Dir; ours && !declared && !locked {
 			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; "+
 				"take it out by hand", s.Name, line.Name), "file", f.Path)
 		}

@@ -23,14 +23,14 @@ func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, 
 	for _, p := range paths {
 		if d := path.Dir(p); d != dir { // those of one directory mostly follow each other
 			dir = d
-			if err := w.RefuseLink(w.Path(filepath.FromSlash(d))); err != nil {
+			if err := w.RefuseLink(w.Place(d)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	sums, exist := make([]digest.Digest, len(paths)), make([]bool, len(paths))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(paths), func(i int) (err error) {
-		sums[i], exist[i], err = hashFile(w.Path(filepath.FromSlash(paths[i])))
+		sums[i], exist[i], err = hashFile(w.Place(paths[i]))
 		return err
 	}); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, 
 
 // Digest is the digest of a file of the project; zero for what is no regular file.
 func Digest(w *workspace.Workspace, path string) (d digest.Digest, exists bool, err error) {
-	name := w.Path(filepath.FromSlash(path))
+	name := w.Place(path)
 	if err := w.RefuseLink(filepath.Dir(name)); err != nil {
 		return d, false, err
 	}

@@ -30,10 +30,10 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 		}
 	}
 	for _, skill := range slices.Sorted(maps.Keys(skills)) {
-		if err := w.RefuseLink(w.Path(filepath.FromSlash(skill))); err != nil {
+		if err := w.RefuseLink(w.Place(skill)); err != nil {
 			return nil, err
 		}
-		root := w.Path(filepath.FromSlash(skill))
+		root := w.Place(skill)
 		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if errors.Is(err, os.ErrNotExist) && name == root {
 				return fs.SkipAll
@@ -41,7 +41,7 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 			if err != nil {
 				return err
 			}
-			rel, err := filepath.Rel(w.Dir, name)
+			rel, err := filepath.Rel(w.PlaceDir(), name)
 			if err != nil {
 				return err
 			}

@@ -113,7 +113,7 @@ func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 		if files[at] != nil {
 			continue
 		}
-		if _, err := os.Lstat(l.Workspace.Path(filepath.FromSlash(at))); err != nil {
+		if _, err := os.Lstat(l.Workspace.Place(at)); err != nil {
 			continue
 		}
 		if len(report) < lockentry.MaxExtra {

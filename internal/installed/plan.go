@@ -7,7 +7,6 @@ package installed
 import (
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -107,8 +106,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 			return err
 		}
 		p.Written = append(p.Written, path)
-		p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Data: data,
-			Perm: permOf(o.place, data)})
+		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: permOf(o.place, data)})
 	}
 	if len(foreign) > 0 {
 		return &evidence.Error{
@@ -132,7 +130,7 @@ func (p *Plan) planDeletion(path string, now digest.Digest) {
 		}
 	}
 	p.Deleted = append(p.Deleted, path)
-	p.Files = append(p.Files, durable.File{Path: p.w.Path(filepath.FromSlash(path)), Remove: true})
+	p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Remove: true})
 }
 
 // addExtraEvidence adds evidence of what would be left in the project and is of no locked facet: what

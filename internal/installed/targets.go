@@ -14,16 +14,19 @@ func Targets(w *workspace.Workspace) []string {
 		return w.Config.Targets
 	}
 	exists := func(mark string) bool {
-		_, err := os.Lstat(w.Path(mark))
+		_, err := os.Lstat(w.Place(mark))
 		return err == nil
 	}
 	used, shared := map[string]bool{}, map[string]bool{}
-	for _, t := range adapter.All() {
+	known := adapter.All()
+	for i, t := range known {
+		t = placed(w, t)
+		known[i] = t
 		used[t.Name] = slices.ContainsFunc(t.Marks, exists)
 		shared[t.Shared] = shared[t.Shared] || used[t.Name]
 	}
 	var found []string
-	for _, t := range adapter.All() {
+	for _, t := range known {
 		if t.Shared != "" && !shared[t.Shared] && exists(t.Shared) { // the first that reads it
 			used[t.Name], shared[t.Shared] = true, true
 		}
@@ -38,8 +41,16 @@ func Targets(w *workspace.Workspace) []string {
 func adapters(w *workspace.Workspace) (all []adapter.Target) {
 	for _, name := range Targets(w) {
 		if t, ok := adapter.Find(name); ok { // hallmark.toml has no others
-			all = append(all, t)
+			all = append(all, placed(w, t))
 		}
 	}
 	return all
+}
+
+// placed is a target in the project, or in the home directory for the project of the user's own clients.
+func placed(w *workspace.Workspace, t adapter.Target) adapter.Target {
+	if w.Home != "" {
+		return t.User()
+	}
+	return t
 }

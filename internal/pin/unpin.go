@@ -21,7 +21,11 @@ import (
 // RemoveEmptyDirs removes the directories that deleting files left empty.
 func RemoveEmptyDirs(w *workspace.Workspace, deleted []string) {
 	for _, path := range deleted {
-		for dir := filepath.Dir(w.Path(filepath.FromSlash(path))); len(dir) > len(w.Dir); dir = filepath.Dir(dir) {
+		root := w.PlaceDir()
+		for dir := filepath.Dir(w.Place(path)); len(dir) > len(root); dir = filepath.Dir(dir) {
+			if w.Home != "" && filepath.Dir(dir) == root { // a client's own directory in the user's home
+				break
+			}
 			if w.RefuseLink(dir) != nil || os.Remove(dir) != nil {
 				break
 			}

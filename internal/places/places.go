@@ -14,10 +14,12 @@ import (
 type Places struct {
 	Cache string // what can be fetched again: the store
 	State string // what must survive a cleaned cache: approvals, drift, journals
+	// Config is the project of the user's own clients, whose hallmark.toml and hallmark.lock lie there.
+	Config string
 }
 
 // Find returns the directories: below $HALLMARK_HOME if that is set, which must be absolute, else
-// the user's cache and state directories by the platform's convention. It makes no directory. Its
+// the user's cache, state and configuration directories by the platform's convention. It makes no directory. Its
 // error is of class Operation.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
@@ -25,7 +27,8 @@ func Find(getenv func(string) string) (Places, error) {
 		if !filepath.IsAbs(home) {
 			return Places{}, placeError(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
-		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, nil
+		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state"),
+			Config: filepath.Join(home, "config")}, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -45,7 +48,12 @@ func Find(getenv func(string) string) (Places, error) {
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark")}, nil
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return Places{}, placeError(err)
+	}
+	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark"),
+		Config: filepath.Join(config, "hallmark")}, nil
 }
 
 func placeError(err error) error {

@@ -79,6 +79,7 @@ type Workspace struct {
 	Host      *host.Host
 	Dir       string // absolute, all links resolved
 	State     string // this project's directory in the state directory
+	Home      string // of the project of the user's own clients: the home directory; "" of another project
 	Text      []byte // of hallmark.toml; nil if there is none
 	Config    *project.Config
 	Lock      *project.Lock
@@ -131,6 +132,9 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 		mine := *h
 		mine.Dir = w.Dir
 		w.Host = &mine
+	}
+	if w.Home, err = homeOf(h, w.Dir); err != nil {
+		return nil, nil, err
 	}
 	w.State = ProjectState(h, w.Dir)
 	if _, err := os.Lstat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
@@ -212,11 +216,15 @@ func (w *Workspace) Replace(ctx context.Context, files []durable.File) error {
 // RefuseLink refuses a directory of the project that is a link, or lies below one: a checkout
 // must not choose which files elsewhere are read, replaced or removed.
 func (w *Workspace) RefuseLink(dir string) error {
-	rel, err := filepath.Rel(w.Dir, dir)
+	at := w.Dir
+	rel, err := filepath.Rel(at, dir)
+	if w.Home != "" && (err != nil || !filepath.IsLocal(rel)) {
+		at = w.Home
+		rel, err = filepath.Rel(at, dir)
+	}
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return nil // not of the project
 	}
-	at := w.Dir
 	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
 		at = filepath.Join(at, name)
 		info, err := os.Lstat(at)

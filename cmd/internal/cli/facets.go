@@ -132,6 +132,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
+	addGlobalFlag(c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
@@ -182,6 +183,9 @@ and asked about.`,
 		} else if add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
+		if source.Path != "" && c.Flags().Changed("global") {
+			return nil, app.Usage(c, errors.New("--path is relative to a project, and --global is none of a checkout"))
+		}
 		if f.o.Registry != "" && !add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
 		}
@@ -192,6 +196,7 @@ and asked about.`,
 		return addOrChoose(a, c, h, &f, add, skills)
 	})
 	f.register(c)
+	addGlobalFlag(c, &f.dir, true)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	f.addReviewFlags(c)
@@ -220,6 +225,7 @@ func removeCommand(a *app.App) *cobra.Command {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
+	addGlobalFlag(c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	return c
@@ -439,6 +445,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
+	addGlobalFlag(c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
 }
