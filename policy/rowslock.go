@@ -148,8 +148,7 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Install}, scheme: evidence.Tag, authority: evidence.Lock,
 		does: cells{allow, drift, allow, refused, operation, refused},
-		hint: always("the author moved it, which happens by accident or by attack; compare the commits, " +
-			"then run 'hallmark upgrade' for this facet"),
+		hint: tagHint,
 	},
 	{
 		flows: []Flow{Install, Check, Plugin}, scheme: evidence.Installed, authority: evidence.Lock,
@@ -211,6 +210,22 @@ var (
 				"review the change and run 'hallmark pin' again")))
 	lockedLaunchHint = first(launchHint, on(evidence.Mismatch, "its facet declares it otherwise than it was locked; "+
 		"run 'hallmark install' without --frozen, and review what it shows"))
+	tagHint = func(_ Flow, e evidence.Evidence) string {
+		name := e.Subject
+		if at := strings.LastIndexByte(name, '@'); at > 0 {
+			name = name[:at]
+		}
+		return TagAdvice(name, strings.HasPrefix(e.Observed.Text, "none"))
+	}
 	imageHint = first(undecided, always("the tag leads to another image than the one that was approved, "+
 		"which goes on running; 'hallmark pin' shows the new one"))
 )
+
+// TagAdvice says what to do next about the tag of a facet that was moved since it was locked, or is gone.
+func TagAdvice(name string, gone bool) string {
+	if gone {
+		return "ask its author what replaces the tag, and declare that: 'hallmark add " + name + " --git URL --tag TAG'"
+	}
+	return "the author moved it, which happens by accident or by attack; 'hallmark upgrade " + name +
+		" --accept-tag' shows what changed, and asks"
+}

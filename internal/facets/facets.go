@@ -23,6 +23,9 @@ type Options struct {
 	Limits  archive.Limits
 	Log     trail.Options
 	Servers Servers
+	// AcceptTag is shown facets whose tags were moved since they were locked, as they would change, and says whether
+	// to follow the tags. It is asked by [Add] and [Upgrade] of what they name. Nil is no: a moved tag is drift.
+	AcceptTag func([]Change) (bool, error)
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }
@@ -31,12 +34,17 @@ type Options struct {
 type Anew struct {
 	All      bool
 	Names    []string
-	Declared string // by this very command, which accepts what the source has now
+	Declared string // by this very command
+}
+
+// names reports whether a command is about a facet by its name.
+func (n Anew) names(name string) bool {
+	return slices.Contains(n.Names, name) || n.Declared != "" && n.Declared == name
 }
 
 // includes reports whether a facet is resolved anew.
 func (n Anew) includes(name string) bool {
-	return n.All || slices.Contains(n.Names, name) || n.Declared != "" && n.Declared == name
+	return n.All || n.names(name)
 }
 
 // Servers say what becomes of the servers that facets declare.

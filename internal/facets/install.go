@@ -96,6 +96,9 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return out, err
 	}
 	adm := verdict.Admitted()
+	if err := a.acceptTags(); err != nil {
+		return out, err
+	}
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned = servers.skipped, servers.pinned
 	if err != nil {

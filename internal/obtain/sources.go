@@ -66,5 +66,8 @@ type Request struct {
 	Floor    facet.Floor        // of a server that is not locked: the least version
 	Locked   *project.FacetLock // its entry in the lock; nil without one
 	Anew     bool               // resolve it anew, whatever the entry says
-	Declared bool               // declared by this very command, which accepts what the source has now
+
+	// AcceptTag follows the tag of a repository that was moved since it was locked. The caller shows what changes
+	// by it, and asks, before it writes anything.
+	AcceptTag bool
 }

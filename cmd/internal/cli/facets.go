@@ -55,6 +55,29 @@ func (f *facetFlags) addYesFlag(c *cobra.Command) {
 			"that files of the checkout name (--allow-host)")
 }
 
+// askAboutTags makes the flow show what changes by a tag that was moved, and ask whether to follow it. It returns
+// whether it did.
+func askAboutTags(a *app.App, c *cobra.Command, f *facetFlags) (asked *bool) {
+	asked = new(bool)
+	f.o.AcceptTag = func(moved []facets.Change) (bool, error) {
+		*asked = true
+		a.Bars.Stop()
+		for _, m := range moved {
+			fmt.Fprintf(a.Stderr, "%s: tag %s of %s was moved since it was locked, by accident or by attack\n",
+				surface.Escape(m.Name), surface.Escape(m.After.Source.Tag), surface.Escape(m.After.Source.URL))
+		}
+		if err := showChangesOfFacets(a.Stderr, &facets.Installation{Facets: moved}); err != nil {
+			return false, err
+		}
+		if f.yes || f.o.Dry {
+			return true, nil
+		}
+		answer, err := a.Ask(c.Context(), "Follow the tag?")
+		return answer == host.InformedConsent, err
+	}
+	return asked
+}
+
 // askAboutServers makes the flow ask about servers that facets declare.
 func askAboutServers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
@@ -148,7 +171,9 @@ func addCommand(a *app.App) *cobra.Command {
 			"--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
-registry is locked only if the registry confirms it, and its log proves it, now.`,
+registry is locked only if the registry confirms it, and its log proves it, now. If the tag
+of a repository was moved since it was locked, what changes is shown, and following it is
+asked (--yes consents).`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
@@ -171,6 +196,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
+		askAboutTags(a, c, &f)
 		return facets.Add(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)

@@ -19,19 +19,21 @@ import (
 
 func upgradeCommand(a *app.App) *cobra.Command {
 	var (
-		f       facetFlags
-		consent consentFlags
+		f         facetFlags
+		consent   consentFlags
+		acceptTag bool
 	)
 	c := &cobra.Command{
 		Use:     "upgrade [NAME[@VERSION]...]",
 		Short:   "Take the newest versions of facets and servers",
-		Example: "--dry-run\nnotes@1.5.0",
+		Example: "--dry-run\nnotes@1.5.0\n@acme/reviewer --accept-tag",
 		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
 before anything is written: of a facet every version, hash and member, of a server the old
 and the new digests and its surface's differences, classified.
 
 Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
-moved is reported as drift and not. A server that is pinned to an exact version of a package
+moved is reported as drift and not, save that of a named facet with --accept-tag, which
+shows both commits and what differs, and asks (--yes consents). A server that is pinned to an exact version of a package
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
 image's tag stays as it is and is resolved anew. What leads to an older version than the
 locked one is shown as a rollback. Each server needs consent. All of it is written, or
@@ -46,7 +48,14 @@ nothing.`,
 				return err
 			}
 			f.o.Progress = a.Bars.Fetching
+			if acceptTag && len(names) == 0 {
+				return app.Usage(c, errors.New("--accept-tag needs the name of a facet"))
+			}
 			f.yes = consent.yes
+			asked := new(bool)
+			if acceptTag {
+				asked = askAboutTags(a, c, &f)
+			}
 			askAboutServers(a, c, h, &f)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
@@ -65,7 +74,7 @@ nothing.`,
 			}
 			o.Show = func(out *facets.Installation) error {
 				a.Bars.Stop()
-				return showChangesOfFacets(a.Stderr, out)
+				return showChangesOfFacets(a.Stderr, withoutShown(out, *asked))
 			}
 			out, err := facets.Upgrade(c.Context(), h, f.dir, names, o)
 			a.Bars.Stop()
@@ -85,8 +94,20 @@ nothing.`,
 	f.register(c)
 	a.AllowFlags(c)
 	consent.register(c)
+	c.Flags().BoolVar(&acceptTag, "accept-tag", false,
+		"follow a tag of the named facets' repositories that was moved since it was locked, after asking")
 	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
 	return c
+}
+
+// withoutShown leaves out the facets whose tags were moved, if what changes of them was shown before.
+func withoutShown(out *facets.Installation, shown bool) *facets.Installation {
+	if !shown {
+		return out
+	}
+	rest := *out
+	rest.Facets = slices.DeleteFunc(slices.Clone(out.Facets), facets.Change.TagMoved)
+	return &rest
 }
 
 // showUpgrade prints what the upgrade of a server changes, and everything that consent is asked
