@@ -39,7 +39,9 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	if s.o.Frozen && locked != nil {
 		c.entry, c.locked = *locked, locked
 	}
-	return s.unpack(ctx, c, packedArchive{body: &packed, from: f.Path, claims: c.ofLock()}, q)
+	return s.unpack(ctx, c, packedArchive{body: &packed, from: f.Path, claims: c.ofLock(),
+		next: "the directory was changed since it was locked; review what changed, and run 'hallmark install' without " +
+			"--frozen, which locks what it holds now"}, q)
 }
 
 // findVersions finds nothing: what the directory holds is what an installation takes.
