@@ -51,8 +51,8 @@ func TestHintsLeadOn(t *testing.T) {
 
 // hinting are the scripts that TestHintsLeadOn runs.
 var hinting = regexp.MustCompile(`^(facet_|git_tag|hints|install_|plugin_(usage|revalidate|version_kept)|` +
-	`reads_environment|removed_(lock|project)|run_(script|tampered\.|unlocked)|scan_project|source_server|strays|surface|upgrade_gone|` +
-	`usage|verify_locked|waived)`)
+	`reads_environment|removed_(lock|project)|run_(script|tampered\.|unlocked)|scan_project|source_server|strays|` +
+	`surface|upgrade_gone|usage|verify_locked|waived)`)
 
 // lenientT is a test that does not fail, whatever its scripts find.
 type lenientT struct{ *testing.T }
