@@ -103,7 +103,6 @@ func testGitInstall(t *testing.T) {
 
 	for name, run := range map[string]func() error{
 		"cold install": func() error { w.emptyStore(); _, err := w.install(facets.Options{}); return err },
-		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(facets.Options{Frozen: true}); return err },
 		"upgrade": func() error {
 			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{})
 			return err
@@ -120,14 +119,62 @@ func testGitInstall(t *testing.T) {
 		}
 	}
 
-	// Whoever declares it anew accepts what the tag names now, when it was shown.
-	again := project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}
-	_, err := facets.Add(t.Context(), w.host, w.dir, again, facets.Options{})
-	w.refused(evidence.Refused, err, "kit: ", "nobody consented", "hallmark add kit --git "+w.URL+" --tag v1 --yes")
-	if w.read(project.LockFile) != lock {
-		t.Error("written without consent")
+	// A frozen installation uses the locked commit wherever the tag points, and says that it moved.
+	w.emptyStore()
+	frozen, err := w.install(facets.Options{Frozen: true})
+	w.must(frozen, err)
+	if warned := frozen.Verdict.Warnings(); len(warned) != 1 || warned[0].Evidence.Scheme != evidence.Tag ||
+		w.read(project.LockFile) != lock || w.read("tools/skills/greet/SKILL.md") != "# Greet\nFirst.\n" {
+		t.Errorf("%v", warned)
 	}
-	out, err := facets.Add(t.Context(), w.host, w.dir, again, facets.Options{Confirm: consentToChanges})
+
+	// Who declares the facet anew is shown what changes by the tag, in another directory of the repository too, and
+	// follows it only by agreeing. So does an upgrade of it.
+	add := func(o facets.Options) (*facets.Installation, error) {
+		return facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}, o)
+	}
+	upgrade := func(o facets.Options, names ...string) (*facets.Installation, error) {
+		o.AcceptTag = true
+		return upgradeFacets(t, w.host, w.dir, names, o)
+	}
+	var shown []facets.Change
+	answer := func(consent host.Consent) facets.Options {
+		return facets.Options{Confirm: func(all []facets.Change) (host.Consent, error) { shown = all; return consent, nil }}
+	}
+	before := w.all()
+	for name, run := range map[string]func() error{
+		"add":              func() error { _, err := add(facets.Options{}); return err },
+		"add, refused":     func() error { _, err := add(answer(host.NoConsent)); return err },
+		"upgrade":          func() error { _, err := upgrade(facets.Options{}, "kit"); return err },
+		"upgrade, no":      func() error { _, err := upgrade(answer(host.NoConsent), "kit"); return err },
+		"upgrade, unnamed": func() error { _, err := upgrade(answer(host.StandingConsent)); return err },
+	} {
+		err := run()
+		if evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) ||
+			!strings.Contains(err.Error(), second) || w.all() != before {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(shown) != 1 || shown[0].Before.Source.Commit != first || shown[0].After.Source.Commit != second ||
+		len(shown[0].Assets) != 1 || shown[0].Assets[0].Path != "skills/greet/SKILL.md" || !shown[0].TagMoved() ||
+		!strings.Contains(shown[0].Assets[0].Diff, "+Second.") {
+		t.Errorf("%+v", shown)
+	}
+	dry := answer(host.NoConsent)
+	dry.Dry = true
+	out, err := upgrade(dry, "kit")
+	w.must(out, err)
+	if w.all() != before {
+		t.Error("something was written")
+	}
+	accepted := w.read(project.LockFile)
+	out, err = upgrade(answer(host.StandingConsent), "kit")
+	w.must(out, err)
+	if w.entry("kit").Source.Commit != second {
+		t.Errorf("%+v", w.entry("kit").Source)
+	}
+	w.write(project.LockFile, accepted)
+	out, err = add(answer(host.StandingConsent))
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond.\n" {
 		t.Errorf("%+v", w.entry("kit").Source)
@@ -149,6 +196,59 @@ func testGitInstall(t *testing.T) {
 	if w.read(project.LockFile) != string(data) {
 		t.Error("the lock changed")
 	}
+}
+
+// A tag that was force-pushed, with the old commit gone from the repository, is drift, which only a person's
+// agreement ends; and so is a tag that is gone.
+func TestGitCommitGone(t *testing.T) {
+	w := newGitWorld(t, `, tag = "v1"`)
+	first := w.push(".", "1.0.0", "First.\n")
+	w.must(w.install(facets.Options{}))
+	w.git("checkout", "--quiet", "--orphan", "other")
+	w.git("branch", "--quiet", "-D", "main")
+	w.git("branch", "--quiet", "-m", "main")
+	second := w.push(".", "1.0.0", "Second.\n")
+	w.git("--git-dir="+w.bare, "reflog", "expire", "--expire=now", "--all")
+	w.git("--git-dir="+w.bare, "gc", "--quiet", "--prune=now")
+	before := w.all()
+	w.emptyStore()
+	for _, frozen := range []bool{false, true} {
+		_, err := w.install(facets.Options{Frozen: frozen})
+		if evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) ||
+			!strings.Contains(err.Error(), second) || !strings.Contains(err.Error(), "hallmark upgrade kit --accept-tag") {
+			t.Errorf("frozen %t: %v", frozen, err)
+		}
+	}
+	if w.all() != before {
+		t.Error("something was written")
+	}
+	yes := facets.Options{AcceptTag: true, Confirm: consentToChanges}
+	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, yes)
+	w.must(out, err)
+	if w.entry("kit").Source.Commit != second || !strings.Contains(w.read("tools/skills/greet/SKILL.md"), "Second") {
+		t.Errorf("%+v", w.entry("kit").Source)
+	}
+
+	w.git("push", "--quiet", w.bare, ":refs/tags/v1")
+	for name, run := range map[string]func() error{
+		"upgrade": func() error {
+			_, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, yes)
+			return err
+		},
+		"add": func() error {
+			_, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}, yes)
+			return err
+		},
+		"cold": func() error { w.emptyStore(); _, err := w.install(facets.Options{}); return err },
+	} {
+		err := run()
+		if evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), "there is no such tag") ||
+			!strings.Contains(err.Error(), "'hallmark add kit --git URL --tag TAG'") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.emptyStore()
+	w.must(w.install(facets.Options{Frozen: true})) // the commit is still there
 }
 
 // Branches are followed by upgrade, and by nothing else; a commit and a directory can be

@@ -231,7 +231,7 @@ func (e Evidence) Next() string {
 	switch {
 	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
 		return e.Fix
-	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree):
+	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree || e.Scheme == FacetTar || e.Scheme == File):
 		return e.Fix
 	}
 	return ""

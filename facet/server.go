@@ -2,6 +2,7 @@ package facet
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -106,16 +107,26 @@ func (p *problems) checkNoNUL(s, at string) {
 // badImage says what is wrong with an image reference, or "". Any tag is accepted: it is
 // resolved to a digest before anything is locked.
 func badImage(image string) string {
+	if strings.HasPrefix(image, "oci:") {
+		return "is written without oci:, as HOST/REPOSITORY:TAG"
+	}
 	if !strings.Contains(image, "@") {
 		if repo := image[strings.LastIndexByte(image, '/')+1:]; !strings.Contains(repo, ":") {
 			return "has neither a tag nor a digest"
 		}
-		image += "@sha256:" + strings.Repeat("0", 64)
+		image += "@sha256:" + strings.Repeat("0", 64) // stands for what the tag is resolved to
 	}
-	if _, err := artifact.NewOCI(image); err != nil {
+	_, err := artifact.NewOCI(image)
+	var bad *artifact.ParseError
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &bad):
 		return err.Error()
+	case bad.Part == artifact.PartURL:
+		return "names no registry host; write HOST/REPOSITORY:TAG, such as docker.io/acme/notes:v2"
 	}
-	return ""
+	return bad.Reason
 }
 
 // Source is the server.json of a server that is packed from source.

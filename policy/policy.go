@@ -261,7 +261,8 @@
 //
 // Five settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
-// makes an absent launch or source "policy"; RequireApproval makes an approval that would
+// makes an absent launch or source "policy", and has a tag that was moved warn, since
+// nothing but the locked commit is used then; RequireApproval makes an approval that would
 // warn in flow check "policy"; and RefuseWaived makes a claim that somebody
 // opted out of "policy" in flow check, and a launch around
 // the lock in flow scan. A claim that is malformed is refused as

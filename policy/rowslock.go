@@ -26,7 +26,7 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Install}, scheme: evidence.File, authority: evidence.Lock,
 		does: cells{allow, integrity, allow, refused, integrity, refused},
-		hint: unlikeLockHint,
+		hint: contentsHint,
 	},
 	{
 		flows: []Flow{Pin}, scheme: evidence.Tree, authority: evidence.Lock,
@@ -148,8 +148,7 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Install}, scheme: evidence.Tag, authority: evidence.Lock,
 		does: cells{allow, drift, allow, refused, operation, refused},
-		hint: always("the author moved it, which happens by accident or by attack; compare the commits, " +
-			"then run 'hallmark upgrade' for this facet"),
+		hint: tagHint,
 	},
 	{
 		flows: []Flow{Install, Check, Plugin}, scheme: evidence.Installed, authority: evidence.Lock,
@@ -192,8 +191,13 @@ var lockRows = []rule{
 
 // What to do next about what is locked and declared.
 var (
-	unlikeLockHint = on(evidence.Mismatch, "the file is not the one that was approved; "+
-		"if the change is yours, run 'hallmark pin' again")
+	unlikeLockHint = first(editedLockHint, on(evidence.Mismatch, "the file is not the one that was approved; "+
+		"if the change is yours, run 'hallmark pin' again"))
+	// editedLockHint is about what hallmark.lock says of itself, which no command mends: whichever would write it
+	// anew has to believe it first.
+	editedLockHint = when(isOfLockItself, on(evidence.Mismatch, "hallmark.lock was edited or damaged since Hallmark "+
+		"wrote it, by hand or by a merge; restore it from version control, or, without a copy, delete it: what this "+
+		"machine accepted before then says how to go on"))
 	contentsHint = on(evidence.Mismatch, "these are not the contents that were locked: "+
 		"a published version never changes, so find out who changed it; 'hallmark upgrade' takes another version")
 	sourceHint = first(
@@ -211,6 +215,28 @@ var (
 				"review the change and run 'hallmark pin' again")))
 	lockedLaunchHint = first(launchHint, on(evidence.Mismatch, "its facet declares it otherwise than it was locked; "+
 		"run 'hallmark install' without --frozen, and review what it shows"))
+	tagHint = func(_ Flow, e evidence.Evidence) string {
+		name := e.Subject
+		if at := strings.LastIndexByte(name, '@'); at > 0 {
+			name = name[:at]
+		}
+		return TagAdvice(name, strings.HasPrefix(e.Observed.Text, "none"))
+	}
 	imageHint = first(undecided, always("the tag leads to another image than the one that was approved, "+
 		"which goes on running; 'hallmark upgrade' shows the new one"))
 )
+
+// TagAdvice says what to do next about the tag of a facet that was moved since it was locked, or is gone.
+func TagAdvice(name string, gone bool) string {
+	if gone {
+		return "ask its author what replaces the tag, and declare that: 'hallmark add " + name + " --git URL --tag TAG'"
+	}
+	return "the author moved it, which happens by accident or by attack; 'hallmark upgrade " + name +
+		" --accept-tag' shows what changed, and asks"
+}
+
+// isOfLockItself reports whether evidence is about hallmark.lock as a whole, or about its list of a facet's
+// files, which follows from what it says of their contents.
+func isOfLockItself(e evidence.Evidence) bool {
+	return e.Scheme == evidence.Document && (e.Where == "its self member" || strings.HasSuffix(e.Where, ", assets"))
+}

@@ -115,7 +115,10 @@ var (
 			on(evidence.Absent, "there is no record of it; name a registry that has one in hallmark.toml, [registry] "+
 				"url, or accept that with '--missing-hashes warn'")),
 		on(evidence.Absent, "the record has no file_hashes; '--missing-hashes warn' accepts that"))
-	confirmationHint = first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
-		"confirms it in the same operation; try again when it can be reached"), recordHint)
+	confirmationHint = first(when(func(e evidence.Evidence) bool { return e.Cause == evidence.NotFound },
+		on(evidence.Unverifiable, "the registry answered that it has none: compare the name and the version with what "+
+			"was published, and url under [registry] in hallmark.toml with where")),
+		on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
+			"confirms it in the same operation; try again when it can be reached"), recordHint)
 	statusHint = first(undecided, always("its publisher took it back; pin another version"))
 )

@@ -34,7 +34,7 @@ func (m Missing) decision(otherwise decision) decision {
 type Settings struct {
 	RequireHashes bool    // a package without a publisher's claim is refused
 	MissingHashes Missing // what a record without file_hashes does at pin
-	RequireLock   bool    // a server that is not locked is not launched, a facet not installed
+	RequireLock   bool    // a server that is not locked is not launched, a facet not installed; a tag is not followed
 	// RequireApproval refuses what this machine has not approved, in flow check: servers are
 	// about to be started.
 	RequireApproval bool
@@ -71,6 +71,10 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 		d.warn = d.warn || e.Weak // in a verify block, the only place where it still counts
 	case evidence.Absent:
 		d = s.decideAbsent(e, d)
+	case evidence.Mismatch:
+		if e.Scheme == evidence.Tag && d == drift && s.RequireLock {
+			d = warn // the locked commit is used, wherever the tag points, and its contents are compared
+		}
 	case evidence.Unverifiable:
 		if d == operation && e.Cause == evidence.Malformed {
 			d = invalid

@@ -27,7 +27,7 @@ type Config struct {
 
 // configTOML is the file as TOML holds it.
 type configTOML struct {
-	ManifestVersion int            `toml:"manifest_version"`
+	ManifestVersion *int           `toml:"manifest_version"`
 	Registry        registryTOML   `toml:"registry"`
 	Facets          map[string]any `toml:"facets"`
 	Adapters        struct {
@@ -61,8 +61,11 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err != nil {
 		return nil, invalid(ConfigFile, err)
 	}
-	if raw.ManifestVersion != 1 {
-		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", raw.ManifestVersion))
+	if raw.ManifestVersion == nil {
+		return nil, invalid(ConfigFile, errors.New("has no manifest_version; write manifest_version = 1 in its first line"))
+	}
+	if *raw.ManifestVersion != 1 {
+		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", *raw.ManifestVersion))
 	}
 	c := &Config{Servers: map[string]Server{}}
 	var problems []error

@@ -63,7 +63,9 @@ func TestParseConfigErrors(t *testing.T) {
 	const head = "manifest_version = 1\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"syntax":            {head + "[providers\n", "line 2"},
-		"no version":        {"", "manifest_version is 0"},
+		"no version":        {"", "has no manifest_version; write manifest_version = 1"},
+		"registry no url":   {head + "[registry]\nurl = 'registry.example.com'\n", "registry: url is no URL such as https:"},
+		"version zero":      {"manifest_version = 0", "manifest_version is 0; this build reads 1"},
 		"newer version":     {"manifest_version = 2", "manifest_version is 2"},
 		"unknown key":       {head + "[providers.mcp.a]\ncommand='x'\ncomand='y'\n", "line 4, column 1: unknown key providers.mcp.a.comand"},
 		"unknown table":     {head + "[provider.mcp.a]\ncommand='x'\n", "unknown key provider"},

@@ -47,6 +47,9 @@ type registryTOML struct {
 // is read.
 func (raw registryTOML) registry() (Registry, error) {
 	r := Registry{URL: raw.URL, LogKey: raw.LogKey, Witnesses: raw.Witnesses, Quorum: raw.Quorum}
+	if u, err := url.Parse(raw.URL); raw.URL != "" && (err != nil || u.Host == "") {
+		return r, errors.New("url is no URL such as https://registry.example.com")
+	}
 	if raw.LogKey != "" {
 		if _, err := ledger.ParseVerifier(raw.LogKey); err != nil {
 			return r, fmt.Errorf("log_key: %w", err)

@@ -204,7 +204,12 @@ func (raw serverTOML) verifyBlock() (block *Verify, warnings []string, err error
 		return nil, nil, &verifyError{key, errors.New("a server run from its record is verified against that record, " +
 			"one from source or of a facet against what was published")}
 	}
-	if block, err = raw.Verify.verify(); err != nil {
+	block, err = raw.Verify.verify()
+	if key == "checksum" && errors.Is(err, errUnfilled) {
+		err = errors.New("has no value, and is deprecated; take it away, and 'hallmark verify-server NAME --write' " +
+			"writes a verify block where one can hold something")
+	}
+	if err != nil {
 		return nil, nil, &verifyError{key, err}
 	}
 	if slices.ContainsFunc(block.Claims, func(c FileClaim) bool { return c.Want.Weak() }) {

@@ -63,7 +63,7 @@ type fileTOML struct {
 }
 
 // errUnfilled is of a value that is left to be filled in.
-var errUnfilled = errors.New("has no value; 'hallmark verify-server NAME --write' fills it in")
+var errUnfilled = errors.New("has no value; 'hallmark verify-server NAME --write' fills in value = \"\"")
 
 // text is the value of a key, "" if it is not there.
 func text(s *string) string {

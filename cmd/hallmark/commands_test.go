@@ -45,6 +45,9 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
+	if f, ok := ts.Value(followerKey{}).(*follower); ok && got != 0 && args[1] == "hallmark" && len(args) > 2 {
+		f.follow(ts, args[2:])
+	}
 }
 
 // approve NAME [ARGUMENT...]

@@ -42,12 +42,16 @@ func TestMain(m *testing.M) {
 //
 // and the commands of commands_test.go, registries_test.go and attack_test.go. Each has a npm registry of its
 // own, with the packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { testscript.Run(t, scriptParams(t)) }
+
+// scriptParams are those of the scripts.
+func scriptParams(t *testing.T) testscript.Params {
+	t.Helper()
 	bin := t.TempDir()
 	for _, program := range []string{"puppet", "client"} {
 		built.Into(t, filepath.Join(bin, program), "e2e/"+program)
 	}
-	testscript.Run(t, testscript.Params{
+	return testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -75,7 +79,7 @@ func TestScript(t *testing.T) {
 				"GORACE=atexit_sleep_ms=10") // under -race each program would sleep for a second at its end
 			return publishAll(s, filepath.Join(env.WorkDir, "npm"))
 		},
-	})
+	}
 }
 
 type npmKey struct{}

@@ -27,6 +27,9 @@ type Options struct {
 	Limits   archive.Limits
 	Log      trail.Options
 	Servers  Servers
+	// AcceptTag lets [Upgrade] follow the tags of the facets that it names, if they were moved since they
+	// were locked. [Add] does so in any case. What changes by it needs the consent of Confirm.
+	AcceptTag bool
 	// Confirm is shown what an upgrade, or the declaration of a facet that is locked already, would
 	// change, with its text, and what runs of what is locked for the first time and was no facet, and
 	// asked for consent. Nil is no consent. With Dry the answer does not count.
@@ -40,7 +43,7 @@ type Anew struct {
 	All      bool
 	Names    []string // of facets, with the servers that they declare
 	Servers  []string // that facets declare
-	Declared []string // by this very command, which accepts what the source has now
+	Declared []string // by this very command
 }
 
 // includes reports whether a facet is resolved anew.

@@ -79,8 +79,11 @@ func (r *facetRequest) newRuns(all []Change) (runs []Change) {
 }
 
 // noConsentError is the error for changes that nobody consented to. Its hint names the commands that
-// show them again and take them.
+// show them again and take them. Tags that were moved are drift.
 func (r *facetRequest) noConsentError(w *workspace.Workspace, all []Change) error {
+	if err := r.movedTagsError(all); err != nil {
+		return err
+	}
 	var changed []string
 	for _, c := range all {
 		if c.differs() {

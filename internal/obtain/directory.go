@@ -41,7 +41,9 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 		}
 	}
 	c.entry.Source.Wrapped = packed.rule
-	found, err := s.unpack(ctx, c, packedArchive{body: &packed.body, from: f.Path, claims: c.ofLock()}, q)
+	found, err := s.unpack(ctx, c, packedArchive{body: &packed.body, from: f.Path, claims: c.ofLock(),
+		next: "the directory was changed since it was locked; review what changed, and run 'hallmark install' without " +
+			"--frozen, which locks what it holds now"}, q)
 	found.notes = packed.notes
 	return found, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -52,6 +53,9 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	c.entry.Source = f.Source(s.Workspace.Config.Registry)
 	c.entry.Source.Commit = id
 	commit, err := repo.Fetch(ctx, id)
+	if errors.Is(err, gitrepo.ErrNoRef) && locked != nil {
+		return stored{}, goneCommitError(f, *locked, q)
+	}
 	if err != nil {
 		return stored{}, gitError(f.Name, err)
 	}
@@ -84,14 +88,24 @@ func (s *Sources) chooseCommit(ctx context.Context, r Request, locked *project.F
 		return f.Commit, nil
 	}
 	id, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	if errors.Is(err, gitrepo.ErrNoRef) && hasTagOf(f, r.Locked) {
+		_, err := q.judge(movedTagEvidence(f, *r.Locked, noTag))
+		return "", err
+	}
 	if err != nil {
 		return "", gitError(f.Name, err)
 	}
 	// A tag is a promise: that it moved since it was locked is shown before it is followed.
-	if r.Locked != nil && f.Tag != "" && r.Locked.Covers(f, s.Workspace.Config.Registry) && !r.Declared {
+	if hasTagOf(f, r.Locked) && !r.AcceptTag {
 		q.add(movedTagEvidence(f, *r.Locked, id))
 	}
 	return id, nil
+}
+
+// hasTagOf reports whether a declaration names the tag of an entry: whatever else of it changed, the
+// tag is to name the commit that was locked.
+func hasTagOf(f project.Facet, locked *project.FacetLock) bool {
+	return locked != nil && f.Tag != "" && locked.Source.Tag == f.Tag && locked.Source.URL == f.Git
 }
 
 // findVersions asks the repository which commit is meant now.
@@ -230,17 +244,45 @@ func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Fa
 	return evidence.Report{movedTagEvidence(f, locked, commit)}, nil
 }
 
+// goneCommitError is the error for a locked commit that the repository no longer has, beside what q has of
+// its tag.
+func goneCommitError(f project.Facet, locked project.FacetLock, q *inquiry) error {
+	gone := fmt.Errorf("the locked commit %s is no longer in %s", locked.Source.Commit, f.Git)
+	noTagLeft := false
+	for _, e := range q.report {
+		if e.Scheme == evidence.Tag && e.Outcome == evidence.Mismatch {
+			gone = fmt.Errorf("%w: tag %s names %s now", gone, f.Tag, e.Observed.Text)
+			noTagLeft = e.Observed.Text == noTag
+		}
+	}
+	next := "'hallmark upgrade " + f.Name + "' shows what its branch has now"
+	switch {
+	case f.Tag != "":
+		next = policy.TagAdvice(f.Name, noTagLeft)
+	case f.Commit != "":
+		next = "ask its author why; 'hallmark add " + f.Name + " --git URL --commit COMMIT' declares one that is there"
+	}
+	return evidence.Errorf(evidence.Drift, locked.Subject(f.Name), next, gone)
+}
+
 // noTag stands for the commit of a tag that is gone.
 const noTag = "none: there is no such tag"
 
 // movedTagEvidence is evidence of the commit that the tag of f names now.
 func movedTagEvidence(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
+	found := "commit " + commit
+	if commit == noTag {
+		found = noTag
+	}
 	e := evidence.Fact(evidence.Claim{
 		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock,
 		Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
-	}, "commit "+commit)
+	}, found)
 	if e.Outcome != evidence.Match {
 		e.Reason = "the tag was moved"
+		if commit == noTag {
+			e.Reason = "the tag is gone"
+		}
 	}
 	e.Observed.From = "tag " + f.Tag + " of " + f.Git
 	return e

@@ -61,10 +61,13 @@ func (s *Sources) LogReport() evidence.Report {
 
 // Request says which archive is wanted.
 type Request struct {
-	Kind     ledger.Kind        // zero: a facet; else an artifact, a server that is packed from source
-	Want     project.Facet      // its name, and where it comes from
-	Floor    facet.Floor        // of a server that is not locked: the least version
-	Locked   *project.FacetLock // its entry in the lock; nil without one
-	Anew     bool               // resolve it anew, whatever the entry says
-	Declared bool               // declared by this very command, which accepts what the source has now
+	Kind   ledger.Kind        // zero: a facet; else an artifact, a server that is packed from source
+	Want   project.Facet      // its name, and where it comes from
+	Floor  facet.Floor        // of a server that is not locked: the least version
+	Locked *project.FacetLock // its entry in the lock; nil without one
+	Anew   bool               // resolve it anew, whatever the entry says
+
+	// AcceptTag follows the tag of a repository that was moved since it was locked. The caller shows what changes
+	// by it, and asks, before it writes anything.
+	AcceptTag bool
 }

@@ -24,6 +24,7 @@ type packedArchive struct {
 	transport *evidence.Claim  // of the archive's bytes; nil for one that we packed ourselves
 	claims    []evidence.Claim // of its contents, in the order in which they decide
 	document  digest.Digest    // of the manifest, as the registry shows it; zero without a registry
+	next      string           // what to do about contents that are not those of the lock; "" is as the policy says
 }
 
 // unpack reads an archive into a staging directory, recomputes everything from its bytes, and keeps
@@ -96,6 +97,11 @@ func (p packedArchive) evidence(subject string, arch *facet.Archive,
 		all = append([]evidence.Claim{*p.transport}, all...)
 	}
 	report := arch.Evidence(subject, p.from, all...)
+	for i, e := range report {
+		if e.Authority == evidence.Lock && e.Outcome == evidence.Mismatch {
+			report[i].Fix = p.next
+		}
+	}
 	if p.document.IsZero() {
 		return report, nil
 	}

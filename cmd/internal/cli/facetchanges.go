@@ -56,6 +56,10 @@ func showChangesOfFacets(w io.Writer, all []facets.Change, lines *linesShown) er
 			continue
 		}
 		fmt.Fprintf(&b, "%s:\n", f.Name)
+		if f.TagMoved() {
+			fmt.Fprintf(&b, "  tag %s of %s was moved since it was locked, by accident or by attack\n",
+				surface.Escape(f.After.Source.Tag), surface.Escape(f.After.Source.URL))
+		}
 		line := func(what, before, after string) {
 			if before != after {
 				fmt.Fprintf(&b, "  %-10s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))

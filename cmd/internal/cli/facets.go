@@ -152,7 +152,8 @@ func addCommand(a *app.App) *cobra.Command {
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now. What
-changes of a facet that is locked already is shown, and needs consent.
+changes of a facet that is locked already is shown, and needs consent, also to follow a tag
+that was moved since it was locked.
 
 A directory may also be a skill (SKILL.md) or a plugin of Claude Code: it is made a facet by
 the rule of spec/facet.md, called NAME, or as it calls itself. Where there are several,

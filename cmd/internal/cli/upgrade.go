@@ -25,7 +25,7 @@ func upgradeCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "upgrade [NAME[@VERSION]...]",
 		Short:   "Take the newest versions of facets and servers",
-		Example: "--dry-run\nnotes@1.5.0",
+		Example: "--dry-run\nnotes@1.5.0\n@acme/reviewer --accept-tag",
 		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
 before anything is written: of a facet every version, hash and member with the differences
 of its text, of a server the old and the new digests and its surface's differences,
@@ -34,7 +34,8 @@ names; what did not change is neither started nor asked about. A dry run that ma
 a server shows its digests alone.
 
 Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
-moved is reported as drift and not. A server that is pinned to an exact version of a package
+moved is reported as drift and not, save that of a named facet with --accept-tag, which
+shows both commits and what differs, and asks (--yes consents). A server that is pinned to an exact version of a package
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
 image's tag stays as it is and is resolved anew. What leads to an older version than the
 locked one is shown as a rollback. What changes of facets needs consent, and each server
@@ -49,6 +50,9 @@ does. All of it is written, or nothing.`,
 				return err
 			}
 			f.o.Progress = a.Bars.Fetching
+			if f.o.AcceptTag && len(names) == 0 {
+				return app.Usage(c, errors.New("--accept-tag needs the name of a facet"))
+			}
 			f.yes = consent.yes
 			f.askAboutChanges(c.Context(), a)
 			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
@@ -86,6 +90,8 @@ does. All of it is written, or nothing.`,
 	a.AllowFlags(c)
 	consent.register(c)
 	f.addReviewFlags(c)
+	c.Flags().BoolVar(&f.o.AcceptTag, "accept-tag", false,
+		"follow a tag of the named facets' repositories that was moved since it was locked, after asking")
 	return c
 }
 
