@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
@@ -33,7 +32,7 @@ func lacksMode(w *workspace.Workspace, place adapter.Place) (bool, error) {
 	if place.Skill == "" || runtime.GOOS == "windows" {
 		return false, nil
 	}
-	name := w.Path(filepath.FromSlash(place.Path))
+	name := w.Place(place.Path)
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode().Perm()&0o100 != 0 {
 		return false, err
