@@ -135,7 +135,8 @@ func testGitInstall(t *testing.T) {
 	}
 	upgrade := func(o facets.Options, names ...string) (*facets.Installation, error) {
 		o.AcceptTag = true
-		return upgradeFacets(t, w.host, w.dir, names, o)
+		out, err := facets.Upgrade(t.Context(), w.host, w.dir, names, facets.UpgradeOptions{Facets: o})
+		return out.Facets, err
 	}
 	var shown []facets.Change
 	answer := func(consent host.Consent) facets.Options {
