@@ -69,7 +69,10 @@ func TryLock(path, what string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, ErrLocked)
 	}
 	writeHolder(f)
-	return func() { f.Close() }, nil // closing releases
+	return func() {
+		unlockFile(f)
+		f.Close()
+	}, nil
 }
 
 // openLock opens the file of a lock, or makes it. It checks what has the name before it opens it, and

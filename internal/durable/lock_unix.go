@@ -9,7 +9,7 @@ import (
 )
 
 // lockFile takes an exclusive flock(2) without waiting and reports whether it has it.
-// Descriptors are not inherited by child processes, and so the lock is not either.
+// Programs that are started do not inherit the descriptor, and so not the lock either.
 func lockFile(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
@@ -22,3 +22,7 @@ func lockFile(f *os.File) (bool, error) {
 		}
 	}
 }
+
+// unlockFile releases the lock. Closing alone would do so only when a process that another thread is just
+// starting has closed its copy of the descriptor too, which it has until it executes its program.
+func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
