@@ -241,7 +241,7 @@ func TestMovedImages(t *testing.T) {
 
 	// By name, in two ways that are wrong and one that is right: one question each to start and to lock.
 	p.want(t, 2, []string{"upgrade", "moves@v2"}, `is a server of the facet "kit"`, "'hallmark upgrade moves'")
-	p.want(t, 2, []string{"upgrade", "move"}, `"moves"`)
+	p.want(t, 2, []string{"upgrade", "move"}, "moves")
 	p.want(t, 0, []string{"upgrade", "stays"}, "unchanged  stays", "!moves")
 	code, out = p.atTerminal(t, "y\ny\n", "upgrade", "moves")
 	demand(t, []string{"upgrade", "y", "y"}, 0, code, out,
@@ -309,7 +309,9 @@ func TestMovedImages(t *testing.T) {
 		t.Errorf("upgrade --json: exit code %d\n%s", code, data)
 	}
 	// The hint of check has an effect: so has pin, which looks at those of facets as well.
-	p.want(t, 0, []string{"pin", "--yes"}, "moves is pinned", "own is pinned")
+	// Of what shows another surface from the same bytes --yes is no consent.
+	p.want(t, 6, []string{"pin", "--yes"}, "surface of stays: surface mismatch")
+	p.want(t, 0, []string{"pin", "moves", "own", "--yes"}, "moves is pinned")
 	p.want(t, 0, []string{"check"})
 }
 
