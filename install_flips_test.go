@@ -63,6 +63,37 @@ func compact(data []byte) []byte {
 func TestFacetFlips(t *testing.T) {
 	w := newFacetWorld(t)
 	w.must(w.install(facets.Options{}))
+	flipInstalled(t, w.facetProject, 8, 1)
+}
+
+// The same of a skill that was wrapped, from a repository.
+func TestSkillFlips(t *testing.T) {
+	w := newGitWorld(t, `, branch = "main", sub = "greet"`)
+	for name, text := range map[string]string{
+		"SKILL.md": "---\nname: kit\ndescription: Greets\n---\nGreet.\n", "a.txt": "a\n",
+	} {
+		path := filepath.Join(w.work, "greet", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.git("add", "-A")
+	w.git("commit", "--quiet", "-m", "one")
+	w.git("push", "--quiet", w.bare, "main")
+	w.must(w.install(facets.Options{}))
+	if w.entry("kit").Source.Wrapped == 0 {
+		t.Fatal("it was not wrapped")
+	}
+	flipInstalled(t, w.facetProject, 10, 2)
+}
+
+// flipInstalled changes bytes of a project with one facet, whose lock counts as two of its files: one part
+// of [flips].
+func flipInstalled(t *testing.T, w *facetProject, files, part int) {
+	t.Helper()
 	var all []string
 	state := w.host.Places.State
 	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"),
@@ -75,7 +106,7 @@ func TestFacetFlips(t *testing.T) {
 		})
 	}
 	all = append(all, w.path(project.LockFile), w.path(project.LockFile)) // the lock is where the most can go wrong
-	if len(all) != 8 {
+	if len(all) != files {
 		t.Fatal(all)
 	}
 	check := func() (policy.Verdict, bool) {
@@ -83,7 +114,7 @@ func TestFacetFlips(t *testing.T) {
 		return v.Verdict, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
 	}
 	spaces := 0
-	rounds := flips(t, 1)
+	rounds := flips(t, part)
 	for range rounds {
 		path := all[rand.N(len(all))]
 		data, err := os.ReadFile(path)
@@ -94,7 +125,7 @@ func TestFacetFlips(t *testing.T) {
 		w.overwrite(path, func([]byte) []byte { return changed })
 		switch _, fine := check(); {
 		case !fine:
-		case strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "sidecar.json") ||
+		case filepath.Base(path) != project.LockFile && !strings.HasPrefix(path, state) ||
 			!meaningless(data, changed, at):
 			t.Errorf("byte %d of %s, %q to %q: not noticed", at, path, data[at], changed[at])
 		default:

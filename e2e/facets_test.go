@@ -60,6 +60,14 @@ func (s *facetStage) kit(dir, version, text string) {
 	}
 }
 
+// skill writes the directory of an ordinary skill of four files.
+func (s *facetStage) skill(dir, version, text string) {
+	s.write(dir+"/SKILL.md", "---\nname: kit\ndescription: d\nmetadata:\n  version: "+version+"\n---\n"+text)
+	for _, name := range []string{"a.txt", "b.txt", "more/c.txt"} {
+		s.write(dir+"/"+name, text)
+	}
+}
+
 func (s *facetStage) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.bin, args...)
 	cmd.Dir = s.project
@@ -166,16 +174,21 @@ func (s *facetStage) ends(args ...string) {
 
 // An install that is killed at a random moment leaves, after the next command, either all
 // or nothing of what it was to change (R1).
-func TestInstallKilled(t *testing.T) {
+func TestInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).kit, 60) }
+
+// The same of a skill, which is wrapped (R1).
+func TestSkillInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).skill, 30) }
+
+func testInstallKilled(t *testing.T, write func(s *facetStage, dir, version, text string), usualKills int) {
 	s := newFacetStage(t, build(t, "hallmark"),
 		"[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
-	s.kit("kit", "1.0.0", "0\n")
+	write(s, "kit", "1.0.0", "0\n")
 	began := time.Now()
 	s.run("install")
 	usual := time.Since(began)
-	rounds, done, journals := kills(t, 60), 0, 0
+	rounds, done, journals := kills(t, usualKills), 0, 0
 	for i := range rounds {
-		s.kit("kit", fmt.Sprintf("1.0.%d", i+1), fmt.Sprint(i+1, "\n"))
+		write(s, "kit", fmt.Sprintf("1.0.%d", i+1), fmt.Sprint(i+1, "\n"))
 		wait := rand.N(usual * 3 / 2)
 		if s.killed(wait, "install") {
 			done++
@@ -310,6 +323,62 @@ func TestManyInstallers(t *testing.T) {
 		}
 		for _, s := range stages {
 			s.whole("many installers")
+		}
+	}
+	one := newFacetStage(t, bin, config)
+	stages := make([]*facetStage, 32)
+	for i := range stages {
+		stages[i] = one
+	}
+	together(stages)
+
+	shared := filepath.Join(t.TempDir(), "home")
+	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", shared).Run() })
+	for i := range stages {
+		stages[i] = newFacetStage(t, bin, config)
+		stages[i].home = shared
+	}
+	together(stages)
+}
+
+// 32 processes install a skill of a repository into one project and one store, and as many projects share a store
+// (R8). Whether a repository is asked again for what nobody has locked yet is left to each project.
+func TestManySkillInstallers(t *testing.T) {
+	bin := build(t, "hallmark")
+	author := newFacetStage(t, bin, "")
+	author.skill("skills/kit", "1.0.0", "first\n")
+	repository := filepath.Join(author.dir, "skills")
+	for _, args := range [][]string{
+		{"init", "--quiet", "-b", "main"}, {"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "one"}, {"tag", "v1"},
+	} {
+		if out, err := exec.Command("git", append([]string{"-C", repository}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	// What ssh would run on the other machine, of which this one is a stand-in.
+	ssh := filepath.Join(author.dir, "ssh")
+	write(t, ssh, "#!/bin/sh\nfor command; do :; done\ncase $command in git-upload-pack*) eval \"$command\" ;; esac\n")
+	if err := os.Chmod(ssh, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_SSH_COMMAND", ssh)
+	config := fmt.Sprintf("[facets]\nkit = { git = %q, tag = \"v1\", sub = \"kit\" }\n[adapters]\n"+
+		"targets = [\"dir:tools\"]\n", "ssh://git@git.example.com"+repository)
+	together := func(stages []*facetStage) {
+		t.Helper()
+		var group sync.WaitGroup
+		for _, s := range stages {
+			group.Go(func() {
+				out, err := s.command("install", "--allow-host", "git.example.com:22").CombinedOutput()
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+		group.Wait()
+		for _, s := range stages {
+			s.whole("many installers of a skill")
 		}
 	}
 	one := newFacetStage(t, bin, config)
