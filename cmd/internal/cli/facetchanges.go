@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,15 +29,15 @@ func (f *facetFlags) addReviewFlags(c *cobra.Command) {
 func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()
-		if err := showChangesOfFacets(a.Stderr, all, newLinesShown(f.whole)); err != nil {
-			return host.NoConsent, err
-		}
 		question := "Install what may run this?"
+		if slices.ContainsFunc(all, func(c facets.Change) bool { return c.Before != nil }) {
+			question = "Take this?"
+			if err := showChangesOfFacets(a.Stderr, all, newLinesShown(f.whole)); err != nil {
+				return host.NoConsent, err
+			}
+		}
 		for _, change := range all {
 			showRuns(a.Stderr, change)
-			if change.Before != nil {
-				question = "Take this?"
-			}
 		}
 		switch {
 		case f.o.Dry:
