@@ -37,7 +37,7 @@ console.log(JSON.stringify({
   open: process.argv.slice(1).filter(known),
 }));`
 
-// coreTable returns the names of a table of docs/plugin-host.md, which plugin.TestCoreDocs holds to the code, and
+// coreTable returns the names of a table of docs/plugin-host.md, which nodecore.TestCoreDocs holds to the code, and
 // whether each exists with "node:" only.
 func coreTable(t *testing.T, head string) map[string]bool {
 	t.Helper()

@@ -1,10 +1,6 @@
 package plugin
 
 import (
-	"fmt"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -61,80 +57,5 @@ func TestUnknownBuiltins(t *testing.T) {
 			r.Verdict.Class() != evidence.Refused {
 			t.Errorf("%s: %v, %v", line, r.Verdict.Err(), err)
 		}
-	}
-}
-
-// A name that is of a module and of a binding needs what either needs.
-func TestBuiltinNames(t *testing.T) {
-	for name, need := range map[string]string{
-		"fs": files, "node:fs/promises": files, "fs_event_wrap": files, "v8": files, "sqlite": files, "node:sqlite": files,
-		"net": network, "stream_wrap": network, "http_parser": network, "quic": network,
-		"inspector": execute, "process_wrap": execute, "node:test": execute, "test": execute,
-		"path": "", "util": "", "crypto": "", "zlib": "", "buffer": "", "tty_wrap": "", "node:os": "",
-	} {
-		found := builtinsOf(name)
-		if len(found) == 0 {
-			t.Errorf("%s is refused", name)
-		}
-		for _, b := range found {
-			if b.need != need || modulesByName[b.module].need != need {
-				t.Errorf("%s needs %q as %s", name, b.need, b.module)
-			}
-		}
-	}
-}
-
-// The tables are in order, say why, and are consistent: evidence looks the permission up by the module.
-func TestCoreTables(t *testing.T) {
-	for _, rows := range [][]coreModule{coreModules, coreBindings} {
-		seen, before := map[string]bool{}, ""
-		for _, row := range rows {
-			first := strings.TrimPrefix(strings.Fields(row.names)[0], "node:")
-			if first < before {
-				t.Errorf("%s stands after %s", first, before)
-			}
-			before = first
-			if row.why == "" || strings.HasSuffix(row.why, ".") {
-				t.Errorf("%s: %q is no reason", row.names, row.why)
-			}
-			if !slices.Contains([]string{"", network, files, execute, refused}, row.need) {
-				t.Errorf("%s needs %q", row.names, row.need)
-			}
-			for _, name := range strings.Fields(row.names) {
-				if name = strings.TrimPrefix(name, "node:"); seen[name] {
-					t.Errorf("%s stands twice", name)
-				}
-				seen[name] = true
-			}
-			if of, ok := modulesByName[row.as]; row.as != "" && (!ok || of.need != row.need) {
-				t.Errorf("%s is not as %s", row.names, row.as)
-			}
-		}
-	}
-}
-
-// The table in docs/plugin-host.md is this one.
-func TestCoreDocs(t *testing.T) {
-	var want strings.Builder
-	want.WriteString("| core modules | permission | why |\n|---|---|---|\n")
-	row := func(names, need, why string) {
-		if need == "" {
-			need = "–"
-		}
-		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", strings.ReplaceAll(names, " ", "` `"), need, why)
-	}
-	for _, r := range coreModules {
-		row(r.names, r.need, r.why)
-	}
-	want.WriteString("\n| names of `process.binding` | permission | why |\n|---|---|---|\n")
-	for _, r := range coreBindings {
-		row(r.names, r.need, r.why)
-	}
-	data, err := os.ReadFile("../docs/plugin-host.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(data), "\n"+want.String()) {
-		t.Errorf("docs/plugin-host.md lacks the table:\n%s", want.String())
 	}
 }

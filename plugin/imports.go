@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/nodecore"
 )
 
 // Kind is how code imports.
@@ -187,10 +188,10 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:
-		found := builtinsOf(specifier)
+		found := nodecore.OfBuiltin(specifier)
 		for _, b := range found {
-			if b.need != "" {
-				put(u.core, b.module)
+			if b.Need != "" {
+				put(u.core, b.Module)
 			}
 		}
 		if len(found) == 0 {
@@ -204,9 +205,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	}
-	if b, ok := coreModuleOf(specifier); ok {
-		if b.need != "" {
-			put(u.core, b.module)
+	if b, ok := nodecore.OfModule(specifier); ok {
+		if b.Need != "" {
+			put(u.core, b.Module)
 		}
 		return
 	}
@@ -379,7 +380,7 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 			Where: ManifestFile + ", permissions"}
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match,
 			Observed: evidence.Observed{Text: "node:" + module}}
-		need := modulesByName[module].need
+		need := nodecore.NeedOf(module)
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent
 			e.Reason = "the permission " + need + " is not declared" + all.others()

@@ -17,7 +17,7 @@ import (
 
 // sources is the code of this package and of those below it. Nobody can forget to raise a version that is computed from it.
 //
-//go:embed *.go flow/*.go syntax/*.go
+//go:embed *.go flow/*.go meaning/*.go syntax/*.go
 var sources embed.FS
 
 // parsers are the modules that parse for us, with the version and sum that go.mod and go.sum have: what a

@@ -28,6 +28,7 @@ func TestVersion(t *testing.T) {
 		"one more source": fstest.MapFS{"a.go": {Data: []byte("1")}, "b.go": {}},
 		"another name":    code("b.go", "1"),
 		"code of flow":    fstest.MapFS{"a.go": {Data: []byte("1")}, "flow/b.go": {}},
+		"code of meaning": fstest.MapFS{"a.go": {Data: []byte("1")}, "meaning/b.go": {}},
 		"code of syntax":  fstest.MapFS{"a.go": {Data: []byte("1")}, "syntax/b.go": {}},
 	} {
 		if v := versionOf(sources, nil); v == was || len(v) != 64 {
@@ -88,7 +89,11 @@ func TestKey(t *testing.T) {
 	if err != nil || len(literals) == 0 {
 		t.Fatal(literals, err)
 	}
-	for _, name := range slices.Concat(entries, follow, literals) {
+	tables, err := filepath.Glob("meaning/*.go")
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, name := range slices.Concat(entries, follow, literals, tables) {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -103,6 +108,7 @@ func TestKey(t *testing.T) {
 			from, _ := strconv.Unquote(imp.Path.Value)
 			ours := from == "github.com/hallmark-mcp/hallmark/plugin" ||
 				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/flow" ||
+				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/meaning" ||
 				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/syntax" ||
 				from == "github.com/hallmark-mcp/hallmark/digest" && name == "version.go"
 			parses := slices.ContainsFunc(parsers, func(p debug.Module) bool { return strings.HasPrefix(from, p.Path) })

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -23,7 +24,7 @@ type builder struct {
 	unwritten []pendingRead
 	handed    map[handKey]bool
 	hands     []handKey
-	told      meaning          // what calls of one of many values were told of
+	told      meaning.Set      // what calls of one of many values were told of
 	vague     map[handKey]bool // those calls
 	reported  map[string]map[js.INode]bool
 	assigned  map[*js.Var]bool
@@ -37,7 +38,7 @@ type builder struct {
 	selected  int
 	super     node
 	lookups   map[node]node // what is found where a property is read, by the property
-	put       map[meaning]*object
+	put       map[meaning.Set]*object
 	makers    map[node]bool // places that hold the constructor of something
 }
 
@@ -71,11 +72,11 @@ func (b *builder) eval(e js.INode) node {
 	case *js.Var:
 		return b.use(e)
 	case *js.ImportMetaExpr:
-		return b.g.meaningAt(meta)
+		return b.g.meaningAt(meaning.Meta)
 	case *js.LiteralExpr:
 		switch e.TokenType {
 		case js.ImportToken:
-			return b.g.meaningAt(imports)
+			return b.g.meaningAt(meaning.Imports)
 		case js.ThisToken:
 			return b.in.parts.this
 		case js.SuperToken:
@@ -237,10 +238,10 @@ func (b *builder) place(v *js.Var) node {
 			b.g.addMask(n, 0)
 		case name == "undefined", name == "NaN", name == "Infinity":
 		default:
-			b.g.addMask(n, unknown|globals[name])
-			if globals[name] != 0 {
-				b.g.nodes[n].mask &^= unknown
-				b.g.nodes[n].fresh &^= unknown
+			b.g.addMask(n, meaning.Unknown|meaning.Free[name])
+			if meaning.Free[name] != 0 {
+				b.g.nodes[n].mask &^= meaning.Unknown
+				b.g.nodes[n].fresh &^= meaning.Unknown
 			}
 		}
 	}
@@ -267,26 +268,26 @@ func (b *builder) load(x js.INode, of node, name string) node {
 	if name == "constructor" && x != nil {
 		switch syntax.WithoutParens(x).(type) {
 		case *js.FuncDecl, *js.ArrowFunc:
-			return b.g.meaningAt(evaluates)
+			return b.g.meaningAt(meaning.Evaluates)
 		}
 	}
 	switch of {
 	case noValue:
 		if name == "constructor" {
-			return b.maker(perhapsEvaluates)
+			return b.maker(meaning.PerhapsEvaluates)
 		}
 		return fromAway
 	case fromAway:
 		if name == "constructor" {
-			return b.maker(memberOf(unknown, name))
+			return b.maker(meaning.MemberOf(meaning.Unknown, name))
 		}
-		return b.g.meaningAt(memberOf(unknown, name))
+		return b.g.meaningAt(meaning.MemberOf(meaning.Unknown, name))
 	}
 	to := b.g.newNode()
 	b.g.watch(of, &member{b: b, name: name, to: to})
 	if name == "constructor" {
 		if b.makers[of] { // of a constructor: that of functions
-			b.g.addMask(to, evaluates)
+			b.g.addMask(to, meaning.Evaluates)
 		}
 		b.makers[to] = true
 	}
@@ -294,7 +295,7 @@ func (b *builder) load(x js.INode, of node, name string) node {
 }
 
 // maker returns a new place that holds the constructor of something.
-func (b *builder) maker(m meaning) node {
+func (b *builder) maker(m meaning.Set) node {
 	n := b.g.meaningAt(m)
 	b.makers[n] = true
 	return n
@@ -463,10 +464,10 @@ func (i *iterated) object(o *object) {
 	i.b.leaveIterated(o)
 }
 
-func (i *iterated) meanings(m meaning) {
-	i.b.g.addMask(i.to, unknown)
-	if m&powerful != 0 {
-		i.b.handOn(m&powerful, i.at)
+func (i *iterated) meanings(m meaning.Set) {
+	i.b.g.addMask(i.to, meaning.Unknown)
+	if m&meaning.Powerful != 0 {
+		i.b.handOn(m&meaning.Powerful, i.at)
 	}
 }
 
@@ -480,7 +481,7 @@ func (b *builder) leaveIterated(o *object) {
 // leavingFunction is a function that an iteration calls.
 type leavingFunction struct{ b *builder }
 
-func (*leavingFunction) meanings(meaning) {}
+func (*leavingFunction) meanings(meaning.Set) {}
 func (l *leavingFunction) object(o *object) {
 	if o.fn != nil {
 		l.b.leave(o)
@@ -530,8 +531,8 @@ type opaque struct {
 }
 
 func (*opaque) object(*object) {}
-func (o *opaque) meanings(m meaning) {
-	if m&(moduleItself|moduleSpace|processItself|requires) != 0 {
+func (o *opaque) meanings(m meaning.Set) {
+	if m&(meaning.ModuleItself|meaning.ModuleSpace|meaning.ProcessItself|meaning.Requires) != 0 {
 		o.b.report(o.k, plugin.Require, "["+syntax.PrintCode(o.k.Computed)+"], of a pattern", true)
 	}
 }
@@ -788,9 +789,9 @@ type extended struct {
 }
 
 func (*extended) object(*object) {}
-func (x *extended) meanings(m meaning) {
-	if m&(powerful|evaluates) != 0 {
-		x.b.handOn(m&(powerful|evaluates), x.at)
+func (x *extended) meanings(m meaning.Set) {
+	if m&(meaning.Powerful|meaning.Evaluates) != 0 {
+		x.b.handOn(m&(meaning.Powerful|meaning.Evaluates), x.at)
 	}
 }
 
@@ -810,8 +811,8 @@ func (u *upcall) object(up *object) {
 		u.b.g.addObject(up.fn.this, u.o.fn.instance.id)
 	}
 }
-func (u *upcall) meanings(m meaning) {
-	if m&unknown != 0 {
+func (u *upcall) meanings(m meaning.Set) {
+	if m&meaning.Unknown != 0 {
 		u.b.leave(u.b.instance(u.o))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -34,7 +35,7 @@ type call struct {
 	optional bool             // what it imports may be missing
 	given    bool             // its arguments were handed on
 	linked   map[int32]*parts // of what was called, by its number
-	means    meaning
+	means    meaning.Set
 	through  bool // by call or apply, which have no meaning of their own
 	promise  bool // by then: what nobody takes is lost
 }
@@ -46,9 +47,10 @@ type argument struct {
 }
 
 // kindOf maps a meaning to the kind of import that calling it is.
-var kindOf = map[meaning]plugin.Kind{
-	requires: plugin.Require, loads: plugin.Require, loadsFile: plugin.Require, resolves: plugin.Resolve,
-	builtins: plugin.Builtin, opens: plugin.Native, imports: plugin.Dynamic,
+var kindOf = map[meaning.Set]plugin.Kind{
+	meaning.Requires: plugin.Require, meaning.Loads: plugin.Require, meaning.LoadsFile: plugin.Require,
+	meaning.Resolves: plugin.Resolve,
+	meaning.Builtins: plugin.Builtin, meaning.Opens: plugin.Native, meaning.Imports: plugin.Dynamic,
 }
 
 // holdsImport matches the words that let an evaluated text import, or reach what imports.
@@ -60,7 +62,7 @@ var holdsImport = sync.OnceValue(func() *regexp.Regexp {
 // call reads a call.
 func (b *builder) call(e js.INode, callee js.IExpr, list []js.Arg, isNew bool) node {
 	if ce, ok := e.(*js.CallExpr); ok && syntax.IsShim(ce) {
-		return b.g.meaningAt(requires)
+		return b.g.meaningAt(meaning.Requires)
 	}
 	c := &call{b: b, node: e, callee: callee, result: b.g.newNode(), env: b.in.env, in: b.in.parts, isNew: isNew,
 		optional: b.in.trying > 0}
@@ -85,11 +87,11 @@ func (b *builder) follow(c *call, of, fn node) node {
 		b.g.watch(fn, &harmless{b, c})
 		b.dispatch(c)
 		b.calls = append(b.calls, c)
-		b.g.addMask(c.result, unknown)
+		b.g.addMask(c.result, meaning.Unknown)
 		return c.result
 	}
 	if b.givesThis(c, fn) {
-		return b.g.meaningAt(global)
+		return b.g.meaningAt(meaning.Global)
 	}
 	b.begin(c, fn, c.receiver)
 	b.dispatch(c)
@@ -142,8 +144,8 @@ func (b *builder) dispatch(c *call) {
 
 type dispatcher struct{ c *call }
 
-func (d *dispatcher) meanings(m meaning) {
-	d.c.b.eachPut(m, func(one meaning, o *object) { d.find(o, d.c.b.g.meaningAt(one)) })
+func (d *dispatcher) meanings(m meaning.Set) {
+	d.c.b.eachPut(m, func(one meaning.Set, o *object) { d.find(o, d.c.b.g.meaningAt(one)) })
 }
 
 func (d *dispatcher) object(o *object) {
@@ -167,7 +169,7 @@ type method struct {
 	this node
 }
 
-func (*method) meanings(meaning) {}
+func (*method) meanings(meaning.Set) {}
 func (m *method) object(o *object) {
 	if o.fn == nil || o.fn.arrow || o.bound {
 		return
@@ -190,7 +192,7 @@ type harmless struct {
 	c *call
 }
 
-func (h *harmless) meanings(m meaning) {}
+func (h *harmless) meanings(m meaning.Set) {}
 func (h *harmless) object(o *object) {
 	if o.fn != nil {
 		h.b.link(h.c, o)
@@ -211,48 +213,49 @@ func (b *builder) begin(c *call, fn, receiver node) {
 	b.g.watch(fn, c)
 }
 
-func (c *call) meanings(m meaning) {
+func (c *call) meanings(m meaning.Set) {
 	b := c.b
 	added := m &^ c.means
 	c.means |= m
-	if added&unknown != 0 {
+	if added&meaning.Unknown != 0 {
 		b.escapeArguments(c)
-		b.g.addMask(c.result, unknown)
+		b.g.addMask(c.result, meaning.Unknown)
 	}
-	if added&chains != 0 {
+	if added&meaning.Chains != 0 {
 		b.g.flow(c.receiver, c.result)
 		for _, a := range c.args {
 			b.g.watch(a.n, &listener{b, c.receiver})
 		}
 	}
-	if added&creates != 0 {
-		b.g.addMask(c.result, requires)
+	if added&meaning.Creates != 0 {
+		b.g.addMask(c.result, meaning.Requires)
 	}
-	if added&(requires|imports|builtins|loads) != 0 && len(c.args) > 0 && !c.args[0].spread {
+	if added&(meaning.Requires|meaning.Imports|meaning.Builtins|meaning.Loads) != 0 && len(c.args) > 0 && !c.args[0].spread {
 		if target, ok := b.foldIn(c.args[0].at, c.env); ok {
-			b.g.addMask(c.result, spaceOf(target))
+			b.g.addMask(c.result, meaning.SpaceOf(target))
 		}
 	}
-	if added&(requires|imports|builtins|loads|opens|extends|loadsFile|executes|opensFiles|compiles|resolves|
-		perhapsEvaluates) != 0 {
-		b.g.addMask(c.result, unknown)
-		if added&(imports|perhapsEvaluates) != 0 {
+	if added&(meaning.Requires|meaning.Imports|meaning.Builtins|meaning.Loads|meaning.Opens|meaning.Extends|
+		meaning.LoadsFile|meaning.Executes|meaning.OpensFiles|meaning.Compiles|meaning.Resolves|
+		meaning.PerhapsEvaluates) != 0 {
+		b.g.addMask(c.result, meaning.Unknown)
+		if added&(meaning.Imports|meaning.PerhapsEvaluates) != 0 {
 			b.escapeArguments(c)
 		}
 	}
-	if added&evaluates != 0 {
-		b.g.addMask(c.result, unknown)
+	if added&meaning.Evaluates != 0 {
+		b.g.addMask(c.result, meaning.Unknown)
 		b.escapeArguments(c)
 	}
-	if added&(moduleSpace) != 0 && c.isNew {
-		b.g.addMask(c.result, moduleItself)
+	if added&(meaning.ModuleSpace) != 0 && c.isNew {
+		b.g.addMask(c.result, meaning.ModuleItself)
 	}
-	if added&someMember != 0 {
-		b.g.addMask(c.result, unknown)
+	if added&meaning.SomeMember != 0 {
+		b.g.addMask(c.result, meaning.Unknown)
 		b.escapeArguments(c)
 	}
-	if added&functions != 0 {
-		b.g.addMask(c.result, unknown)
+	if added&meaning.Functions != 0 {
+		b.g.addMask(c.result, meaning.Unknown)
 	}
 }
 
@@ -262,7 +265,7 @@ type listener struct {
 	of node
 }
 
-func (l *listener) meanings(meaning) {}
+func (l *listener) meanings(meaning.Set) {}
 func (l *listener) object(o *object) {
 	if o.fn != nil && !o.fn.arrow && !o.bound {
 		l.b.g.flow(l.of, o.fn.this)
@@ -281,7 +284,7 @@ func (c *call) object(o *object) {
 	default:
 		c.linked[o.id] = nil
 		c.b.escapeArguments(c)
-		c.b.g.addMask(c.result, unknown)
+		c.b.g.addMask(c.result, meaning.Unknown)
 	}
 }
 
@@ -346,16 +349,16 @@ func (b *builder) link(c *call, o *object) {
 
 // bareThis is what a sloppy function has as its receiver that is called without one: the global object. Where
 // the function does more than to return that, it is no finding to hand it on.
-func (b *builder) bareThis(c *call, f *function) meaning {
+func (b *builder) bareThis(c *call, f *function) meaning.Set {
 	switch x := syntax.WithoutParens(c.callee).(type) {
 	case *js.FuncDecl:
-		return global
+		return meaning.Global
 	case *js.Var:
 		if d := syntax.DeclarationOf(x); d.Decl == js.FunctionDecl && syntax.Size(f.body, 20) < 20 {
-			return global
+			return meaning.Global
 		}
 	}
-	return perhapsGlobal
+	return meaning.PerhapsGlobal
 }
 
 // escapeArguments says that what is called may keep its arguments.
@@ -365,18 +368,18 @@ func (b *builder) escapeArguments(c *call) {
 	}
 	c.given = true
 	for i, a := range c.args {
-		if c.means&(opens|loadsFile) != 0 && i == 0 {
+		if c.means&(meaning.Opens|meaning.LoadsFile) != 0 && i == 0 {
 			continue
 		}
 		b.escape(a.n, a.at)
-		if v, ok := syntax.WithoutParens(a.at).(*js.Var); ok && c.means&^unknown == 0 {
+		if v, ok := syntax.WithoutParens(a.at).(*js.Var); ok && c.means&^meaning.Unknown == 0 {
 			b.g.watch(a.n, &evaluator{b, v})
 		}
-		if f, ok := syntax.WithoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^unknown == 0 && f.Name == nil {
+		if f, ok := syntax.WithoutParens(a.at).(*js.FuncDecl); ok && len(c.args) == 1 && c.means&^meaning.Unknown == 0 && f.Name == nil {
 			b.g.watch(a.n, &callback{b})
 		}
 	}
-	if c.receiver != noValue && c.means&(chains|powerful) == 0 {
+	if c.receiver != noValue && c.means&(meaning.Chains|meaning.Powerful) == 0 {
 		b.g.watch(c.receiver, &receiver{b})
 	}
 }
@@ -413,7 +416,7 @@ type offered struct {
 	getter bool
 }
 
-func (k *offered) meanings(m meaning) { (&exits{b: k.b}).report(m, k.at) }
+func (k *offered) meanings(m meaning.Set) { (&exits{b: k.b}).report(m, k.at) }
 func (k *offered) object(o *object) {
 	if k.getter && o.fn != nil {
 		k.b.leave(o)
@@ -427,9 +430,9 @@ type evaluator struct {
 }
 
 func (*evaluator) object(*object) {}
-func (e *evaluator) meanings(m meaning) {
-	if m&evaluates != 0 {
-		e.b.handOn(evaluates, e.at)
+func (e *evaluator) meanings(m meaning.Set) {
+	if m&meaning.Evaluates != 0 {
+		e.b.handOn(meaning.Evaluates, e.at)
 	}
 }
 
@@ -437,17 +440,17 @@ func (e *evaluator) meanings(m meaning) {
 // global object.
 type callback struct{ b *builder }
 
-func (*callback) meanings(meaning) {}
+func (*callback) meanings(meaning.Set) {}
 func (k *callback) object(o *object) {
 	if o.fn != nil && !o.fn.strict && !o.fn.arrow && !o.bound {
-		k.b.g.addMask(o.fn.this, perhapsGlobal)
+		k.b.g.addMask(o.fn.this, meaning.PerhapsGlobal)
 	}
 }
 
 // receiver is an object of the file of which an unknown method is called.
 type receiver struct{ b *builder }
 
-func (*receiver) meanings(meaning) {}
+func (*receiver) meanings(meaning.Set) {}
 func (r *receiver) object(o *object) {
 	r.b.leave(o)
 }
@@ -513,7 +516,7 @@ type fileMethods struct {
 	c *call
 }
 
-func (*fileMethods) meanings(meaning) {}
+func (*fileMethods) meanings(meaning.Set) {}
 func (f *fileMethods) object(o *object) {
 	if f.c.linked == nil {
 		f.c.linked = map[int32]*parts{}
@@ -532,10 +535,10 @@ type bound struct {
 	made map[int32]bool
 }
 
-func (x *bound) meanings(m meaning) {
+func (x *bound) meanings(m meaning.Set) {
 	x.b.g.addMask(x.c.result, m)
 	x.handOn()
-	if m&unknown != 0 {
+	if m&meaning.Unknown != 0 {
 		x.b.escape(x.this, x.at)
 	}
 }
@@ -581,8 +584,8 @@ type throughKnown struct {
 }
 
 func (t *throughKnown) object(*object) {}
-func (t *throughKnown) meanings(m meaning) {
-	if m&(unknown|functions) != 0 && len(t.c.args) > 0 {
+func (t *throughKnown) meanings(m meaning.Set) {
+	if m&(meaning.Unknown|meaning.Functions) != 0 && len(t.c.args) > 0 {
 		t.b.escapeArgumentsOf(t.c)
 	}
 }
@@ -627,13 +630,13 @@ type promised struct {
 }
 
 func (p *promised) object(*object) {}
-func (p *promised) meanings(m meaning) {
-	if m&powerful == 0 {
+func (p *promised) meanings(m meaning.Set) {
+	if m&meaning.Powerful == 0 {
 		return
 	}
 	b := p.b
 	inner := &call{b: b, node: p.c.node, callee: p.c.callee, result: p.c.result, env: p.c.env, in: p.c.in, through: true,
-		promise: true, args: []argument{{n: b.g.meaningAt(m & powerful), at: p.c.of}}}
+		promise: true, args: []argument{{n: b.g.meaningAt(m & meaning.Powerful), at: p.c.of}}}
 	b.begin(inner, p.c.args[0].n, noValue)
 }
 
@@ -663,7 +666,7 @@ func (b *builder) givesThis(c *call, fn node) bool {
 		return false
 	}
 	v, isName := syntax.WithoutParens(maker).(*js.Var)
-	return isName && b.g.nodes[b.place(v)].mask&evaluates != 0
+	return isName && b.g.nodes[b.place(v)].mask&meaning.Evaluates != 0
 }
 
 // isThisText reports whether a text evaluates to the global object.

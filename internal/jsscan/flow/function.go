@@ -3,6 +3,7 @@ package flow
 import (
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 )
 
@@ -162,10 +163,10 @@ func (b *builder) callFromAway(f *function) {
 	f.away, f.called = true, true
 	shared := b.partsOf(f)
 	for _, p := range shared.params {
-		b.g.addMask(p, unknown)
+		b.g.addMask(p, meaning.Unknown)
 	}
 	if !f.arrow {
-		b.g.addMask(shared.this, unknown)
+		b.g.addMask(shared.this, meaning.Unknown)
 	}
 	for _, r := range shared.returns {
 		b.escape(r.n, r.at)

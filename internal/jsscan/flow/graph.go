@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 )
 
 // A graph says from where to where values flow in a file. Each node is a place for values: a name, a
@@ -28,7 +30,7 @@ const (
 )
 
 type place struct {
-	mask, fresh meaning // fresh are those not handed on yet
+	mask, fresh meaning.Set // fresh are those not handed on yet
 	objects     []int32
 	maybe       uint64 // a bit for each object, by the end of its number: what has none is not held
 	handedOn    int    // so many of the objects were
@@ -41,7 +43,7 @@ type place struct {
 
 // A watcher is told what arrives at a place.
 type watcher interface {
-	meanings(meaning)
+	meanings(meaning.Set)
 	object(*object)
 }
 
@@ -72,7 +74,7 @@ const maxAhead = 1 << 14
 
 func newGraph(size int) *graph {
 	g := &graph{limit: stepsFor(size), nodes: make([]place, 2, min(64+size/16, maxAhead))}
-	g.nodes[fromAway].mask = unknown
+	g.nodes[fromAway].mask = meaning.Unknown
 	return g
 }
 
@@ -98,11 +100,11 @@ func (g *graph) holding(o *object) node {
 }
 
 // meaningAt returns a new place that holds meanings.
-func (g *graph) meaningAt(m meaning) node {
+func (g *graph) meaningAt(m meaning.Set) node {
 	switch m {
-	case nothing:
+	case meaning.Nothing:
 		return noValue
-	case unknown:
+	case meaning.Unknown:
 		return fromAway
 	}
 	n := g.newNode()
@@ -117,7 +119,7 @@ func (g *graph) enqueue(n node) {
 	}
 }
 
-func (g *graph) addMask(n node, m meaning) {
+func (g *graph) addMask(n node, m meaning.Set) {
 	p := &g.nodes[n]
 	if n <= fromAway || m&^p.mask == 0 {
 		return
@@ -141,7 +143,7 @@ func (g *graph) addObject(n node, id int32) {
 		return
 	}
 	if len(p.objects) >= maxObjects {
-		g.addMask(n, unknown)
+		g.addMask(n, meaning.Unknown)
 		g.crowded(g.objects[id])
 		return
 	}
@@ -156,7 +158,7 @@ func (g *graph) flow(from, to node) {
 		return
 	}
 	if from == fromAway {
-		g.addMask(to, unknown)
+		g.addMask(to, meaning.Unknown)
 		return
 	}
 	p := &g.nodes[from]
@@ -180,7 +182,7 @@ func (g *graph) watch(n node, w watcher) {
 	case noValue:
 		return
 	case fromAway:
-		w.meanings(unknown)
+		w.meanings(meaning.Unknown)
 		return
 	}
 	g.nodes[n].watchers = append(g.nodes[n].watchers, w)

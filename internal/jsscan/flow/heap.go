@@ -5,6 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 )
 
@@ -47,7 +48,7 @@ func (b *builder) property(o *object, name string) node {
 	o.addProperty(name, n)
 	b.g.watch(n, &among{b, b.all(o)})
 	if o.escaped {
-		b.g.addMask(n, unknown)
+		b.g.addMask(n, meaning.Unknown)
 	}
 	for i := 0; i < len(o.copies) && !b.g.spent(); i++ {
 		b.copyProperty(name, n, o.copies[i])
@@ -57,13 +58,13 @@ func (b *builder) property(o *object, name string) node {
 		b.g.addObject(n, b.instance(o).id)
 		b.g.nodes[n].written = true
 	case o.fn != nil && name == "constructor":
-		b.g.addMask(n, perhapsEvaluates)
+		b.g.addMask(n, meaning.PerhapsEvaluates)
 	}
 	return n
 }
 
 // whole are the values that are not followed through names that are not known: what reads them so is found.
-const whole = powerful &^ someMember
+const whole = meaning.Powerful &^ meaning.SomeMember
 
 // among lets what a property holds be read under a name that is not known.
 type among struct {
@@ -71,8 +72,8 @@ type among struct {
 	to node
 }
 
-func (a *among) meanings(m meaning) { a.b.g.addMask(a.to, m&^(whole|evaluates)) }
-func (a *among) object(o *object)   { a.b.g.addObject(a.to, o.id) }
+func (a *among) meanings(m meaning.Set) { a.b.g.addMask(a.to, m&^(whole|meaning.Evaluates)) }
+func (a *among) object(o *object)       { a.b.g.addObject(a.to, o.id) }
 
 // index says that properties of an object are read under names that are not known.
 func (b *builder) index(o *object) {
@@ -92,8 +93,8 @@ type indexed struct {
 }
 
 func (*indexed) object(*object) {}
-func (i *indexed) meanings(m meaning) {
-	if m &= whole | evaluates; m != 0 {
+func (i *indexed) meanings(m meaning.Set) {
+	if m &= whole | meaning.Evaluates; m != 0 {
 		i.b.handOn(m, i.at)
 	}
 }
@@ -144,7 +145,7 @@ func (b *builder) any(o *object) node {
 		o.any = b.g.newNode()
 		b.g.watch(o.any, &among{b, b.all(o)})
 		if o.escaped {
-			b.g.addMask(o.any, unknown)
+			b.g.addMask(o.any, meaning.Unknown)
 		}
 	}
 	return o.any
@@ -263,8 +264,8 @@ type refiner struct {
 	to   node
 }
 
-func (r *refiner) meanings(m meaning) { r.b.g.addMask(r.to, refine(m, r.name)) }
-func (r *refiner) object(o *object)   { r.b.g.addObject(r.to, o.id) }
+func (r *refiner) meanings(m meaning.Set) { r.b.g.addMask(r.to, meaning.Refine(m, r.name)) }
+func (r *refiner) object(o *object)       { r.b.g.addObject(r.to, o.id) }
 
 // member reads a property with a known name.
 type member struct {
@@ -273,7 +274,7 @@ type member struct {
 	to   node
 }
 
-func (m *member) meanings(of meaning) { m.b.g.addMask(m.to, memberOf(of, m.name)) }
+func (m *member) meanings(of meaning.Set) { m.b.g.addMask(m.to, meaning.MemberOf(of, m.name)) }
 func (m *member) object(o *object) {
 	switch {
 	case o.native != "":
@@ -289,8 +290,8 @@ type element struct {
 	to node
 }
 
-func (e *element) meanings(of meaning) { e.b.g.addMask(e.to, indexOf(of)) }
-func (e *element) object(o *object)    { e.b.g.flow(e.b.foundAny(o), e.to) }
+func (e *element) meanings(of meaning.Set) { e.b.g.addMask(e.to, meaning.IndexOf(of)) }
+func (e *element) object(o *object)        { e.b.g.flow(e.b.foundAny(o), e.to) }
 
 // writer writes a property of what arrives at a place.
 type writer struct {
@@ -309,17 +310,17 @@ func (w *writer) object(o *object) {
 	}
 }
 
-func (w *writer) meanings(m meaning) {
+func (w *writer) meanings(m meaning.Set) {
 	w.b.writeKnown(m, w)
-	w.b.eachPut(m, func(_ meaning, o *object) { w.object(o) })
+	w.b.eachPut(m, func(_ meaning.Set, o *object) { w.object(o) })
 	if w.value != noValue {
 		w.b.g.watch(w.value, &leaver{w.b, m, w})
 	}
 }
 
 // eachPut calls f with each known value of m, and the object that stands for what the file puts on that.
-func (b *builder) eachPut(m meaning, f func(meaning, *object)) {
-	(m & whole).each(func(one meaning) {
+func (b *builder) eachPut(m meaning.Set, f func(meaning.Set, *object)) {
+	(m & whole).Each(func(one meaning.Set) {
 		if b.put[one] == nil {
 			b.put[one] = b.g.newObject(nil)
 		}
@@ -330,15 +331,15 @@ func (b *builder) eachPut(m meaning, f func(meaning, *object)) {
 // leaver records a value that is written into an object that is not of this file.
 type leaver struct {
 	b    *builder
-	into meaning
+	into meaning.Set
 	w    *writer
 }
 
 func (l *leaver) object(o *object) { l.b.leave(o) }
-func (l *leaver) meanings(m meaning) {
-	m &= powerful
+func (l *leaver) meanings(m meaning.Set) {
+	m &= meaning.Powerful
 	if l.w.name != nil { // what is there anyway
-		m &^= memberOf(l.into, *l.w.name)
+		m &^= meaning.MemberOf(l.into, *l.w.name)
 	}
 	if m != 0 {
 		l.b.handOn(m, l.w.origin)
@@ -352,10 +353,10 @@ type copier struct {
 	at js.INode
 }
 
-func (c *copier) meanings(m meaning) {
+func (c *copier) meanings(m meaning.Set) {
 	n := c.b.any(c.to)
 	c.b.g.nodes[n].written = true
-	if some := indexOf(m) &^ unknown; some != nothing {
+	if some := meaning.IndexOf(m) &^ meaning.Unknown; some != meaning.Nothing {
 		c.b.g.addMask(n, some)
 		c.b.keep(c.to, c.b.g.meaningAt(some), c.at)
 	}
@@ -413,17 +414,17 @@ func (e *exits) add(at js.INode) bool {
 	return true
 }
 
-func (e *exits) meanings(m meaning) {
-	for i := 0; i < len(e.at) && m&(powerful|resolves) != 0; i++ { // it may grow
+func (e *exits) meanings(m meaning.Set) {
+	for i := 0; i < len(e.at) && m&(meaning.Powerful|meaning.Resolves) != 0; i++ { // it may grow
 		e.report(m, e.at[i])
 	}
 }
 
 // report records what leaves the file at an expression.
-func (e *exits) report(m meaning, at js.INode) {
-	out := m & powerful
+func (e *exits) report(m meaning.Set, at js.INode) {
+	out := m & meaning.Powerful
 	if _, isName := syntax.WithoutParens(at).(*js.Var); isName {
-		out |= m & resolves
+		out |= m & meaning.Resolves
 	}
 	if out != 0 {
 		e.b.handOn(out, at)
@@ -467,10 +468,10 @@ func (b *builder) leave(o *object) {
 	}
 	o.escaped = true
 	for _, n := range o.props {
-		b.g.addMask(n, unknown)
+		b.g.addMask(n, meaning.Unknown)
 	}
 	if o.any != noValue {
-		b.g.addMask(o.any, unknown)
+		b.g.addMask(o.any, meaning.Unknown)
 	}
 	for _, k := range o.kept {
 		b.escape(k.n, k.at)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 )
 
 // Functions of the language that libraries use to copy, wrap and describe objects. They are followed, so
@@ -52,11 +54,11 @@ func (b *builder) readNative(o *object, name string, to node) {
 	case harmlessMethods[name]:
 		b.g.addObject(to, b.native("harmless").id)
 	case name == "constructor":
-		b.g.addMask(to, evaluates)
+		b.g.addMask(to, meaning.Evaluates)
 	case name == "__proto__":
-		b.g.addMask(to, functions)
+		b.g.addMask(to, meaning.Functions)
 	default:
-		b.g.addMask(to, unknown)
+		b.g.addMask(to, meaning.Unknown)
 	}
 }
 
@@ -90,7 +92,7 @@ func (b *builder) callNative(o *object, c *call) {
 	case "Object", "Object.freeze", "Object.seal", "Object.preventExtensions", "Object.defineProperty",
 		"Object.defineProperties", "Object.create", "Object.assign", "Object.setPrototypeOf":
 	default:
-		b.g.addMask(c.result, unknown)
+		b.g.addMask(c.result, meaning.Unknown)
 	}
 	switch name {
 	case "Object", "Object.freeze", "Object.seal", "Object.preventExtensions":
@@ -211,9 +213,9 @@ type descriptorOf struct {
 	c    *call
 }
 
-func (d *descriptorOf) meanings(m meaning) {
-	if m&powerful != 0 {
-		d.b.handOn(m&powerful, d.c.node)
+func (d *descriptorOf) meanings(m meaning.Set) {
+	if m&meaning.Powerful != 0 {
+		d.b.handOn(m&meaning.Powerful, d.c.node)
 	}
 }
 
@@ -243,9 +245,9 @@ type getter struct {
 	d *descriptorOf
 }
 
-func (g *getter) meanings(m meaning) {
-	if m&powerful != 0 { // copied from another descriptor
-		g.b.store(g.d.of, g.d.name, g.b.g.meaningAt(m&powerful), g.d.c.node, nil)
+func (g *getter) meanings(m meaning.Set) {
+	if m&meaning.Powerful != 0 { // copied from another descriptor
+		g.b.store(g.d.of, g.d.name, g.b.g.meaningAt(m&meaning.Powerful), g.d.c.node, nil)
 	}
 }
 
@@ -268,9 +270,9 @@ type eachDescriptor struct {
 	c  *call
 }
 
-func (e *eachDescriptor) meanings(m meaning) {
-	if m&powerful != 0 {
-		e.b.handOn(m&powerful, e.c.node)
+func (e *eachDescriptor) meanings(m meaning.Set) {
+	if m&meaning.Powerful != 0 {
+		e.b.handOn(m&meaning.Powerful, e.c.node)
 	}
 }
 
@@ -289,9 +291,9 @@ type assigner struct {
 }
 
 func (a *assigner) object(o *object) { a.b.g.watch(a.from, &copier{a.b, o, a.at}) }
-func (a *assigner) meanings(m meaning) {
-	a.b.eachPut(m, func(_ meaning, o *object) { a.object(o) })
-	if m&(unknown|powerful) != 0 {
+func (a *assigner) meanings(m meaning.Set) {
+	a.b.eachPut(m, func(_ meaning.Set, o *object) { a.object(o) })
+	if m&(meaning.Unknown|meaning.Powerful) != 0 {
 		a.b.escape(a.from, a.at)
 	}
 }
@@ -304,16 +306,16 @@ type prototyped struct {
 
 func (p *prototyped) object(o *object) {
 	p.b.g.flow(p.b.proto(o), p.to)
-	p.b.g.addMask(p.to, unknown)
+	p.b.g.addMask(p.to, meaning.Unknown)
 	if o.fn != nil {
-		p.b.g.addMask(p.to, functions)
+		p.b.g.addMask(p.to, meaning.Functions)
 	}
 }
 
-func (p *prototyped) meanings(m meaning) {
-	p.b.g.addMask(p.to, m&(moduleItself|unknown))
-	if m&(evaluates|requires|creates|moduleSpace) != 0 {
-		p.b.g.addMask(p.to, functions)
+func (p *prototyped) meanings(m meaning.Set) {
+	p.b.g.addMask(p.to, m&(meaning.ModuleItself|meaning.Unknown))
+	if m&(meaning.Evaluates|meaning.Requires|meaning.Creates|meaning.ModuleSpace) != 0 {
+		p.b.g.addMask(p.to, meaning.Functions)
 	}
 }
 
@@ -329,8 +331,8 @@ type trapped struct {
 	target node
 }
 
-func (t *trapped) meanings(m meaning) {
-	if m&unknown != 0 {
+func (t *trapped) meanings(m meaning.Set) {
+	if m&meaning.Unknown != 0 {
 		t.b.escape(t.target, t.c.node)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -34,7 +35,7 @@ func (b *builder) reportAt(at js.INode, imp plugin.Import) {
 }
 
 // handOn remembers a place from which a value goes to where it cannot be followed.
-func (b *builder) handOn(m meaning, at js.INode) {
+func (b *builder) handOn(m meaning.Set, at js.INode) {
 	if at == nil {
 		return
 	}
@@ -46,7 +47,7 @@ func (b *builder) handOn(m meaning, at js.INode) {
 
 // handKey is a place from which what has a meaning is handed on.
 type handKey struct {
-	m  meaning
+	m  meaning.Set
 	at js.INode
 }
 
@@ -57,34 +58,34 @@ type handKey struct {
 func (b *builder) reportHands() {
 	named := func(h handKey) bool {
 		v, ok := syntax.WithoutParens(h.at).(*js.Var)
-		return ok && syntax.DeclarationOf(v).Decl == js.NoDecl && globals[syntax.PlainIdentifier(v.Data)]&h.m != 0
+		return ok && syntax.DeclarationOf(v).Decl == js.NoDecl && meaning.Free[syntax.PlainIdentifier(v.Data)]&h.m != 0
 	}
-	whole := func(h handKey) bool { return h.m&someMember == 0 }
+	whole := func(h handKey) bool { return h.m&meaning.SomeMember == 0 }
 	rest := func(handKey) bool { return true }
-	var out meaning
+	var out meaning.Set
 	for _, next := range []func(handKey) bool{named, whole, rest} {
 		for _, h := range b.hands {
-			if h.m&^withMembers(out) == 0 || !next(h) {
+			if h.m&^meaning.WithMembers(out) == 0 || !next(h) {
 				continue
 			}
 			out |= h.m
 			b.report(h.at, plugin.Require, syntax.PrintCode(h.at)+", handed on", true)
 		}
 	}
-	b.told |= withMembers(out) & (evaluates | someMember)
+	b.told |= meaning.WithMembers(out) & (meaning.Evaluates | meaning.SomeMember)
 }
 
 // writeKnown records writes that change how modules are loaded.
-func (b *builder) writeKnown(m meaning, w *writer) {
+func (b *builder) writeKnown(m meaning.Set, w *writer) {
 	text := func() string { return syntax.PrintCode(w.at) + ", replaced" }
 	switch {
 	case w.at == nil:
-	case m&wrappers != 0, m&moduleSpace != 0 && w.name != nil && *w.name != "exports":
+	case m&meaning.Wrappers != 0, m&meaning.ModuleSpace != 0 && w.name != nil && *w.name != "exports":
 		b.report(w.at, plugin.Require, text(), true)
-	case m&reports != 0 && w.name != nil && members[reports][*w.name] == opensFiles:
+	case m&meaning.Reports != 0 && w.name != nil && meaning.Members[meaning.Reports][*w.name] == meaning.OpensFiles:
 		b.report(w.at, plugin.Builtin, "fs", false)
 	}
-	if m&loaders != 0 { // it is called with modules
+	if m&meaning.Loaders != 0 { // it is called with modules
 		b.g.watch(w.value, &loaderOf{b, w})
 	}
 }
@@ -95,10 +96,10 @@ type loaderOf struct {
 	w *writer
 }
 
-func (*loaderOf) meanings(meaning) {}
+func (*loaderOf) meanings(meaning.Set) {}
 func (l *loaderOf) object(o *object) {
 	if o.fn != nil && len(l.b.partsOf(o.fn).params) > 0 {
-		l.b.g.addMask(l.b.partsOf(o.fn).params[0], moduleItself)
+		l.b.g.addMask(l.b.partsOf(o.fn).params[0], meaning.ModuleItself)
 	}
 }
 
@@ -106,46 +107,47 @@ func (l *loaderOf) object(o *object) {
 func (b *builder) reportCall(c *call) {
 	m := c.means
 	if c.tag {
-		if m&requires != 0 {
+		if m&meaning.Requires != 0 {
 			b.report(c.node, plugin.Require, syntax.PrintCode(c.node), true)
 		}
-		if m&evaluates != 0 {
+		if m&meaning.Evaluates != 0 {
 			b.report(c.node, plugin.Dynamic, syntax.PrintCode(c.node), true)
 		}
 		return
 	}
-	if m&someMember != 0 && (b.picks(c) || b.first(c, m&someMember)) {
+	if m&meaning.SomeMember != 0 && (b.picks(c) || b.first(c, m&meaning.SomeMember)) {
 		b.report(c.node, plugin.Require, syntax.PrintCode(c.callee), true)
 	}
-	if m&^(unknown|perhapsEvaluates) == 0 && c.name == "binding" && len(c.args) > 0 {
-		if target, ok := b.foldArg(c.args[0].at, c); ok && slices.Contains(bindings, target) {
-			b.addTarget(builtins, c, 0)
+	if m&^(meaning.Unknown|meaning.PerhapsEvaluates) == 0 && c.name == "binding" && len(c.args) > 0 {
+		if target, ok := b.foldArg(c.args[0].at, c); ok && slices.Contains(meaning.Bindings, target) {
+			b.addTarget(meaning.Builtins, c, 0)
 		}
 	}
-	if m&executes != 0 {
+	if m&meaning.Executes != 0 {
 		b.report(c.node, plugin.Builtin, "child_process", false)
 	}
-	if m&opensFiles != 0 {
+	if m&meaning.OpensFiles != 0 {
 		b.report(c.node, plugin.Builtin, "fs", false)
 	}
-	if m&extends != 0 && len(c.args) > 0 && !isFalse(c.args[0].at) {
+	if m&meaning.Extends != 0 && len(c.args) > 0 && !isFalse(c.args[0].at) {
 		b.reportExtension(c.node, c.args[0].at, c.env)
 	}
-	if m&compiles != 0 {
+	if m&meaning.Compiles != 0 {
 		b.report(c.node, plugin.Dynamic, syntax.PrintCode(c.callee), true)
 	}
-	if m&loadsFile != 0 {
-		b.addTarget(loadsFile, c, 1)
+	if m&meaning.LoadsFile != 0 {
+		b.addTarget(meaning.LoadsFile, c, 1)
 	}
-	if m&opens != 0 {
-		b.addTarget(opens, c, 1)
+	if m&meaning.Opens != 0 {
+		b.addTarget(meaning.Opens, c, 1)
 	}
-	if m&(evaluates|perhapsEvaluates) != 0 {
-		b.reportTexts(c, m&evaluates != 0)
-	} else if m&^unknown == 0 {
+	if m&(meaning.Evaluates|meaning.PerhapsEvaluates) != 0 {
+		b.reportTexts(c, m&meaning.Evaluates != 0)
+	} else if m&^meaning.Unknown == 0 {
 		b.reportMade(c)
 	}
-	(m & (requires | loads | resolves | builtins | imports)).each(func(one meaning) { b.addTarget(one, c, 0) })
+	imports := m & (meaning.Requires | meaning.Loads | meaning.Resolves | meaning.Builtins | meaning.Imports)
+	imports.Each(func(one meaning.Set) { b.addTarget(one, c, 0) })
 }
 
 // picks reports whether a call is one of a member, under a name that is not known, of a known value and nothing else.
@@ -154,13 +156,13 @@ func (b *builder) picks(c *call) bool {
 		return false
 	}
 	p := &b.g.nodes[c.receiver]
-	return p.mask&unknown == 0 && len(p.objects) == 0
+	return p.mask&meaning.Unknown == 0 && len(p.objects) == 0
 }
 
 // first reports whether a call is to be told of whose target is not known. What is called may be something
 // else besides, where many values go: of such calls the first says that one of them may be what imports.
-func (b *builder) first(c *call, m meaning) bool {
-	if c.means&unknown == 0 && !c.known {
+func (b *builder) first(c *call, m meaning.Set) bool {
+	if c.means&meaning.Unknown == 0 && !c.known {
 		return true
 	}
 	for at := range b.vague {
@@ -187,7 +189,7 @@ func (b *builder) reportTexts(c *call, sure bool) {
 		case ok && !a.spread && (isThisText(text) || text == "constructor"): // which gives nothing
 		case ok && !a.spread && holdsImport().MatchString(text):
 			b.reportAt(a.at, plugin.Import{Kind: plugin.Dynamic, Specifier: text, Computed: true})
-		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, evaluates):
+		case sure && (!ok || a.spread) && !isFunctionOrObject(a.at) && b.first(c, meaning.Evaluates):
 			b.reportAt(c.node, plugin.Import{Kind: plugin.Dynamic, Specifier: syntax.PrintCode(c.node), Computed: true})
 		}
 	}
@@ -239,13 +241,13 @@ func (b *builder) reportMade(c *call) {
 }
 
 // addTarget records an import of the i-th argument.
-func (b *builder) addTarget(m meaning, c *call, i int) {
+func (b *builder) addTarget(m meaning.Set, c *call, i int) {
 	kind := kindOf[m]
 	args := c.args
 	if i >= len(args) {
-		if len(args) > 0 || m != requires && m != resolves && m != builtins {
+		if len(args) > 0 || m != meaning.Requires && m != meaning.Resolves && m != meaning.Builtins {
 			b.report(c.node, kind, "an argument that is not there", true)
-		} else if m == requires {
+		} else if m == meaning.Requires {
 			b.report(c.node, kind, "nothing", true)
 		}
 		return

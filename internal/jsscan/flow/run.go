@@ -2,7 +2,7 @@
 //
 // It reads the tree into a graph: places that hold values, and where values flow between them. The values that
 // matter are those that can import (require, module, process, the global object, eval and what comes of them:
-// see meaning) and the objects and functions of the file itself. When nothing flows any more, each call and each
+// see package meaning) and the objects and functions of the file itself. When nothing flows any more, each call and each
 // place where a value leaves the file is looked at: a target that folds to a text is an import of it, any other a
 // computed one, and so is what imports and is handed on to where nobody can follow it.
 //
@@ -12,6 +12,7 @@ package flow
 import (
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -28,7 +29,8 @@ func (s *scanner) run(ast *js.AST) *builder {
 	b := &builder{scanner: s, g: newGraph(len(s.code)), base: &env{vars: map[*js.Var]node{}},
 		once: map[string]bool{}, handed: map[handKey]bool{}, reported: map[string]map[js.INode]bool{},
 		assigned: map[*js.Var]bool{}, consts: map[*js.Var]js.IExpr{}, again: map[*js.Var]int{}, natives: map[string]*object{},
-		imported: map[string]node{}, makers: map[node]bool{}, lookups: map[node]node{}, put: map[meaning]*object{}, vague: map[handKey]bool{}}
+		imported: map[string]node{}, makers: map[node]bool{}, lookups: map[node]node{}, put: map[meaning.Set]*object{},
+		vague: map[handKey]bool{}}
 	b.g.crowded = b.leave
 	b.survey(ast)
 	b.exports = b.g.newObject(nil)
@@ -43,8 +45,8 @@ func (s *scanner) run(ast *js.AST) *builder {
 	for _, v := range ast.Scope.Declared {
 		// A script is the body of a function with these parameters: var declares them again without
 		// a new value.
-		if name := syntax.PlainIdentifier(v.Data); v.Decl == js.VariableDecl && globals[name]&(requires|moduleItself) != 0 {
-			b.g.addMask(b.place(v), globals[name])
+		if name := syntax.PlainIdentifier(v.Data); v.Decl == js.VariableDecl && meaning.Free[name]&(meaning.Requires|meaning.ModuleItself) != 0 {
+			b.g.addMask(b.place(v), meaning.Free[name])
 		}
 	}
 	b.statements(ast.List)
@@ -83,7 +85,7 @@ func (b *builder) finish() bool {
 			if b.g.nodes[r.n].written || r.o.proto != noValue && len(b.g.nodes[r.o.proto].objects) > 0 {
 				continue
 			}
-			b.g.addMask(r.to, memberOf(unknown, r.name)) // and not to who reads all properties
+			b.g.addMask(r.to, meaning.MemberOf(meaning.Unknown, r.name)) // and not to who reads all properties
 			changed = true
 		}
 		if changed {
@@ -91,8 +93,8 @@ func (b *builder) finish() bool {
 		}
 		for ; calls < len(b.calls); calls++ {
 			c := b.calls[calls]
-			if !c.known && c.means == nothing && c.linked != nil {
-				b.g.addMask(c.result, unknown)
+			if !c.known && c.means == meaning.Nothing && c.linked != nil {
+				b.g.addMask(c.result, meaning.Unknown)
 				if b.isMissing(c) {
 					b.callMissing(c)
 				} else {
@@ -122,7 +124,7 @@ func (b *builder) survey(ast *js.AST) {
 	s := &survey{b: b}
 	js.Walk(s, ast)
 	for v, times := range b.again {
-		if times > 1 || b.assigned[v] || s.opens || globals[syntax.PlainIdentifier(v.Data)] != 0 {
+		if times > 1 || b.assigned[v] || s.opens || meaning.Free[syntax.PlainIdentifier(v.Data)] != 0 {
 			delete(b.consts, v)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tdewolff/parse/v2/js"
 
+	"github.com/hallmark-mcp/hallmark/internal/jsscan/meaning"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -117,8 +118,8 @@ type scoped struct {
 }
 
 func (w *scoped) object(o *object) { w.b.leave(o) }
-func (w *scoped) meanings(m meaning) {
-	if m&(powerful|perhapsGlobal) != 0 {
+func (w *scoped) meanings(m meaning.Set) {
+	if m&(meaning.Powerful|meaning.PerhapsGlobal) != 0 {
 		w.b.report(w.s, plugin.Require, "with "+syntax.PrintCode(w.s.Cond), true)
 	}
 }
@@ -153,11 +154,11 @@ func (b *builder) try(s *js.TryStmt) {
 // importNames learns what the names of import statements mean.
 func (b *builder) importNames(n *js.ImportStmt) {
 	module, _ := syntax.Fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
-	space := spaceOf(module)
-	learn := func(binding []byte, m meaning) {
+	space := meaning.SpaceOf(module)
+	learn := func(binding []byte, m meaning.Set) {
 		if len(binding) > 0 {
-			b.imported[syntax.PlainIdentifier(binding)] = b.g.meaningAt(m | unknown)
-			if m != nothing {
+			b.imported[syntax.PlainIdentifier(binding)] = b.g.meaningAt(m | meaning.Unknown)
+			if m != meaning.Nothing {
 				b.imported[syntax.PlainIdentifier(binding)] = b.g.meaningAt(m)
 			}
 		}
@@ -173,9 +174,9 @@ func (b *builder) importNames(n *js.ImportStmt) {
 		case plain == "*", plain == "default":
 			learn(a.Binding, space)
 		default:
-			m := nothing
-			if space != nothing {
-				m = members[space][plain]
+			m := meaning.Nothing
+			if space != meaning.Nothing {
+				m = meaning.Members[space][plain]
 			}
 			learn(a.Binding, m)
 		}
@@ -196,7 +197,7 @@ func (b *builder) export(n *js.ExportStmt) {
 	if n.Module != nil {
 		b.addStatement(plugin.Export, n.Module)
 		module, _ := syntax.Fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
-		if spaceOf(module) != nothing {
+		if meaning.SpaceOf(module) != meaning.Nothing {
 			b.report(n, plugin.Export, "names of "+module+", handed on", true)
 		}
 		return

@@ -1,4 +1,4 @@
-package flow
+package meaning
 
 import (
 	"os/exec"
@@ -48,14 +48,14 @@ func TestMembersAreKnown(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	for i, table := range []struct {
-		of       meaning
+		of       Set
 		harmless string
-	}{{processItself, harmlessOfProcess}, {moduleItself, harmlessOfModule}, {moduleSpace, harmlessOfModule},
-		{machines, "createContext isContext measureMemory constants"}} {
+	}{{ProcessItself, harmlessOfProcess}, {ModuleItself, harmlessOfModule}, {ModuleSpace, harmlessOfModule},
+		{Machines, "createContext isContext measureMemory constants"}} {
 		harmless := strings.Fields(table.harmless)
 		for name := range strings.FieldsSeq(lines[i]) {
-			_, known := members[table.of][name]
-			if known == slices.Contains(harmless, name) && !(known && table.of&(moduleItself|moduleSpace) != 0) {
+			_, known := Members[table.of][name]
+			if known == slices.Contains(harmless, name) && !(known && table.of&(ModuleItself|ModuleSpace) != 0) {
 				t.Errorf("%s: in no table, or in two", name)
 			}
 		}
