@@ -45,6 +45,9 @@ var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa
 // textCommand is a command line in the text of a Markdown file.
 var textCommand = regexp.MustCompile("!`([^`\n]+)`")
 
+// blockCommand is the beginning of a block of command lines in the text of a Markdown file.
+var blockCommand = regexp.MustCompile("(?m)^[ \\t]*```+!.*\n?.*$")
+
 // Limits of what is shown of one file.
 const (
 	maxText     = 1 << 20 // bytes of a Markdown file that are searched for command lines
@@ -90,7 +93,7 @@ func runsOfText(p string, data []byte) (runs []Run) {
 	}
 	for _, name := range sortedKeys(h.Members) {
 		if slices.ContainsFunc(permitting, func(known string) bool { return sameMember(known, name) }) {
-			runs = append(runs, Run{RunAllowed, p, name + ": " + clipRunes(h.Members[name])})
+			runs = append(runs, Run{RunAllowed, p, name + ": " + shorten(h.Members[name])})
 		}
 	}
 	for i, line := range h.Unread {
@@ -100,6 +103,12 @@ func runsOfText(p string, data []byte) (runs []Run) {
 		}
 		runs = append(runs, Run{RunUnread, p, clip(line)})
 	}
+	if len(data) == maxText {
+		runs = append(runs, Run{RunUnread, p, "it is too long to be searched for command lines"})
+	}
+	for _, block := range blockCommand.FindAll(data, 1) {
+		runs = append(runs, Run{RunCommand, p, clip(strings.TrimSpace(string(block)))})
+	}
 	for i, found := range textCommand.FindAllSubmatch(data, maxCommands+1) {
 		if i == maxCommands {
 			runs = append(runs, Run{RunCommand, p, "and more"})
@@ -108,6 +117,14 @@ func runsOfText(p string, data []byte) (runs []Run) {
 		runs = append(runs, Run{RunCommand, p, clip(string(found[1]))})
 	}
 	return runs
+}
+
+// shorten is the beginning of a text, and says so if that is not all of it.
+func shorten(text string) string {
+	if short := clipRunes(text); short != text {
+		return short + "…"
+	}
+	return text
 }
 
 // sameMember reports whether two names of members are one for a client that compares them loosely.

@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -20,21 +21,43 @@ type head struct {
 	err    error    // why it cannot be read
 }
 
+// mark is the mark of UTF-8 at the beginning of a file, which clients pass over.
+var mark = []byte("\ufeff")
+
 // splitHead splits a Markdown file into what stands between lines of three hyphens at its beginning, and
-// what follows these. Without such lines text is nil, and body all.
+// what follows these. Without such lines text is nil, and body all. The lines are those that Claude Code
+// takes for them: what it reads as limits must not be text for Hallmark.
 func splitHead(data []byte) (text, body []byte) {
-	first, rest, ok := bytes.Cut(data, []byte("\n"))
-	if !ok || strings.TrimRight(string(first), "\r") != "---" {
+	first, rest, ok := bytes.Cut(bytes.TrimPrefix(data, mark), []byte("\n"))
+	if !ok || !isFence(first) {
 		return nil, data
 	}
 	n := 0
 	for line := range bytes.Lines(rest) {
-		if strings.TrimRight(string(line), "\r\n") == "---" {
+		if isFence(line) {
 			return rest[:n:n], rest[n+len(line):]
 		}
 		n += len(line)
 	}
 	return nil, data
+}
+
+// isFence reports whether a line begins or ends a front matter.
+func isFence(line []byte) bool { return strings.TrimRight(string(line), " \t\r\n") == "---" }
+
+// otherBreaks are what YAML takes for the end of a line, and readers that go line by line do not.
+var otherBreaks = []string{"\r", "\u0085", "\u2028", "\u2029"}
+
+// isOneDocument reports whether all readers of YAML see the same lines in a text, and one document.
+func isOneDocument(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if strings.HasPrefix(line, "...") || strings.HasPrefix(line, "---") ||
+			slices.ContainsFunc(otherBreaks, func(b string) bool { return strings.Contains(line, b) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // readHead reads the text of a front matter. One that is no YAML has its error, and no members.
@@ -45,6 +68,10 @@ func readHead(text []byte) (h head) {
 	}
 	if len(text) > maxHead {
 		h.err = errTooLarge
+		return h
+	}
+	if !isOneDocument(string(text)) {
+		h.err = errors.New("not all readers of YAML read alike")
 		return h
 	}
 	var doc yaml.Node

@@ -36,6 +36,9 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 		w.own = readHead(text)
 	} else {
 		w.own.end = "\n"
+		if first, _, _ := bytes.Cut(data, []byte("\n")); isFence(bytes.TrimPrefix(first, mark)) {
+			w.note("has a front matter that does not end, which is text for the client")
+		}
 	}
 	w.choose()
 	w.noteBody(d.Kind, body)

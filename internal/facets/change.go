@@ -38,6 +38,14 @@ type AssetChange struct {
 // differs reports whether a facet is locked otherwise than before, or no more.
 func (c Change) differs() bool { return c.Outcome != "unchanged" && c.Outcome != "repaired" }
 
+// changesRuns reports whether a member of which something runs is new, or differs from the one that was
+// locked.
+func (c Change) changesRuns() bool {
+	return slices.ContainsFunc(c.Runs, func(r wrap.Run) bool {
+		return slices.ContainsFunc(c.Assets, func(x AssetChange) bool { return x.Path == r.Path })
+	})
+}
+
 // assetChanges are the members that differ between two entries of a facet, either of which may be nil.
 func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
 	var old, new map[string]digest.Digest

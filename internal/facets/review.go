@@ -16,8 +16,8 @@ import (
 )
 
 // reviewChanges demands consent to what a command would change of facets that somebody accepted before,
-// as what a model is to read changes with them, and to what runs of those that are new here and were
-// wrapped. All of it is shown, and asked about once. The verdict is about everything that was found
+// as what a model is to read changes with them, and to what runs anew of those that were wrapped,
+// whoever changed their declaration or directory. All of it is shown, and asked about once. The verdict is about everything that was found
 // until then, and the answer.
 func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Installation) (policy.Verdict, error) {
 	replaces := r.replaces(a.Workspace.Lock) && slices.ContainsFunc(out.Facets, Change.differs)
@@ -28,6 +28,8 @@ func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Inst
 	asked := runs
 	if replaces {
 		asked = out.Facets
+	}
+	if slices.ContainsFunc(asked, func(c Change) bool { return c.Before != nil }) {
 		if err := a.compareTexts(ctx, asked); err != nil {
 			return out.Verdict, err
 		}
@@ -66,12 +68,12 @@ func (r *facetRequest) replaces(l *project.Lock) bool {
 	})
 }
 
-// newRuns are the facets of which something runs and that are locked for the first time, or were named
-// by this very command.
+// newRuns are the facets of which something runs, and of that something is new or changed, or that were
+// named by this very command.
 func (r *facetRequest) newRuns(all []Change) (runs []Change) {
 	for _, c := range all {
 		added := slices.ContainsFunc(r.add, func(f project.Facet) bool { return f.Name == c.Name })
-		if len(c.Runs) > 0 && (c.Before == nil || added) {
+		if len(c.Runs) > 0 && (added || c.changesRuns()) {
 			runs = append(runs, c)
 		}
 	}

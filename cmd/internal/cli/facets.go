@@ -52,8 +52,9 @@ func (f *facetFlags) register(c *cobra.Command) {
 // question.
 func (f *facetFlags) addYesFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false,
-		"consent without being asked to start servers that facets declare, and to what they show; of 'add' also to "+
-			"what changes of a facet that is locked; not to ask hosts that files of the checkout name (--allow-host)")
+		"consent without being asked to start servers that facets declare, and to what they show, and to what runs "+
+			"of skills; of 'add' also to what changes of a facet that is locked; not to ask hosts that files of the "+
+			"checkout name (--allow-host)")
 }
 
 // askAboutServers makes the flow ask about servers that facets declare.
