@@ -30,7 +30,7 @@ func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) 
 		return nil
 	}
 	n := t.noun(d.Kind)
-	at := strings.ReplaceAll(n.path, "NAME", d.Name)
+	at := n.placeOf(d.Name)
 	skill := ""
 	switch {
 	case d.Kind == facet.KindSkill:
@@ -56,13 +56,24 @@ func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) 
 func (t Target) copies(d facet.Deliverable) (places []Place) {
 	skill := ""
 	if d.Kind == facet.KindSkill {
-		skill = path.Join(t.dir, path.Dir(d.Paths[0]))
+		skill = t.SkillDir(d.Name)
 	}
 	for _, member := range d.Paths {
 		places = append(places, Place{Path: path.Join(t.dir, member), Member: member, Skill: skill})
 	}
 	return places
 }
+
+// SkillDir is the directory of a skill of a name, relative to the project, with slashes; "" if the target has no skills.
+func (t Target) SkillDir(name string) string {
+	if t.dir != "" {
+		return path.Join(t.dir, "skills", name)
+	}
+	return t.skills.placeOf(name)
+}
+
+// placeOf is where a deliverable of a name is; "" if the client has none of its kind.
+func (n noun) placeOf(name string) string { return strings.ReplaceAll(n.path, "NAME", name) }
 
 // Refusal says why the target cannot have a deliverable; "" if it can.
 func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {

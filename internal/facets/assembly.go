@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -19,6 +20,7 @@ type Assembly struct {
 	*obtain.Sources
 	o           Options
 	anew        Anew
+	adopted     map[string]digest.Digest // as in [installed.Mode]
 	readReceipt func() (*installed.Files, error)
 	Pieces      map[string]*piece
 }
@@ -78,5 +80,6 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []installed.Part) (*inst
 	if err != nil {
 		return nil, err
 	}
-	return installed.NewPlan(a.Workspace, before, adm, parts, installed.Mode{Frozen: a.o.Frozen, Force: a.o.Force})
+	return installed.NewPlan(a.Workspace, before, adm, parts, installed.Mode{Frozen: a.o.Frozen, Force: a.o.Force,
+		Adopted: a.adopted})
 }

@@ -24,6 +24,9 @@ type Change struct {
 	BeforeUnknown bool
 	Runs          []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
 	Notes         []wrap.Note // of what was wrapped now: what is not installed
+	// Placed are the files that clients get of a skill that is adopted, where they are not as they lie there; paths are
+	// relative to the directory of the clients' files.
+	Placed []AssetChange
 }
 
 // AssetChange is one member of a facet that differs.

@@ -9,10 +9,12 @@ import (
 // withFlag is the command that made the request once more, with a flag, as a person may type it.
 func (r *facetRequest) withFlag(w *workspace.Workspace, flag string) string {
 	var args []string
-	switch len(r.add) {
-	case 0:
+	switch {
+	case len(r.add) == 0:
 		args = append([]string{"upgrade"}, r.asked...)
-	case 1:
+	case r.adopt != nil:
+		return "the same command with " + flag
+	case len(r.add) == 1:
 		args = append([]string{"add"}, addArguments(r.add[0])...)
 	default: // each of which may be added by itself, but all or none were
 		return "the same command with " + flag

@@ -30,8 +30,11 @@ func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *p
 		}
 	}
 	if mine, ok := w.Config.Facets[f.Name]; ok && found && !sameOrigin(mine, *f) {
-		return nil, evidence.Errorf(evidence.Refused, f.Name, "give it another name: 'hallmark add NAME' with the same "+
-			"--git or --path; or remove the other one", fmt.Errorf("is declared by %s line %d as %s already",
+		hint := "give it another name: 'hallmark add NAME' with the same --git or --path; or remove the other one"
+		if r.adopt != nil {
+			hint = "rename its directory, or remove the other one: 'hallmark remove NAME'"
+		}
+		return nil, evidence.Errorf(evidence.Refused, f.Name, hint, fmt.Errorf("is declared by %s line %d as %s already",
 			project.ConfigFile, mine.Line, surface.Escape(mine.String())))
 	}
 	next := *f

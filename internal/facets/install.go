@@ -61,9 +61,10 @@ type facetRequest struct {
 	found   bool // the names of what is added are those that its publisher gave it
 	remove  []string
 	upgrade bool
-	names   []string // to upgrade; empty, with servers too: all
-	asked   []string // of facets and servers, as the command names them
-	servers []string // of facets, to upgrade without these
+	names   []string  // to upgrade; empty, with servers too: all
+	asked   []string  // of facets and servers, as the command names them
+	servers []string  // of facets, to upgrade without these
+	adopt   *adoption // of what is added; nil for other commands
 	// changeMore changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
 	changeMore func(ctx context.Context, w *workspace.Workspace,
@@ -98,10 +99,13 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if out.Facets, err = a.changes(); err != nil {
 		return out, err
 	}
+	adm := verdict.Admitted()
+	if err := req.adopt.review(a, adm, parts, out); err != nil {
+		return out, err
+	}
 	if out.Verdict, err = a.reviewChanges(ctx, &req, out); err != nil { // before any server is started
 		return out, err
 	}
-	adm := verdict.Admitted()
 	servers, err := a.pinServers(ctx)
 	out.Servers, out.Pinned, out.ServerChanges = a.skipped(servers.changes), servers.pinned, servers.changes
 	if err != nil {
@@ -135,7 +139,11 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	if files, err = withApprovals(w, append(files, more...)); err != nil {
+	copies, err := req.adopt.copies(a)
+	if err != nil {
+		return out, err
+	}
+	if files, err = withApprovals(w, slices.Concat(files, more, copies)); err != nil {
 		return out, err
 	}
 	if o.Dry || len(files) == 0 {
@@ -185,7 +193,12 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 			return nil, err
 		}
 	}
-	return NewAssembly(w, o, r.anew())
+	a, err := NewAssembly(w, o, r.anew())
+	if err == nil && r.adopt != nil {
+		a.adopted = r.adopt.lying
+		a.TakeFrom(r.adopt.folders)
+	}
+	return a, err
 }
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.

@@ -22,10 +22,14 @@ import (
 func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Installation) (policy.Verdict, error) {
 	replaces := r.replaces(a.Workspace.Lock) && slices.ContainsFunc(out.Facets, Change.differs)
 	runs := r.newRuns(out.Facets)
-	if a.o.Frozen || !replaces && len(runs) == 0 {
+	placed := slices.ContainsFunc(out.Facets, func(c Change) bool { return len(c.Placed) > 0 })
+	if a.o.Frozen || !replaces && !placed && len(runs) == 0 {
 		return out.Verdict, nil
 	}
 	asked := runs
+	if placed {
+		asked = slices.DeleteFunc(slices.Clone(out.Facets), func(c Change) bool { return len(c.Placed)+len(c.Runs) == 0 })
+	}
 	if replaces {
 		asked = out.Facets
 	}
@@ -44,7 +48,7 @@ func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Inst
 	switch {
 	case a.o.Dry:
 		return out.Verdict, nil
-	case replaces && consent == host.NoConsent:
+	case (replaces || placed) && consent == host.NoConsent:
 		return out.Verdict, r.noConsentError(a.Workspace, asked)
 	}
 	report := out.Verdict.Report()

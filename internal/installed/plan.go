@@ -23,6 +23,15 @@ import (
 type Mode struct {
 	Frozen bool // the lock is the only authority: what differs from it is refused
 	Force  bool // what a user edited is overwritten and deleted
+	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
+	// shown to somebody who consents to it. Zero stands for a link.
+	Adopted map[string]digest.Digest
+}
+
+// adopts reports whether a file may be overwritten that is not ours, and is so now.
+func (m Mode) adopts(path string, now digest.Digest) bool {
+	shown, ok := m.Adopted[path]
+	return ok && (evidence.Same(shown, now) || shown.IsZero() && now.IsZero())
 }
 
 // Plan is what is to be written into a project and deleted from it.
@@ -85,7 +94,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 				}
 				continue
 			}
-		case !exists, known && evidence.Same(now, before):
+		case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
 		case p.mode.Force:
 			p.Report = append(p.Report, EditedEvidence(path, before, now, true))
 		case ours[path]:

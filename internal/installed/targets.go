@@ -47,6 +47,17 @@ func adapters(w *workspace.Workspace) (all []adapter.Target) {
 	return all
 }
 
+// SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
+// [workspace.Workspace.PlaceDir], each once.
+func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {
+	for _, t := range adapters(w) {
+		if dir := t.SkillDir(name); dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
 // placed is a target in the project, or in the home directory for the project of the user's own clients.
 func placed(w *workspace.Workspace, t adapter.Target) adapter.Target {
 	if w.Home != "" {

@@ -1,6 +1,7 @@
 package obtain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -24,7 +25,7 @@ type directorySource struct{}
 func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked *project.FacetLock,
 	q *inquiry) (stored, error) {
 	f := r.Want
-	root, err := os.OpenRoot(localPath(s.Workspace, f))
+	root, err := os.OpenRoot(cmp.Or(s.folders[f.Name], localPath(s.Workspace, f)))
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}

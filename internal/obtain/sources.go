@@ -31,7 +31,8 @@ type Sources struct {
 	Logs      *trail.Logs
 	Books     func() (owed.Books, error) // what is owed in the project, read once
 	o         Options
-	store     *store.Store // of contents of archives
+	folders   map[string]string // of facets, by name: see TakeFrom
+	store     *store.Store      // of contents of archives
 
 	logMu     sync.Mutex      // one at a time talks with the log; guards logReport
 	logReport evidence.Report // of the log itself

@@ -174,6 +174,15 @@ func listDirectory(root *os.Root) (wrap.Dir, error) {
 
 // OpenAudited opens a member of an archive whose slot was audited, and demands that it still is what the audit hashed.
 func (a *Archive) OpenAudited(path string) (io.ReadCloser, error) {
+	data, err := a.ReadAudited(path)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+// ReadAudited reads a member of an archive as [Archive.OpenAudited] does.
+func (a *Archive) ReadAudited(path string) ([]byte, error) {
 	data, err := host.ReadFile(filepath.Join(a.Slot.Dir(), filepath.FromSlash(path)), a.Slot.Size)
 	if err != nil {
 		return nil, err
@@ -182,5 +191,5 @@ func (a *Archive) OpenAudited(path string) (io.ReadCloser, error) {
 		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(a.Subject(), path), "",
 			errors.New("changed in the store after the audit"))
 	}
-	return io.NopCloser(bytes.NewReader(data)), nil
+	return data, nil
 }

@@ -30,7 +30,7 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()
 		question := "Install what may run this?"
-		if slices.ContainsFunc(all, func(c facets.Change) bool { return c.Before != nil }) {
+		if slices.ContainsFunc(all, func(c facets.Change) bool { return c.Before != nil || len(c.Placed) > 0 }) {
 			question = "Take this?"
 			if err := showChangesOfFacets(a.Stderr, all, newLinesShown(f.whole)); err != nil {
 				return host.NoConsent, err
@@ -83,18 +83,13 @@ func showChangesOfFacets(w io.Writer, all []facets.Change, lines *linesShown) er
 			fmt.Fprintln(&b, "  before     not in the store; all text counts as new")
 		}
 		for _, x := range f.Assets {
-			switch {
-			case x.Before.IsZero():
-				fmt.Fprintf(&b, "  + %s  %s\n", surface.Escape(x.Path), x.After)
-			case x.After.IsZero():
-				fmt.Fprintf(&b, "  - %s  %s\n", surface.Escape(x.Path), x.Before)
-			default:
-				fmt.Fprintf(&b, "  ~ %s  %s -> %s\n", surface.Escape(x.Path), x.Before, x.After)
-			}
-			if x.Unread != "" {
-				fmt.Fprintf(&b, "      (%s)\n", x.Unread)
-			}
-			lines.show(&b, x.Diff)
+			showAsset(&b, x, lines)
+		}
+		if len(f.Placed) > 0 {
+			fmt.Fprintln(&b, "  what clients have of it now changes:")
+		}
+		for _, x := range f.Placed {
+			showAsset(&b, x, lines)
 		}
 	}
 	if lines.hidden > 0 {
@@ -103,6 +98,22 @@ func showChangesOfFacets(w io.Writer, all []facets.Change, lines *linesShown) er
 	}
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// showAsset prints what becomes of a file, and what differs of its text.
+func showAsset(b *bytes.Buffer, x facets.AssetChange, lines *linesShown) {
+	switch {
+	case x.Before.IsZero():
+		fmt.Fprintf(b, "  + %s  %s\n", surface.Escape(x.Path), x.After)
+	case x.After.IsZero():
+		fmt.Fprintf(b, "  - %s  %s\n", surface.Escape(x.Path), x.Before)
+	default:
+		fmt.Fprintf(b, "  ~ %s  %s -> %s\n", surface.Escape(x.Path), x.Before, x.After)
+	}
+	if x.Unread != "" {
+		fmt.Fprintf(b, "      (%s)\n", x.Unread)
+	}
+	lines.show(b, x.Diff)
 }
 
 // linesShown bounds how much of what changes is shown: a publisher must not be able to drown what

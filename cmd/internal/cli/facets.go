@@ -29,8 +29,9 @@ import (
 type facetFlags struct {
 	dir    string
 	asJSON bool
-	yes    bool // upgrade has a flag of its own
-	whole  bool // all lines of what changes are shown
+	yes    bool        // upgrade has a flag of its own
+	whole  bool        // all lines of what changes are shown
+	lying  []lyingJSON // what adopt found
 	o      facets.Options
 }
 
@@ -102,7 +103,9 @@ func runInstallation(a *app.App, f *facetFlags,
 		out, err := flow(c, h, args)
 		a.Bars.Stop()
 		if f.asJSON {
-			return a.WriteJSON(installResult(out, err), err)
+			result := installResult(out, err)
+			result.Lying = f.lying
+			return a.WriteJSON(result, err)
 		}
 		if out != nil && err == nil {
 			a.WriteWarnings(out.Verdict, slices.DeleteFunc(out.Verdict.Warnings(), func(f policy.Finding) bool {
@@ -291,6 +294,7 @@ type (
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
+		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files that change where it lies
 		Runs    []wrap.Run         `json:"runs,omitempty"`
 		Notes   []wrap.Note        `json:"notes,omitempty"`
 	}
@@ -318,6 +322,7 @@ type installJSON struct {
 	Pinned  []string           `json:"pinned"`
 	Clients []string           `json:"clients"`
 	Notes   []noteJSON         `json:"notes"`
+	Lying   []lyingJSON        `json:"lying,omitempty"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {
@@ -328,9 +333,12 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, f.Runs, f.Notes}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, nil, f.Runs, f.Notes}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
+		}
+		for _, x := range f.Placed {
+			j.Placed = append(j.Placed, assetJSON(x))
 		}
 		result.Facets = append(result.Facets, j)
 	}

@@ -40,7 +40,7 @@ is what runs, and what runs shows the model what was approved.`,
 	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
 		forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
 		editor.Command("hashfile"),
-		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
+		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
 		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a),
 		storeCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))

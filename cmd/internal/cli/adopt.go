@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// adopter is one run of 'hallmark adopt'.
+type adopter struct {
+	a     *app.App
+	f     facetFlags
+	all   bool
+	into  string
+	git   project.Facet
+	found *facets.Found
+	free  []facets.Lying // of no locked facet
+}
+
+func adoptCommand(a *app.App) *cobra.Command {
+	r := adopter{a: a}
+	c := &cobra.Command{
+		Use:   "adopt [PATH...]",
+		Short: "Take skills that clients read already under the lock, in place",
+		Example: "\n.claude/skills/pdf\n--all --yes\n--all --dry-run\n" +
+			".claude/skills/pdf --git https://git.example.com/skills.git@v2",
+		Long: `Find the skills that lie where the project's clients look for them and are of no locked
+facet, and declare, lock and install those that are chosen: at the prompt, by their
+directories, or with --all. Their files stay as they lie there; what a client would get
+otherwise is shown, and asked about, and so is what of them runs.
+
+Their source is a copy in skills/NAME of the project, or below --into. With --git it is a
+repository that has the same; what it has otherwise is shown. All are adopted, or none.`,
+		Args: app.Args(cobra.ArbitraryArgs),
+	}
+	c.RunE = runInstallation(a, &r.f, r.run)
+	r.f.register(c)
+	addGlobalFlag(c, &r.f.dir, true)
+	a.AllowFlags(c)
+	r.f.addYesFlag(c)
+	r.f.addReviewFlags(c)
+	c.Flags().BoolVar(&r.all, "all", false, "adopt all skills that are found")
+	c.Flags().StringVar(&r.into, "into", "", "`directory` of the project, below which the skills are copied (default skills)")
+	c.Flags().StringVar(&r.git.Git, "git", "", "`URL` of a git repository that has the skills, instead of a copy; URL@TAG names "+
+		"a tag too")
+	c.Flags().StringVar(&r.git.Sub, "sub", "", "`directory` of the skill in the repository")
+	return c
+}
+
+// run finds the skills and adopts those that are chosen.
+func (r *adopter) run(c *cobra.Command, h *host.Host, paths []string) (*facets.Installation, error) {
+	if err := r.checkFlags(c, paths); err != nil {
+		return nil, err
+	}
+	chosen, err := r.choose(c, h, paths)
+	if err != nil || len(chosen) == 0 {
+		return nil, err
+	}
+	what := facets.Adopted{Skills: chosen, Into: r.into}
+	if r.git.Git != "" {
+		if what.Git, err = r.findInGit(c, h, chosen); err != nil {
+			return nil, err
+		}
+	}
+	return facets.Adopt(c.Context(), h, r.f.dir, what, r.f.o)
+}
+
+// checkFlags checks the flags before anything is read.
+func (r *adopter) checkFlags(c *cobra.Command, paths []string) error {
+	switch into := filepath.ToSlash(r.into); {
+	case into == "":
+		r.into = "skills"
+	case !filepath.IsLocal(r.into) || path.Clean(into) == ".":
+		return app.Usage(c, errors.New("--into is a directory below the project's"))
+	default:
+		r.into = path.Clean(into)
+	}
+	switch {
+	case r.all && len(paths) > 0:
+		return app.Usage(c, errors.New("--all and PATH are two ways to choose"))
+	case r.git.Sub != "" && (r.git.Git == "" || len(paths) != 1):
+		return app.Usage(c, errors.New("--sub is the directory of one skill, PATH, in the repository of --git"))
+	case r.git.Git != "" && c.Flags().Changed("into"):
+		return app.Usage(c, errors.New("--git and --into are two sources"))
+	}
+	if err := splitTag(&r.git); err != nil {
+		return app.Usage(c, err)
+	}
+	return nil
+}
+
+// choose finds the skills and returns those that are meant; none if there is nothing to adopt.
+func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen []facets.Lying, err error) {
+	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir); err != nil {
+		return nil, err
+	}
+	for _, at := range r.found.Linked {
+		fmt.Fprintf(r.a.Stderr, "note: %s is a link, or lies behind one, and is passed over\n", surface.Escape(at))
+	}
+	for _, s := range r.found.Skills {
+		if s.Facet == "" {
+			r.free = append(r.free, s)
+			r.f.lying = append(r.f.lying, newLyingJSON(s))
+		}
+	}
+	for _, at := range paths {
+		s, err := r.atPath(at)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(chosen, func(o facets.Lying) bool { return o.Dirs[0] == s.Dirs[0] }) {
+			chosen = append(chosen, s)
+		}
+	}
+	switch {
+	case len(paths) > 0:
+		return chosen, nil
+	case len(r.free) == 0:
+		fmt.Fprintf(r.a.Stderr, "nothing to adopt: no skill lies in %s that is of no locked facet\n",
+			nameOr(surface.Escape(strings.Join(r.found.Where, ", ")), "a directory of a client, as none was found"))
+		return nil, nil
+	case r.all:
+		return r.free, nil
+	}
+	return r.ask(c)
+}
+
+// atPath is the skill that lies in a directory.
+func (r *adopter) atPath(name string) (facets.Lying, error) {
+	real := host.RealPath(name)
+	for _, s := range r.found.Skills {
+		for i, at := range s.Dirs {
+			if real == host.RealPath(filepath.Join(r.found.Dir, filepath.FromSlash(at))) {
+				s.Dirs[0], s.Dirs[i] = s.Dirs[i], s.Dirs[0]
+				return s, nil
+			}
+		}
+	}
+	return facets.Lying{}, evidence.Errorf(evidence.Validation, name,
+		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill that lies elsewhere",
+		fmt.Errorf("is no directory of a skill in %s",
+			nameOr(strings.Join(r.found.Where, ", "), "a directory of a client, as none was found")))
+}
+
+// ask lists what there is and asks which of it is meant. Without a terminal it says which commands adopt them, and
+// refuses.
+func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
+	if err := showLying(r.a.Stderr, r.free); err != nil {
+		return nil, err
+	}
+	refused := evidence.Errorf(evidence.Refused, evidence.Count(len(r.free), "skill"),
+		"say which: 'hallmark adopt PATH', or 'hallmark adopt --all'; --dry-run shows what would change",
+		errors.New("of no locked facet: nothing vouches for what clients read of them"))
+	if r.f.asJSON || !term.IsTerminal(int(r.a.Stdin.Fd())) {
+		return nil, refused
+	}
+	answer, err := r.a.ReadAnswer(c.Context(), "\nWhich of them? (numbers or names, 'all', or nothing) ")
+	if err != nil {
+		return nil, err
+	}
+	var chosen []facets.Lying
+	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
+		if word == "all" {
+			return r.free, nil
+		}
+		n, err := strconv.Atoi(word)
+		for i, s := range r.free {
+			if err == nil && n == i+1 || err != nil && strings.EqualFold(word, s.Name) {
+				chosen = append(chosen, s)
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, refused
+	}
+	return chosen, nil
+}
+
+// showLying lists skills, and why some cannot be adopted.
+func showLying(w io.Writer, all []facets.Lying) error {
+	var b bytes.Buffer
+	for i, s := range all {
+		fmt.Fprintf(&b, "%4d  %s  (%s)%s\n", i+1, surface.Escape(s.Name), surface.Escape(strings.Join(s.Dirs, ", ")),
+			describe(wrap.Item{Description: s.Description}))
+		if s.Called != "" {
+			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called), surface.Escape(s.Name))
+		}
+		if s.Err != nil {
+			fmt.Fprintf(&b, "      cannot be adopted: %s\n", surface.Escape(s.Err.Error()))
+		}
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// findInGit is the declaration of each skill in the repository.
+func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Lying) (out []project.Facet, err error) {
+	if r.git.Sub != "" {
+		f := r.git
+		f.Name = chosen[0].Name
+		return []project.Facet{f}, nil
+	}
+	items, err := facets.Find(c.Context(), h, r.f.dir, r.git, r.f.o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range chosen {
+		named := slices.Clone(items)
+		for i := range named { // a directory is what a skill is called here
+			if path.Base(named[i].Path) == s.Name {
+				named[i].Name = s.Name
+			}
+		}
+		item, err := chooseItem(named, r.git.Git, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		f := itemFacet(r.git, item)
+		f.Name = s.Name
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// lyingJSON is a skill that was found in clients' directories and is of no locked facet. Error is why it cannot be adopted.
+type lyingJSON struct {
+	Name        string   `json:"name"`
+	Directories []string `json:"directories"`
+	Called      string   `json:"called,omitempty"`
+	Error       string   `json:"error,omitempty"`
+}
+
+func newLyingJSON(s facets.Lying) lyingJSON {
+	j := lyingJSON{Name: s.Name, Directories: s.Dirs, Called: s.Called}
+	if s.Err != nil {
+		j.Error = s.Err.Error()
+	}
+	return j
+}

@@ -1,0 +1,168 @@
+package facets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// maxLying is how many skills are looked for in clients' directories.
+const maxLying = 2000
+
+// Lying is a skill in directories in which clients look for skills. Its facet is called as they are.
+type Lying struct {
+	Name        string
+	Dirs        []string // in which the same bytes lie, with slashes, relative to [Found.Dir]
+	Called      string   // what its SKILL.md calls it, if that is another name of a facet
+	Description string   // as its publisher wrote it
+	Facet       string   // the locked facet that it is of; "" for none
+	Err         error    // why it cannot be adopted; nil if it can
+
+	folder  string // the first of the directories
+	members map[string]digest.Digest
+	lying   map[string]digest.Digest // files of that name in all clients' directories; zero for a link
+}
+
+// Found is what lies in the directories in which the clients of a project look for skills.
+type Found struct {
+	Dir    string   // of the clients' files
+	Where  []string // directories of skills of all targets, relative to Dir
+	Skills []Lying  // by name
+	Linked []string // directories that are links, or lie behind one: nothing is read or written through these
+}
+
+// FindLying finds the skills in the directories of the project's targets. Nothing is written.
+func FindLying(ctx context.Context, h *host.Host, dir string) (*Found, error) {
+	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	receipt, err := installed.ReadReceipt(w)
+	if err != nil {
+		return nil, err
+	}
+	out := &Found{Dir: w.PlaceDir()}
+	owners := skillOwners(w)
+	for _, place := range installed.SkillDirs(w, "NAME") {
+		place = path.Dir(place)
+		out.Where = append(out.Where, place)
+		if w.RefuseLink(w.Place(place)) != nil {
+			out.Linked = append(out.Linked, place)
+			continue
+		}
+		entries, err := os.ReadDir(w.Place(place))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			at := path.Join(place, e.Name())
+			if _, err := os.Stat(filepath.Join(w.Place(at), wrap.SkillFile)); err != nil {
+				continue
+			}
+			if !e.IsDir() {
+				out.Linked = append(out.Linked, at)
+				continue
+			}
+			if len(out.Skills) == maxLying {
+				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
+					fmt.Errorf("has more than %d skills", maxLying))
+			}
+			s := readLying(w, at)
+			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
+				s.Facet = "that was installed here"
+			}
+			out.add(s)
+		}
+	}
+	out.shareLying()
+	slices.SortStableFunc(out.Skills, func(a, b Lying) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// skillOwners are the locked facets by the names of their skills.
+func skillOwners(w *workspace.Workspace) map[string]string {
+	owners := map[string]string{}
+	for _, name := range w.Lock.Facets() {
+		entry, _ := w.Lock.Facet(name)
+		for member := range entry.Assets {
+			if rest, ok := strings.CutPrefix(member, "skills/"); ok {
+				skill, _, _ := strings.Cut(rest, "/")
+				owners[skill] = name
+			}
+		}
+	}
+	return owners
+}
+
+// readLying reads the skill in a directory of a client.
+func readLying(w *workspace.Workspace, at string) Lying {
+	s := Lying{Name: path.Base(at), Dirs: []string{at}, folder: w.Place(at), lying: map[string]digest.Digest{}}
+	if !facet.CheckName(s.Name) {
+		s.Err = evidence.Errorf(evidence.Validation, at, "rename the directory: 2 to 64 of a to z, 0 to 9 and hyphens",
+			errors.New("no facet can be called as its directory is"))
+		return s
+	}
+	f, err := s.read(s.folder)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	s.members, s.Description = f.Members, f.Description
+	if f.Name != s.Name {
+		s.Called = f.Name
+	}
+	for rest, sum := range f.Members {
+		s.lying[path.Join(at, rest)] = sum
+	}
+	for _, rest := range f.Links {
+		s.lying[path.Join(at, rest)] = digest.Digest{}
+	}
+	return s
+}
+
+// read reads a folder as that of the skill.
+func (s Lying) read(dir string) (*obtain.Folder, error) { return obtain.ReadFolder(dir, s.Name) }
+
+// add adds a skill, or its directory to that which has the same bytes.
+func (f *Found) add(s Lying) {
+	for i := range f.Skills {
+		o := &f.Skills[i]
+		if o.Name == s.Name && o.Err == nil && s.Err == nil && o.Facet == s.Facet && maps.EqualFunc(o.members, s.members, evidence.Same) {
+			o.Dirs = append(o.Dirs, s.Dirs...)
+			maps.Copy(o.lying, s.lying)
+			return
+		}
+	}
+	f.Skills = append(f.Skills, s)
+}
+
+// shareLying tells each skill what lies in all directories of its name: whoever chooses one of several with other bytes
+// gives its place to it.
+func (f *Found) shareLying() {
+	all := map[string]map[string]digest.Digest{}
+	for _, s := range f.Skills {
+		if all[s.Name] == nil {
+			all[s.Name] = map[string]digest.Digest{}
+		}
+		maps.Copy(all[s.Name], s.lying)
+	}
+	for i := range f.Skills {
+		f.Skills[i].lying = all[f.Skills[i].Name]
+	}
+}

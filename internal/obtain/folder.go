@@ -1,0 +1,74 @@
+package obtain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// TakeFrom lets facets of this machine be packed from other directories than those of their declarations, by their
+// names: their files are copied there from the store, in the same step as they are locked.
+func (s *Sources) TakeFrom(folders map[string]string) { s.folders = folders }
+
+// Folder is a folder with a skill that is no facet yet.
+type Folder struct {
+	wrap.Item
+	Members map[string]digest.Digest // files that belong to the skill, by path in the folder
+	Links   []string                 // those of them that are symbolic links
+}
+
+// ReadFolder reads the folder of a skill on this machine as the facet of a name. A facet and a plugin are none.
+func ReadFolder(dir, name string) (*Folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	d, err := listDirectory(root)
+	if err != nil {
+		return nil, pack.DirError(name, err)
+	}
+	if form := d.Form(); form != wrap.FormSkill {
+		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark add NAME --path DIR' adds it from elsewhere",
+			fmt.Errorf("is no skill alone, but a %s", form))
+	}
+	wrapped, err := wrap.Wrap(d, name)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), name, "", err)
+	}
+	items, err := wrap.List(d)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), name, "", err)
+	}
+	f := &Folder{Members: map[string]digest.Digest{}}
+	if i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == "." }); i >= 0 {
+		f.Item = items[i]
+	}
+	for _, file := range wrapped.Files {
+		if file.Path == facet.ManifestFile {
+			continue
+		}
+		r, err := wrapped.Open(file.Path)
+		if err != nil {
+			return nil, err
+		}
+		sum, _, err := digest.FromReader(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, err
+		}
+		_, rest, _ := strings.Cut(strings.TrimPrefix(file.Path, "skills/"), "/") // below the skill's own name
+		f.Members[rest] = sum
+		if _, ok := d.Links[rest]; ok {
+			f.Links = append(f.Links, rest)
+		}
+	}
+	return f, nil
+}
