@@ -41,8 +41,7 @@ func (s *scanner) run(ast *js.AST) *builder {
 		}
 	}
 	for _, v := range ast.Scope.Declared {
-		// A script is the body of a function with these parameters: var declares them again without
-		// a new value.
+		// A script is the body of a function with these parameters: var declares them again without a new value.
 		if name := syntax.PlainIdentifier(v.Data); v.Decl == js.VariableDecl && globals[name]&(requires|moduleItself) != 0 {
 			b.g.addMask(b.place(v), globals[name])
 		}

@@ -48,9 +48,8 @@ const (
 	ofMachines
 )
 
-// powerful are the meanings that matter wherever a value is handed to.
-// A member of the global object whose name is not known is most likely a class that an engine may lack: it
-// counts where it is called.
+// powerful are the meanings that matter wherever a value is handed to. A member of the global object whose name is not
+// known is most likely a class that an engine may lack: it counts where it is called.
 const powerful = requires | creates | loads | builtins | opens | moduleItself | moduleSpace | machines |
 	processItself | global | meta | moduleCache | loaders | loadsFile | compiles | executes | reports | opensFiles |
 	wrappers | someMember&^ofGlobal
@@ -135,8 +134,7 @@ var namedMembers = map[string]meaning{
 	"constructor": perhapsEvaluates, "loadExtension": extends, "enableLoadExtension": extends,
 }
 
-// bindings are the names by which process.binding, called on anything, reaches what needs a
-// permission.
+// bindings are the names by which process.binding, called on anything, reaches what needs a permission.
 var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap",
 	"tls_wrap", "natives", "contextify", "inspector"}
 
@@ -211,8 +209,7 @@ func indexOf(of meaning) meaning {
 	return out
 }
 
-// refine returns what is read under a known name from an object that has what m says under names that
-// are not known.
+// refine returns what is read under a known name from an object that has what m says under names that are not known.
 func refine(m meaning, name string) meaning {
 	out := m &^ someMember
 	for whole, some := range someOf {
