@@ -436,8 +436,7 @@ func (e *evaluator) meanings(m meaning.Set) {
 	}
 }
 
-// callback is a function that is called with a receiver that is not known: in sloppy code perhaps the
-// global object.
+// callback is a function that is called with a receiver that is not known: in sloppy code perhaps the global object.
 type callback struct{ b *builder }
 
 func (*callback) meanings(meaning.Set) {}
