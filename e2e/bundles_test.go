@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
+	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // bundlers are the programs that bundle, with their plugins.
@@ -94,7 +95,7 @@ func scanBundle(t *testing.T, dir, name, bundler string, used map[int]bool) {
 		t.Errorf("%s: %v", file, err)
 	}
 	for _, imp := range found {
-		if !imp.Computed {
+		if !imp.Computed && imp.Kind != plugin.Global {
 			continue
 		}
 		known := false

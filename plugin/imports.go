@@ -27,6 +27,7 @@ const (
 	Resolve Kind = "resolve"        // require.resolve, import.meta.resolve
 	Builtin Kind = "builtin module" // process.getBuiltinModule, process.binding
 	Native  Kind = "dlopen"         // process.dlopen
+	Global  Kind = "global"         // a global of Node that needs a permission, and no module
 )
 
 // Import is one import of a file.
@@ -91,6 +92,7 @@ type usage struct {
 	imports   int
 	external  map[string]sites // packages that are not part of dist, by name
 	core      map[string]sites // modules of Node that need a permission
+	globals   map[string]sites // that need a permission, by name
 	native    map[string]sites // .node files that are imported, by specifier
 	computed  map[string]sites // by file
 	outside   map[string]sites // files that are not in dist, or links in it, by path in the plugin's directory
@@ -103,6 +105,7 @@ type usage struct {
 // if it were a script.
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{},
+		globals:  map[string]sites{},
 		computed: map[string]sites{},
 		outside:  map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{},
 		unparsed: map[string]error{}}
@@ -162,7 +165,9 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 				u.unparsed[file] = found[i].err
 			}
 			for _, imp := range found[i].imports {
-				u.imports++
+				if imp.Kind != Global {
+					u.imports++
+				}
 				u.classify(b, v, site{imp, file}, enqueue)
 			}
 		}
@@ -175,6 +180,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
+	case s.Kind == Global:
+		put(u.globals, specifier)
+		return
 	// the targets of a package.json are classified with it
 	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
 		return
@@ -337,6 +345,7 @@ func (c *check) importEvidence() (*usage, error) {
 		}
 	}
 	c.externalEvidence(u, at)
+	c.globalEvidence(u, at)
 	return u, nil
 }
 
