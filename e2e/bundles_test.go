@@ -42,6 +42,7 @@ var foundInBundles = []struct{ name, bundler, what, why string }{
 	{"axios", "all", "process, handed on", "asks a function of an object that other code has what kind process is"},
 	{"axios", "all", "_global, handed on", "has the global object as utils.global"},
 	{"axios", "all", "Function(", "function-bind makes functions of a text with their arguments"},
+	{"axios", "all", "fetch", "has an adapter that calls fetch"},
 	{"axios", "esbuild", "value, handed on", "get-intrinsic has eval and Function in a table that is read by names"},
 	{"axios", "rollup", "eval, handed on", "get-intrinsic has eval and Function in a table that is read by names"},
 	{"axios", "webpack", "value, handed on", "get-intrinsic has eval and Function in a table that is read by names"},

@@ -9,11 +9,11 @@ import (
 )
 
 // freeGlobals records the globals of [meaning.Networks] that a script names and does not declare itself.
-func (b *builder) freeGlobals(ast *js.AST) {
+func (s *scanner) freeGlobals(ast *js.AST) {
 	own := importedNames(ast)
 	for _, v := range ast.Scope.Undeclared {
 		if name := syntax.PlainIdentifier(v.Data); v.Decl == js.NoDecl && meaning.Networks[name] && !own[name] {
-			b.useGlobal(name, b.lineOf(v.Data))
+			s.useGlobal(name, s.lineOf(v.Data))
 		}
 	}
 }
@@ -45,10 +45,10 @@ func (s *scanner) useGlobal(name string, line int) {
 }
 
 // readGlobal records a global that is read as a member of the global object, at a place if it is known.
-func (b *builder) readGlobal(name string, at js.INode) {
+func (s *scanner) readGlobal(name string, at js.INode) {
 	line := 0
 	if at != nil {
-		line = b.lineOf(syntax.FirstPiece(at))
+		line = s.lineOf(syntax.FirstPiece(at))
 	}
-	b.useGlobal(name, line)
+	s.useGlobal(name, line)
 }
