@@ -27,6 +27,7 @@ const (
 	Resolve Kind = "resolve"        // require.resolve, import.meta.resolve
 	Builtin Kind = "builtin module" // process.getBuiltinModule, process.binding
 	Native  Kind = "dlopen"         // process.dlopen
+	Global  Kind = "global"         // a global of Node that needs a permission, and no module
 )
 
 // Import is one import of a file.
@@ -91,6 +92,7 @@ type usage struct {
 	imports   int
 	external  map[string]sites // packages that are not part of dist, by name
 	core      map[string]sites // modules of Node that need a permission
+	globals   map[string]sites // that need a permission, by name
 	native    map[string]sites // .node files that are imported, by specifier
 	computed  map[string]sites // by file
 	outside   map[string]sites // files that are not in dist, or links in it, by path in the plugin's directory
@@ -103,6 +105,7 @@ type usage struct {
 // if it were a script.
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{},
+		globals:  map[string]sites{},
 		computed: map[string]sites{},
 		outside:  map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{},
 		unparsed: map[string]error{}}
@@ -162,7 +165,9 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 				u.unparsed[file] = found[i].err
 			}
 			for _, imp := range found[i].imports {
-				u.imports++
+				if imp.Kind != Global {
+					u.imports++
+				}
 				u.classify(b, v, site{imp, file}, enqueue)
 			}
 		}
@@ -175,6 +180,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
+	case s.Kind == Global:
+		put(u.globals, specifier)
+		return
 	// the targets of a package.json are classified with it
 	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
 		return
@@ -337,6 +345,7 @@ func (c *check) importEvidence() (*usage, error) {
 		}
 	}
 	c.externalEvidence(u, at)
+	c.globalEvidence(u, at)
 	return u, nil
 }
 
@@ -386,6 +395,22 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 			e.Reason = "the permission " + need + " is not declared" + all.others()
 			e.Fix = spellPermission(need)
 		}
+		c.add(e)
+	}
+}
+
+// globalEvidence warns of globals whose permission is not declared. Much code asks for one by typeof and does
+// without it, or calls it only where a browser is, and a host refuses it when it is called: unlike a module it is no
+// reason to refuse a plugin, but under --strict.
+func (c *check) globalEvidence(u *usage, at func(site, string) evidence.Claim) {
+	for _, name := range slices.Sorted(maps.Keys(u.globals)) {
+		all, need := u.globals[name], nodecore.NeedOfGlobal(name)
+		if c.m.Permissions.has(need) {
+			continue
+		}
+		e := evidence.CannotVerify(at(all[0], ManifestFile+", permissions"), evidence.Computed,
+			"whether it calls this global is known only when it runs; the permission "+need+" is not declared"+all.others())
+		e.Observed.Text, e.Fix = name, spellPermission(need)
 		c.add(e)
 	}
 }

@@ -52,7 +52,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 		}
 		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
 	}
-	found, read := scanTree(content, content)
+	found, globals, read := scanTree(content, content)
 	if !read {
 		code, err := rewriteOlder(name, content)
 		if err != nil && !mayImport(content) {
@@ -61,12 +61,12 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found, read = scanTree(code, nil); !read {
+		if found, globals, read = scanTree(code, nil); !read {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
 	if loader(name) == api.LoaderJS && accountsForAll(content, found) {
-		return found, nil
+		return append(found, globals...), nil
 	}
 	for _, imp := range listLiterals(name, content) {
 		known := func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }
@@ -74,7 +74,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = append(found, imp)
 		}
 	}
-	return found, nil
+	return append(found, globals...), nil
 }
 
 // mayImport reports whether code that cannot be parsed is one that imports: whether it holds a word with which
@@ -136,20 +136,21 @@ func (c *nodeCounter) Enter(n js.INode) js.IVisitor {
 
 func (c *nodeCounter) Exit(js.INode) {}
 
-// scanTree finds imports in the syntax tree of code, unless that cannot be parsed. Lines
+// scanTree finds imports in the syntax tree of code, and the globals that it uses, unless it cannot be parsed. Lines
 // are those of source, if it is the same code.
-func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
+func scanTree(code, source []byte) (found, globals []plugin.Import, ok bool) {
 	defer func() {
 		if recover() != nil { // the parser is not ours
-			found, ok = nil, false
+			found, globals, ok = nil, nil, false
 		}
 	}()
 	for _, inline := range inlineModes {
 		if ast, parsed := parseTree(code, inline); ast != nil {
-			return flow.Imports(ast, parsed, source != nil), true
+			found, globals = flow.Imports(ast, parsed, source != nil)
+			return found, globals, true
 		}
 	}
-	return nil, false
+	return nil, nil, false
 }
 
 // inlineModes are the ways to parse: a script may return at its top.

@@ -83,6 +83,9 @@ func (m *modules) follow(file, top string) error {
 
 // followImport adds the files that an import in file may stand for. top is the script's directory.
 func (m *modules) followImport(imp plugin.Import, file, top string) error {
+	if imp.Kind == plugin.Global { // which loads no file
+		return nil
+	}
 	if imp.Computed {
 		m.widen(top)
 		m.noteComputed(cmp.Or(string(imp.Kind), "code that is not read"))

@@ -101,6 +101,13 @@ var Bindings = []Row{
 	{"zlib", "zlib", "", "as the module"},
 }
 
+// globals are the global functions and classes of Node 18 to 25 that reach what needs a permission without any
+// module, with the permission.
+var globals = map[string]string{"fetch": Network, "WebSocket": Network, "EventSource": Network}
+
+// NeedOfGlobal returns the permission that a global needs, or "".
+func NeedOfGlobal(name string) string { return globals[name] }
+
 // Access is what a name of Node's gives access to.
 type Access struct {
 	Module string // as evidence names it

@@ -33,6 +33,7 @@ type builder struct {
 	natives   map[string]*object
 	exports   *object
 	awaited   js.INode // what await stands before
+	asked     js.INode // what typeof asks for a member of
 	imported  map[string]node
 	rereads   int
 	selected  int
@@ -63,6 +64,9 @@ func (b *builder) eval(e js.INode) node {
 	case *js.UnaryExpr:
 		if e.Op == js.AwaitToken {
 			b.awaited = syntax.WithoutParens(e.X)
+		}
+		if d, ok := syntax.WithoutParens(e.X).(*js.DotExpr); ok && e.Op == js.TypeofToken {
+			b.asked = d.X
 		}
 		n := b.eval(e.X)
 		if e.Op == js.AwaitToken {
@@ -284,7 +288,7 @@ func (b *builder) load(x js.INode, of node, name string) node {
 		return b.g.meaningAt(meaning.MemberOf(meaning.Unknown, name))
 	}
 	to := b.g.newNode()
-	b.g.watch(of, &member{b: b, name: name, to: to})
+	b.g.watch(of, &member{b: b, name: name, to: to, at: x, asked: x != nil && x == b.asked})
 	if name == "constructor" {
 		if b.makers[of] { // of a constructor: that of functions
 			b.g.addMask(to, meaning.Evaluates)

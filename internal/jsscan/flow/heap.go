@@ -264,17 +264,29 @@ type refiner struct {
 	to   node
 }
 
-func (r *refiner) meanings(m meaning.Set) { r.b.g.addMask(r.to, meaning.Refine(m, r.name)) }
-func (r *refiner) object(o *object)       { r.b.g.addObject(r.to, o.id) }
+func (r *refiner) meanings(m meaning.Set) {
+	r.b.g.addMask(r.to, meaning.Refine(m, r.name))
+	if meaning.MayNetwork(m, r.name) {
+		r.b.readGlobal(r.name, nil)
+	}
+}
+func (r *refiner) object(o *object) { r.b.g.addObject(r.to, o.id) }
 
 // member reads a property with a known name.
 type member struct {
-	b    *builder
-	name string
-	to   node
+	b     *builder
+	name  string
+	to    node
+	at    js.INode // nil if it is not known
+	asked bool     // for its type only
 }
 
-func (m *member) meanings(of meaning.Set) { m.b.g.addMask(m.to, meaning.MemberOf(of, m.name)) }
+func (m *member) meanings(of meaning.Set) {
+	m.b.g.addMask(m.to, meaning.MemberOf(of, m.name))
+	if meaning.MayNetwork(of, m.name) && !m.asked {
+		m.b.readGlobal(m.name, m.at)
+	}
+}
 func (m *member) object(o *object) {
 	switch {
 	case o.native != "":

@@ -189,7 +189,7 @@ func (b *builder) propertyBy(of node, key js.IExpr, c *call) node {
 	}
 	to := b.g.newNode()
 	if name, ok := b.foldArg(key, c); ok {
-		b.g.watch(of, &member{b: b, name: name, to: to})
+		b.g.watch(of, &member{b: b, name: name, to: to, at: c.node})
 	} else if key != nil && !b.isSymbol(key) {
 		b.g.watch(of, &element{b, to})
 	}

@@ -18,9 +18,10 @@ import (
 )
 
 // Imports finds what the code of a tree imports, in the order in which it stands. The pieces of the tree point
-// into code; lines says that these are the lines of the file, and not of a file that was rewritten.
-func Imports(ast *js.AST, code []byte, lines bool) []plugin.Import {
-	return newScanner(ast, code, lines).run(ast).found
+// into code; globals are those of [meaning.Networks] that it uses, each once. Lines says that these are the lines of the file, and not of a file that was rewritten.
+func Imports(ast *js.AST, code []byte, lines bool) (imports, globals []plugin.Import) {
+	b := newScanner(ast, code, lines).run(ast)
+	return b.found, b.globals
 }
 
 // run finds what the file imports: it reads the tree into a graph of where values flow, lets them flow, and
@@ -49,6 +50,7 @@ func (s *scanner) run(ast *js.AST) *builder {
 			b.g.addMask(b.place(v), meaning.Free[name])
 		}
 	}
+	b.freeGlobals(ast)
 	b.statements(ast.List)
 	if !b.finish() {
 		b.report(ast, plugin.Require, "more code than can be followed", true)

@@ -10,11 +10,12 @@ import (
 )
 
 type scanner struct {
-	code  []byte
-	lines bool               // positions in code are those of the file
-	top   map[string]*js.Var // what is declared at the top, by name
-	found []plugin.Import
-	all   *syntax.Lines
+	code    []byte
+	lines   bool               // positions in code are those of the file
+	top     map[string]*js.Var // what is declared at the top, by name
+	found   []plugin.Import
+	globals []plugin.Import // that reach the network
+	all     *syntax.Lines
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {

@@ -1,3 +1,4 @@
+// permissions: network
 // Uses members of the global object that every engine has, as values.
 export const createPlugin = ({ fetch: doFetch = fetch, AbortController: A = globalThis.AbortController } = {}) => {
   const c = new A();
