@@ -62,7 +62,7 @@ func (s Lying) problem(all []Lying) error {
 	same := func(o Lying) bool { return o.Name == s.Name && !slices.Equal(o.Dirs, s.Dirs) }
 	switch i := slices.IndexFunc(all, same); {
 	case s.Err != nil:
-		return evidence.Errorf(evidence.ClassOf(s.Err), where, "", s.Err)
+		return s.Err
 	case s.Facet != "":
 		return evidence.Errorf(evidence.Refused, where, "", fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:

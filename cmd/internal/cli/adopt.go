@@ -144,11 +144,14 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 
 // atPath is the skill that lies in a directory.
 func (r *adopter) atPath(name string) (facets.Lying, error) {
-	real := host.RealPath(name)
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return facets.Lying{}, err
+	}
+	real := host.RealPath(full)
 	for _, s := range r.found.Skills {
-		for i, at := range s.Dirs {
+		for _, at := range s.Dirs {
 			if real == host.RealPath(filepath.Join(r.found.Dir, filepath.FromSlash(at))) {
-				s.Dirs[0], s.Dirs[i] = s.Dirs[i], s.Dirs[0]
 				return s, nil
 			}
 		}
@@ -203,7 +206,8 @@ func showLying(w io.Writer, all []facets.Lying) error {
 			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called), surface.Escape(s.Name))
 		}
 		if s.Err != nil {
-			fmt.Fprintf(&b, "      cannot be adopted: %s\n", surface.Escape(s.Err.Error()))
+			why, _, _ := strings.Cut(s.Err.Error(), "\n") // without the hint, which choosing it shows
+			fmt.Fprintf(&b, "      cannot be adopted: %s\n", surface.Escape(why))
 		}
 	}
 	_, err := b.WriteTo(w)
