@@ -13,7 +13,7 @@ const maxDescription = 1024
 // It is read line by line and not as YAML; spec/facet.md says how.
 type Head struct {
 	Members map[string]string // by the names that stand at the beginning of a line
-	Unread  []string          // lines that are no member, and go with none
+	Unread  []string          // lines that are no member and go with none, or that others may read as several
 	Open    bool              // it begins and does not end in what was read, so that no member is taken
 
 	metadataVersion string
@@ -25,6 +25,10 @@ var memberLine = regexp.MustCompile(`^(?:([A-Za-z0-9_][A-Za-z0-9_. /-]*?)|"([A-Z
 
 // blockMark is what begins a text of several lines.
 var blockMark = regexp.MustCompile(`^[|>][-+0-9]*$`)
+
+// otherBreaks are what readers of YAML may take for the end of a line, and this one does not: what follows
+// one may be a member to them.
+const otherBreaks = "\r\u0085\u2028\u2029"
 
 // ParseHead reads the head of a Markdown file, of which data is the beginning.
 func ParseHead(data []byte) Head {
@@ -44,6 +48,11 @@ func ParseHead(data []byte) Head {
 			return h
 		}
 		h.readMembers(lines[1:end])
+		for _, line := range lines[1:end] {
+			if strings.ContainsAny(line, otherBreaks) {
+				h.Unread = append(h.Unread, line)
+			}
+		}
 		text = lines[end+1:]
 	}
 	for _, line := range text {

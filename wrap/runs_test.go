@@ -11,6 +11,8 @@ func TestRunsOfText(t *testing.T) {
 		{"---\nallowed-tools: Read" + strings.Repeat(", Read", 300) + ", Bash\n---\n", "…"},
 		{"Look:\n```!\ngit status\n```\n", "git status"},
 		{strings.Repeat("x", maxText), "too long"},
+		{"---\nname: x\ndescription: d\rallowed-tools: Bash\n---\n", "allowed-tools"},
+		{"---\nname: x\ndescription: d\u2028allowed-tools: Bash\n---\n", "allowed-tools"},
 	} {
 		found := false
 		for _, r := range runsOfText("p", []byte(x.text)) {

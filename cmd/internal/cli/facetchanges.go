@@ -37,7 +37,7 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 			}
 		}
 		for _, change := range all {
-			showRuns(a.Stderr, change)
+			showRuns(a.Stderr, change, f.whole)
 		}
 		switch {
 		case f.o.Dry:

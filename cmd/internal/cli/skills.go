@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,14 +28,29 @@ var runWords = map[wrap.RunKind]string{
 	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
 }
 
-// showRuns prints what runs of a facet, once it is installed, and what of it is not installed.
-func showRuns(w io.Writer, c facets.Change) {
+// programsShown is how many programs of a facet are named: what it permits must not be drowned by them.
+const programsShown = 40
+
+// showRuns prints what runs of a facet, once it is installed: its programs last, and whole or no more than the first.
+func showRuns(w io.Writer, c facets.Change, whole bool) {
 	if len(c.Runs) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n%s (%s) brings along, for models and clients to run:\n", c.After.Subject(c.Name),
 		surface.Escape(c.After.Source.String()))
-	for _, r := range c.Runs {
+	runs := slices.Clone(c.Runs)
+	isProgram := func(r wrap.Run) bool { return r.Kind == wrap.RunScript }
+	scripts := slices.DeleteFunc(slices.Clone(runs), func(r wrap.Run) bool { return !isProgram(r) })
+	runs = slices.Concat(slices.DeleteFunc(runs, isProgram), scripts)
+	programs := 0
+	for i, r := range runs {
+		if r.Kind == wrap.RunScript {
+			programs++
+		}
+		if programs > programsShown && !whole {
+			fmt.Fprintf(w, "  … and %s; --whole shows all\n", evidence.Count(len(runs)-i, "more program"))
+			break
+		}
 		text := surface.Escape(r.Path) + "  " + runWords[r.Kind]
 		if r.Text != "" {
 			text += "  " + surface.Escape(r.Text)
