@@ -413,7 +413,8 @@ func TestCanary(t *testing.T) {
 				"run --unlocked local", "review bare", "review --unlocked script", "surface capture bare", "pin",
 				"pin --yes far", "outdated", "upgrade", "install", "install --frozen", "add kit2@1.*", "scan .",
 				"scan --json .", "check", "check --offline", "check --surface",
-				"pin --config .mcp.json far", "list", "init",
+				"pin --config .mcp.json far", "list", "upgrade --yes", "adopt", "adopt --all", "tree", "why kit",
+				"search kit", "info kit", "add --path .", "init",
 			} {
 				c.run(strings.Fields(command)...)
 			}
