@@ -1,24 +1,21 @@
 #!/bin/sh
 # Installs what make test needs besides Go, git and Node, with the machine's own
-# package manager, and says what. What is there is left alone. On stdout it
-# prints the flags for go test: "-race" and what belongs to it, or nothing where the
-# race detector cannot be had; everything for a person goes to stderr.
+# package manager, and says what. What is there is left alone.
 #
-# The race detector does not look into SQLite, which is C translated to Go and takes
-# eight times as long under it. Its locks are seen all the same: they are those of Go.
+#	sh e2e/prerequisites.sh         what make test needs
+#	sh e2e/prerequisites.sh race    a C compiler, which the race detector needs
 #
-#	C compiler  the race detector needs cgo (the product is built without)
 #	python3     independent checkers of spec/ and hostile peers of the guard
 #	uv          resolves packages of PyPI; installed with pip
 #	node        the same, should it be missing
 #	postgresql  its programs: tests start clusters of their own
 #	registry    docker-registry, for images: tests start their own
-#	bun, deno   start servers that were packed from source; packages of npm, in bin/runtimes
 #	openssl     signs what tests verify, and the other way round; minisign too
 #	unzip       and bsdtar: other programs that unpack what tests forge
 #	versitygw   an S3 server, built into bin/ with go install
+#	bun, deno   with CI=true only (200 MB, for three tests): packages of npm, in bin/runtimes
 #
-# Under CI=true whatever cannot be installed is an error; elsewhere the tests
+# With CI=true whatever cannot be installed is an error; elsewhere the tests
 # that need it are skipped, and named at the end.
 set -eu
 
@@ -70,6 +67,12 @@ lacking() {
 	say "$1: $2"
 }
 
+if [ "${1-}" = race ]; then
+	race_works || install "a C compiler for go test -race" "gcc libc6-dev" "gcc glibc-devel" "gcc musl-dev" gcc "" || true
+	race_works || { say "the race detector does not work here"; exit 1; }
+	exit 0
+fi
+
 if ! command -v python3 >/dev/null 2>&1; then
 	install "checkers of spec/, peers of the guard" python3 python3 python3 python python ||
 		lacking "python3 is not installed" "tests that need it are skipped"
@@ -101,7 +104,7 @@ if ! command -v unzip >/dev/null 2>&1 || ! command -v bsdtar >/dev/null 2>&1; th
 fi
 # Debian's nodejs comes without npm. Without their install scripts both packages are
 # nothing but the program for this machine.
-if [ ! -d bin/runtimes/node_modules/bun ] || [ ! -d bin/runtimes/node_modules/deno ]; then
+if [ "${CI-}" = true ] && { [ ! -d bin/runtimes/node_modules/bun ] || [ ! -d bin/runtimes/node_modules/deno ]; }; then
 	command -v npm >/dev/null 2>&1 || install "packages of npm for tests" npm npm npm npm node || true
 	say "installing bun and deno with npm into bin/runtimes (200 MB)"
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix bin/runtimes bun@1.4.5 deno@2.9.6 >&2 ||
@@ -111,12 +114,4 @@ if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"
 	GOBIN="$PWD/bin" GOFLAGS=-trimpath CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 >&2 ||
 		lacking "versitygw cannot be built" "tests that need an S3 server are skipped"
-fi
-if ! race_works; then
-	install "a C compiler for go test -race" "gcc libc6-dev" "gcc glibc-devel" "gcc musl-dev" gcc "" || true
-fi
-if race_works; then
-	echo -race -gcflags=modernc.org/...=-race=false
-else
-	lacking "the race detector does not work here" "testing without it"
 fi

@@ -108,8 +108,8 @@ createInterface({ input: stdin }).on('line', async (line) => {
 });
 `
 
-// runtimePath is a PATH with bun and deno before what is there: e2e/prerequisites.sh puts
-// them into bin/runtimes.
+// runtimePath is a PATH with bun and deno before what is there: with CI=true
+// e2e/prerequisites.sh puts them into bin/runtimes.
 func runtimePath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +150,7 @@ func TestRuntimes(t *testing.T) {
 					if os.Getenv("CI") == "true" {
 						t.Fatal(err)
 					}
-					t.Skipf("%v (e2e/prerequisites.sh installs it)", err)
+					t.Skipf("%v ('CI=true make test' installs it)", err)
 				}
 			}
 			name := p.runtime + "-server"

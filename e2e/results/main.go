@@ -39,17 +39,10 @@ func main() {
 	}
 }
 
-// raced is what go test needs besides for -race: cgo, and that a program does not sleep
-// for a second when it ends. Tests start hundreds of copies of themselves.
-var raced = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=10"}
-
 // run runs go test with args and reports whether everything passed.
 func run(ctx context.Context, record string, args []string, ci bool) (ok bool, err error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
-	if slices.Contains(args, "-race") {
-		cmd.Env = append(os.Environ(), raced...)
-	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return false, err
