@@ -16,6 +16,10 @@
 # make remove  every removal from every file, row and answer that is read, and every command
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 # make hosts   all tests of the package for hosts of plugins, in each Node
+# make bundles all packages that are bundled, by each bundler
+# make agree   more documents that our registry and the official one judge
+# make real    all real servers of the tests, pinned, run and upgraded
+# make hints   the commands that the hints of all scripts name
 # make processes  PROCESSES (200) moments at which pin, check and run are ended
 #
 # Nothing is left outside this directory and the caches of Go, save the system
@@ -44,7 +48,7 @@ COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
 .PHONY: build man demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
-	kill hosts processes clean
+	kill hosts bundles hints agree real processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -161,9 +165,23 @@ kill:
 processes:
 	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e
 
-# The tests of every day have the second Node repeat what may differ, and a quarter of the evasions.
+# What make test samples, tried whole.
+WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
+
 hosts:
-	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_HOSTS=all CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestPluginHost$$' ./e2e
+	@$(WHOLE) '^(TestPluginHost|TestCoreOfNodeVersions)$$' ./e2e
+
+bundles:
+	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e ./internal/jsscan
+
+agree:
+	@$(WHOLE) '^TestAgreement$$' ./e2e/official
+
+real:
+	@$(WHOLE) '^TestRealServers$$' ./e2e
+
+hints:
+	@$(WHOLE) '^TestHintsLeadOn$$' ./cmd/hallmark
 
 clean:
 	rm -rf bin

