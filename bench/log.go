@@ -76,8 +76,9 @@ func benchLog(ctx context.Context, o options, t *table) error {
 			return err
 		}
 	}
-	t.add(fmt.Sprintf("LOG proof verified, %d entries", o.log), fmt.Sprintf("%d/s, %d bytes", checked, len(text)),
-		fmt.Sprintf("%d/s its signature only", opened),
+	t.add(fmt.Sprintf("LOG proof verified, %d entries", o.log),
+		fmt.Sprintf("%.0f/s, %d bytes", float64(checked)/o.time.Seconds(), len(text)),
+		fmt.Sprintf("%.0f/s its signature only", float64(opened)/o.time.Seconds()),
 		fmt.Sprintf("%.2f×", float64(checked)/float64(opened)), "–")
 	return nil
 }
