@@ -13,41 +13,39 @@ import (
 // exactName is the column of ours without relocation.
 const exactName = "ours, --exact-anchors"
 
-// editTasks is how many tasks the whole benchmark has.
-const editTasks = 2000
-
 // benchEdits makes the mistakes of models on real files, on ours and on its peers, and counts
-// what becomes of the edits. It returns Markdown.
-func benchEdits(ctx context.Context, o options) (string, error) {
+// what becomes of the edits.
+func benchEdits(ctx context.Context, o options, t *table) error {
 	dir, err := temporary("")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	e, err := installEditors(ctx, dir, o.rust)
+	e, err := installEditors(ctx, dir, o)
 	if err != nil {
-		return "", err
+		return err
 	}
 	root := filepath.Join(dir, "root")
 	if err := os.Mkdir(root, 0o700); err != nil {
-		return "", err
+		return err
 	}
 	m, err := newTaskMaker(1, true)
 	if err != nil {
-		return "", err
+		return err
 	}
-	tasks := m.tasks(editTasks)
+	tasks := m.tasks(o.tasks)
 	counts := map[string]map[string]*outcomes{}
 	servers := e.on(root)
 	exact := *servers[0]
 	exact.name, exact.argv = exactName, append(slices.Clone(exact.argv), "--exact-anchors")
 	for _, s := range append(servers, &exact) {
 		if counts[s.name], err = runTasks(ctx, s, tasks); err != nil {
-			return "", err
+			return err
 		}
 		fmt.Fprintf(os.Stderr, "bench: %d edits by %s\n", len(tasks), s.name)
 	}
-	return editTable(tasks, counts), nil
+	t.section("Edits with mistakes of models", editTable(tasks, counts))
+	return nil
 }
 
 // outcome is what became of a task.

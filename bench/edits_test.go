@@ -3,6 +3,8 @@ package main
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // needsReading are the kinds of which a refusal may leave it to the model to read again: the
@@ -17,7 +19,7 @@ var needsReading = map[string]bool{
 func TestEdits(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	program := filepath.Join(dir, "server.exe") // a name that every system starts
-	if err := buildEditor(t.Context(), program); err != nil {
+	if err := built.Write(program, "cmd/hashfile-mcp"); err != nil {
 		t.Fatal(err)
 	}
 	m, err := newTaskMaker(2, false)

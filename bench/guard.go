@@ -21,39 +21,22 @@ const (
 	guardReady = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 )
 
-// benchGuard measures P5, what 'hallmark run' adds to a call and to the start of a server
-// (P6), and its memory.
-func benchGuard(ctx context.Context, o options, t *table) error {
-	if !o.wants("P5") && !o.wants("P6") {
-		return nil
-	}
-	dir, err := os.MkdirTemp("", "hallmark-bench-")
+// benchCalls measures P5, what 'hallmark run' adds to a call, and its memory.
+func benchCalls(ctx context.Context, o options, t *table) error {
+	g, err := newGuardBench(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	g := guardBench{ctx: ctx, dir: dir, hallmark: filepath.Join(dir, "hallmark"), echo: filepath.Join(dir, "echo")}
-	for out, from := range map[string]string{g.hallmark: "./cmd/hallmark", g.echo: "./bench/echo"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, from)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, text)
+	defer os.RemoveAll(g.dir)
+	for _, size := range []int{64, 4096} {
+		if err := g.calls(o, t, size); err != nil {
+			return err
 		}
 	}
-	if o.wants("P5") {
-		for _, size := range []int{64, 4096} {
-			if err := g.calls(o, t, size); err != nil {
-				return err
-			}
-		}
-		t.add("guard, memory of its own", fmt.Sprintf("%.1f MiB", g.memory),
-			fmt.Sprintf("touched while it relays %.1f MiB; with all pages of the "+
-				"program's file that the system mapped, which processes share, at most %.0f MiB", g.touched, g.peak),
-			"–", "≤ 20 MiB")
-	}
-	if o.wants("P6") {
-		return g.starts(o, t)
-	}
+	t.add("P5 guard, memory of its own", fmt.Sprintf("%.1f MiB", g.memory),
+		fmt.Sprintf("touched while it relays %.1f MiB; with all pages of the "+
+			"program's file that the system mapped, which processes share, at most %.0f MiB", g.touched, g.peak),
+		"–", "≤ 20 MiB")
 	return nil
 }
 
@@ -62,6 +45,15 @@ type guardBench struct {
 	dir, hallmark, echo string
 	memory, peak        float64 // MiB, the most of any guard: what no other process could share, and all
 	touched             float64 // MiB that calls use, of the program's file too
+}
+
+func newGuardBench(ctx context.Context) (*guardBench, error) {
+	dir, err := os.MkdirTemp("", "hallmark-bench-")
+	if err != nil {
+		return nil, err
+	}
+	g := &guardBench{ctx: ctx, dir: dir, hallmark: filepath.Join(dir, "hallmark"), echo: filepath.Join(dir, "echo")}
+	return g, buildAll(map[string]string{g.hallmark: "cmd/hallmark", g.echo: "bench/echo"})
 }
 
 // pin locks the echo server and returns the command line that runs it under guard.
@@ -141,8 +133,8 @@ func (s *spoken) end() error {
 	return s.cmd.Wait()
 }
 
-// measure makes calls for d and returns the median and the 99th percentile, in µs.
-func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99 float64, err error) {
+// measure makes calls for o.time and returns the median and the 99th percentile, in µs.
+func (g *guardBench) measure(o options, argv []string, size int) (p50, p99 float64, err error) {
 	s, err := g.start(argv)
 	if err != nil {
 		return 0, 0, err
@@ -152,7 +144,7 @@ func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99
 	}
 	text := strings.Repeat("x", size)
 	var took []float64
-	for id, end := 2, time.Now().Add(d); time.Now().Before(end); id++ {
+	for id, end := 2, time.Now().Add(o.time); time.Now().Before(end); id++ {
 		line := `{"jsonrpc":"2.0","id":` + strconv.Itoa(id) +
 			`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"
 		began := time.Now()
@@ -164,7 +156,7 @@ func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99
 	if argv[0] == g.hallmark {
 		g.memory = max(g.memory, memoryOf(s.cmd.Process.Pid, "status", "RssAnon:"))
 		if g.touched == 0 { // once, as it takes a while
-			if g.touched, err = s.touches(text); err != nil {
+			if g.touched, err = s.touches(text, o.calls); err != nil {
 				return 0, 0, err
 			}
 		}
@@ -174,14 +166,14 @@ func (g *guardBench) measure(argv []string, size int, d time.Duration) (p50, p99
 	return took[len(took)/2], took[len(took)*99/100], s.end()
 }
 
-// touches returns the memory that the process uses during enough calls for it to collect
+// touches returns the memory that the process uses during calls, in enough of which it collects
 // garbage. The system maps pages of a file sixteen at a time, so that most of those that count
 // as resident never are used.
-func (s *spoken) touches(text string) (mib float64, err error) {
+func (s *spoken) touches(text string, calls int) (mib float64, err error) {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("1"), 0); err != nil {
 		return 0, nil // not on this system
 	}
-	for id := range 40_000 {
+	for id := range calls {
 		if err := s.ask(
 			`{"jsonrpc":"2.0","id":` + strconv.Itoa(id) +
 				`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\n"); err !=
@@ -216,7 +208,7 @@ func (g *guardBench) calls(o options, t *table, size int) error {
 	for range o.rounds {
 		var base50, base99 float64
 		for k, argv := range ways {
-			m50, m99, err := g.measure(argv, size, o.time)
+			m50, m99, err := g.measure(o, argv, size)
 			if err != nil {
 				return err
 			}
@@ -237,8 +229,13 @@ func (g *guardBench) calls(o options, t *table, size int) error {
 	return nil
 }
 
-// starts measures the time until a server has answered initialize.
-func (g *guardBench) starts(o options, t *table) error {
+// benchStart measures P6, what 'hallmark run' adds to the time until a server has answered initialize.
+func benchStart(ctx context.Context, o options, t *table) error {
+	g, err := newGuardBench(ctx)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(g.dir)
 	guarded, err := g.pin(64)
 	if err != nil {
 		return err
@@ -256,7 +253,7 @@ func (g *guardBench) starts(o options, t *table) error {
 		return took, s.end()
 	}
 	var added, hashing []float64
-	for range max(o.rounds, 9) * 3 {
+	for range o.rounds * 3 {
 		direct, err := first([]string{g.echo, "64"})
 		if err != nil {
 			return err

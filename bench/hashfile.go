@@ -18,7 +18,7 @@ func benchHashfile(ctx context.Context, o options, t *table) error {
 		return err
 	}
 	defer os.RemoveAll(programs)
-	e, err := installEditors(ctx, programs, o.rust)
+	e, err := installEditors(ctx, programs, o)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (b *editBench) run(ctx context.Context, first bool) error {
 			return err
 		}
 	}
-	for _, size := range []int{100 << 10, 10 << 20, 60 << 20} {
+	for _, size := range b.o.editFiles {
 		if err := b.withServers(ctx, func() error { return b.measureFile(size) }); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (b *editBench) measureFile(size int) error {
 		return err
 	}
 	b.addMemory("times the file of "+name, size)
-	if size < 10<<20 {
+	if size < 1<<20 {
 		return nil
 	}
 	return b.measureCancel("reading "+name, "read_text_file", map[string]any{"path": path, "max_bytes": 64 << 20})

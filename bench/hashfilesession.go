@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// sessionEdits is how many edits one session makes.
-const sessionEdits = 1000
-
 // measureSession makes many edits of one file, and tells how long each took and how much
 // memory the server held after them. A server whose answer to an edit does not give the new
 // hash is asked to read a line before the next one.
@@ -23,25 +20,25 @@ func (b *editBench) measureSession() error {
 		if err != nil {
 			return err
 		}
-		d, err := timed(func() error { return s.editOften(path, lines) })
+		d, err := timed(func() error { return s.editOften(path, lines, b.o.sessionEdits) })
 		if err != nil {
-			return fmt.Errorf("%d edits by %s: %w", sessionEdits, s.name, err)
+			return fmt.Errorf("%d edits by %s: %w", b.o.sessionEdits, s.name, err)
 		}
 		figures[s.name] = []float64{float64(d.Nanoseconds()) / 1e6}
-		each[s.name] = []float64{float64(d.Nanoseconds()) / 1e6 / sessionEdits}
+		each[s.name] = []float64{float64(d.Nanoseconds()) / 1e6 / float64(b.o.sessionEdits)}
 	}
-	what := fmt.Sprintf("%d edits of 100 KB in one session", sessionEdits)
+	what := fmt.Sprintf("%d edits of 100 KB in one session", b.o.sessionEdits)
 	b.add(what, "–, ≥ 1×", figures)
 	b.add(what+", each", "–, ≥ 1×", each)
 	b.addMemory(what, 0)
 	return nil
 }
 
-// editOften replaces lines from all over a file.
-func (e *editor) editOften(path string, lines int) error {
+// editOften replaces count lines from all over a file.
+func (e *editor) editOften(path string, lines, count int) error {
 	now := make([]string, lines+1) // what was put in place of the first content
 	var hash string
-	for i := range sessionEdits {
+	for i := range count {
 		n := 1 + i*37%lines
 		if hash == "" && e.tools.anchors() {
 			line, err := e.call("read_text_file", e.tools.window(path, n, n))
@@ -70,9 +67,6 @@ func (e *editor) editOften(path string, lines int) error {
 	return nil
 }
 
-// searchFiles is how many files are searched.
-const searchFiles = 20_000
-
 // needle is in one of a hundred files, and in the names of as many.
 const needle = "needle_of_the_search"
 
@@ -80,10 +74,10 @@ const needle = "needle_of_the_search"
 // names, as does ours beside it. Grep is the floor.
 func (b *editBench) measureSearch(ctx context.Context) error {
 	dir := filepath.Join(b.dir, "tree")
-	if err := writeSearched(dir); err != nil {
+	if err := writeSearched(dir, b.o.searchFiles); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("search of %d files (ours for text, the reference for names only)", searchFiles)
+	what := fmt.Sprintf("search of %d files (ours for text, the reference for names only)", b.o.searchFiles)
 	if err := b.compare(what, "–", func(e *editor) (time.Duration, error) {
 		arguments := map[string]any{"path": dir, "pattern": needle}
 		switch e.name {
@@ -112,17 +106,17 @@ func (b *editBench) measureSearch(ctx context.Context) error {
 		ours = append(ours, float64(d.Nanoseconds())/1e6)
 	}
 	if len(greps) > 0 {
-		b.t.add(fmt.Sprintf("P11 search of %d files against grep -rn, %s", searchFiles, b.where),
+		b.t.add(fmt.Sprintf("P11 search of %d files against grep -rn, %s", b.o.searchFiles, b.where),
 			milliseconds(median(ours)), milliseconds(median(greps)),
 			fmt.Sprintf("%.2f×", median(greps)/median(ours)), "–")
 	}
-	return b.measureCancel(fmt.Sprintf("a search of %d files", searchFiles), "search_files",
+	return b.measureCancel(fmt.Sprintf("a search of %d files", b.o.searchFiles), "search_files",
 		map[string]any{"path": dir, "pattern": "no such text [0-9]+ anywhere"})
 }
 
 // writeSearched writes files of 2 KB, a hundred in a directory.
-func writeSearched(dir string) error {
-	for i := range searchFiles {
+func writeSearched(dir string, count int) error {
+	for i := range count {
 		folder := filepath.Join(dir, fmt.Sprintf("folder%d", i/100))
 		if i%100 == 0 {
 			if err := os.MkdirAll(folder, 0o700); err != nil {

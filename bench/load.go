@@ -70,7 +70,7 @@ func measure(addr string, requests source, d time.Duration) (load, error) {
 		bytes: float64(total) / float64(n)}, nil
 }
 
-// drive is one connection's work: the latencies in milliseconds and the bytes of the
+// drive is one connection's work, of one request at least: the latencies in milliseconds and the bytes of the
 // bodies.
 func drive(addr string, requests source, c int, end time.Time) (latencies []float64, size int64, err error) {
 	conn, err := net.Dial("tcp", addr)
@@ -81,7 +81,7 @@ func drive(addr string, requests source, c int, end time.Time) (latencies []floa
 	r := bufio.NewReaderSize(conn, 64<<10)
 	latencies = make([]float64, 0, 4096)
 	sent := time.Now()
-	for n := 0; sent.Before(end); n++ {
+	for n := 0; n == 0 || sent.Before(end); n++ {
 		request := requests(c, n)
 		if _, err := conn.Write(request); err != nil {
 			return latencies, size, err

@@ -20,22 +20,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// logEntries is the size of the log that is measured.
-const logEntries = 1_000_000
-
-// benchLog measures a monitor that replays a log of logEntries from a directory, and the
+// benchLog measures a monitor that replays a log of many entries from a directory, and the
 // verification of a proof in it. The reference of the monitor is the mere reading and
 // hashing of the same entries with the packages of transparency-dev.
 func benchLog(ctx context.Context, o options, t *table) error {
-	if !o.wants("LOG") {
-		return nil
-	}
 	dir, err := os.MkdirTemp("", "log")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	key, proof, err := writeLog(dir)
+	key, proof, err := writeLog(dir, int64(o.log))
 	if err != nil {
 		return err
 	}
@@ -48,19 +42,19 @@ func benchLog(ctx context.Context, o options, t *table) error {
 		if err != nil {
 			return err
 		}
-		if m.Read != logEntries {
+		if m.Read != int64(o.log) {
 			return fmt.Errorf("the monitor read %d entries", m.Read)
 		}
-		ours = append(ours, logEntries/time.Since(began).Seconds())
+		ours = append(ours, float64(o.log)/time.Since(began).Seconds())
 		began = time.Now()
-		if err := rehash(dir); err != nil {
+		if err := rehash(dir, int64(o.log)); err != nil {
 			return err
 		}
-		reference = append(reference, logEntries/time.Since(began).Seconds())
+		reference = append(reference, float64(o.log)/time.Since(began).Seconds())
 	}
 	a, b := median(ours), median(reference)
-	t.add("LOG monitor, 1,000,000 entries", fmt.Sprintf("%.0f/s", a), fmt.Sprintf("%.0f/s read and hashed only", b),
-		fmt.Sprintf("%.2f×", a/b), "–")
+	t.add(fmt.Sprintf("LOG monitor, %d entries", o.log), fmt.Sprintf("%.0f/s", a),
+		fmt.Sprintf("%.0f/s read and hashed only", b), fmt.Sprintf("%.2f×", a/b), "–")
 
 	trust, err := ledger.NewTrust(key, nil, 0)
 	if err != nil {
@@ -68,7 +62,7 @@ func benchLog(ctx context.Context, o options, t *table) error {
 	}
 	text := proof.Marshal()
 	checked, opened := 0, 0
-	for end := time.Now().Add(time.Second); time.Now().Before(end); checked++ {
+	for end := time.Now().Add(o.time); time.Now().Before(end); checked++ {
 		p, err := ledger.ParseProof(text)
 		if err == nil {
 			_, err = p.Verify(trust)
@@ -77,19 +71,20 @@ func benchLog(ctx context.Context, o options, t *table) error {
 			return err
 		}
 	}
-	for end := time.Now().Add(time.Second); time.Now().Before(end); opened++ {
+	for end := time.Now().Add(o.time); time.Now().Before(end); opened++ {
 		if _, err := trust.Open(proof.Checkpoint); err != nil {
 			return err
 		}
 	}
-	t.add("LOG proof verified, 1,000,000 entries", fmt.Sprintf("%d/s, %d bytes", checked, len(text)),
-		fmt.Sprintf("%d/s its signature only", opened),
+	t.add(fmt.Sprintf("LOG proof verified, %d entries", o.log),
+		fmt.Sprintf("%.0f/s, %d bytes", float64(checked)/o.time.Seconds(), len(text)),
+		fmt.Sprintf("%.0f/s its signature only", float64(opened)/o.time.Seconds()),
 		fmt.Sprintf("%.2f×", float64(checked)/float64(opened)), "–")
 	return nil
 }
 
 // writeLog writes a log's files, and returns its verifier key and a proof.
-func writeLog(dir string) (key string, proof ledger.Proof, err error) {
+func writeLog(dir string, size int64) (key string, proof ledger.Proof, err error) {
 	secret, _, err := ledger.GenerateKey(rand.Reader, "log.example.com")
 	if err != nil {
 		return "", proof, err
@@ -98,17 +93,11 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 	if err != nil {
 		return "", proof, err
 	}
-	put := func(path string, data []byte) error {
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		return os.WriteFile(path, data, 0o600)
-	}
+	put := func(path string, data []byte) error { return put(filepath.Join(dir, filepath.FromSlash(path)), data) }
 	hashes := memory{}
 	var bundle []byte
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	for i := range int64(logEntries) {
+	for i := range size {
 		name := fmt.Sprintf("io.github.acme%d/notes", i/4)
 		leaf, err := ledger.Leaf{
 			Kind: ledger.Server, Name: name, Version: fmt.Sprintf("1.0.%d", i%4),
@@ -117,7 +106,7 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 		if err != nil {
 			return "", proof, err
 		}
-		if i == logEntries/3 {
+		if i == size/3 {
 			proof.Leaf, proof.Index = leaf, i
 		}
 		more, err := tlog.StoredHashes(i, leaf, &hashes)
@@ -128,8 +117,8 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 		if bundle, err = ledger.AppendEntry(bundle, leaf); err != nil {
 			return "", proof, err
 		}
-		if (i+1)%ledger.TileWidth == 0 || i+1 == logEntries {
-			t, _ := ledger.NewTile(ledger.Entries, i/ledger.TileWidth, logEntries)
+		if (i+1)%ledger.TileWidth == 0 || i+1 == size {
+			t, _ := ledger.NewTile(ledger.Entries, i/ledger.TileWidth, size)
 			if err := put(ledger.TilePath(t), bundle); err != nil {
 				return "", proof, err
 			}
@@ -138,7 +127,7 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 	}
 	for level := range 8 {
 		for n := int64(0); ; n++ {
-			t, ok := ledger.NewTile(level, n, logEntries)
+			t, ok := ledger.NewTile(level, n, size)
 			if !ok {
 				break
 			}
@@ -151,14 +140,14 @@ func writeLog(dir string) (key string, proof ledger.Proof, err error) {
 			}
 		}
 	}
-	root, err := tlog.TreeHash(logEntries, &hashes)
+	root, err := tlog.TreeHash(size, &hashes)
 	if err != nil {
 		return "", proof, err
 	}
-	if proof.Hashes, err = tlog.ProveRecord(logEntries, proof.Index, &hashes); err != nil {
+	if proof.Hashes, err = tlog.ProveRecord(size, proof.Index, &hashes); err != nil {
 		return "", proof, err
 	}
-	if proof.Checkpoint, err = (ledger.Checkpoint{Origin: signer.Name(), Size: logEntries, Root: root}).Sign(
+	if proof.Checkpoint, err = (ledger.Checkpoint{Origin: signer.Name(), Size: size, Root: root}).Sign(
 		signer); err != nil {
 		return "", proof, err
 	}
@@ -176,10 +165,10 @@ func (m *memory) ReadHashes(indexes []int64) (out []tlog.Hash, err error) {
 }
 
 // rehash reads every entry and computes the root.
-func rehash(dir string) error {
+func rehash(dir string, size int64) error {
 	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
 	for n := int64(0); ; n++ {
-		t, ok := ledger.NewTile(ledger.Entries, n, logEntries)
+		t, ok := ledger.NewTile(ledger.Entries, n, size)
 		if !ok {
 			_, err := tree.GetRootHash(nil)
 			return err

@@ -28,14 +28,13 @@ import (
 
 // options are the command's flags.
 type options struct {
-	only     string
-	versions int
-	million  int
-	rounds   int
-	time     time.Duration
-	profile  string
-	results  string
-	rust     string
+	sizes
+	only    string
+	rounds  int
+	time    time.Duration
+	profile string
+	results string
+	rust    string
 }
 
 // wants reports whether the benchmark called name is to run.
@@ -44,10 +43,10 @@ func (o options) wants(name string) bool {
 }
 
 func main() {
-	var o options
+	o := options{sizes: whole()}
 	flag.StringVar(&o.only, "only", "", "benchmarks to run, such as P7,P9 (default: all)")
-	flag.IntVar(&o.versions, "versions", 187_000, "records of P7 and P9")
-	flag.IntVar(&o.million, "million", 1_000_000, "records of P8's large database")
+	flag.IntVar(&o.versions, "versions", o.versions, "records of P7 and P9")
+	flag.IntVar(&o.million, "million", o.million, "records of P8's large database")
 	flag.IntVar(&o.rounds, "rounds", 9, "rounds, of which the median counts")
 	flag.DurationVar(&o.time, "time", time.Second, "length of one measurement")
 	flag.StringVar(&o.profile, "profile", "", "directory for CPU profiles of ours, one for each load")
@@ -65,47 +64,15 @@ func main() {
 func run(ctx context.Context, o options) error {
 	t := new(table)
 	began := time.Now()
-	for _, bench := range []func(context.Context, options, *table) error{benchHash, benchTree, benchPlugin,
-		benchInstall, benchCheck} {
-		if err := bench(ctx, o, t); err != nil {
+	for _, b := range benchmarks {
+		if !slices.ContainsFunc(b.names, o.wants) {
+			continue
+		}
+		if err := b.run(ctx, o, t); err != nil {
 			return err
 		}
-	}
-	if err := benchGuard(ctx, o, t); err != nil {
-		return err
-	}
-	if err := benchSurface(o, t); err != nil {
-		return err
-	}
-	if err := benchRun(ctx, o, t); err != nil {
-		return err
-	}
-	if err := benchRegistry(ctx, o, t); err != nil {
-		return err
-	}
-	if o.wants("P11") || o.wants("hashfile") {
-		if err := benchHashfile(ctx, o, t); err != nil {
-			return err
-		}
-	}
-	if err := benchLog(ctx, o, t); err != nil {
-		return err
 	}
 	text := t.String()
-	if o.wants("mistakes") {
-		found, err := benchMistakes()
-		if err != nil {
-			return err
-		}
-		text += "\n## Edits with wrong anchors\n\n" + found
-	}
-	if o.wants("edits") {
-		found, err := benchEdits(ctx, o)
-		if err != nil {
-			return err
-		}
-		text += "\n## Edits with mistakes of models\n\n" + found
-	}
 	fmt.Print("\n", text)
 	fmt.Fprintf(os.Stderr, "bench: %s\n", time.Since(began).Round(time.Second))
 	if o.results == "" && o.only == "" {
@@ -121,14 +88,20 @@ func run(ctx context.Context, o options) error {
 	return os.WriteFile(o.results, []byte(heading+text), 0o644)
 }
 
-// table is what was measured: what | ours | reference | ratio | target.
+// table is what was measured: what | ours | reference | ratio | target; and what is no such row.
 type table struct {
-	rows [][5]string
+	rows     [][5]string
+	sections []string
 }
 
 func (t *table) add(what, ours, reference, ratio, target string) {
 	t.rows = append(t.rows, [5]string{what, ours, reference, ratio, target})
 	fmt.Fprintf(os.Stderr, "bench: %s: %s against %s, %s (target %s)\n", what, ours, reference, ratio, target)
+}
+
+// section adds Markdown below the rows.
+func (t *table) section(title, text string) {
+	t.sections = append(t.sections, "\n## "+title+"\n\n"+text)
 }
 
 func (t *table) String() string {
@@ -138,7 +111,7 @@ func (t *table) String() string {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(r[:], " | "))
 	}
-	return b.String()
+	return b.String() + strings.Join(t.sections, "")
 }
 
 // median of figures, which it sorts.
@@ -200,8 +173,11 @@ func (p *process) stop() {
 	p.log.Close()
 }
 
-// memory is the most memory the process has held, in MiB, where the system tells.
+// memory is the most memory the process has held, in MiB, where the system tells; 0 of a process that is nil.
 func (p *process) memory() float64 {
+	if p == nil {
+		return 0
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0

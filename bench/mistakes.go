@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
-// mistakeTrials is how many edits each figure comes from.
-const mistakeTrials = 20_000
-
 // benchMistakes counts what becomes of edits whose anchors are wrong, over the Go files
 // of this repository and of the standard library: how many land on a line that was not
 // meant, and how many on the one that was.
@@ -26,19 +24,19 @@ const mistakeTrials = 20_000
 //	both     the number is off, and the tag is that of a line beside the one that was meant
 //	stale    anchors are right, but lines were inserted above since; without the check of
 //	         file_hash, which refuses all of these
-func benchMistakes() (string, error) {
+func benchMistakes(_ context.Context, o options, t *table) error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		return "", err
+		return err
 	}
 	files, err := sources(".", filepath.Join(strings.TrimSpace(string(root)), "src"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b,
 		"%d files, %d edits for each figure; per cent of them on another line than was meant (on the one that "+
-			"was).\n\n", len(files), mistakeTrials)
+			"was).\n\n", len(files), o.trials)
 	b.WriteString(
 		"| digits | relocation | wrong line | wrong tag | wrong both | stale, were it not refused |\n" +
 			"|---|---|---|---|---|---|\n")
@@ -50,13 +48,15 @@ func benchMistakes() (string, error) {
 		}{{"any distance", false, 0}, {"3 lines", false, 3}, {"off", true, 0}} {
 			fmt.Fprintf(&b, "| %d | %s |", width, rule.name)
 			for _, kind := range []string{"line", "tag", "both", "stale"} {
-				other, meant := mistakes(files, kind, hashline.Options{Width: width, Exact: rule.exact, Reach: rule.reach})
+				other, meant := mistakes(files, kind, o.trials,
+					hashline.Options{Width: width, Exact: rule.exact, Reach: rule.reach})
 				fmt.Fprintf(&b, " %.2f (%.1f) |", other, meant)
 			}
 			b.WriteString("\n")
 		}
 	}
-	return b.String(), nil
+	t.section("Edits with wrong anchors", b.String())
+	return nil
 }
 
 // sources reads Go files of 50 to 2,000 lines.
@@ -86,10 +86,10 @@ func sources(roots ...string) (files [][]byte, err error) {
 }
 
 // mistakes gives the percentages of edits on another line and on the one that was meant.
-func mistakes(files [][]byte, kind string, o hashline.Options) (other, meant float64) {
+func mistakes(files [][]byte, kind string, trials int, o hashline.Options) (other, meant float64) {
 	r := rand.New(rand.NewPCG(4, 4))
 	content := "\x01an edit"
-	for range mistakeTrials {
+	for range trials {
 		data := files[r.IntN(len(files))]
 		f, err := hashline.Parse(data)
 		if err != nil {
@@ -125,5 +125,5 @@ func mistakes(files [][]byte, kind string, o hashline.Options) (other, meant flo
 			other++
 		}
 	}
-	return 100 * other / mistakeTrials, 100 * meant / mistakeTrials
+	return 100 * other / float64(trials), 100 * meant / float64(trials)
 }

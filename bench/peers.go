@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // The servers that ours is compared with: the reference filesystem server, which npm
@@ -19,14 +21,14 @@ const (
 // editors are the programs of editing servers.
 type editors struct {
 	dir                   string // holds them
-	ours, reference, rust string // rust is "" if it is not installed
+	ours, reference, rust string // "" if one is not installed
 }
 
-// installEditors builds ours and installs the others into dir. If rust is not "", it is the
+// installEditors builds ours and installs the others into dir, if peers are wanted. If o.rust is not "", it is the
 // Rust server's program.
-func installEditors(ctx context.Context, dir, rust string) (editors, error) {
-	e := editors{dir: dir, ours: filepath.Join(dir, "hashfile-mcp"), rust: rust}
-	if err := buildEditor(ctx, e.ours); err != nil {
+func installEditors(ctx context.Context, dir string, o options) (editors, error) {
+	e := editors{dir: dir, ours: filepath.Join(dir, "hashfile-mcp"), rust: o.rust}
+	if err := built.Write(e.ours, "cmd/hashfile-mcp"); err != nil || !o.peers {
 		return e, err
 	}
 	npm := exec.CommandContext(ctx, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", dir,
@@ -40,21 +42,6 @@ func installEditors(ctx context.Context, dir, rust string) (editors, error) {
 		e.rust = installRust(ctx, filepath.Join(dir, "cargo"))
 	}
 	return e, nil
-}
-
-// buildEditor builds our server, as a release does.
-func buildEditor(ctx context.Context, to string) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return fmt.Errorf("find the module: %w", err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "./cmd/hashfile-mcp")
-	build.Dir = string(root[:len(root)-1])
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build our server: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // installRust returns the Rust server's program, or "" where cargo is missing or cannot get it.
@@ -80,9 +67,10 @@ const (
 
 // on returns the servers, with root as the directory that they may use.
 func (e editors) on(root string) []*editor {
-	all := []*editor{
-		{name: oursName, argv: []string{e.ours, "--root", root}, tools: hashfileTools{}},
-		{name: referenceName, argv: []string{"node", e.reference, root}, tools: referenceTools{}},
+	all := []*editor{{name: oursName, argv: []string{e.ours, "--root", root}, tools: hashfileTools{}}}
+	if e.reference != "" {
+		all = append(all, &editor{name: referenceName, argv: []string{"node", e.reference, root},
+			tools: referenceTools{}})
 	}
 	if e.rust != "" {
 		all = append(all, &editor{name: rustName, argv: []string{e.rust}, roots: true, tools: rustTools{}})

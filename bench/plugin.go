@@ -20,19 +20,10 @@ for (const p of walk(dist).sort()) { hasher.update(p + '\n'); hasher.update(fs.r
 console.log('sha256:' + hasher.digest('hex'));
 `
 
-// Size of the plugin of P3: that of plugins which are published with their packages.
-const (
-	pluginFiles = 608
-	pluginBytes = 3_600_000
-)
-
 // benchPlugin measures P3, hashing a plugin, and P3b, verifying it with its imports: of scripts that were never
 // seen, that were seen before, and of which one was not. The references are the guide's pseudo-code in
 // Node, and one parse of the scripts by esbuild; all are processes.
 func benchPlugin(ctx context.Context, o options, t *table) error {
-	if !o.wants("P3") {
-		return nil
-	}
 	dir, err := os.MkdirTemp("", "hallmark-bench-")
 	if err != nil {
 		return err
@@ -40,13 +31,10 @@ func benchPlugin(ctx context.Context, o options, t *table) error {
 	defer os.RemoveAll(dir)
 	b := &pluginBench{ctx: ctx, dir: dir, hallmark: filepath.Join(dir, "hallmark"), parse: filepath.Join(dir, "parse"),
 		guide: filepath.Join(dir, "guide.js"), plugin: filepath.Join(dir, "p"), seconds: map[string][]float64{}}
-	for program, source := range map[string]string{b.hallmark: "./cmd/hallmark", b.parse: "./bench/parse"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, source)
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
-		}
+	if err := buildAll(map[string]string{b.hallmark: "cmd/hallmark", b.parse: "bench/parse"}); err != nil {
+		return err
 	}
-	if err := writePlugin(b.plugin); err != nil {
+	if err := writePlugin(b.plugin, o.pluginFiles, o.pluginBytes); err != nil {
 		return err
 	}
 	if err := os.WriteFile(b.guide, []byte(guideProgram), 0o600); err != nil {
@@ -61,11 +49,13 @@ func benchPlugin(ctx context.Context, o options, t *table) error {
 	faster := func(ours, reference string) string {
 		return fmt.Sprintf("%.2f×", median(b.seconds[reference])/median(b.seconds[ours]))
 	}
-	t.add(fmt.Sprintf("P3 plugin hash, %d files", pluginFiles), ms("hash"), ms("node"), faster("hash", "node"), "≥ 5×")
+	t.add(fmt.Sprintf("P3 plugin hash, %d files", o.pluginFiles), ms("hash"), ms("node"),
+		faster("hash", "node"), "≥ 5×")
 	t.add("P3b plugin verify, scripts never seen; one parse", ms("cold"), ms("parse"),
 		fmt.Sprintf("%.2f× its time", median(b.seconds["cold"])/median(b.seconds["parse"])), "≤ 1.3×")
 	t.add("P3b plugin verify, scripts seen before; Node's hash", ms("warm"), ms("node"), faster("warm", "node"), "≥ 3×")
-	t.add("P3b plugin verify, one script changed; Node's hash", ms("changed"), ms("node"), faster("changed", "node"), "–")
+	t.add("P3b plugin verify, one script changed; Node's hash", ms("changed"), ms("node"), faster("changed", "node"),
+		"–")
 	return nil
 }
 
@@ -116,7 +106,7 @@ func (b *pluginBench) round() error {
 // changeScript makes one script another one.
 func (b *pluginBench) changeScript() error {
 	b.changes++
-	script := filepath.Join(b.plugin, "dist", "m7.js")
+	script := filepath.Join(b.plugin, "dist", "m1.js")
 	code, err := os.ReadFile(script)
 	if err != nil {
 		return err
@@ -125,7 +115,7 @@ func (b *pluginBench) changeScript() error {
 }
 
 // writePlugin writes modules of ordinary code that require each other.
-func writePlugin(dir string) error {
+func writePlugin(dir string, files, bytes int) error {
 	const body = `
 class Item%d {
   constructor(name, options = {}) { this.name = name; this.options = { depth: 3, ...options }; }
@@ -137,11 +127,11 @@ exports.Item%d = Item%d;
 	if err := os.MkdirAll(filepath.Join(dir, "dist"), 0o755); err != nil {
 		return err
 	}
-	for i := range pluginFiles {
+	for i := range files {
 		var b strings.Builder
 		fmt.Fprintf(&b, "'use strict';\nconst path = require('path');\nconst next = require('./m%d.js');\n",
-			(i+1)%pluginFiles)
-		for n := 0; b.Len() < pluginBytes/pluginFiles-len(body)/2; n++ {
+			(i+1)%files)
+		for n := 0; b.Len() < bytes/files-len(body)/2; n++ {
 			fmt.Fprintf(&b, body, n, n, n)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "dist", fmt.Sprintf("m%d.js", i)), []byte(b.String()), 0o644); err !=

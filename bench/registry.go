@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 )
 
@@ -20,44 +21,57 @@ import (
 type field struct {
 	options
 	dir     string
-	bin     string
 	cluster *postgres.Server
 	random  *rand.Rand
 }
 
-func benchRegistry(ctx context.Context, o options, t *table) (err error) {
-	if !o.wants("P7") && !o.wants("P8") && !o.wants("P9") {
-		return nil
-	}
+// newField starts a cluster.
+func newField(o options) (*field, error) {
 	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	f := &field{options: o, dir: dir, random: rand.New(rand.NewPCG(1, 1))}
+	f.cluster, err = postgres.Create(clusterSettings...)
+	if err == nil {
+		err = built.Write(f.program(), "cmd/hallmark-registry")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *field) close() error {
+	var err error
+	if f.cluster != nil {
+		err = f.cluster.Close()
+	}
+	return errors.Join(err, os.RemoveAll(f.dir))
+}
+
+// benchRegistry runs P7 and P9.
+func benchRegistry(ctx context.Context, o options, t *table) (err error) {
+	f, err := newField(o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	f := &field{options: o, dir: dir, random: rand.New(rand.NewPCG(1, 1))}
-	if f.bin, err = filepath.Abs("bin"); err != nil {
-		return err
-	}
-	if err := build(ctx, f.bin); err != nil {
-		return err
-	}
-	if f.cluster, err = postgres.Create(clusterSettings...); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.cluster.Close()) }()
+	defer func() { err = errors.Join(err, f.close()) }()
 	rows, err := generate(o.versions)
 	if err != nil {
 		return err
 	}
-	if o.wants("P7") || o.wants("P9") {
-		if err := f.compare(ctx, t, rows); err != nil {
-			return err
-		}
+	return f.compare(ctx, t, rows)
+}
+
+// benchScale runs P8.
+func benchScale(ctx context.Context, o options, t *table) (err error) {
+	f, err := newField(o)
+	if err != nil {
+		return err
 	}
-	if o.wants("P8") {
-		return f.scale(ctx, t)
-	}
-	return nil
+	defer func() { err = errors.Join(err, f.close()) }()
+	return f.scale(ctx, t)
 }
 
 // reads is one kind of request, in the form of each side.
@@ -120,21 +134,16 @@ func (f *field) compare(ctx context.Context, t *table, rows []row) error {
 	if err != nil {
 		return err
 	}
-	theirs, err := f.cluster.Database(ctx)
-	if err != nil {
-		return err
-	}
 	if err := fillOurs(ctx, mine, rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "bench: %d records inserted in %s\n", len(rows), time.Since(began).Round(time.Millisecond))
-	reference, err := f.official(ctx, theirs) // migrates
-	if err != nil {
-		return err
-	}
-	defer func() { reference.stop() }()
-	if err := fillOfficial(ctx, theirs, rows); err != nil {
-		return err
+	var reference *process
+	if f.peers {
+		if reference, err = f.officialWith(ctx, rows); err != nil {
+			return err
+		}
+		defer reference.stop()
 	}
 	var profiling []string
 	if f.profile != "" {
@@ -146,26 +155,60 @@ func (f *field) compare(ctx context.Context, t *table, rows []row) error {
 	}
 	defer ours.stop()
 	if f.wants("P7") {
-		for _, w := range f.workloads(rows) {
-			target := "–"
-			if w.target > 0 {
-				target = fmt.Sprintf("≥ %g×, lower p99", w.target)
-			}
-			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err !=
-				nil {
-				return err
-			}
+		if err := f.compareReads(t, ours, reference, rows); err != nil {
+			return err
 		}
-		t.add("P7 memory, peak", fmt.Sprintf("%.0f MiB", ours.memory()), fmt.Sprintf("%.0f MiB", reference.memory()),
-			ratio(ours.memory(), reference.memory()), "≤ 256 MiB")
 	}
-	if !f.wants("P9") {
-		return nil
+	if f.wants("P9") {
+		return f.comparePublishes(t, ours, reference)
 	}
-	// The reference's token lasts five minutes.
-	token, err := anonymousToken(reference.addr)
+	return nil
+}
+
+// officialWith starts the official registry with rows.
+func (f *field) officialWith(ctx context.Context, rows []row) (*process, error) {
+	if err := installOfficial(ctx, f.dir); err != nil {
+		return nil, err
+	}
+	theirs, err := f.cluster.Database(ctx)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	p, err := f.official(ctx, theirs) // migrates
+	if err != nil {
+		return nil, err
+	}
+	if err := fillOfficial(ctx, theirs, rows); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// compareReads runs P7.
+func (f *field) compareReads(t *table, ours, reference *process, rows []row) error {
+	for _, w := range f.workloads(rows) {
+		target := "–"
+		if w.target > 0 {
+			target = fmt.Sprintf("≥ %g×, lower p99", w.target)
+		}
+		if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err != nil {
+			return err
+		}
+	}
+	t.add("P7 memory, peak", fmt.Sprintf("%.0f MiB", ours.memory()), fmt.Sprintf("%.0f MiB", reference.memory()),
+		ratio(ours.memory(), reference.memory()), "≤ 256 MiB")
+	return nil
+}
+
+// comparePublishes runs P9.
+func (f *field) comparePublishes(t *table, ours, reference *process) error {
+	var token string
+	var err error
+	if reference != nil { // whose token lasts five minutes
+		if token, err = anonymousToken(reference.addr); err != nil {
+			return err
+		}
 	}
 	ourToken, err := anonymousToken(ours.addr)
 	if err != nil {
@@ -182,12 +225,15 @@ func (f *field) compare(ctx context.Context, t *table, rows []row) error {
 	return f.alternate(t, "P9 publish", "≥ 3×", ours, reference, toOurs, toReference)
 }
 
-// alternate measures both in turn and adds the medians to the table.
+// alternate measures both in turn and adds the medians to the table. A reference that is nil is left out.
 func (f *field) alternate(t *table, what, target string, ours, reference *process, mine, theirs source) error {
 	var rates, p99s [2][]float64
 	var sizes [2]float64
 	for round := range f.rounds + 1 {
 		for side, p := range []*process{ours, reference} {
+			if p == nil {
+				continue
+			}
 			requests, d := mine, f.time
 			if side == 1 {
 				requests = theirs
@@ -210,8 +256,11 @@ func (f *field) alternate(t *table, what, target string, ours, reference *proces
 		}
 	}
 	r0, r1, l0, l1 := median(rates[0]), median(rates[1]), median(p99s[0]), median(p99s[1])
-	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000),
-		fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
+	shown := "–"
+	if reference != nil {
+		shown = fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000)
+	}
+	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000), shown,
 		fmt.Sprintf("%s, p99 %s", ratio(r0, r1), ratio(l0, l1)), target)
 	return nil
 }
@@ -248,7 +297,7 @@ func (f *field) cpuProfile(what string, d time.Duration) func() error {
 func (f *field) scale(ctx context.Context, t *table) error {
 	sides := [2]*process{}
 	var loads [2][]reads
-	for i, n := range []int{f.million, 10_000} {
+	for i, n := range []int{f.million, f.few} {
 		rows, err := generate(n)
 		if err != nil {
 			return err
@@ -272,7 +321,7 @@ func (f *field) scale(ctx context.Context, t *table) error {
 		if w.name == "search, common" { // what is common among few is not among many
 			continue
 		}
-		what := fmt.Sprintf("P8 %s, %d against 10000", w.name, f.million)
+		what := fmt.Sprintf("P8 %s, %d against %d", w.name, f.million, f.few)
 		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err !=
 			nil {
 			return err

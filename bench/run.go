@@ -20,20 +20,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
-// Size of the closure of P6.
-const (
-	closureFiles = 3000
-	closureBytes = 24_000_000
-)
-
 // benchRun is P6: the time from the start of a process to the answer to initialize, of
 // hallmark run and of the server itself, for a locked binary and for a package of Node with a
 // closure of many files. What run adds is compared with reading and hashing the same bytes
 // in this process: the binary, or the tree and node.
 func benchRun(ctx context.Context, o options, t *table) error {
-	if !o.wants("P6") {
-		return nil
-	}
 	dir, err := os.MkdirTemp("", "hallmark-bench-")
 	if err != nil {
 		return err
@@ -49,12 +40,8 @@ func benchRun(ctx context.Context, o options, t *table) error {
 	}()
 	b := &starts{dir: dir, hallmark: filepath.Join(dir, "hallmark"), project: filepath.Join(dir, "project")}
 	server := filepath.Join(dir, "server")
-	for name, from := range map[string]string{b.hallmark: "./cmd/hallmark", server: "./e2e/puppet"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", name, from)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
-		}
+	if err := buildAll(map[string]string{b.hallmark: "cmd/hallmark", server: "e2e/puppet"}); err != nil {
+		return err
 	}
 	shown := filepath.Join(dir, "shown.json")
 	if err := os.WriteFile(shown,
@@ -62,7 +49,7 @@ func benchRun(ctx context.Context, o options, t *table) error {
 			`"object"}}]}}`), 0o600); err != nil {
 		return err
 	}
-	registry, err := b.publish()
+	registry, err := b.publish(o.closureFiles, o.closureBytes)
 	if err != nil {
 		return err
 	}
@@ -93,7 +80,7 @@ func benchRun(ctx context.Context, o options, t *table) error {
 		hashed     []string
 	}{
 		{"P6 run, binary", "binary", []string{server, shown}, []string{server}},
-		{fmt.Sprintf("P6 run, %d files", closureFiles), "package",
+		{fmt.Sprintf("P6 run, %d files", o.closureFiles), "package",
 			[]string{"node", filepath.Join(trees[0], "node_modules", "large", "server.js")},
 			[]string{trees[0], strings.TrimSpace(string(node))}},
 	} {
@@ -210,7 +197,7 @@ func readAndHash(places []string) (time.Duration, error) {
 
 // publish serves a package with a closure of many files, until the function that it
 // returns is called.
-func (b *starts) publish() (stop func(), err error) {
+func (b *starts) publish(count, bytes int) (stop func(), err error) {
 	const server = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
   if (id === undefined) return;
@@ -221,9 +208,9 @@ func (b *starts) publish() (stop func(), err error) {
 `
 	files := map[string]string{"server.js": server}
 	line := strings.Repeat("module.exports = 'a line of ordinary length';\n", 4)
-	for i := range closureFiles {
+	for i := range count {
 		files[fmt.Sprintf("lib/%02d/m%d.js", i%50, i)] = fmt.Sprintf("// %d\n", i) +
-			strings.Repeat(line, closureBytes/closureFiles/len(line))
+			strings.Repeat(line, bytes/count/len(line))
 	}
 	r, err := npmtest.New()
 	if err != nil {

@@ -30,18 +30,15 @@ const collector = "GOGC=400"
 var clusterSettings = []string{"shared_buffers=1GB", "effective_cache_size=12GB", "random_page_cost=1.1",
 	"max_wal_size=8GB", "max_connections=200"}
 
-// build makes the programs that are measured.
-func build(ctx context.Context, bin string) error {
-	for _, argv := range [][]string{
-		{"go", "build", "-o", bin + "/", "./cmd/hallmark-registry"},
-		{"go", "install", officialModule},
-	} {
-		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		c.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
-		c.Stderr = os.Stderr
-		if err := c.Run(); err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-		}
+// program is our registry's.
+func (f *field) program() string { return filepath.Join(f.dir, "hallmark-registry") }
+
+// installOfficial builds the official registry into dir.
+func installOfficial(ctx context.Context, dir string) error {
+	c := exec.CommandContext(ctx, "go", "install", officialModule)
+	c.Env = append(os.Environ(), "GOBIN="+dir, "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("install %s: %w\n%s", officialModule, err, out)
 	}
 	return nil
 }
@@ -52,7 +49,7 @@ func (f *field) ours(ctx context.Context, name, database string, more ...string)
 	if err != nil {
 		return nil, err
 	}
-	argv := append([]string{f.bin + "/hallmark-registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
+	argv := append([]string{f.program(), "serve", "--addr", addr, "--data", filepath.Join(f.dir, name+".data"),
 		"--db", database, "--validation", "off", "--allow-anonymous"}, more...)
 	return launch(ctx, f.dir, name, addr, "/v0/servers?limit=1", []string{collector}, argv...)
 }
@@ -65,7 +62,7 @@ func (f *field) official(ctx context.Context, database string) (*process, error)
 	}
 	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database},
 		officialSettings...)
-	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, f.bin+"/registry")
+	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, filepath.Join(f.dir, "registry"))
 }
 
 func freeAddress() (string, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -10,17 +11,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// surfaceTools is the number of tools of P12.
-const surfaceTools = 500
-
 // benchSurface measures P12: the canonical form and digests of a surface against decoding
 // the same bytes.
-func benchSurface(o options, t *table) error {
-	if !o.wants("P12") {
-		return nil
-	}
+func benchSurface(_ context.Context, o options, t *table) error {
 	listing := surface.Listing{Instructions: "Use these tools one after the other."}
-	for i := range surfaceTools {
+	for i := range o.tools {
 		listing.Tools = append(listing.Tools, tool(i))
 	}
 	size := 0
@@ -32,7 +27,7 @@ func benchSurface(o options, t *table) error {
 		mine, err := repeated(o.time/2, func() error {
 			s, err := surface.New(listing)
 			if err == nil &&
-				(s.Digest().IsZero() || s.APISurface().IsZero() || len(s.ItemDigests()) != surfaceTools+1) {
+				(s.Digest().IsZero() || s.APISurface().IsZero() || len(s.ItemDigests()) != o.tools+1) {
 				err = fmt.Errorf("the surface has %d items", len(s.ItemDigests()))
 			}
 			return err
@@ -54,7 +49,7 @@ func benchSurface(o options, t *table) error {
 		}
 		ours, reference = append(ours, mine), append(reference, theirs)
 	}
-	t.add(fmt.Sprintf("P12 surface of %d tools, %d KiB", surfaceTools, size>>10), fmt.Sprintf("%.2f ms", median(ours)),
+	t.add(fmt.Sprintf("P12 surface of %d tools, %d KiB", o.tools, size>>10), fmt.Sprintf("%.2f ms", median(ours)),
 		fmt.Sprintf("encoding/json %.2f ms", median(reference)), fmt.Sprintf("%.2f×", median(ours)/median(reference)),
 		"≤ 4×")
 	return nil

@@ -21,19 +21,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Sizes of P1 and P2.
-const (
-	largeFile = 1 << 30
-	treeFiles = 20_000
-	treeBytes = 92_000_000
-)
-
 // benchHash measures P1: hashing a large file that is in the page cache against openssl,
 // one alone and two at once. Each side reads the whole file in a loop of its own.
 func benchHash(ctx context.Context, o options, t *table) error {
-	if !o.wants("P1") {
-		return nil
-	}
 	dir, err := os.MkdirTemp("", "hallmark-bench-")
 	if err != nil {
 		return err
@@ -41,7 +31,7 @@ func benchHash(ctx context.Context, o options, t *table) error {
 	defer os.RemoveAll(dir)
 	names := []string{filepath.Join(dir, "one"), filepath.Join(dir, "two")}
 	for _, name := range names {
-		if err := writeNoise(name, largeFile); err != nil {
+		if err := writeNoise(name, o.file); err != nil {
 			return err
 		}
 	}
@@ -52,7 +42,7 @@ func benchHash(ctx context.Context, o options, t *table) error {
 		}
 		defer f.Close()
 		_, n, err := digest.FromReader(f)
-		if err == nil && n != largeFile {
+		if err == nil && n != int64(o.file) {
 			err = fmt.Errorf("%s: %d bytes were hashed", name, n)
 		}
 		return err
@@ -78,9 +68,9 @@ func benchHash(ctx context.Context, o options, t *table) error {
 				*m.into = append(*m.into, time.Since(began).Seconds())
 			}
 		}
-		gib := func(seconds float64) string { return fmt.Sprintf("%.2f GiB/s", float64(files)/seconds) }
+		gib := func(seconds float64) string { return fmt.Sprintf("%.2f GiB/s", float64(files*o.file)/(1<<30)/seconds) }
 		a, b := median(ours), median(theirs)
-		t.add(fmt.Sprintf("P1 sha256 of 1 GiB, %d at once", files), gib(a), gib(b)+" openssl",
+		t.add(fmt.Sprintf("P1 sha256 of %d MiB, %d at once", o.file>>20, files), gib(a), gib(b)+" openssl",
 			fmt.Sprintf("%.2f×", b/a), []string{"≥ 1.0×", "≥ 0.95×"}[files-1])
 	}
 	return nil
@@ -107,15 +97,12 @@ func writeNoise(name string, n int) error {
 // of the directory included, against reading and hashing each of them, whose names are
 // known, in a loop on all processors.
 func benchTree(ctx context.Context, o options, t *table) error {
-	if !o.wants("P2") {
-		return nil
-	}
 	dir, err := os.MkdirTemp("", "hallmark-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	files, err := writeTree(dir)
+	files, err := writeTree(dir, o.treeFiles, o.treeBytes)
 	if err != nil {
 		return err
 	}
@@ -129,7 +116,7 @@ func benchTree(ctx context.Context, o options, t *table) error {
 	whole := func(f fingerprint) func() error {
 		return func() error {
 			list, err := tree.Walk(fsys, tree.Limits{})
-			if err == nil && len(list) != treeFiles {
+			if err == nil && len(list) != o.treeFiles {
 				err = fmt.Errorf("%d files were found", len(list))
 			}
 			if err == nil {
@@ -159,7 +146,7 @@ func benchTree(ctx context.Context, o options, t *table) error {
 			}
 		}
 		a, b := median(ours), median(theirs)
-		t.add(fmt.Sprintf("P2 %s of %d files, %d MB", m.name, treeFiles, treeBytes/1_000_000),
+		t.add(fmt.Sprintf("P2 %s of %d files, %d MB", m.name, o.treeFiles, o.treeBytes/1_000_000),
 			fmt.Sprintf("%.0f ms", a*1000), fmt.Sprintf("%.0f ms read and hashed", b*1000), fmt.Sprintf("%.2f×", a/b),
 			"≤ 1.15×")
 	}
@@ -167,21 +154,21 @@ func benchTree(ctx context.Context, o options, t *table) error {
 }
 
 // writeTree writes the files of P2, as deep as installed packages lie.
-func writeTree(dir string) (names []string, err error) {
-	r := rand.New(rand.NewPCG(2, treeFiles))
-	data := make([]byte, 2*treeBytes/treeFiles)
+func writeTree(dir string, count, bytes int) (names []string, err error) {
+	r := rand.New(rand.NewPCG(2, uint64(count)))
+	data := make([]byte, 2*bytes/count)
 	for i := range data {
 		data[i] = byte(r.Uint32())
 	}
-	for i := range treeFiles {
+	for i := range count {
 		name := filepath.Join(dir, fmt.Sprintf("node_modules/package-%d/lib/%d/file-%d.js", i/100, i/10%10, i))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return nil, err
 		}
 		// Two files of a pair have twice the mean size together.
-		size := treeBytes / treeFiles / 2
+		size := bytes / count / 2
 		if i%2 == 1 {
-			size = treeBytes/treeFiles*2 - size
+			size = bytes/count*2 - size
 		}
 		if err := os.WriteFile(name, data[i%97:i%97+size], 0o644); err != nil {
 			return nil, err
