@@ -169,7 +169,7 @@ processes:
 WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
 
 hosts:
-	@$(WHOLE) '^(TestPluginHost|TestCoreOfNodeVersions)$$' ./e2e
+	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e
 
 bundles:
 	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e ./internal/jsscan

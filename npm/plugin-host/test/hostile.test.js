@@ -8,12 +8,12 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { prelude, ways } from '../testdata/escapes.js';
-import { sample } from '../testdata/sample.js';
+import { sample, sampled } from '../testdata/sample.js';
 import { dir, honest, open, started, subject, text, tools } from '../testdata/sandbox.js';
 
 const outcome = (p) => p.then((r) => JSON.stringify(r), (e) => `${e.name}: ${e.message}`);
 
-for (const tier of [2, 3]) {
+for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
   describe(`tier ${tier}`, () => {
     let other;
     const ends = [];
@@ -234,7 +234,7 @@ test('the ways out lead out of a context that shares objects with the host', asy
   const room = dir(t);
   const naive = fileURLToPath(new URL('../testdata/naive.js', import.meta.url));
   const out = [];
-  const names = Object.keys(ways);
+  const all = Object.keys(ways), names = sample(all);
   const work = async (from) => {
     for (let i = from; i < names.length; i += 4) {
       const mark = join(room, `mark-${i}`);
@@ -243,7 +243,7 @@ test('the ways out lead out of a context that shares objects with the host', asy
     }
   };
   await Promise.all([0, 1, 2, 3].map(work));
-  assert.ok(out.length >= 15, out.join(', '));
+  assert.ok(out.length >= (names.length < all.length ? 1 : 15), out.join(', '));
 });
 
 describe('tier 2 alone', () => {
