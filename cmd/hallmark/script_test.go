@@ -3,8 +3,10 @@
 package main
 
 import (
+	"log"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,27 +14,33 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"hallmark":          main,
-		"hallmark-registry": func() { os.Exit(app.Main(operator.HallmarkRegistry, os.Args[1:])) },
-		"mcp-publisher":     func() { os.Exit(app.Main(author.Publisher, os.Args[1:])) },
-		"hashfile-mcp":      func() { os.Exit(program.Run(editor.Command(editor.ProgramName), os.Args[1:], nil)) },
-		"request":           request,
-	})
+	testscript.Main(withPrograms{m}, map[string]func(){"request": request})
+}
+
+// withPrograms runs tests with the programs of cmd, as they are released, puppet and client in PATH.
+type withPrograms struct{ *testing.M }
+
+func (m withPrograms) Run() int {
+	for _, pkg := range []string{"cmd/hallmark", "cmd/hallmark-registry", "cmd/mcp-publisher", "cmd/hashfile-mcp",
+		"e2e/puppet", "e2e/client"} {
+		program, err := built.Path(pkg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if dir := filepath.Dir(program); !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
+			os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		}
+	}
+	return m.M.Run()
 }
 
 // TestScript runs testdata/script/*.txtar. Besides testscript's own commands these
-// scripts have programs, started with exec or code,
+// scripts have programs, started with exec or code: those of cmd, and
 //
 //	client [-call NAME[=JSON]]... [-caps JSON] PROGRAM [ARGUMENT...]
 //	                    be an MCP client of a program: see e2e/client
@@ -47,9 +55,9 @@ func TestScript(t *testing.T) { testscript.Run(t, scriptParams(t)) }
 // scriptParams are those of the scripts.
 func scriptParams(t *testing.T) testscript.Params {
 	t.Helper()
-	bin := t.TempDir()
-	for _, program := range []string{"puppet", "client"} {
-		built.Into(t, filepath.Join(bin, program), "e2e/"+program)
+	puppet, err := exec.LookPath("puppet")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -73,10 +81,8 @@ func scriptParams(t *testing.T) testscript.Params {
 				return err
 			}
 			env.Vars = append(env.Vars, s.Environ(authority)...)
-			env.Vars = append(env.Vars, "NPM="+s.URL, "PUPPET="+filepath.Join(bin, "puppet"), "HOME="+home,
-				"PATH="+env.Getenv("PATH")+string(filepath.ListSeparator)+bin,
-				"HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8",
-				"GORACE=atexit_sleep_ms=10") // under -race each program would sleep for a second at its end
+			env.Vars = append(env.Vars, "NPM="+s.URL, "PUPPET="+puppet, "HOME="+home,
+				"HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
 			return publishAll(s, filepath.Join(env.WorkDir, "npm"))
 		},
 	}

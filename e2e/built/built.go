@@ -1,10 +1,12 @@
 // Package built gives tests programs of this module, compiled as they are released:
 // without cgo, the race detector and the paths of this machine. So does make, and what
 // one has compiled the others find in Go's cache. Linking takes seconds and is in no
-// cache: a test process links each program once.
+// cache: programs are linked into bin/built of the module, and not again while they are
+// up to date.
 package built
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 const module = "github.com/hallmark-mcp/hallmark/"
@@ -55,17 +59,48 @@ func WriteProgram(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o700)
 }
 
-func link(pkg string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "built")
+// Path gives the program whose package is pkg. Tests share the file: who changes it copies it first.
+func Path(pkg string) (string, error) {
+	root, err := findModule()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "program")
+	path := filepath.Join(root, "bin", "built", filepath.FromSlash(pkg))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := lockedfile.MutexAt(path + ".lock").Lock() // tests of several packages run at once
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, module+pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+	}
+	return path, nil
+}
+
+func link(pkg string) ([]byte, error) {
+	path, err := Path(pkg)
+	if err != nil {
+		return nil, err
 	}
 	return os.ReadFile(path)
+}
+
+// findModule finds the module's directory: a test starts in that of its package.
+func findModule() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("not in the module")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
 }
