@@ -1,18 +1,16 @@
 package hallmark
 
 import (
-	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Installed files are those of the lock, whoever wrote them, on the machine that installed
@@ -21,37 +19,37 @@ import (
 func TestInstalledFilesAreLocked(t *testing.T) {
 	const skill = "skills/greet/SKILL.md"
 	for name, c := range map[string]struct {
-		change func(*facetWorld)
+		change func(*hosttest.FacetWorld)
 		class  evidence.Class
 		fresh  evidence.Class // of a machine with an empty state and store
 		text   string
 	}{
-		"as it was": {func(*facetWorld) {}, evidence.OK, evidence.OK, ""},
-		"edited": {func(w *facetWorld) { w.write("tools/"+skill, "Other.\n") }, evidence.Integrity,
+		"as it was": {func(*hosttest.FacetWorld) {}, evidence.OK, evidence.OK, ""},
+		"edited": {func(w *hosttest.FacetWorld) { w.Write("tools/"+skill, "Other.\n") }, evidence.Integrity,
 			evidence.Integrity, "tools/" + skill + ": installed mismatch"},
-		"an extra file": {func(w *facetWorld) { w.write("tools/skills/greet/more.md", "x") }, evidence.Refused,
+		"an extra file": {func(w *hosttest.FacetWorld) { w.Write("tools/skills/greet/more.md", "x") }, evidence.Refused,
 			evidence.Refused, "tools/skills/greet/more.md: unhashed mismatch"},
-		"a hidden file": {func(w *facetWorld) { w.write("tools/skills/greet/.more", "x") }, evidence.Refused,
+		"a hidden file": {func(w *hosttest.FacetWorld) { w.Write("tools/skills/greet/.more", "x") }, evidence.Refused,
 			evidence.Refused, "unhashed mismatch"},
-		"a directory": {func(w *facetWorld) { w.done(os.Mkdir(w.path("tools/skills/greet/more"), 0o755)) },
+		"a directory": {func(w *hosttest.FacetWorld) { w.Done(os.Mkdir(w.Path("tools/skills/greet/more"), 0o755)) },
 			evidence.Refused, evidence.Refused, "tools/skills/greet/more: unhashed mismatch"},
-		"a link": {func(w *facetWorld) { w.done(os.Symlink("SKILL.md", w.path("tools/skills/greet/link.md"))) },
+		"a link": {func(w *hosttest.FacetWorld) { w.Done(os.Symlink("SKILL.md", w.Path("tools/skills/greet/link.md"))) },
 			evidence.Refused, evidence.Refused, "unhashed mismatch"},
-		"beside a skill": {func(w *facetWorld) { w.write("tools/skills/mine/SKILL.md", "mine") }, evidence.OK,
+		"beside a skill": {func(w *hosttest.FacetWorld) { w.Write("tools/skills/mine/SKILL.md", "mine") }, evidence.OK,
 			evidence.OK, ""},
-		"gone": {func(w *facetWorld) { w.done(os.Remove(w.path("tools/" + skill))) }, evidence.Refused, evidence.OK,
+		"gone": {func(w *hosttest.FacetWorld) { w.Done(os.Remove(w.Path("tools/" + skill))) }, evidence.Refused, evidence.OK,
 			"tools/" + skill + ": installed missing"},
-		"replaced by a link": {func(w *facetWorld) {
-			w.write("aside.md", w.read("tools/"+skill))
-			w.done(os.Remove(w.path("tools/" + skill)))
-			w.done(os.Symlink("../../../aside.md", w.path("tools/"+skill)))
+		"replaced by a link": {func(w *hosttest.FacetWorld) {
+			w.Write("aside.md", w.Read("tools/"+skill))
+			w.Done(os.Remove(w.Path("tools/" + skill)))
+			w.Done(os.Symlink("../../../aside.md", w.Path("tools/"+skill)))
 		}, evidence.Integrity, evidence.Integrity, "installed mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFacetWorld(t)
-			w.must(w.install(facets.Options{}))
+			w := hosttest.NewFacetWorld(t)
+			w.Must(w.Install(facets.Options{}))
 			c.change(w)
-			v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
+			v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,17 +65,17 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 				want = evidence.OK
 			}
 			for _, offline := range []bool{true, false} {
-				out, err := w.install(facets.Options{Frozen: true, Offline: offline})
+				out, err := w.Install(facets.Options{Frozen: true, Offline: offline})
 				if evidence.ClassOf(err) != want || want != evidence.OK && !strings.Contains(err.Error(), c.text) {
 					t.Errorf("frozen, offline %t: %v; want %s %q; %+v", offline, err, want, c.text, out)
 				}
 			}
 			if name == "gone" {
-				w.done(os.Remove(w.path("tools/" + skill)))
+				w.Done(os.Remove(w.Path("tools/" + skill)))
 			}
 			// Another machine has the checkout, and nothing else.
-			w.host.Places.State, w.host.Places.Cache = t.TempDir(), t.TempDir()
-			v, err = check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
+			w.Host.Places.State, w.Host.Places.Cache = t.TempDir(), t.TempDir()
+			v, err = check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,13 +95,13 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 func TestInstalledForATargetThatIsGone(t *testing.T) {
 	const left = "tools/skills/greet/SKILL.md"
 	for _, edited := range []bool{false, true} {
-		w := newFacetWorld(t)
-		w.must(w.install(facets.Options{}))
-		w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "dir:tools", "dir:other", 1))
+		w := hosttest.NewFacetWorld(t)
+		w.Must(w.Install(facets.Options{}))
+		w.Write(project.ConfigFile, strings.Replace(w.Read(project.ConfigFile), "dir:tools", "dir:other", 1))
 		if edited {
-			w.write(left, "Other.\n")
+			w.Write(left, "Other.\n")
 		}
-		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
+		v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 		if err != nil || v.Class() != evidence.Refused ||
 			!strings.Contains(v.Err().Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: check: %v, %v", edited, err, v.Err())
@@ -111,18 +109,18 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 		if want := "kit@1.0.0 (not installed here for dir:other)"; !slices.Contains(v.Unseen, want) {
 			t.Errorf("check does not say %q: %q", want, v.Unseen)
 		}
-		_, err = w.install(facets.Options{Frozen: true})
+		_, err = w.Install(facets.Options{Frozen: true})
 		if edited != (evidence.ClassOf(err) == evidence.Refused) ||
 			edited && !strings.Contains(err.Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: frozen: %v", edited, err)
 		}
-		if _, err := os.Stat(w.path(left)); (err == nil) != edited {
+		if _, err := os.Stat(w.Path(left)); (err == nil) != edited {
 			t.Errorf("edited %t: %v", edited, err)
 		}
 		if edited {
 			continue
 		}
-		v, err = check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
+		v, err = check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 		if err != nil || v.Class() != evidence.OK ||
 			slices.ContainsFunc(v.Unseen, func(s string) bool { return strings.Contains(s, "not installed") }) {
 			t.Errorf("check: %v, %v, %q", err, v.Err(), v.Unseen)
@@ -134,36 +132,39 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 // with a warm store too, online or not; so is one whose proofs are gone or damaged.
 func TestFacetsOwed(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(w *facetWorld, lock map[string]any)
+		change func(w *hosttest.FacetWorld, lock map[string]any)
 		class  evidence.Class
 		text   string
 	}{
-		"no lock": {func(w *facetWorld, _ map[string]any) { w.done(os.Remove(w.path(project.LockFile))) },
+		"no lock": {func(w *hosttest.FacetWorld, _ map[string]any) { w.Done(os.Remove(w.Path(project.LockFile))) },
 			evidence.Refused, "kit: source missing"},
 		"no facets": {
-			func(_ *facetWorld, lock map[string]any) { lock["facets"] = map[string]any{}; delete(lock, "logs") },
+			func(_ *hosttest.FacetWorld, lock map[string]any) {
+				lock["facets"] = map[string]any{}
+				delete(lock, "logs")
+			},
 			evidence.Refused, "kit: source missing"},
-		"a composed facet that is not there": {func(_ *facetWorld, lock map[string]any) {
-			entryOf(lock, "kit")["composes"] = map[string]any{"gone": "1.0.0"}
+		"a composed facet that is not there": {func(_ *hosttest.FacetWorld, lock map[string]any) {
+			hosttest.EntryOf(lock, "kit")["composes"] = map[string]any{"gone": "1.0.0"}
 		}, evidence.Refused, "gone: source missing"},
-		"no proof": {func(_ *facetWorld, lock map[string]any) { delete(entryOf(lock, "kit"), "proof") },
+		"no proof": {func(_ *hosttest.FacetWorld, lock map[string]any) { delete(hosttest.EntryOf(lock, "kit"), "proof") },
 			evidence.Refused, "proof missing"},
-		"neither proof nor log": {func(_ *facetWorld, lock map[string]any) {
-			delete(entryOf(lock, "kit"), "proof")
+		"neither proof nor log": {func(_ *hosttest.FacetWorld, lock map[string]any) {
+			delete(hosttest.EntryOf(lock, "kit"), "proof")
 			delete(lock, "logs")
 		}, evidence.Refused, "proof missing"},
-		"a damaged proof": {func(_ *facetWorld, lock map[string]any) {
-			text := entryOf(lock, "kit")["proof"].(string)
+		"a damaged proof": {func(_ *hosttest.FacetWorld, lock map[string]any) {
+			text := hosttest.EntryOf(lock, "kit")["proof"].(string)
 			at := strings.Index(text, "\n\n") - 10
-			entryOf(lock, "kit")["proof"] = text[:at] + otherDigit(text[at]) + text[at+1:]
+			hosttest.EntryOf(lock, "kit")["proof"] = text[:at] + hosttest.OtherDigit(text[at]) + text[at+1:]
 		}, evidence.Integrity, "proof"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFacetWorld(t)
-			w.must(w.install(facets.Options{}))
-			w.forge(c.change)
+			w := hosttest.NewFacetWorld(t)
+			w.Must(w.Install(facets.Options{}))
+			w.Forge(c.change)
 			for _, offline := range []bool{true, false} {
-				v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: offline})
+				v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: offline})
 				if err == nil {
 					err = v.Err()
 				}
@@ -173,53 +174,15 @@ func TestFacetsOwed(t *testing.T) {
 					t.Errorf("check, offline %t: %v", offline, err)
 				}
 			}
-			_, err := w.install(facets.Options{Frozen: true})
+			_, err := w.Install(facets.Options{Frozen: true})
 			if got := evidence.ClassOf(err); err == nil || got != c.class && got != evidence.Validation ||
 				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("frozen: %v", err)
 			}
 			// An installation that may write the lock does not help itself either.
-			if _, err := w.install(facets.Options{}); err == nil && name != "a composed facet that is not there" {
+			if _, err := w.Install(facets.Options{}); err == nil && name != "a composed facet that is not there" {
 				t.Error("install resolved anew what was removed")
 			}
 		})
 	}
-}
-
-func entryOf(lock map[string]any, name string) map[string]any {
-	return lock["facets"].(map[string]any)[name].(map[string]any)
-}
-
-func otherDigit(b byte) string {
-	if b == 'A' {
-		return "B"
-	}
-	return "A"
-}
-
-func (w *facetWorld) done(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// forge changes the lock, whose own digest is made to fit.
-func (w *facetWorld) forge(change func(*facetWorld, map[string]any)) {
-	w.t.Helper()
-	var lock map[string]any
-	w.done(json.Unmarshal([]byte(w.read(project.LockFile)), &lock))
-	change(w, lock)
-	if w.read(project.LockFile) == "" {
-		return // it was removed
-	}
-	delete(lock, "self")
-	plain, err := json.Marshal(lock)
-	w.done(err)
-	canonical, err := surface.Canonical(plain, surface.Limits{Depth: 16, Size: project.MaxLock})
-	w.done(err)
-	lock["self"] = digest.FromBytes(canonical).String()
-	plain, err = json.MarshalIndent(lock, "", "  ")
-	w.done(err)
-	w.write(project.LockFile, string(plain)+"\n")
 }

@@ -11,27 +11,28 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 )
 
 // TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
 // names; one that is said is asked, and what a person agreed to is asked about once.
 func TestHostsOfAProject(t *testing.T) {
 	address, connections := listener.Start(t)
-	p := newFacetProject(t,
+	p := hosttest.NewFacetProject(t,
 		"[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+
 			address+"/kit.git\", tag = \"v1\" }\n")
-	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
+	p.Host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
 	flows := map[string]func() error{
-		"outdated": func() error { _, err := facets.Outdated(t.Context(), p.host, p.dir); return err },
-		"install":  func() error { _, err := facets.Install(t.Context(), p.host, p.dir, facets.Options{}); return err },
+		"outdated": func() error { _, err := facets.Outdated(t.Context(), p.Host, p.Dir); return err },
+		"install":  func() error { _, err := facets.Install(t.Context(), p.Host, p.Dir, facets.Options{}); return err },
 		"upgrade": func() error {
-			_, err := facets.Upgrade(t.Context(), p.host, p.dir, nil, facets.UpgradeOptions{})
+			_, err := facets.Upgrade(t.Context(), p.Host, p.Dir, nil, facets.UpgradeOptions{})
 			return err
 		},
 	}
 	refused := func(s *host.Sending) {
 		t.Helper()
-		p.host.Sending = s
+		p.Host.Sending = s
 		for name, flow := range flows {
 			if err := flow(); evidence.ClassOf(err) != evidence.Refused || consent.NotAgreed(err) == nil {
 				t.Errorf("%s: %v", name, err)
@@ -57,20 +58,20 @@ func TestHostsOfAProject(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
-	p.host.Sending = &host.Sending{AskHosts: ask(host.InformedConsent)}
+	p.Host.Sending = &host.Sending{AskHosts: ask(host.InformedConsent)}
 	for range 2 {
 		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)
 		}
-		p.host.Sending = nil // another command, at no terminal
+		p.Host.Sending = nil // another command, at no terminal
 	}
 	if asked != 2 || connections.Load() == 0 {
 		t.Errorf("asked %d times, %d connections", asked, connections.Load())
 	}
-	if err := host.ForgetHost(p.host, address); err != nil {
+	if err := host.ForgetHost(p.Host, address); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil ||
+	if data, err := os.ReadFile(filepath.Join(p.Host.Places.State, "variables.json")); err != nil ||
 		consent.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}

@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/gittest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -61,18 +63,18 @@ func compact(data []byte) []byte {
 // is known of the installed files is noticed by check (R2): it refuses, or it warns of a
 // file that somebody edited, or of a receipt that is not used.
 func TestFacetFlips(t *testing.T) {
-	w := newFacetWorld(t)
-	w.must(w.install(facets.Options{}))
-	flipInstalled(t, w.facetProject, 8, 1)
+	w := hosttest.NewFacetWorld(t)
+	w.Must(w.Install(facets.Options{}))
+	flipInstalled(t, w.FacetProject, 8, 1)
 }
 
 // The same of a skill that was wrapped, from a repository.
 func TestSkillFlips(t *testing.T) {
-	w := newGitWorld(t, `, branch = "main", sub = "greet"`)
+	w := gittest.New(t, `, branch = "main", sub = "greet"`)
 	for name, text := range map[string]string{
 		"SKILL.md": "---\nname: kit\ndescription: Greets\n---\nGreet.\n", "a.txt": "a\n",
 	} {
-		path := filepath.Join(w.work, "greet", name)
+		path := filepath.Join(w.Work, "greet", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -80,23 +82,23 @@ func TestSkillFlips(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.git("add", "-A")
-	w.git("commit", "--quiet", "-m", "one")
-	w.git("push", "--quiet", w.bare, "main")
-	w.must(w.install(facets.Options{}))
-	if w.entry("kit").Source.Wrapped == 0 {
+	w.Git("add", "-A")
+	w.Git("commit", "--quiet", "-m", "one")
+	w.Git("push", "--quiet", w.Bare, "main")
+	w.Must(w.Install(facets.Options{}))
+	if w.Entry("kit").Source.Wrapped == 0 {
 		t.Fatal("it was not wrapped")
 	}
-	flipInstalled(t, w.facetProject, 10, 2)
+	flipInstalled(t, w.FacetProject, 10, 2)
 }
 
 // flipInstalled changes bytes of a project with one facet, whose lock counts as two of its files: one part
 // of [flips].
-func flipInstalled(t *testing.T, w *facetProject, files, part int) {
+func flipInstalled(t *testing.T, w *hosttest.FacetProject, files, part int) {
 	t.Helper()
 	var all []string
-	state := w.host.Places.State
-	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"),
+	state := w.Host.Places.State
+	for _, root := range []string{w.Path("tools"), filepath.Join(w.Host.Places.Cache, "store", "sha256"),
 		filepath.Join(state, "receipts"), filepath.Join(state, "materialized")} {
 		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
@@ -105,12 +107,12 @@ func flipInstalled(t *testing.T, w *facetProject, files, part int) {
 			return nil
 		})
 	}
-	all = append(all, w.path(project.LockFile), w.path(project.LockFile)) // the lock is where the most can go wrong
+	all = append(all, w.Path(project.LockFile), w.Path(project.LockFile)) // the lock is where the most can go wrong
 	if len(all) != files {
 		t.Fatal(all)
 	}
 	check := func() (policy.Verdict, bool) {
-		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
+		v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 		return v.Verdict, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
 	}
 	spaces := 0
@@ -122,7 +124,7 @@ func flipInstalled(t *testing.T, w *facetProject, files, part int) {
 			t.Fatal(err)
 		}
 		changed, at := flip(data)
-		w.overwrite(path, func([]byte) []byte { return changed })
+		w.Overwrite(path, func([]byte) []byte { return changed })
 		switch _, fine := check(); {
 		case !fine:
 		case filepath.Base(path) != project.LockFile && !strings.HasPrefix(path, state) ||
@@ -131,7 +133,7 @@ func flipInstalled(t *testing.T, w *facetProject, files, part int) {
 		default:
 			spaces++
 		}
-		w.overwrite(path, func([]byte) []byte { return data })
+		w.Overwrite(path, func([]byte) []byte { return data })
 	}
 	if v, fine := check(); !fine {
 		t.Fatal(v.Err(), v.Report())
@@ -142,24 +144,24 @@ func flipInstalled(t *testing.T, w *facetProject, files, part int) {
 // Every change of one byte of an archive on its way is noticed by install (R2), which
 // writes nothing.
 func TestArchiveFlips(t *testing.T) {
-	w := newFacetWorld(t)
+	w := hosttest.NewFacetWorld(t)
 	rounds := flips(t, 10)
 	for range rounds {
-		changed, at := flip(w.archive)
-		w.wire(func(path string, body []byte) []byte {
-			if isArchive(path) {
+		changed, at := flip(w.Archive)
+		w.Wire(func(path string, body []byte) []byte {
+			if hosttest.IsArchive(path) {
 				return changed
 			}
 			return body
 		})
-		_, err := w.install(facets.Options{})
+		_, err := w.Install(facets.Options{})
 		if evidence.ClassOf(err) != evidence.Integrity {
-			t.Errorf("byte %d, %#x to %#x: %v", at, w.archive[at], changed[at], err)
+			t.Errorf("byte %d, %#x to %#x: %v", at, w.Archive[at], changed[at], err)
 		}
-		w.nothingWritten(fmt.Sprint("byte ", at))
+		w.NothingWritten(fmt.Sprint("byte ", at))
 	}
-	w.wire(nil)
-	w.must(w.install(facets.Options{}))
+	w.Wire(nil)
+	w.Must(w.Install(facets.Options{}))
 	t.Logf("%d changes", rounds)
 }
 
@@ -173,10 +175,10 @@ func TestSurfaceFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newFacetProject(t,
+	p := hosttest.NewFacetProject(t,
 		"[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"images.example.com/notes@"+d.String()+
 			"\"]\n")
-	config, err := project.ParseConfig([]byte(p.read(project.ConfigFile)))
+	config, err := project.ParseConfig([]byte(p.Read(project.ConfigFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,10 +189,10 @@ func TestSurfaceFlips(t *testing.T) {
 		Arguments: []string{}, Variables: []string{}, ApprovedAt: time.Unix(0, 0).UTC(),
 	}
 	adm := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{
-		evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)),
+		evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, hosttest.Observed(d)),
 		evidence.Compare(
 			evidence.Claim{Subject: project.SurfaceSubject("notes"), Scheme: evidence.Surface,
-				Authority: evidence.Lock}, observed(shown.Digest())),
+				Authority: evidence.Lock}, hosttest.Observed(shown.Digest())),
 	}).Admitted()
 	var lock project.Lock
 	if err := lock.Add(adm, "notes", entry, shown); err != nil {
@@ -200,10 +202,10 @@ func TestSurfaceFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write(project.LockFile, string(data))
+	p.Write(project.LockFile, string(data))
 	file, good := project.SurfacesDir+"/notes.json", shown.FormatIndented()
 	surfaces := func() evidence.Report {
-		v, err := check.Check(t.Context(), p.host, p.dir, check.Options{Offline: true})
+		v, err := check.Check(t.Context(), p.Host, p.Dir, check.Options{Offline: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,14 +217,14 @@ func TestSurfaceFlips(t *testing.T) {
 		}
 		return of
 	}
-	p.write(file, string(good))
+	p.Write(file, string(good))
 	if bad := surfaces(); bad != nil {
 		t.Fatal(bad)
 	}
 	spaces, rounds := 0, flips(t, 2)
 	for range rounds {
 		changed, at := flip(good)
-		p.write(file, string(changed))
+		p.Write(file, string(changed))
 		switch {
 		case surfaces() != nil:
 		case meaningless(good, changed, at):
@@ -237,17 +239,17 @@ func TestSurfaceFlips(t *testing.T) {
 // Every change of one byte in a tile, a checkpoint, an entry or a record is noticed by a
 // monitor of the log (R2).
 func TestLogFlips(t *testing.T) {
-	r := newLoggedRegistry(t, "")
-	r.publish("1.0.0", "1.1.0", "1.2.0")
-	r.facets("1.0.0")
-	if m, err := monitored(t, r, ""); err != nil || m.Size != 4 {
+	r := hosttest.NewLoggedRegistry(t, "")
+	r.Publish("1.0.0", "1.1.0", "1.2.0")
+	r.Facets("1.0.0")
+	if m, err := hosttest.Monitored(t, r, ""); err != nil || m.Size != 4 {
 		t.Fatalf("%v %+v", err, m)
 	}
 	rounds, served := flips(t, 5), 0
 	for range rounds {
 		prefix := []string{"/checkpoint", "/tile/0/", "/tile/entries/"}[rand.N(3)]
 		var change string
-		r.onWire(func(path string, body []byte) []byte {
+		r.OnWire(func(path string, body []byte) []byte {
 			if !strings.HasPrefix(path, prefix) || change != "" || len(body) == 0 {
 				return body
 			}
@@ -255,7 +257,7 @@ func TestLogFlips(t *testing.T) {
 			change = fmt.Sprintf("byte %d of %s, %q to %q", at, path, body[at], changed[at])
 			return changed
 		})
-		_, err := monitored(t, r, "")
+		_, err := hosttest.Monitored(t, r, "")
 		if err == nil {
 			t.Errorf("%s: not noticed", change)
 		}
@@ -263,7 +265,7 @@ func TestLogFlips(t *testing.T) {
 			served++
 		}
 	}
-	r.onWire(nil)
+	r.OnWire(nil)
 	if served != rounds {
 		t.Errorf("%d of %d answers were changed", served, rounds)
 	}
@@ -285,9 +287,9 @@ func TestLogFlips(t *testing.T) {
 			if column.name == "hash" {
 				value = to
 			}
-			must(t, db, "UPDATE "+column.table+" SET "+column.name+" = ? WHERE "+column.where, value)
+			hosttest.Exec(t, db, "UPDATE "+column.table+" SET "+column.name+" = ? WHERE "+column.where, value)
 		}
-		r.change(func(db *sql.DB) {
+		r.Change(func(db *sql.DB) {
 			if err := db.QueryRow("SELECT " + column.name + " FROM " + column.table + " WHERE " + column.where).Scan(
 				&before); err != nil {
 				t.Fatal(err)
@@ -295,12 +297,12 @@ func TestLogFlips(t *testing.T) {
 			after, at = flip(before)
 			set(db, after)
 		})
-		if _, err := monitored(t, r, ""); err == nil && !meaningless(before, after, at) {
+		if _, err := hosttest.Monitored(t, r, ""); err == nil && !meaningless(before, after, at) {
 			t.Errorf("byte %d of %s.%s, %q to %q: not noticed", at, column.table, column.name, before[at], after[at])
 		}
-		r.change(func(db *sql.DB) { set(db, before) })
+		r.Change(func(db *sql.DB) { set(db, before) })
 	}
-	if m, err := monitored(t, r, ""); err != nil {
+	if m, err := hosttest.Monitored(t, r, ""); err != nil {
 		t.Fatalf("%v %+v", err, m)
 	}
 	t.Logf("%d answers and %d records were changed", served, records)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 )
 
 // A facet gives nothing that git would take for a repository, where it would ask it which
@@ -19,20 +20,20 @@ func TestNoRepositoryIsInstalled(t *testing.T) {
 		{"head", "Objects/x", "REFS/x"}, {"HEAD", "commondir"},
 		{"b\u202etxt.md"}, {"a\u00ad.md"}, {"a\u3164.md"}, {"\u13a0.md", "\uab70.md"},
 	} {
-		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"claude-code\"]\n")
-		p.write("kit/facet.json",
+		p := hosttest.NewFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"claude-code\"]\n")
+		p.Write("kit/facet.json",
 			fmt.Sprintf(`{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["%s"]}}}`,
 				strings.Join(files, `","`)))
-		p.write("kit/skills/s/SKILL.md", "s")
+		p.Write("kit/skills/s/SKILL.md", "s")
 		for _, f := range files {
-			p.write("kit/skills/s/"+f, "x")
+			p.Write("kit/skills/s/"+f, "x")
 		}
-		_, err := p.install(facets.Options{})
+		_, err := p.Install(facets.Options{})
 		if evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%q: %v", files, err)
 		}
 		for _, f := range files {
-			if p.read(".claude/skills/s/"+f) != "" {
+			if p.Read(".claude/skills/s/"+f) != "" {
 				t.Errorf("%q was written", f)
 			}
 		}
@@ -42,21 +43,21 @@ func TestNoRepositoryIsInstalled(t *testing.T) {
 // A project's own configuration does not choose such a place either.
 func TestTargetIsNoRepository(t *testing.T) {
 	for _, dir := range []string{".git/hooks", ".GIT/hooks", "git~1/hooks", "x/.git", ".hg", "a/../b", "", "."} {
-		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:"+dir+"\"]\n")
-		if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Validation ||
+		p := hosttest.NewFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:"+dir+"\"]\n")
+		if _, err := p.Install(facets.Options{}); evidence.ClassOf(err) != evidence.Validation ||
 			!strings.Contains(err.Error(), "target") {
 			t.Errorf("%q: %v", dir, err)
 		}
 	}
 	// Two targets, neither of which makes one alone, do so together.
-	p := newFacetProject(t,
+	p := hosttest.NewFacetProject(t,
 		"[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:p\", \"dir:p/skills/s/refs\"]\n")
-	p.write("kit/facet.json",
+	p.Write("kit/facet.json",
 		`{"name":"kit","version":"1.0.0","skills":{"s":{"description":"d","files":["HEAD","objects/x"]}}}`)
 	for _, f := range []string{"SKILL.md", "HEAD", "objects/x"} {
-		p.write("kit/skills/s/"+f, "x")
+		p.Write("kit/skills/s/"+f, "x")
 	}
-	if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused ||
+	if _, err := p.Install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused ||
 		!strings.Contains(err.Error(), "repository") {
 		t.Error(err)
 	}

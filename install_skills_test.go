@@ -13,9 +13,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/gittest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -131,7 +133,7 @@ func (s shape) archived(t *testing.T, name string) digest.Digest {
 func consenting() facets.Options {
 	return facets.Options{
 		Servers: facets.Servers{Skip: true},
-		Confirm: consentToChanges,
+		Confirm: hosttest.ConsentToChanges,
 	}
 }
 
@@ -142,50 +144,50 @@ func TestSkillsFromEverywhere(t *testing.T) {
 	if len(all) < 20 {
 		t.Fatalf("%d shapes", len(all))
 	}
-	w := newGitWorld(t, `, branch = "main"`)
+	w := gittest.New(t, `, branch = "main"`)
 	fromGit, fromPath := "[adapters]\ntargets = [\"claude-code\"]\n[facets]\n", ""
 	for i, s := range all {
 		dir := fmt.Sprintf("shapes/s-%d", i)
-		s.write(t, filepath.Join(w.work, dir))
+		s.write(t, filepath.Join(w.Work, dir))
 		fromGit += fmt.Sprintf("s-%d = { git = %q, branch = \"main\", sub = %q }\n", i, w.URL, dir)
-		fromPath += fmt.Sprintf("s-%d = { path = %q }\n", i, filepath.ToSlash(filepath.Join(w.work, dir)))
+		fromPath += fmt.Sprintf("s-%d = { path = %q }\n", i, filepath.ToSlash(filepath.Join(w.Work, dir)))
 	}
 	push := func() {
-		w.git("add", "-A", "-f")
-		w.git("commit", "--quiet", "-m", "shapes")
-		w.git("push", "--quiet", "-f", w.bare, "main")
+		w.Git("add", "-A", "-f")
+		w.Git("commit", "--quiet", "-m", "shapes")
+		w.Git("push", "--quiet", "-f", w.Bare, "main")
 	}
 	push()
-	w.write(project.ConfigFile, "manifest_version = 1\n"+fromGit)
-	if _, err := w.install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused {
+	w.Write(project.ConfigFile, "manifest_version = 1\n"+fromGit)
+	if _, err := w.Install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("nobody consented to what runs: %v", err)
 	}
-	w.must(w.install(consenting()))
-	local := newFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n[facets]\n"+fromPath)
-	local.must(local.install(consenting()))
+	w.Must(w.Install(consenting()))
+	local := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n[facets]\n"+fromPath)
+	local.Must(local.Install(consenting()))
 	for i, s := range all {
 		name := fmt.Sprintf("s-%d", i)
-		entry := w.entry(name)
-		if entry.Source.Wrapped != wrap.Rule || !evidence.Same(entry.Integrity, local.entry(name).Integrity) ||
+		entry := w.Entry(name)
+		if entry.Source.Wrapped != wrap.Rule || !evidence.Same(entry.Integrity, local.Entry(name).Integrity) ||
 			len(s.Links) == 0 && !evidence.Same(entry.Integrity, s.archived(t, name)) {
 			t.Errorf("%s: %+v has another fingerprint elsewhere", s.Name, entry.Source)
 		}
 	}
-	w.emptyStore()
+	w.EmptyStore()
 	frozen := consenting()
 	frozen.Frozen = true
-	w.must(w.install(frozen))
+	w.Must(w.Install(frozen))
 
 	placed := ".claude/skills/s-2/scripts/fill.py"
-	before := w.read(placed)
-	w.write(placed, before+"evil()\n")
-	_, err := w.install(frozen)
-	w.refused(evidence.Integrity, err, placed)
+	before := w.Read(placed)
+	w.Write(placed, before+"evil()\n")
+	_, err := w.Install(frozen)
+	w.Refused(evidence.Integrity, err, placed)
 	force := consenting()
 	force.Force = true
-	w.must(w.install(force))
+	w.Must(w.Install(force))
 
-	changed := filepath.Join(w.work, "shapes", "s-2", "scripts", "fill.py")
+	changed := filepath.Join(w.Work, "shapes", "s-2", "scripts", "fill.py")
 	if err := os.WriteFile(changed, []byte("print(2)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -199,63 +201,63 @@ func TestSkillsFromEverywhere(t *testing.T) {
 		}
 		return host.StandingConsent, nil
 	}
-	out, err := upgradeFacets(t, w.host, w.dir, nil, upgrade)
-	w.must(out, err)
-	if w.read(placed) != "print(2)\n" {
+	out, err := upgradeFacets(t, w.Host, w.Dir, nil, upgrade)
+	w.Must(out, err)
+	if w.Read(placed) != "print(2)\n" {
 		t.Error("the upgrade did not take the change")
 	}
 	var names []string
 	for i := range all {
 		names = append(names, fmt.Sprintf("s-%d", i))
 	}
-	w.must(facets.Remove(t.Context(), w.host, w.dir, names, consenting()))
-	if _, err := os.Stat(w.path(".claude/skills")); err == nil {
+	w.Must(facets.Remove(t.Context(), w.Host, w.Dir, names, consenting()))
+	if _, err := os.Stat(w.Path(".claude/skills")); err == nil {
 		t.Error("skills are left")
 	}
 }
 
 // So have plugins.
 func TestPluginsFromEverywhere(t *testing.T) {
-	w := newGitWorld(t, `, tag = "v1"`)
+	w := gittest.New(t, `, tag = "v1"`)
 	all := shapes(t, true)
 	for i, s := range all {
-		s.write(t, filepath.Join(w.work, "plugins", fmt.Sprint(i)))
+		s.write(t, filepath.Join(w.Work, "plugins", fmt.Sprint(i)))
 	}
-	w.git("add", "-A", "-f")
-	w.git("commit", "--quiet", "-m", "plugins")
-	w.git("tag", "v1")
-	w.git("push", "--quiet", w.bare, "main", "v1")
+	w.Git("add", "-A", "-f")
+	w.Git("commit", "--quiet", "-m", "plugins")
+	w.Git("tag", "v1")
+	w.Git("push", "--quiet", w.Bare, "main", "v1")
 	for i, s := range all {
 		sub := fmt.Sprintf("plugins/%d", i)
-		p := newFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
-		p.host.Environ = w.host.Environ
-		p.must(facets.Add(t.Context(), p.host, p.dir,
+		p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
+		p.Host.Environ = w.Host.Environ
+		p.Must(facets.Add(t.Context(), p.Host, p.Dir,
 			project.Facet{Name: "kit", Git: w.URL, Tag: "v1", Sub: sub}, consenting()))
-		fromGit := p.entry("kit")
-		p.must(facets.Add(t.Context(), p.host, p.dir,
-			project.Facet{Name: "kit", Path: filepath.ToSlash(filepath.Join(w.work, sub))}, consenting()))
-		if fromPath := p.entry("kit"); !evidence.Same(fromGit.Integrity, fromPath.Integrity) ||
+		fromGit := p.Entry("kit")
+		p.Must(facets.Add(t.Context(), p.Host, p.Dir,
+			project.Facet{Name: "kit", Path: filepath.ToSlash(filepath.Join(w.Work, sub))}, consenting()))
+		if fromPath := p.Entry("kit"); !evidence.Same(fromGit.Integrity, fromPath.Integrity) ||
 			len(s.Links) == 0 && !evidence.Same(fromGit.Integrity, s.archived(t, "kit")) {
 			t.Errorf("%s: has another fingerprint elsewhere", s.Name)
 		}
 	}
 
 	// A tag that moves is drift for them too.
-	p := newFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
-	p.host.Environ = w.host.Environ
-	p.must(facets.Add(t.Context(), p.host, p.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1", Sub: "plugins/0"},
+	p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
+	p.Host.Environ = w.Host.Environ
+	p.Must(facets.Add(t.Context(), p.Host, p.Dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1", Sub: "plugins/0"},
 		consenting()))
-	w.git("commit", "--quiet", "--allow-empty", "-m", "moved")
-	w.git("tag", "-f", "v1")
-	w.git("push", "--quiet", "-f", w.bare, "v1")
-	p.emptyStore()
-	_, err := p.install(consenting())
-	p.refused(evidence.Drift, err, "v1")
+	w.Git("commit", "--quiet", "--allow-empty", "-m", "moved")
+	w.Git("tag", "-f", "v1")
+	w.Git("push", "--quiet", "-f", w.Bare, "v1")
+	p.EmptyStore()
+	_, err := p.Install(consenting())
+	p.Refused(evidence.Drift, err, "v1")
 }
 
 // A repository of 200 skills is listed, and all of them are added at once, or none.
 func TestManySkills(t *testing.T) {
-	p := newFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
+	p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
 	base := t.TempDir()
 	for i := range 200 {
 		at := filepath.Join(base, "catalog", fmt.Sprint(i%10), fmt.Sprintf("skill-%d", i), "SKILL.md")
@@ -267,7 +269,7 @@ func TestManySkills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	items, err := facets.Find(t.Context(), p.host, p.dir, project.Facet{Path: base}, facets.Options{})
+	items, err := facets.Find(t.Context(), p.Host, p.Dir, project.Facet{Path: base}, facets.Options{})
 	if err != nil || len(items) != 200 {
 		t.Fatalf("%v: %d skills", err, len(items))
 	}
@@ -276,14 +278,15 @@ func TestManySkills(t *testing.T) {
 		found = append(found, project.Facet{Name: item.Name, Path: filepath.ToSlash(base) + "/" + item.Path})
 	}
 	twice := append(found[:len(found):len(found)], project.Facet{Name: "skill-7", Path: filepath.ToSlash(base)})
-	if _, err := facets.AddFound(t.Context(), p.host, p.dir, twice, facets.Options{}); evidence.ClassOf(err) != evidence.Refused {
+	if _, err := facets.AddFound(t.Context(), p.Host, p.Dir, twice, facets.Options{}); evidence.ClassOf(err) !=
+		evidence.Refused {
 		t.Errorf("two of one name: %v", err)
 	}
-	if _, err := os.Stat(p.path(project.LockFile)); err == nil {
+	if _, err := os.Stat(p.Path(project.LockFile)); err == nil {
 		t.Error("something was written")
 	}
-	p.must(facets.AddFound(t.Context(), p.host, p.dir, found, facets.Options{}))
-	if !strings.Contains(p.read(".claude/skills/skill-199/SKILL.md"), "name: skill-199") {
+	p.Must(facets.AddFound(t.Context(), p.Host, p.Dir, found, facets.Options{}))
+	if !strings.Contains(p.Read(".claude/skills/skill-199/SKILL.md"), "name: skill-199") {
 		t.Error("skill-199 is not installed")
 	}
 }

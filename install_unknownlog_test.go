@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -17,16 +18,16 @@ import (
 // that of CI from whose checkout log_key was taken: they are held to the log that the registry
 // shows. What cannot be, is missing.
 func TestInstallWithoutLogKey(t *testing.T) {
-	w := newFacetWorld(t)
-	w.must(w.install(facets.Options{}))
-	config := w.read(project.ConfigFile)
-	w.write(project.ConfigFile, strings.Replace(config, "log_key", "# log_key", 1))
-	lock := w.read(project.LockFile)
+	w := hosttest.NewFacetWorld(t)
+	w.Must(w.Install(facets.Options{}))
+	config := w.Read(project.ConfigFile)
+	w.Write(project.ConfigFile, strings.Replace(config, "log_key", "# log_key", 1))
+	lock := w.Read(project.LockFile)
 	fresh := func(name string, o facets.Options) error {
-		h := *w.host
+		h := *w.Host
 		h.Places = host.Places{State: filepath.Join(t.TempDir(), "state"),
-			Cache: filepath.Join(filepath.Dir(w.dir), name)}
-		_, err := facets.Install(t.Context(), &h, w.dir, o)
+			Cache: filepath.Join(filepath.Dir(w.Dir), name)}
+		_, err := facets.Install(t.Context(), &h, w.Dir, o)
 		if known, bad := trail.KnownLogs(&h); bad != nil || len(known.Registries) != 0 {
 			t.Errorf("%s: a key was taken over that nobody accepted: %v", name, bad)
 		}
@@ -37,7 +38,7 @@ func TestInstallWithoutLogKey(t *testing.T) {
 			t.Fatalf("a good proof: %v", err)
 		}
 		err := fresh("good", facets.Options{Frozen: o.Frozen, Offline: true})
-		w.refused(evidence.Refused, err, "log of "+project.Registry{URL: w.registry.URL}.Name()+": log-key missing",
+		w.Refused(evidence.Refused, err, "log of "+project.Registry{URL: w.Registry.URL}.Name()+": log-key missing",
 			"--log-key")
 	}
 	for name, c := range map[string]struct {
@@ -47,11 +48,11 @@ func TestInstallWithoutLogKey(t *testing.T) {
 		text  string
 	}{
 		"a damaged proof": {func(lock map[string]any) {
-			proof := entryOf(lock, "kit")["proof"].(string)
+			proof := hosttest.EntryOf(lock, "kit")["proof"].(string)
 			at := strings.Index(proof, "\n\n") - 10
-			entryOf(lock, "kit")["proof"] = proof[:at] + otherDigit(proof[at]) + proof[at+1:]
+			hosttest.EntryOf(lock, "kit")["proof"] = proof[:at] + hosttest.OtherDigit(proof[at]) + proof[at+1:]
 		}, nil, evidence.Integrity, "proof"},
-		"other contents": {func(lock map[string]any) { entryOf(lock, "kit")["integrity"] = otherSum }, nil,
+		"other contents": {func(lock map[string]any) { hosttest.EntryOf(lock, "kit")["integrity"] = hosttest.OtherSum }, nil,
 			evidence.Integrity, "mismatch"},
 		"the registry announces no key": {nil, func(_ string, body []byte) []byte {
 			var about map[string]any
@@ -64,18 +65,18 @@ func TestInstallWithoutLogKey(t *testing.T) {
 		}, evidence.Refused, "log-key missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.write(project.LockFile, lock)
+			w.Write(project.LockFile, lock)
 			if c.lock != nil {
-				w.forge(func(_ *facetWorld, lock map[string]any) { c.lock(lock) })
+				w.Forge(func(_ *hosttest.FacetWorld, lock map[string]any) { c.lock(lock) })
 			}
-			w.wire(c.wire)
-			defer w.wire(nil)
-			w.refused(c.class, fresh(strings.ReplaceAll(name, " ", "-"), facets.Options{Frozen: true}), c.text)
+			w.Wire(c.wire)
+			defer w.Wire(nil)
+			w.Refused(c.class, fresh(strings.ReplaceAll(name, " ", "-"), facets.Options{Frozen: true}), c.text)
 		})
 	}
 	// Another log has no proof of it, whatever it is called; the contents are in the store.
-	w.write(project.LockFile, lock)
-	other := newLoggedRegistry(t, "")
-	w.registry.handler.Store(other.handler.Load())
-	w.refused(evidence.Integrity, fresh("good", facets.Options{Frozen: true}), "proof")
+	w.Write(project.LockFile, lock)
+	other := hosttest.NewLoggedRegistry(t, "")
+	w.Registry.Handler.Store(other.Handler.Load())
+	w.Refused(evidence.Integrity, fresh("good", facets.Options{Frozen: true}), "proof")
 }

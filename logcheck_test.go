@@ -107,6 +107,6 @@ func TestLockedProofs(t *testing.T) {
 			t.Errorf("%v %v", err, report)
 		}
 		_, err := logs.LockedProof(&forked)
-		refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "this machine was shown", project.LockFile+" has")
+		hosttest.RefusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "this machine was shown", project.LockFile+" has")
 	}
 }

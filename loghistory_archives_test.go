@@ -27,28 +27,28 @@ import (
 
 // damage is the file of an archive that a registry keeps, and what it was.
 type damage struct {
-	r     *loggedRegistry
+	r     *hosttest.LoggedRegistry
 	path  string
 	whole []byte
 }
 
-func newDamage(r *loggedRegistry, rec registry.ArchiveRecord) *damage {
-	r.t.Helper()
-	d := &damage{r: r, path: filepath.Join(r.dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())}
+func newDamage(r *hosttest.LoggedRegistry, rec registry.ArchiveRecord) *damage {
+	r.T.Helper()
+	d := &damage{r: r, path: filepath.Join(r.Dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())}
 	var err error
 	if d.whole, err = os.ReadFile(d.path); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return d
 }
 
 func (d *damage) keep(data []byte) {
-	d.r.t.Helper()
+	d.r.T.Helper()
 	if err := os.Chmod(d.path, 0o600); err != nil {
-		d.r.t.Fatal(err)
+		d.r.T.Fatal(err)
 	}
 	if err := os.WriteFile(d.path, data, 0o600); err != nil {
-		d.r.t.Fatal(err)
+		d.r.T.Fatal(err)
 	}
 }
 
@@ -61,15 +61,15 @@ func (d *damage) flip() {
 
 // reverify has the registry recompute what it keeps, after which its log has size entries.
 func (d *damage) reverify(class evidence.Class, size int64) {
-	d.r.t.Helper()
-	d.r.close()
-	out, err := operate.Reverify(d.r.t.Context(),
-		operate.ReverifyOptions{Place: operate.Place{Data: d.r.dir}, Version: "v9"})
+	d.r.T.Helper()
+	d.r.Close()
+	out, err := operate.Reverify(d.r.T.Context(),
+		operate.ReverifyOptions{Place: operate.Place{Data: d.r.Dir}, Version: "v9"})
 	if evidence.ClassOf(err) != class || len(out.Found) != 1 {
-		d.r.t.Fatalf("%v %+v", err, out)
+		d.r.T.Fatalf("%v %+v", err, out)
 	}
-	d.r.start()
-	eventuallySized(d.r.t, d.r, size)
+	d.r.Start()
+	hosttest.EventuallySized(d.r.T, d.r, size)
 }
 
 // foundOf are the pieces of what the log says was found, of a subject.
@@ -105,57 +105,57 @@ func warns(t *testing.T, what string, v policy.Verdict, err error, subject strin
 // installs it anew and who checks what is locked, until it is found to be whole again. Who has it
 // in the store asks nobody.
 func TestFacetFindings(t *testing.T) {
-	w := newFacetWorld(t)
-	client := &client.Client{Base: w.registry.URL}
+	w := hosttest.NewFacetWorld(t)
+	client := &client.Client{Base: w.Registry.URL}
 	rec, err := client.ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	verify := func() (policy.Verdict, error) {
-		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
+		v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{})
 		return v.Verdict, err
 	}
 	add := func() (policy.Verdict, error) {
-		p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
-		out, err := facets.Add(t.Context(), p.host, p.dir, project.Facet{Name: "kit"}, facets.Options{})
+		p := hosttest.NewFacetProject(t, strings.ReplaceAll(w.Read(project.ConfigFile), "manifest_version = 1\n", ""))
+		out, err := facets.Add(t.Context(), p.Host, p.Dir, project.Facet{Name: "kit"}, facets.Options{})
 		return out.Verdict, err
 	}
 	again := func(o facets.Options) (policy.Verdict, error) {
-		w.emptyStore()
-		out, err := w.install(o)
+		w.EmptyStore()
+		out, err := w.Install(o)
 		return out.Verdict, err
 	}
 	const subject = "kit@1.0.0"
-	out, err := w.install(facets.Options{})
+	out, err := w.Install(facets.Options{})
 	warns(t, "install", out.Verdict, err, subject, false)
 	v, err := verify()
 	warns(t, "check", v, err, subject, false)
 
-	d := newDamage(w.registry, rec)
+	d := newDamage(w.Registry, rec)
 	d.flip()
 	d.reverify(evidence.Integrity, 2)
-	w.wire(nil)
+	w.Wire(nil)
 	v, err = verify()
 	warns(t, "check", v, err, subject, true)
-	before := w.requests.Load()
-	if v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true}); err != nil || v.Err() != nil ||
+	before := w.Requests.Load()
+	if v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true}); err != nil || v.Err() != nil ||
 		len(foundOf(v.Verdict, subject)) != 0 {
 		t.Errorf("offline: %v %v", err, v.Err())
 	}
 	for _, o := range []facets.Options{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
-		out, err := w.install(o)
+		out, err := w.Install(o)
 		if err != nil || len(foundOf(out.Verdict, subject)) != 0 {
 			t.Errorf("warm: %v", err)
 		}
 	}
-	if n := w.requests.Load() - before; n != 0 {
+	if n := w.Requests.Load() - before; n != 0 {
 		t.Errorf("warm: %d requests", n)
 	}
 	// The damaged archive is refused.
 	_, err = again(facets.Options{})
-	w.refused(evidence.Integrity, err, "sha256 mismatch")
+	w.Refused(evidence.Integrity, err, "sha256 mismatch")
 	v, err = add()
-	w.refused(evidence.Integrity, err, "sha256 mismatch")
+	w.Refused(evidence.Integrity, err, "sha256 mismatch")
 	if found := foundOf(v, subject); len(found) != 1 || !found[0].Warning {
 		t.Errorf("%+v", found)
 	}
@@ -168,25 +168,25 @@ func TestFacetFindings(t *testing.T) {
 		warns(t, "install", v, err, subject, true)
 	}
 	// Where nobody said which key the log has, what is locked is fetched all the same.
-	text := w.read(project.ConfigFile)
-	w.write(project.ConfigFile, strings.Replace(text, "log_key", "# log_key", 1))
-	if err := os.Remove(filepath.Join(w.host.Places.State, "logs.json")); err != nil {
+	text := w.Read(project.ConfigFile)
+	w.Write(project.ConfigFile, strings.Replace(text, "log_key", "# log_key", 1))
+	if err := os.Remove(filepath.Join(w.Host.Places.State, "logs.json")); err != nil {
 		t.Fatal(err)
 	}
 	// This machine installed it under the log's key, and goes on demanding that.
 	if v, err := again(facets.Options{Frozen: true}); err == nil || v.Report().Count(evidence.Missing) == 0 {
 		t.Errorf("the log's key is gone: %v", err)
 	}
-	if err := workspace.Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
+	if err := workspace.Forget(t.Context(), w.Host, w.Dir, []string{"kit"}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := again(facets.Options{Frozen: true}); err != nil || len(foundOf(v, subject)) != 0 {
 		t.Errorf("without a key: %v", err)
 	}
-	w.write(project.ConfigFile, text)
+	w.Write(project.ConfigFile, text)
 
 	d.reverify(evidence.OK, 3)
-	w.wire(nil)
+	w.Wire(nil)
 	v, err = add()
 	warns(t, "add", v, err, subject, false)
 	v, err = again(facets.Options{Frozen: true})
@@ -197,8 +197,8 @@ func TestFacetFindings(t *testing.T) {
 
 // The same of a plugin that is installed by its name.
 func TestPluginFindings(t *testing.T) {
-	r := newLoggedRegistry(t, "")
-	rec := r.plugin("notes")
+	r := hosttest.NewLoggedRegistry(t, "")
+	rec := r.Plugin("notes")
 	d := newDamage(r, rec)
 	rules := project.Registry{URL: r.URL, LogKey: r.Key}
 	install := func() (policy.Verdict, error) {
@@ -215,39 +215,39 @@ func TestPluginFindings(t *testing.T) {
 	d.flip()
 	d.reverify(evidence.Integrity, 2)
 	_, err = install()
-	refusedWith(t, err, evidence.Integrity)
+	hosttest.RefusedWith(t, err, evidence.Integrity)
 	d.keep(d.whole)
 	v, err = install()
 	warns(t, "found", v, err, "notes@1.0.0", true)
 
-	honest := *r.handler.Load()
+	honest := *r.Handler.Load()
 	hide(r)
 	_, err = install()
-	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
-	r.handler.Store(&honest)
+	hosttest.RefusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
+	r.Handler.Store(&honest)
 
 	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: hosttest.New(t).Now(),
 		By: "operator"}
-	if _, _, err := hosttest.OpenRecords(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0",
+	if _, _, err := hosttest.OpenRecords(t, r.Dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0",
 		change); err != nil {
 		t.Fatal(err)
 	}
-	eventuallySized(t, r, 3)
+	hosttest.EventuallySized(t, r, 3)
 	_, err = install()
-	refusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
-	r.onWire(func(path string, body []byte) []byte { // the record says that nothing happened
+	hosttest.RefusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
+	r.OnWire(func(path string, body []byte) []byte { // the record says that nothing happened
 		if strings.Contains(path, "/plugins/") {
 			return bytes.Replace(body, []byte(`"status":"deleted"`), []byte(`"status":"active"`), 1)
 		}
 		return body
 	})
 	_, err = install()
-	refusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
+	hosttest.RefusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
 }
 
 // hide lets a registry not know which entries of its log are about a record.
-func hide(r *loggedRegistry) {
-	honest := *r.handler.Load()
+func hide(r *hosttest.LoggedRegistry) {
+	honest := *r.Handler.Load()
 	var hiding http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/log") {
 			http.NotFound(w, req)
@@ -255,62 +255,62 @@ func hide(r *loggedRegistry) {
 		}
 		honest.ServeHTTP(w, req)
 	})
-	r.handler.Store(&hiding)
+	r.Handler.Store(&hiding)
 }
 
 // A registry that hides what was found of an archive, or shows something else in its place, is
 // refused by who installs and by who checks.
 func TestFacetFindingsForged(t *testing.T) {
-	w := newFacetWorld(t)
-	w.must(w.install(facets.Options{}))
-	w.publish("0.9.0", "Older.\n") // entry 1
-	w.registry.plugin("kit")       // entry 2
-	rec, err := (&client.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
+	w := hosttest.NewFacetWorld(t)
+	w.Must(w.Install(facets.Options{}))
+	w.Publish("0.9.0", "Older.\n") // entry 1
+	w.Registry.Plugin("kit")       // entry 2
+	rec, err := (&client.Client{Base: w.Registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDamage(w.registry, rec)
+	d := newDamage(w.Registry, rec)
 	d.flip()
 	d.reverify(evidence.Integrity, 4)
 	d.keep(d.whole)
-	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.host.Now(), By: "operator"}
-	if _, _, err := hosttest.OpenRecords(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0",
+	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.Host.Now(), By: "operator"}
+	if _, _, err := hosttest.OpenRecords(t, w.Registry.Dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0",
 		change); err != nil {
 		t.Fatal(err)
 	}
-	eventuallySized(t, w.registry, 5)
+	hosttest.EventuallySized(t, w.Registry, 5)
 	refused := func(name string, says ...string) {
 		t.Helper()
 		for who, do := range map[string]func(*testing.T) error{
 			"new": func(t *testing.T) error {
-				p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
-				_, err := p.install(facets.Options{})
-				if p.read(project.LockFile) != "" {
+				p := hosttest.NewFacetProject(t, strings.ReplaceAll(w.Read(project.ConfigFile), "manifest_version = 1\n", ""))
+				_, err := p.Install(facets.Options{})
+				if p.Read(project.LockFile) != "" {
 					t.Error("a lock was written")
 				}
 				return err
 			},
 			"cold": func(*testing.T) error {
-				w.emptyStore()
-				_, err := w.install(facets.Options{Frozen: true})
+				w.EmptyStore()
+				_, err := w.Install(facets.Options{Frozen: true})
 				return err
 			},
 			"check": func(t *testing.T) error {
-				v, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
+				v, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{})
 				return cmp.Or(err, v.Err())
 			},
 		} {
-			t.Run(name+", "+who, func(t *testing.T) { refusedWith(t, do(t), evidence.Integrity, says...) })
+			t.Run(name+", "+who, func(t *testing.T) { hosttest.RefusedWith(t, do(t), evidence.Integrity, says...) })
 		}
 	}
-	honest := *w.registry.handler.Load()
-	hide(w.registry)
+	honest := *w.Registry.Handler.Load()
+	hide(w.Registry)
 	refused("hidden", "finding cannot be verified", "does not say which later entries are about it")
-	w.registry.handler.Store(&honest)
+	w.Registry.Handler.Store(&honest)
 
 	named := func(text string) {
-		w.wire(func(path string, body []byte) []byte {
-			if isLog(path) {
+		w.Wire(func(path string, body []byte) []byte {
+			if hosttest.IsLog(path) {
 				return []byte(text)
 			}
 			return body
@@ -324,8 +324,8 @@ func TestFacetFindingsForged(t *testing.T) {
 	refused("another's place", "the log holds the same name and version twice")
 
 	// The entry is forged: it says that the archive is whole.
-	l, err := trail.Read(t.Context(), hosttest.New(t), &client.Client{Base: w.registry.URL},
-		project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, trail.Options{})
+	l, err := trail.Read(t.Context(), hosttest.New(t), &client.Client{Base: w.Registry.URL},
+		project.Registry{URL: w.Registry.URL, LogKey: w.Registry.Key}, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestFacetFindingsForged(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := digest.FromBytes([]byte("[]"))
-	w.wire(func(path string, body []byte) []byte {
+	w.Wire(func(path string, body []byte) []byte {
 		if strings.Contains(path, "/tile/entries/") {
 			return bytes.Replace(body, []byte(finding.Document.String()), []byte(none.String()), 1)
 		}
@@ -342,8 +342,8 @@ func TestFacetFindingsForged(t *testing.T) {
 	})
 	refused("forged entry", "SECURITY ERROR")
 
-	w.wire(nil)
-	w.emptyStore()
-	out, err := w.install(facets.Options{})
+	w.Wire(nil)
+	w.EmptyStore()
+	out, err := w.Install(facets.Options{})
 	warns(t, "honest", out.Verdict, err, "kit@1.0.0", true)
 }

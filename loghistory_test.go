@@ -20,10 +20,10 @@ import (
 // A registry that proves a record and then does not know of later entries about it hides
 // that it was deleted, from who pins it and from who has it locked, with a proof or not.
 func TestHiddenHistory(t *testing.T) {
-	r := newLoggedRegistry(t, "")
-	r.publish("1.0.0")
+	r := hosttest.NewLoggedRegistry(t, "")
+	r.Publish("1.0.0")
 	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	seen, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
+	seen, err := hosttest.RecordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func TestHiddenHistory(t *testing.T) {
 		t.Errorf("nothing happened yet, but the proof is owed by the log: %v", v.Err())
 	}
 
-	r.close()
-	records, err := sqlite.Open(t.Context(), r.db())
+	r.Close()
+	records, err := sqlite.Open(t.Context(), r.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +59,13 @@ func TestHiddenHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	records.Close()
-	r.start()
-	eventuallySized(t, r, 2)
+	r.Start()
+	hosttest.EventuallySized(t, r, 2)
 	for _, locked := range []project.RecordLock{seen.Lock, unproven} {
-		refusedWith(t, check(locked).Err(), evidence.Refused, "status mismatch", "deleted")
+		hosttest.RefusedWith(t, check(locked).Err(), evidence.Refused, "status mismatch", "deleted")
 	}
 
-	honest := *r.handler.Load()
+	honest := *r.Handler.Load()
 	var hiding http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/log") {
 			http.NotFound(w, req)
@@ -78,11 +78,11 @@ func TestHiddenHistory(t *testing.T) {
 		}
 		honest.ServeHTTP(w, req)
 	})
-	r.handler.Store(&hiding)
+	r.Handler.Store(&hiding)
 	for _, locked := range []project.RecordLock{seen.Lock, unproven} {
-		refusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified",
+		hosttest.RefusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified",
 			"does not say which later entries are about it")
 	}
-	_, err = recordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
-	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
+	_, err = hosttest.RecordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
+	hosttest.RefusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
 }

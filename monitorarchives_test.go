@@ -1,10 +1,8 @@
 package hallmark
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,84 +13,50 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// facets publishes a facet in each of some versions, and returns their records.
-func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveRecord) {
-	r.t.Helper()
-	for _, v := range versions {
-		dir := r.t.TempDir()
-		write := func(name, text string) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				r.t.Fatal(err)
-			}
-		}
-		write("facet.json",
-			fmt.Sprintf(`{"name": "review", "version": %q, "commands": {"go": {"description": "x"}}}`, v))
-		if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
-			r.t.Fatal(err)
-		}
-		write("commands/go.md", "go "+v)
-		p, err := pack.Pack(r.t.Context(), pack.Options{Dir: dir, File: filepath.Join(dir, "out.facet")})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		data, err := os.ReadFile(p.File)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review",
-			client.Upload{Body: bytes.NewReader(data), Size: int64(len(data))})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		records = append(records, rec)
-	}
-	return records
-}
-
 // A monitor compares the records of archives with the log, and the archives with them.
 func TestMonitorArchives(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*loggedRegistry, []registry.ArchiveRecord)
+		change func(*hosttest.LoggedRegistry, []registry.ArchiveRecord)
 		what   string
 		index  int64
 		says   []string
 	}{
 		"honest": {},
-		"fingerprint rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) {
-				must(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'",
+		"fingerprint rewritten": {func(r *hosttest.LoggedRegistry, all []registry.ArchiveRecord) {
+			r.Change(func(db *sql.DB) {
+				hosttest.Exec(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'",
 					all[2].ContentIntegrity.String())
 			})
 		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
-		"manifest rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) {
-				must(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? `+
+		"manifest rewritten": {func(r *hosttest.LoggedRegistry, all []registry.ArchiveRecord) {
+			r.Change(func(db *sql.DB) {
+				hosttest.Exec(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? `+
 					`WHERE version = '1.1.0'`, digest.FromBytes(nil).String())
 			})
 		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
-		"record dropped": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) { must(t, db, "DELETE FROM archives WHERE version = '1.1.0'") })
+		"record dropped": {func(r *hosttest.LoggedRegistry, _ []registry.ArchiveRecord) {
+			r.Change(func(db *sql.DB) { hosttest.Exec(t, db, "DELETE FROM archives WHERE version = '1.1.0'") })
 		}, monitor.AnomalyMissing, 2, []string{"facet review@1.1.0"}},
-		"record without an entry": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET version = '6.6.6' WHERE version = '1.2.0'") })
+		"record without an entry": {func(r *hosttest.LoggedRegistry, _ []registry.ArchiveRecord) {
+			r.Change(func(db *sql.DB) {
+				hosttest.Exec(t, db, "UPDATE archives SET version = '6.6.6' WHERE version = '1.2.0'")
+			})
 		}, monitor.AnomalyUnlogged, -1, []string{"facet review@6.6.6"}},
-		"status rewritten": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
-			r.change(func(db *sql.DB) {
-				must(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'")
+		"status rewritten": {func(r *hosttest.LoggedRegistry, _ []registry.ArchiveRecord) {
+			r.Change(func(db *sql.DB) {
+				hosttest.Exec(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'")
 			})
 		}, monitor.AnomalyStatus, 2, []string{"facet review@1.1.0", "active", "deprecated"}},
-		"another archive": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
+		"another archive": {func(r *hosttest.LoggedRegistry, all []registry.ArchiveRecord) {
 			blob := func(d digest.Digest) string {
-				return filepath.Join(r.dir, "blobs", "sha256", d.Hex()[:2], d.Hex())
+				return filepath.Join(r.Dir, "blobs", "sha256", d.Hex()[:2], d.Hex())
 			}
 			other, err := os.ReadFile(blob(all[2].ContentHash))
 			if err != nil {
@@ -105,24 +69,24 @@ func TestMonitorArchives(t *testing.T) {
 		}, monitor.AnomalyArchive, 2, []string{"facet review@1.1.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newLoggedRegistry(t, "")
-			r.publish("1.0.0")
-			all := r.facets("1.0.0", "1.1.0", "1.2.0")
+			r := hosttest.NewLoggedRegistry(t, "")
+			r.Publish("1.0.0")
+			all := r.Facets("1.0.0", "1.1.0", "1.2.0")
 			path := filepath.Join(t.TempDir(), "state")
-			if m, err := monitored(t, r, path); err != nil || m.Size != 4 || m.Records != 4 || m.Archives != 3 {
+			if m, err := hosttest.Monitored(t, r, path); err != nil || m.Size != 4 || m.Records != 4 || m.Archives != 3 {
 				t.Fatalf("%v %+v", err, m)
 			}
 			if test.change != nil {
 				test.change(r, all)
 			}
-			m, err := monitored(t, r, path)
+			m, err := hosttest.Monitored(t, r, path)
 			if test.what == "" {
 				if err != nil || m.Read != 0 || m.Records != 4 || len(m.Found) != 0 {
 					t.Fatalf("%v %+v", err, m)
 				}
 				return
 			}
-			finds(t, m, err, test.what, test.index, test.says...)
+			hosttest.Finds(t, m, err, test.what, test.index, test.says...)
 		})
 	}
 }
@@ -131,10 +95,10 @@ func TestMonitorArchives(t *testing.T) {
 // and a monitor that reads it there finds that it is kept back: at once, and of what it read in
 // earlier runs as it reads that again. Who asks for the record is told what it shows itself.
 func TestMonitorLater(t *testing.T) {
-	r := newLoggedRegistry(t, "")
-	r.publish("1.0.0", "1.1.0")
-	r.close()
-	records, err := sqlite.Open(t.Context(), r.db())
+	r := hosttest.NewLoggedRegistry(t, "")
+	r.Publish("1.0.0", "1.1.0")
+	r.Close()
+	records, err := sqlite.Open(t.Context(), r.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +110,8 @@ func TestMonitorLater(t *testing.T) {
 	}), records.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r.start()
-	eventuallySized(t, r, 4)
+	r.Start()
+	hosttest.EventuallySized(t, r, 4)
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(state string) (*monitor.Result, error) {
 		h := hosttest.New(t)
@@ -160,8 +124,8 @@ func TestMonitorLater(t *testing.T) {
 			t.Fatalf("%v %+v", err, m)
 		}
 	}
-	r.onWire(func(path string, body []byte) []byte {
-		if isLog(path) {
+	r.OnWire(func(path string, body []byte) []byte {
+		if hosttest.IsLog(path) {
 			return []byte(
 				strings.NewReplacer(`"later":[2]`, `"later":[]`, `"later":[3]`, `"later":[]`).Replace(string(body)))
 		}
@@ -169,10 +133,11 @@ func TestMonitorLater(t *testing.T) {
 	})
 	for _, state := range []string{"", state} {
 		m, err := run(state)
-		finds(t, m, err, monitor.AnomalyWithheld, 2, "server io.github.acme/notes@1.1.0", "status")
-		finds(t, m, err, monitor.AnomalyWithheld, 3, "server io.github.acme/notes@1.0.0", "finding")
+		hosttest.Finds(t, m, err, monitor.AnomalyWithheld, 2, "server io.github.acme/notes@1.1.0", "status")
+		hosttest.Finds(t, m, err, monitor.AnomalyWithheld, 3, "server io.github.acme/notes@1.0.0", "finding")
 	}
-	got, err := recordSeen(t, hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", trail.Options{})
+	got, err := hosttest.RecordSeen(t, hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0",
+		trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

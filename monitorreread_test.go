@@ -14,90 +14,21 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/machine"
 )
-
-// writtenLog writes the files of a log of size entries, and returns its key.
-func writtenLog(t *testing.T, dir string, size int64) ledger.Key {
-	t.Helper()
-	key, _, err := logkey.Open(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var edge ledger.Edge
-	var rows [8][]tlog.Hash // of each level of tiles
-	var texts [][]byte
-	for i := range size {
-		text, err := ledger.Leaf{Kind: ledger.Server, Name: fmt.Sprintf("io.github.acme/s%d", i), Version: "1.0.0",
-			Document:  digest.FromBytes(fmt.Append(nil, i)),
-			Publisher: "p", At: time.Unix(1700000000, 0).UTC()}.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts, rows[0] = append(texts, text), append(rows[0], tlog.RecordHash(text))
-		edge.Add(tlog.RecordHash(text))
-	}
-	put := func(path string, data []byte) {
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for level := range 7 {
-		for n := range int64(len(rows[level]) / ledger.TileWidth) {
-			var top ledger.Edge
-			for _, h := range rows[level][n*ledger.TileWidth : (n+1)*ledger.TileWidth] {
-				top.Add(h)
-			}
-			rows[level+1] = append(rows[level+1], top.Root())
-		}
-	}
-	for level := ledger.Entries; level < 8; level++ {
-		for n := int64(0); ; n++ {
-			tile, ok := ledger.NewTile(level, n, size)
-			if !ok {
-				break
-			}
-			var data []byte
-			for i := n * ledger.TileWidth; i < n*ledger.TileWidth+int64(tile.W); i++ {
-				if level == ledger.Entries {
-					if data, err = ledger.AppendEntry(data, texts[i]); err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				data = append(data, rows[level][i][:]...)
-			}
-			put(ledger.TilePath(tile), data)
-		}
-	}
-	note, err := ledger.Checkpoint{Origin: key.Name(), Size: size, Root: edge.Root()}.Sign(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put("checkpoint", note)
-	return key
-}
 
 // Damage behind what was read last is found within the runs that were asked for: each file
 // of a log changed, and each removed.
 func TestMonitorReadsAgain(t *testing.T) {
 	const runs = 2
 	dir := t.TempDir()
-	key := writtenLog(t, dir, 600)
+	key := hosttest.WrittenLog(t, dir, 600)
 	state := filepath.Join(t.TempDir(), "state")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {
 		return monitor.Monitor(t.Context(), h,
@@ -185,8 +116,8 @@ func TestMonitorReadsAgain(t *testing.T) {
 // What a registry served once and does not serve now is missed, and nobody is blamed for it;
 // it is not kept as found, as it may come back.
 func TestMonitorMissesWhatItRead(t *testing.T) {
-	r := newLoggedRegistry(t, "")
-	r.publish("1.0.0", "1.1.0")
+	r := hosttest.NewLoggedRegistry(t, "")
+	r.Publish("1.0.0", "1.1.0")
 	h, state := hosttest.New(t), filepath.Join(t.TempDir(), "state")
 	run := func() (*monitor.Result, error) {
 		return monitor.Monitor(t.Context(), h,
@@ -195,7 +126,7 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 	if _, err := run(); err != nil {
 		t.Fatal(err)
 	}
-	r.onWire(func(path string, body []byte) []byte {
+	r.OnWire(func(path string, body []byte) []byte {
 		if strings.HasPrefix(path, "/tile/entries/") {
 			return bytes.Replace(body, []byte(`"publisher":"anonymous"`), []byte(`"publisher":"anonymouz"`), 1)
 		}
@@ -206,7 +137,7 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		*m.Found[0].Index != 0 {
 		t.Errorf("%v, %+v", err, m)
 	}
-	r.onWire(func(path string, body []byte) []byte {
+	r.OnWire(func(path string, body []byte) []byte {
 		if strings.HasPrefix(path, "/tile/entries/") {
 			return bytes.Replace(body, []byte(`"document":"sha256:`), []byte(`"document":"sha256:0`), 1)[:len(body)]
 		}
@@ -217,14 +148,14 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		t.Errorf("%v, %+v", err, m)
 	}
 
-	r.onWire(nil)
+	r.OnWire(nil)
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := run(); err != nil {
 		t.Fatal(err)
 	}
-	served := *r.handler.Load()
+	served := *r.Handler.Load()
 	var without http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasPrefix(req.URL.Path, "/tile/entries/") {
 			http.NotFound(w, req)
@@ -232,12 +163,12 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		}
 		served.ServeHTTP(w, req)
 	})
-	r.handler.Store(&without)
+	r.Handler.Store(&without)
 	m, err = run()
 	if evidence.ClassOf(err) != evidence.Integrity || !strings.Contains(err.Error(), "not served") || len(m.Found) > 0 {
 		t.Errorf("without its entries: %v, %+v", err, m)
 	}
-	r.handler.Store(&served)
+	r.Handler.Store(&served)
 	if m, err := run(); err != nil || m.Again != 2 {
 		t.Errorf("when it is back: %v, %+v", err, m)
 	}
@@ -246,7 +177,7 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 // A state with anything taken out of it is malformed, and never one that is new.
 func TestMonitorStateIsWhole(t *testing.T) {
 	dir := t.TempDir()
-	key := writtenLog(t, dir, 300)
+	key := hosttest.WrittenLog(t, dir, 300)
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(h *host.Host) (*monitor.Result, error) {
 		return monitor.Monitor(t.Context(), h,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -16,10 +17,10 @@ import (
 // Locks that hosts and other programs write are read: what they say of the code is compared, and each
 // thing that is compared with nothing is named.
 func TestLocksOfOtherPrograms(t *testing.T) {
-	r := newPluginRoom(t)
-	dir := r.install(r.zip, plugin.Flags{})
+	r := hosttest.NewPluginRoom(t)
+	dir := r.Install(r.Zip, plugin.Flags{})
 	path := filepath.Join(dir, plugin.LockFile)
-	elsewhere := r.elsewhere()
+	elsewhere := r.Elsewhere()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +97,9 @@ func TestLocksOfOtherPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.expect(elsewhere, c.name, c.want)
-			r.expect(r.host, c.name+", where another was written", refusals...)
-			all, err := plugins.Revalidate(t.Context(), elsewhere, r.dir, plugins.Options{})
+			r.Expect(elsewhere, c.name, c.want)
+			r.Expect(r.Host, c.name+", where another was written", refusals...)
+			all, err := plugins.Revalidate(t.Context(), elsewhere, r.Dir, plugins.Options{})
 			if err != nil || len(all) != 1 {
 				t.Fatal(all, err)
 			}
@@ -155,9 +156,9 @@ func TestInstallLockMembers(t *testing.T) {
 		"policy.STRICT_CAPABILITIES":       {refused, never, refused, refused},
 		"policy.STRICT_TOOLS":              {refused, never, refused, refused},
 	}
-	r := newPluginRoom(t)
-	path := filepath.Join(r.install(r.zip, plugin.Flags{RequireSignatures: true}), plugin.LockFile)
-	elsewhere := r.elsewhere()
+	r := hosttest.NewPluginRoom(t)
+	path := filepath.Join(r.Install(r.Zip, plugin.Flags{RequireSignatures: true}), plugin.LockFile)
+	elsewhere := r.Elsewhere()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -178,10 +179,10 @@ func TestInstallLockMembers(t *testing.T) {
 			if err := os.WriteFile(path, text, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := r.class(elsewhere, plugin.Flags{}); got != want {
+			if got, err := r.Class(elsewhere, plugin.Flags{}); got != want {
 				t.Errorf("%s: %s, want %s: %v", what, got, want, err)
 			}
-			r.expect(r.host, what+", where it was installed", refusals...)
+			r.Expect(r.Host, what+", where it was installed", refusals...)
 		}
 	}
 	for what := range changes { // of no single member, or of one that the table lacks

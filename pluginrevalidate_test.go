@@ -1,12 +1,7 @@
 package hallmark
 
 import (
-	stdzip "archive/zip"
-	"bytes"
-	"crypto/ed25519"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,131 +22,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
-
-// pluginRoom is a machine with a plugin that a key of its signs, and a directory to
-// install into.
-type pluginRoom struct {
-	t      *testing.T
-	host   *host.Host
-	dir    string // plugins are installed in
-	source string // of the plugin net@1.0.0
-	zip    string // of it, as 'plugin pack' makes it
-	other  string // zip of it, as another program makes it
-}
-
-func newPluginRoom(t *testing.T) *pluginRoom {
-	t.Helper()
-	base := t.TempDir()
-	r := &pluginRoom{t, hosttest.New(t), filepath.Join(base, "plugins"), filepath.Join(base, "net"),
-		filepath.Join(base, "net.zip"), filepath.Join(base, "other.zip")}
-	writePlugin(t, r.source, "net", nil,
-		map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "dist/lib/a.js": "1",
-			"README.md": "# net"})
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := parseKeys(t, public, private)
-	if err := plugins.ChangeTrust(t.Context(), r.host, func(keys *sign.Keys) error {
-		return keys.Add(sign.Key{ID: "acme", Public: key.Public()})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plugins.Sign(t.Context(), r.host, r.source, key, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := plugins.Pack(t.Context(), r.source, r.zip); err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	w := stdzip.NewWriter(&b)
-	if err := errors.Join(w.AddFS(os.DirFS(r.source)), w.Close(), os.WriteFile(r.other, b.Bytes(), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func parseKeys(t *testing.T, public ed25519.PublicKey, private ed25519.PrivateKey) sign.PrivateKey {
-	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := sign.ParsePrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func writePlugin(t *testing.T, dir, name string, members map[string]any, files map[string]string) {
-	t.Helper()
-	m := map[string]any{"manifestVersion": "2", "name": name, "version": "1.0.0", "entry": "dist/index.js"}
-	maps.Copy(m, members)
-	data, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files[plugin.ManifestFile] = string(data)
-	for path, text := range files {
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err !=
-			nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// elsewhere is the same files and keys on a machine that did not install them.
-func (r *pluginRoom) elsewhere() *host.Host {
-	h := *r.host
-	h.Places.State = filepath.Join(r.t.TempDir(), "state")
-	data, err := os.ReadFile(trustedKeysOf(r.host))
-	if err == nil {
-		err = errors.Join(os.MkdirAll(h.Places.State, 0o700), os.WriteFile(trustedKeysOf(&h), data, 0o600))
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return &h
-}
-
-// install installs from a place, and returns the plugin's directory.
-func (r *pluginRoom) install(from string, flags plugin.Flags) string {
-	r.t.Helper()
-	in, err := plugins.Install(r.t.Context(), r.host, from,
-		plugins.InstallOptions{Dir: r.dir, Options: plugins.Options{Flags: flags}})
-	if err == nil {
-		err = in.Result.Verdict.Err()
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return in.Path
-}
-
-// class is how revalidation ends.
-func (r *pluginRoom) class(h *host.Host, flags plugin.Flags) (evidence.Class, error) {
-	r.t.Helper()
-	all, err := plugins.Revalidate(r.t.Context(), h, r.dir, plugins.Options{Flags: flags})
-	for _, v := range all {
-		if v.Err == nil {
-			v.Err = v.Result.Verdict.Err()
-		}
-		err = errors.Join(err, v.Err)
-	}
-	return evidence.ClassOf(err), err
-}
-
-func (r *pluginRoom) expect(h *host.Host, what string, want ...evidence.Class) {
-	r.t.Helper()
-	if got, err := r.class(h, plugin.Flags{}); !slices.Contains(want, got) {
-		r.t.Errorf("%s: %s, want %v: %v", what, got, want, err)
-	}
-}
 
 // refusals are the classes of a refusal; operation decides nothing.
 var refusals = []evidence.Class{evidence.Integrity, evidence.Signature, evidence.Refused, evidence.Validation}
@@ -243,21 +113,21 @@ var harmlessElsewhere = map[string]string{
 // Whoever removes, empties or changes a member of an install.lock.json, or all of it, gains
 // nothing: on the machine that installed the plugin, and on one that has only the files.
 func TestInstallLockRemovals(t *testing.T) {
-	for name, from := range map[string]func(*pluginRoom) string{
-		"zip":         func(r *pluginRoom) string { return r.zip },
-		"foreign zip": func(r *pluginRoom) string { return r.other },
-		"directory":   func(r *pluginRoom) string { return r.source },
+	for name, from := range map[string]func(*hosttest.PluginRoom) string{
+		"zip":         func(r *hosttest.PluginRoom) string { return r.Zip },
+		"foreign zip": func(r *hosttest.PluginRoom) string { return r.Other },
+		"directory":   func(r *hosttest.PluginRoom) string { return r.Source },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newPluginRoom(t)
-			path := filepath.Join(r.install(from(r), plugin.Flags{}), plugin.LockFile)
-			elsewhere := r.elsewhere()
-			r.expect(r.host, "as installed", evidence.OK)
+			r := hosttest.NewPluginRoom(t)
+			path := filepath.Join(r.Install(from(r), plugin.Flags{}), plugin.LockFile)
+			elsewhere := r.Elsewhere()
+			r.Expect(r.Host, "as installed", evidence.OK)
 			foreign := name == "foreign zip" // whose digest only the machine that had it can compare
 			if foreign {
-				r.expect(elsewhere, "as installed, elsewhere", evidence.Refused)
+				r.Expect(elsewhere, "as installed, elsewhere", evidence.Refused)
 			} else {
-				r.expect(elsewhere, "as installed, elsewhere", evidence.OK)
+				r.Expect(elsewhere, "as installed, elsewhere", evidence.OK)
 			}
 			before, err := os.ReadFile(path)
 			if err != nil {
@@ -271,46 +141,46 @@ func TestInstallLockRemovals(t *testing.T) {
 				if err := os.WriteFile(path, text, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				r.expect(r.host, what, refusals...)
+				r.Expect(r.Host, what, refusals...)
 				if harmlessElsewhere[what] == "" || foreign {
-					r.expect(elsewhere, what+", elsewhere", refusals...)
+					r.Expect(elsewhere, what+", elsewhere", refusals...)
 				} else {
-					r.expect(elsewhere, what+", elsewhere", evidence.OK)
+					r.Expect(elsewhere, what+", elsewhere", evidence.OK)
 				}
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			r.expect(r.host, "no lock", evidence.Integrity)
-			r.expect(elsewhere, "no lock, elsewhere", evidence.Integrity)
+			r.Expect(r.Host, "no lock", evidence.Integrity)
+			r.Expect(elsewhere, "no lock, elsewhere", evidence.Integrity)
 			if err := os.WriteFile(path, before, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			// What was installed again is known again; without it a false digest of the zip is not.
-			if _, err := plugins.Install(t.Context(), elsewhere, from(r), plugins.InstallOptions{Dir: r.dir}); err !=
+			if _, err := plugins.Install(t.Context(), elsewhere, from(r), plugins.InstallOptions{Dir: r.Dir}); err !=
 				nil {
 				t.Fatal(err)
 			}
-			r.expect(elsewhere, "installed again, elsewhere", evidence.OK)
+			r.Expect(elsewhere, "installed again, elsewhere", evidence.OK)
 			if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 				t.Fatal(err)
 			}
-			r.expect(r.host, "the plugin is gone", evidence.Refused)
-			if err := os.RemoveAll(r.dir); err != nil {
+			r.Expect(r.Host, "the plugin is gone", evidence.Refused)
+			if err := os.RemoveAll(r.Dir); err != nil {
 				t.Fatal(err)
 			}
-			r.expect(r.host, "all plugins are gone", evidence.Refused)
-			if err := os.WriteFile(r.dir, nil, 0o644); err != nil {
+			r.Expect(r.Host, "all plugins are gone", evidence.Refused)
+			if err := os.WriteFile(r.Dir, nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			r.expect(r.host, "a file in the place of all plugins", evidence.Refused)
-			if err := os.Remove(r.dir); err != nil {
+			r.Expect(r.Host, "a file in the place of all plugins", evidence.Refused)
+			if err := os.Remove(r.Dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := plugins.Forget(t.Context(), r.host, r.dir, "net@1.0.0"); err != nil {
+			if err := plugins.Forget(t.Context(), r.Host, r.Dir, "net@1.0.0"); err != nil {
 				t.Fatal(err)
 			}
-			r.expect(r.host, "and are forgotten", evidence.Operation)
+			r.Expect(r.Host, "and are forgotten", evidence.Operation)
 		})
 	}
 }
@@ -319,13 +189,13 @@ func TestInstallLockRemovals(t *testing.T) {
 // each file that is gone, changed, or has a mode that means something.
 func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 	for _, from := range []string{"zip", "directory"} {
-		r := newPluginRoom(t)
-		source := r.zip
+		r := hosttest.NewPluginRoom(t)
+		source := r.Zip
 		if from == "directory" {
-			source = r.source
+			source = r.Source
 		}
-		installed := r.install(source, plugin.Flags{})
-		elsewhere := r.elsewhere()
+		installed := r.Install(source, plugin.Flags{})
+		elsewhere := r.Elsewhere()
 		type change struct {
 			name     string
 			do, undo func() error
@@ -341,8 +211,8 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 		mkdir := func(path string) error { return os.Mkdir(path, 0o755) }
 		link := func(path string) error { return os.Symlink("dist", path) }
 		var all []string
-		if err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
-			if path != r.dir && filepath.Base(path) != ".hallmark.lock" {
+		if err := filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
+			if path != r.Dir && filepath.Base(path) != ".hallmark.lock" {
 				all = append(all, path)
 			}
 			if d.IsDir() {
@@ -365,9 +235,9 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 				changes[i].undo = func() error { return os.RemoveAll(top) }
 			}
 		}
-		extra("a lock and no plugin", filepath.Join(r.dir, "x@1.0.0", plugin.LockFile), write)
-		changes[len(changes)-1].undo = func() error { return os.RemoveAll(filepath.Join(r.dir, "x@1.0.0")) }
-		away := filepath.Join(r.dir, "..", "away")
+		extra("a lock and no plugin", filepath.Join(r.Dir, "x@1.0.0", plugin.LockFile), write)
+		changes[len(changes)-1].undo = func() error { return os.RemoveAll(filepath.Join(r.Dir, "x@1.0.0")) }
+		away := filepath.Join(r.Dir, "..", "away")
 		for _, path := range all {
 			info, err := os.Lstat(path)
 			if err != nil {
@@ -411,64 +281,64 @@ func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 			if err := c.do(); err != nil {
 				t.Fatal(c.name, err)
 			}
-			r.expect(r.host, from+": "+c.name, refusals...)
-			r.expect(elsewhere, from+": "+c.name+", elsewhere", refusals...)
+			r.Expect(r.Host, from+": "+c.name, refusals...)
+			r.Expect(elsewhere, from+": "+c.name+", elsewhere", refusals...)
 			if err := c.undo(); err != nil {
 				t.Fatal(c.name, err)
 			}
 		}
-		r.expect(r.host, "all undone", evidence.OK)
-		r.expect(elsewhere, "all undone, elsewhere", evidence.OK)
+		r.Expect(r.Host, "all undone", evidence.OK)
+		r.Expect(elsewhere, "all undone, elsewhere", evidence.OK)
 		// What is ours, and what desktops and version control leave, means nothing.
 		for _, name := range []string{".hallmark-123.tmp/x", ".gitignore", ".gitkeep", ".DS_Store"} {
-			if err := write(filepath.Join(r.dir, name)); err != nil {
+			if err := write(filepath.Join(r.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r.expect(r.host, "what may lie there", evidence.OK)
+		r.Expect(r.Host, "what may lie there", evidence.OK)
 	}
 }
 
 // A plugin that this machine did not install, beside one that it did, is missed in its
 // record, however whole its lock is; the directory of plugins is the one that it was.
 func TestPluginsOfOthers(t *testing.T) {
-	r := newPluginRoom(t)
-	r.install(r.zip, plugin.Flags{})
-	theirs := newPluginRoom(t)
-	writePlugin(t, theirs.source, "evil", nil, map[string]string{"dist/index.js": "1"})
-	if _, err := plugins.Hash(t.Context(), theirs.source, plugins.HashOptions{Write: true}); err != nil {
+	r := hosttest.NewPluginRoom(t)
+	r.Install(r.Zip, plugin.Flags{})
+	theirs := hosttest.NewPluginRoom(t)
+	hosttest.WritePlugin(t, theirs.Source, "evil", nil, map[string]string{"dist/index.js": "1"})
+	if _, err := plugins.Hash(t.Context(), theirs.Source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
-	evil := theirs.install(theirs.source, plugin.Flags{})
-	planted := filepath.Join(r.dir, filepath.Base(evil))
+	evil := theirs.Install(theirs.Source, plugin.Flags{})
+	planted := filepath.Join(r.Dir, filepath.Base(evil))
 	if err := os.CopyFS(planted, os.DirFS(evil)); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(r.host, "planted", evidence.Refused)
-	r.expect(r.elsewhere(), "planted, where nothing is known", evidence.OK)
+	r.Expect(r.Host, "planted", evidence.Refused)
+	r.Expect(r.Elsewhere(), "planted, where nothing is known", evidence.OK)
 	// A person can accept it.
-	if _, err := plugins.Lock(t.Context(), r.host, planted, plugins.Options{}); err != nil {
+	if _, err := plugins.Lock(t.Context(), r.Host, planted, plugins.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(r.host, "accepted", evidence.OK)
-	if err := plugins.Forget(t.Context(), r.host, r.dir, "evil@1.0.0"); evidence.ClassOf(err) != evidence.Validation {
+	r.Expect(r.Host, "accepted", evidence.OK)
+	if err := plugins.Forget(t.Context(), r.Host, r.Dir, "evil@1.0.0"); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("what is there is forgotten: %v", err)
 	}
 	// The whole directory in the place of ours, as itself and behind a link.
-	if err := errors.Join(os.Rename(r.dir, r.dir+"-away"), os.Symlink(theirs.dir, r.dir)); err != nil {
+	if err := errors.Join(os.Rename(r.Dir, r.Dir+"-away"), os.Symlink(theirs.Dir, r.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(r.host, "a link to theirs", evidence.Refused, evidence.Integrity)
-	if err := errors.Join(os.Remove(r.dir), os.CopyFS(r.dir, os.DirFS(theirs.dir))); err != nil {
+	r.Expect(r.Host, "a link to theirs", evidence.Refused, evidence.Integrity)
+	if err := errors.Join(os.Remove(r.Dir), os.CopyFS(r.Dir, os.DirFS(theirs.Dir))); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(r.host, "a copy of theirs", evidence.Refused, evidence.Integrity)
-	if err := errors.Join(os.RemoveAll(r.dir), os.Rename(r.dir+"-away", r.dir)); err != nil {
+	r.Expect(r.Host, "a copy of theirs", evidence.Refused, evidence.Integrity)
+	if err := errors.Join(os.RemoveAll(r.Dir), os.Rename(r.Dir+"-away", r.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(r.host, "ours again", evidence.OK)
+	r.Expect(r.Host, "ours again", evidence.OK)
 	// A record that was changed decides nothing in favour.
-	records, err := filepath.Glob(filepath.Join(r.host.Places.State, "plugins", "*.json"))
+	records, err := filepath.Glob(filepath.Join(r.Host.Places.State, "plugins", "*.json"))
 	if err != nil || len(records) != 1 {
 		t.Fatal(records, err)
 	}
@@ -481,22 +351,22 @@ func TestPluginsOfOthers(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r.expect(r.host, "record: "+what, refusals...)
+		r.Expect(r.Host, "record: "+what, refusals...)
 	}
 }
 
 // The rights and demands of the host as they are now decide. A lock can only add to what is
 // demanded, and a key that is not trusted any more signs nothing.
 func TestPresentHostDecides(t *testing.T) {
-	r := newPluginRoom(t)
-	writePlugin(t, r.source, "net", nil, map[string]string{"dist/index.js": "1", "dist/x.node": "x"})
-	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
+	r := hosttest.NewPluginRoom(t)
+	hosttest.WritePlugin(t, r.Source, "net", nil, map[string]string{"dist/index.js": "1", "dist/x.node": "x"})
+	if _, err := plugins.Hash(t.Context(), r.Source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	rights := plugin.Flags{AllowNative: true, SandboxAvailable: true}
-	path := filepath.Join(r.install(r.source, rights), plugin.LockFile)
-	elsewhere := r.elsewhere()
-	for _, h := range []*host.Host{r.host, elsewhere} {
+	path := filepath.Join(r.Install(r.Source, rights), plugin.LockFile)
+	elsewhere := r.Elsewhere()
+	for _, h := range []*host.Host{r.Host, elsewhere} {
 		for _, c := range []struct {
 			flags plugin.Flags
 			want  evidence.Class
@@ -505,7 +375,7 @@ func TestPresentHostDecides(t *testing.T) {
 			{plugin.Flags{SandboxAvailable: true}, evidence.Refused},
 			{plugin.Flags{AllowNative: true, SandboxAvailable: true, StrictCapabilities: true}, evidence.Refused},
 			{plugin.Flags{AllowNative: true, SandboxAvailable: true, RequireSignatures: true}, evidence.Signature}} {
-			if got, err := r.class(h, c.flags); got != c.want {
+			if got, err := r.Class(h, c.flags); got != c.want {
 				t.Errorf("%+v: %s, want %s: %v", c.flags, got, c.want, err)
 			}
 		}
@@ -522,21 +392,21 @@ func TestPresentHostDecides(t *testing.T) {
 		}
 	}
 	edit(path, `"PLUGIN_ALLOW_NATIVE": true`, `"PLUGIN_ALLOW_NATIVE": false`)
-	if got, err := r.class(elsewhere, rights); got != evidence.Refused {
+	if got, err := r.Class(elsewhere, rights); got != evidence.Refused {
 		t.Errorf("a right that the lock takes: %s, %v", got, err)
 	}
 	edit(path, `"PLUGIN_ALLOW_NATIVE": false`, `"PLUGIN_ALLOW_NATIVE": true`)
 	// Demands that a lock adds stay in force.
 	edit(path, `"STRICT_TOOLS": false`, `"STRICT_TOOLS": true`)
-	if got, err := r.class(elsewhere, rights); got != evidence.Refused {
+	if got, err := r.Class(elsewhere, rights); got != evidence.Refused {
 		t.Errorf("a demand that the lock adds: %s, %v", got, err)
 	}
 
 	// Keys that are revoked, or gone; a signature that was cut out of a lock that demands it.
-	signed := newPluginRoom(t)
-	path = filepath.Join(signed.install(signed.zip, plugin.Flags{RequireSignatures: true}), plugin.LockFile)
-	elsewhere = signed.elsewhere()
-	signed.expect(elsewhere, "signed", evidence.OK)
+	signed := hosttest.NewPluginRoom(t)
+	path = filepath.Join(signed.Install(signed.Zip, plugin.Flags{RequireSignatures: true}), plugin.LockFile)
+	elsewhere = signed.Elsewhere()
+	signed.Expect(elsewhere, "signed", evidence.OK)
 	var lock map[string]any
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -554,37 +424,37 @@ func TestPresentHostDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed.expect(elsewhere, "a signature that is demanded, cut out", evidence.Refused)
+	signed.Expect(elsewhere, "a signature that is demanded, cut out", evidence.Refused)
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []*host.Host{signed.host, elsewhere} {
+	for _, h := range []*host.Host{signed.Host, elsewhere} {
 		if err := plugins.ChangeTrust(t.Context(), h, func(k *sign.Keys) error {
 			return k.Revoke("acme", "lost", time.Now())
 		}); err != nil {
 			t.Fatal(err)
 		}
-		signed.expect(h, "a revoked key", evidence.Signature)
-		if err := os.Remove(trustedKeysOf(h)); err != nil {
+		signed.Expect(h, "a revoked key", evidence.Signature)
+		if err := os.Remove(hosttest.TrustedKeysOf(h)); err != nil {
 			t.Fatal(err)
 		}
-		signed.expect(h, "no keys", evidence.Signature)
+		signed.Expect(h, "no keys", evidence.Signature)
 	}
-	plain := newPluginRoom(t) // signed, and nobody demanded it
-	plain.install(plain.zip, plugin.Flags{})
-	if err := os.Remove(trustedKeysOf(plain.host)); err != nil {
+	plain := hosttest.NewPluginRoom(t) // signed, and nobody demanded it
+	plain.Install(plain.Zip, plugin.Flags{})
+	if err := os.Remove(hosttest.TrustedKeysOf(plain.Host)); err != nil {
 		t.Fatal(err)
 	}
-	plain.expect(plain.host, "the keys of a signature that the lock records are gone", evidence.Signature)
+	plain.Expect(plain.Host, "the keys of a signature that the lock records are gone", evidence.Signature)
 }
 
 // Locks of other programs and of earlier versions are read as they were documented: what
 // they say is compared, and something of them has to say what the code is.
 func TestOlderInstallLocks(t *testing.T) {
-	r := newPluginRoom(t)
-	dir := r.install(r.zip, plugin.Flags{})
+	r := hosttest.NewPluginRoom(t)
+	dir := r.Install(r.Zip, plugin.Flags{})
 	path := filepath.Join(dir, plugin.LockFile)
-	elsewhere := r.elsewhere()
+	elsewhere := r.Elsewhere()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -609,8 +479,8 @@ func TestOlderInstallLocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.expect(elsewhere, what, want)
-		r.expect(r.host, what+", where another was written", evidence.Integrity, evidence.Refused, evidence.Validation)
+		r.Expect(elsewhere, what, want)
+		r.Expect(r.Host, what+", where another was written", evidence.Integrity, evidence.Refused, evidence.Validation)
 	}
 	check("the form of earlier versions",
 		old("sourceUrl", "sha256", "distHash", "treeHash", "manifestHash", "signature", "signerKeyId"), evidence.OK)
@@ -644,38 +514,38 @@ func TestOlderInstallLocks(t *testing.T) {
 		check("false "+member, lock, want)
 	}
 	// Another name for the directory, as some hosts have it.
-	if err := os.Rename(dir, filepath.Join(r.dir, "net")); err != nil {
+	if err := os.Rename(dir, filepath.Join(r.Dir, "net")); err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(r.dir, "net", plugin.LockFile)
+	path = filepath.Join(r.Dir, "net", plugin.LockFile)
 	check("a directory without the version", old("distHash"), evidence.OK)
 }
 
 // External packages that a host installed beside a plugin are covered by a lock that was
 // written then, and by no other.
 func TestInstalledModules(t *testing.T) {
-	r := newPluginRoom(t)
-	writePlugin(t, r.source, "net",
+	r := hosttest.NewPluginRoom(t)
+	hosttest.WritePlugin(t, r.Source, "net",
 		map[string]any{"dependenciesPolicy": "external-allowed",
 			"externalDependencies": []any{map[string]any{"name": "left", "version": "1.0.0"}}},
 		map[string]string{"dist/index.js": "require('left')"})
-	if _, err := plugins.Hash(t.Context(), r.source, plugins.HashOptions{Write: true}); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.Source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
 	}
 	flags := plugin.Flags{AllowRuntimeDeps: true}
-	dir := filepath.Join(r.dir, "net@1.0.0") // as a host may place it
-	if err := os.CopyFS(dir, os.DirFS(r.source)); err != nil {
+	dir := filepath.Join(r.Dir, "net@1.0.0") // as a host may place it
+	if err := os.CopyFS(dir, os.DirFS(r.Source)); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(h *host.Host, what string, want ...evidence.Class) {
 		t.Helper()
-		if got, err := r.class(h, flags); !slices.Contains(want, got) {
+		if got, err := r.Class(h, flags); !slices.Contains(want, got) {
 			t.Errorf("%s: %s, want %v: %v", what, got, want, err)
 		}
 	}
 	lock := func() {
 		t.Helper()
-		in, err := plugins.Lock(t.Context(), r.host, dir, plugins.Options{Flags: flags})
+		in, err := plugins.Lock(t.Context(), r.Host, dir, plugins.Options{Flags: flags})
 		if err == nil {
 			err = in.Result.Verdict.Err()
 		}
@@ -684,18 +554,18 @@ func TestInstalledModules(t *testing.T) {
 		}
 	}
 	lock()
-	elsewhere := r.elsewhere()
-	expect(r.host, "alone", evidence.OK)
+	elsewhere := r.Elsewhere()
+	expect(r.Host, "alone", evidence.OK)
 	module := filepath.Join(dir, "node_modules", "left", "index.js")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(module), 0o755), os.WriteFile(module, []byte("1"), 0o644),
 		os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []*host.Host{r.host, elsewhere} {
+	for _, h := range []*host.Host{r.Host, elsewhere} {
 		expect(h, "installed since", evidence.Integrity)
 	}
 	lock()
-	for _, h := range []*host.Host{r.host, elsewhere} {
+	for _, h := range []*host.Host{r.Host, elsewhere} {
 		expect(h, "locked with them", evidence.OK)
 		if err := os.WriteFile(module, []byte("2"), 0o644); err != nil {
 			t.Fatal(err)

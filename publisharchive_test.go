@@ -54,9 +54,9 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		"no proof": func(b []byte) []byte { return bytes.Replace(b, []byte(`"proof":`), []byte(`"prof":`), 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newLoggedRegistry(t, "")
-			r.facets("0.9.0") // so that there is another entry to prove
-			r.onWire(func(path string, body []byte) []byte {
+			r := hosttest.NewLoggedRegistry(t, "")
+			r.Facets("0.9.0") // so that there is another entry to prove
+			r.OnWire(func(path string, body []byte) []byte {
 				if change != nil && strings.HasSuffix(path, "/versions") {
 					return change(body)
 				}
@@ -70,7 +70,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 				}
 				return
 			}
-			refusedWith(t, err, evidence.Integrity, "is published, but", "review@1.0.0")
+			hosttest.RefusedWith(t, err, evidence.Integrity, "is published, but", "review@1.0.0")
 			if done.Record == nil {
 				t.Error("the record is not told")
 			}
@@ -78,9 +78,9 @@ func TestPublishArchiveAnswers(t *testing.T) {
 	}
 
 	// The proof of another entry, in order by itself.
-	r := newLoggedRegistry(t, "")
-	other := r.facets("0.9.0")[0]
-	r.onWire(func(path string, body []byte) []byte {
+	r := hosttest.NewLoggedRegistry(t, "")
+	other := r.Facets("0.9.0")[0]
+	r.OnWire(func(path string, body []byte) []byte {
 		if i := bytes.Index(body, []byte(`"proof":"`)); i >= 0 && strings.HasSuffix(path, "/versions") {
 			return append(body[:i:i], []byte(`"proof":`+quoted(string(other.Proof))+`}`)...)
 		}
@@ -88,7 +88,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 	})
 	_, err = publish.Archive(t.Context(), hosttest.New(t), p.File,
 		publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
-	refusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
+	hosttest.RefusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
 }
 
 // quoted is s as a JSON string.

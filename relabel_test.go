@@ -142,12 +142,12 @@ func TestRelabelledEntries(t *testing.T) {
 			t.Parallel()
 			w := world(t)
 			w.kept = w.files()
-			good, refused := w.facetProject.read(project.LockFile), map[evidence.Class]int{}
+			good, refused := w.FacetProject.Read(project.LockFile), map[evidence.Class]int{}
 			for _, r := range relabel(t, []byte(good)) {
-				w.facetProject.write(project.LockFile, string(reseal(t, r.tree)))
+				w.FacetProject.Write(project.LockFile, string(reseal(t, r.tree)))
 				if r.file != nil {
 					closure := project.ClosuresDir + "/" + strings.Fields(r.name)[1] + ".json"
-					w.facetProject.write(closure, string(r.file))
+					w.FacetProject.Write(closure, string(r.file))
 				}
 				for _, c := range []removalCommand{
 					{name: "check", run: ofCheck(check.Options{})},

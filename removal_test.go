@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
@@ -33,7 +34,7 @@ import (
 
 // removalWorld is a machine that installed and approved all of a project.
 type removalWorld struct {
-	*facetProject
+	*hosttest.FacetProject
 	name     string
 	table    *harmlessTable
 	seen     *seenMembers
@@ -96,21 +97,21 @@ func (c removalCommand) reads(file string) bool {
 
 func ofCheck(o check.Options) func(*removalWorld, *host.Host, string) error {
 	return func(w *removalWorld, h *host.Host, _ string) error {
-		out, err := check.Check(w.t.Context(), h, w.dir, o)
+		out, err := check.Check(w.T.Context(), h, w.Dir, o)
 		return errors.Join(err, out.Verdict.Err())
 	}
 }
 
 func ofInstall(o facets.Options) func(*removalWorld, *host.Host, string) error {
 	return func(w *removalWorld, h *host.Host, _ string) error {
-		_, err := facets.Install(w.t.Context(), h, w.dir, o)
+		_, err := facets.Install(w.T.Context(), h, w.Dir, o)
 		return err
 	}
 }
 
 // tryRun is what 'run' decides before it starts anything.
 func tryRun(w *removalWorld, h *host.Host, name string) error {
-	ws, done, err := workspace.Open(w.t.Context(), h, w.dir, false)
+	ws, done, err := workspace.Open(w.T.Context(), h, w.Dir, false)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func tryRun(w *removalWorld, h *host.Host, name string) error {
 	if entry, ok := ws.Lock.Server(name); ok {
 		l.Entry = &entry
 	}
-	prog, _, err := l.Prepare(w.t.Context())
+	prog, _, err := l.Prepare(w.T.Context())
 	if prog != nil {
 		defer prog.Close()
 	}
@@ -133,8 +134,8 @@ func tryRun(w *removalWorld, h *host.Host, name string) error {
 // tryScan fails as scan does, and where scan does not say that a server of the client's file is
 // guarded.
 func tryScan(w *removalWorld, h *host.Host, _ string) error {
-	found, err := scan.Scan(w.t.Context(), h,
-		scan.Options{Dir: w.dir, Project: true, Home: filepath.Join(w.base(), "home"),
+	found, err := scan.Scan(w.T.Context(), h,
+		scan.Options{Dir: w.Dir, Project: true, Home: filepath.Join(w.base(), "home"),
 			Program: filepath.Join(w.base(), "bin", "hallmark")})
 	if err != nil {
 		return err
@@ -161,25 +162,25 @@ func removalCommands() []removalCommand {
 		{name: "install", changes: true,
 			run: ofInstall(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}})},
 		{name: "pin --yes", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
-			_, err := pin.Pin(w.t.Context(), h, w.dir, []string{server}, pin.Options{Confirm: consent})
+			_, err := pin.Pin(w.T.Context(), h, w.Dir, []string{server}, pin.Options{Confirm: consent})
 			return err
 		}},
 		{name: "upgrade --yes", changes: true, run: func(w *removalWorld, h *host.Host, _ string) error {
-			_, err := facets.Upgrade(w.t.Context(), h, w.dir, nil,
+			_, err := facets.Upgrade(w.T.Context(), h, w.Dir, nil,
 				facets.UpgradeOptions{Pin: pin.Options{Confirm: consent},
-					Facets: facets.Options{Confirm: consentToChanges,
+					Facets: facets.Options{Confirm: hosttest.ConsentToChanges,
 						Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
 			return err
 		}},
 		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
-			_, err := launch.Review(w.t.Context(), h, w.dir, server,
+			_, err := launch.Review(w.T.Context(), h, w.Dir, server,
 				launch.ReviewOptions{
 					Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.NoConsent, nil }})
 			return err
 		}},
 		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile},
 			run: func(w *removalWorld, h *host.Host, _ string) error {
-				_, err := facets.Outdated(w.t.Context(), h, w.dir)
+				_, err := facets.Outdated(w.T.Context(), h, w.Dir)
 				return err
 			}},
 		{name: "scan",
@@ -187,7 +188,7 @@ func removalCommands() []removalCommand {
 			run:  tryScan},
 		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"},
 			run: func(w *removalWorld, h *host.Host, server string) error {
-				_, err := pin.Unpin(w.t.Context(), h, w.dir, []string{server},
+				_, err := pin.Unpin(w.T.Context(), h, w.Dir, []string{server},
 					pin.UnpinOptions{Confirm: func([]pin.Restored) (bool, error) { return true, nil }})
 				return err
 			}},
@@ -199,11 +200,11 @@ func removalCommands() []removalCommand {
 }
 
 // base is the directory that holds all of the world.
-func (w *removalWorld) base() string { return filepath.Dir(w.dir) }
+func (w *removalWorld) base() string { return filepath.Dir(w.Dir) }
 
 // remember keeps all files of the world, to be restored.
 func (w *removalWorld) remember() {
-	w.t.Helper()
+	w.T.Helper()
 	w.dirs = map[string]bool{}
 	w.kept = w.walk(func(dir string) { w.dirs[dir] = true })
 }
@@ -214,9 +215,9 @@ func (w *removalWorld) files() map[string]keptFile { return w.walk(func(string) 
 // walk gives all files of the world, after enter was called for each directory, which may
 // remove it.
 func (w *removalWorld) walk(enter func(dir string)) map[string]keptFile {
-	w.t.Helper()
+	w.T.Helper()
 	out := map[string]keptFile{}
-	for _, root := range []string{w.dir, w.host.Places.State, w.host.Places.Cache} {
+	for _, root := range []string{w.Dir, w.Host.Places.State, w.Host.Places.Cache} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				enter(path)
@@ -240,7 +241,7 @@ func (w *removalWorld) walk(enter func(dir string)) map[string]keptFile {
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
 	return out
@@ -249,10 +250,10 @@ func (w *removalWorld) walk(enter func(dir string)) map[string]keptFile {
 // restore brings back all files as they were kept, and leaves no other directory: what a
 // command left would be walked through a thousand times.
 func (w *removalWorld) restore() {
-	w.t.Helper()
+	w.T.Helper()
 	now := w.walk(func(dir string) {
 		if !w.dirs[dir] {
-			removeTree(dir)
+			hosttest.RemoveTree(dir)
 		}
 	})
 	for path, is := range now {
@@ -276,10 +277,10 @@ func (w *removalWorld) restore() {
 
 // keep remembers a file that was brought back.
 func (w *removalWorld) keep(path string, was keptFile) {
-	w.t.Helper()
+	w.T.Helper()
 	info, err := os.Lstat(path)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	was.info = info
 	w.kept[path] = was
@@ -287,30 +288,30 @@ func (w *removalWorld) keep(path string, was keptFile) {
 
 // put writes a file, even into a directory that is read only, or removes it.
 func (w *removalWorld) put(path string, f *keptFile) {
-	w.t.Helper()
+	w.T.Helper()
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o200 == 0 {
 		os.Chmod(dir, 0o700)
 		defer os.Chmod(dir, mode)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if f == nil {
 		return
 	}
 	if err := os.WriteFile(path, f.data, 0o600); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := os.Chmod(path, f.mode); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
@@ -318,7 +319,7 @@ func (w *removalWorld) put(path string, f *keptFile) {
 func (w *removalWorld) called(path string) string {
 	rel, err := filepath.Rel(w.base(), path)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	rel = filepath.ToSlash(rel)
 	rel = regexp.MustCompile(`[0-9a-f]{16,}`).ReplaceAllString(rel, "ID")
@@ -354,29 +355,18 @@ func (w *removalWorld) owner(path, file string, at []string) string {
 
 // machine is the host on which a command runs.
 func (w *removalWorld) machine(c removalCommand) *host.Host {
-	h := *w.host
+	h := *w.Host
 	w.colds++
 	if c.cold {
 		h.Places.Cache = filepath.Join(w.base(), "cold", strconv.Itoa(w.colds), "cache")
 	}
 	if c.fresh {
 		h.Places.State = filepath.Join(w.base(), "cold", strconv.Itoa(w.colds), "state")
-		if keys, ok := w.kept[trustedKeysOf(w.host)]; ok { // which a person names
-			w.put(trustedKeysOf(&h), &keys)
+		if keys, ok := w.kept[hosttest.TrustedKeysOf(w.Host)]; ok { // which a person names
+			w.put(hosttest.TrustedKeysOf(&h), &keys)
 		}
 	}
 	return &h
-}
-
-// removeTree removes a directory, even one that is read only.
-func removeTree(dir string) {
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(dir)
 }
 
 // attempt runs a command and gives its class.
@@ -384,7 +374,7 @@ func (w *removalWorld) attempt(c removalCommand, server string) (evidence.Class,
 	h := w.machine(c)
 	err := c.run(w, h, server)
 	if c.cold {
-		removeTree(filepath.Join(w.base(), "cold"))
+		hosttest.RemoveTree(filepath.Join(w.base(), "cold"))
 	}
 	return evidence.ClassOf(err), err
 }
@@ -405,7 +395,7 @@ func (w *removalWorld) restored(r removal) bool {
 
 // campaign takes everything out, and runs every command.
 func (w *removalWorld) campaign(commands []removalCommand) {
-	t := w.t
+	t := w.T
 	w.remember()
 	var servers []string
 	var unlocked map[string]bool
@@ -514,9 +504,9 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 
 // servers are the names of all that are declared, and those of them that need no lock entry.
 func (w *removalWorld) servers() (names []string, unlocked map[string]bool) {
-	config, err := project.ParseConfig([]byte(w.facetProject.read(project.ConfigFile)))
+	config, err := project.ParseConfig([]byte(w.FacetProject.Read(project.ConfigFile)))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	unlocked = map[string]bool{}
 	for name, s := range config.Servers {

@@ -72,36 +72,36 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 // refused, or what is found is the very same: the same evidence matches, and the same entries
 // are locked.
 func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
-	w := newFacetWorld(t)
-	w.put("tools",
+	w := hosttest.NewFacetWorld(t)
+	w.Put("tools",
 		map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"}}}`,
 			"agents/one.md": "1"})
-	w.put("suite",
+	w.Put("suite",
 		map[string]string{
 			"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},` +
 				`"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
-	w.want("suite = \"1.*\"\n")
-	r := &removalWorld{facetProject: w.facetProject}
+	w.Want("suite = \"1.*\"\n")
+	r := &removalWorld{FacetProject: w.FacetProject}
 	r.remember() // nothing is installed yet
 
 	install := func() (outcome, string) {
-		out, err := w.install(facets.Options{})
+		out, err := w.Install(facets.Options{})
 		var v policy.Verdict
 		if out != nil {
 			v = out.Verdict
 		}
-		return outcomeOf(v, err), w.read(project.LockFile)
+		return outcomeOf(v, err), w.Read(project.LockFile)
 	}
 	check := func() (outcome, string) {
-		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
+		out, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{})
 		return outcomeOf(out.Verdict, err), ""
 	}
-	w.host.SkipPauses = true
-	w.registry.publish("1.0.0")
+	w.Host.SkipPauses = true
+	w.Registry.Publish("1.0.0")
 	record := func() (outcome, string) {
 		h := hosttest.New(t)
 		h.SkipPauses = true
-		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0",
+		r, err := hosttest.RecordSeen(t, h, project.Registry{URL: w.Registry.URL, LogKey: w.Registry.Key}, "1.0.0",
 			trail.Options{})
 		if r == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
@@ -109,8 +109,8 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		return outcomeOf(policy.Judge(policy.Pin, policy.Settings{}, r.Report), err), ""
 	}
 	monitor := func() (outcome, string) {
-		m, err := monitor.Monitor(t.Context(), w.host,
-			monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
+		m, err := monitor.Monitor(t.Context(), w.Host,
+			monitor.Options{URL: w.Registry.URL, Log: trail.Options{Key: w.Registry.Key}})
 		if m == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
 		}
@@ -122,7 +122,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	}{{"install", install}, {"check", check}, {"record", record}, {"monitor", monitor}} {
 		var mu sync.Mutex
 		answers := map[string][]byte{}
-		w.wire(func(path string, body []byte) []byte {
+		w.Wire(func(path string, body []byte) []byte {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(body) > 0 {
@@ -146,7 +146,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		all = sampled(t, all, false, 12)
 		for _, x := range all {
 			r.restore()
-			w.wire(func(path string, body []byte) []byte {
+			w.Wire(func(path string, body []byte) []byte {
 				if path == x.path && len(body) > 0 {
 					return x.data
 				}
@@ -163,10 +163,10 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 				t.Errorf("%s of %s: the evidence or what is locked is other:\n%s", c.name, x, got.matches)
 			}
 		}
-		w.wire(nil)
+		w.Wire(nil)
 		r.restore()
 		if c.name == "install" { // the others are about what is installed
-			w.must(w.install(facets.Options{}))
+			w.Must(w.Install(facets.Options{}))
 		}
 		t.Logf("%s: %d of %d removals from %d answers: %d refused, %d found the very same", c.name, len(all), whole,
 			len(answers), refused, same)
@@ -182,9 +182,9 @@ func sameLock(a, b string) bool {
 
 // A registry that answers no more, or not about one thing, is no agreement.
 func TestAnswersGone(t *testing.T) {
-	w := newFacetWorld(t)
-	w.must(w.install(facets.Options{}))
-	honest := *w.registry.handler.Load()
+	w := hosttest.NewFacetWorld(t)
+	w.Must(w.Install(facets.Options{}))
+	honest := *w.Registry.Handler.Load()
 	seen := map[string]bool{}
 	record := func(gone string) {
 		var h http.Handler = http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -194,12 +194,12 @@ func TestAnswersGone(t *testing.T) {
 			}
 			honest.ServeHTTP(rw, req)
 		})
-		w.registry.handler.Store(&h)
+		w.Registry.Handler.Store(&h)
 	}
 	run := func() error {
-		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
-		_, monitored := monitor.Monitor(t.Context(), w.host,
-			monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
+		out, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{})
+		_, monitored := monitor.Monitor(t.Context(), w.Host,
+			monitor.Options{URL: w.Registry.URL, Log: trail.Options{Key: w.Registry.Key}})
 		return errors.Join(err, out.Verdict.Err(), monitored)
 	}
 	record("")

@@ -23,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -37,7 +38,7 @@ import (
 
 // keeper is a registry whose files and rows are removed, with those who rely on it.
 type keeper struct {
-	*facetWorld
+	*hosttest.FacetWorld
 	kept   map[string][]byte // the registry's files
 	asks   []string          // what people ask it
 	state  []byte            // of a monitor that has read all
@@ -50,14 +51,14 @@ var keeperVersions = []string{"1.0.0", "1.0.1", "1.0.2", "1.0.253", "1.0.254", "
 // newKeeper has a registry with records of each kind, statuses, findings, a token and an import,
 // and enough entries for its log to keep more than leaves.
 func newKeeper(t *testing.T) *keeper {
-	k := &keeper{facetWorld: newFacetWorld(t)}
-	k.host.SkipPauses = true
-	k.publish("0.9.0", "Before.\n")
+	k := &keeper{FacetWorld: hosttest.NewFacetWorld(t)}
+	k.Host.SkipPauses = true
+	k.Publish("0.9.0", "Before.\n")
 	for i := range ledger.TileWidth {
-		k.registry.publish(fmt.Sprintf("1.0.%d", i))
+		k.Registry.Publish(fmt.Sprintf("1.0.%d", i))
 	}
-	k.registry.close()
-	db, err := sqlite.Open(t.Context(), k.registry.db())
+	k.Registry.Close()
+	db, err := sqlite.Open(t.Context(), k.Registry.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,19 +84,19 @@ func newKeeper(t *testing.T) *keeper {
 		t.Fatal(err)
 	}
 	db.Close()
-	k.registry.start()
-	k.registry.change(func(db *sql.DB) {
-		must(t, db, "INSERT INTO imports VALUES ('https://registry.example.com', 'cursor', 1, 1)")
-		must(t, db, "UPDATE servers SET origin = 'https://registry.example.com', imported_at = 1 WHERE version = "+
+	k.Registry.Start()
+	k.Registry.Change(func(db *sql.DB) {
+		hosttest.Exec(t, db, "INSERT INTO imports VALUES ('https://registry.example.com', 'cursor', 1, 1)")
+		hosttest.Exec(t, db, "UPDATE servers SET origin = 'https://registry.example.com', imported_at = 1 WHERE version = "+
 			"'1.0.255'")
-		must(t, db, "UPDATE servers SET verified_at = 1, build = 'v9', evidence = ? WHERE version = '1.0.2'",
+		hosttest.Exec(t, db, "UPDATE servers SET verified_at = 1, build = 'v9', evidence = ? WHERE version = '1.0.2'",
 			strings.ReplaceAll(fails, "mismatch", "match"))
 	})
-	eventuallySized(t, k.registry, ledger.TileWidth+6)
-	k.must(k.install(facets.Options{}))
-	path := k.path("../monitored")
-	if _, err := monitor.Monitor(t.Context(), k.host,
-		monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path}); err != nil {
+	hosttest.EventuallySized(t, k.Registry, ledger.TileWidth+6)
+	k.Must(k.Install(facets.Options{}))
+	path := k.Path("../monitored")
+	if _, err := monitor.Monitor(t.Context(), k.Host,
+		monitor.Options{URL: k.Registry.URL, Log: trail.Options{Key: k.Registry.Key}, State: path}); err != nil {
 		t.Fatal(err)
 	}
 	if k.state, err = os.ReadFile(path); err != nil {
@@ -109,9 +110,9 @@ func newKeeper(t *testing.T) *keeper {
 	for _, v := range keeperVersions {
 		k.asks = append(k.asks, server+"/versions/"+v, server+"/versions/"+v+"/log")
 	}
-	k.registry.close()
+	k.Registry.Close()
 	k.kept = k.files()
-	k.places = &removalWorld{facetProject: k.facetProject}
+	k.places = &removalWorld{FacetProject: k.FacetProject}
 	k.places.remember()
 	return k
 }
@@ -119,14 +120,14 @@ func newKeeper(t *testing.T) *keeper {
 // files are those of the registry, which is stopped.
 func (k *keeper) files() map[string][]byte {
 	out := map[string][]byte{}
-	err := filepath.WalkDir(k.registry.dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(k.Registry.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && !strings.HasSuffix(path, ".lock") {
 			out[path], err = os.ReadFile(path)
 		}
 		return err
 	})
 	if err != nil {
-		k.t.Fatal(err)
+		k.T.Fatal(err)
 	}
 	return out
 }
@@ -137,7 +138,7 @@ func (k *keeper) bring() {
 		if was, ok := k.kept[path]; !ok || string(was) != string(data) {
 			os.Chmod(path, 0o600)
 			if err := os.Remove(path); err != nil {
-				k.t.Fatal(err)
+				k.T.Fatal(err)
 			}
 		}
 	}
@@ -146,7 +147,7 @@ func (k *keeper) bring() {
 			continue
 		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
-			k.t.Fatal(err)
+			k.T.Fatal(err)
 		}
 	}
 }
@@ -252,8 +253,8 @@ func rowRemovals(t *testing.T, db *sql.DB, table string) (all []rowRemoval) {
 // fileRemovals are those of the files beside the database.
 func (k *keeper) fileRemovals() (all []rowRemoval) {
 	for _, path := range slices.Sorted(maps.Keys(k.kept)) {
-		if rel, _ := filepath.Rel(k.registry.dir, path); !strings.HasPrefix(rel, "registry.db") {
-			for _, r := range removalsOf(k.t, "registry "+strings.Split(rel, string(filepath.Separator))[0], path,
+		if rel, _ := filepath.Rel(k.Registry.Dir, path); !strings.HasPrefix(rel, "registry.db") {
+			for _, r := range removalsOf(k.T, "registry "+strings.Split(rel, string(filepath.Separator))[0], path,
 				k.kept[path]) {
 				all = append(all, rowRemoval{removal: r})
 			}
@@ -266,30 +267,30 @@ func (k *keeper) fileRemovals() (all []rowRemoval) {
 func (k *keeper) apply(r rowRemoval) error {
 	switch {
 	case r.statement != "":
-		db, err := sql.Open("sqlite", k.registry.db())
+		db, err := sql.Open("sqlite", k.Registry.DB())
 		if err != nil {
-			k.t.Fatal(err)
+			k.T.Fatal(err)
 		}
 		db.SetMaxOpenConns(1)
 		defer db.Close()
 		if _, err := db.Exec("PRAGMA ignore_check_constraints = ON"); err != nil {
-			k.t.Fatal(err)
+			k.T.Fatal(err)
 		}
 		if _, err := db.Exec(r.statement, r.args...); err != nil {
 			return evidence.Errorf(evidence.Validation, "", "", err) // the database itself refuses
 		}
 		if err := db.Close(); err != nil {
-			k.t.Fatal(err)
+			k.T.Fatal(err)
 		}
 	case r.gone:
 		os.Remove(r.path)
 	default:
 		os.Chmod(r.path, 0o600)
 		if err := os.WriteFile(r.path, r.data, 0o600); err != nil {
-			k.t.Fatal(err)
+			k.T.Fatal(err)
 		}
 	}
-	return k.registry.tryStart()
+	return k.Registry.TryStart()
 }
 
 // answers is all that the registry says, and "" for what it refuses to.
@@ -297,10 +298,10 @@ func (k *keeper) answers() string {
 	var all strings.Builder
 	for _, ask := range k.asks {
 		rec := httptest.NewRecorder()
-		(*k.registry.handler.Load()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, ask, nil))
+		(*k.Registry.Handler.Load()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, ask, nil))
 		fmt.Fprintf(&all, "%s %d %s\n", ask, rec.Code, rec.Body)
 	}
-	db, err := sqlite.Open(context.Background(), k.registry.db())
+	db, err := sqlite.Open(context.Background(), k.Registry.DB())
 	if err != nil {
 		return err.Error()
 	}
@@ -327,20 +328,20 @@ func verdictShown(v policy.Verdict, err error) (string, error) {
 // relying are those who rely on the registry: each gives what it found out.
 func (k *keeper) relying() map[string]func() (string, error) {
 	fresh := func() *host.Host {
-		h := *k.host
-		h.Places.State = filepath.Join(k.t.TempDir(), "state")
+		h := *k.Host
+		h.Places.State = filepath.Join(k.T.TempDir(), "state")
 		return &h
 	}
 	monitor := func(state []byte) (string, error) {
 		h, path := fresh(), ""
 		if state != nil {
-			path = filepath.Join(k.t.TempDir(), "monitored")
+			path = filepath.Join(k.T.TempDir(), "monitored")
 			if err := os.WriteFile(path, state, 0o600); err != nil {
-				k.t.Fatal(err)
+				k.T.Fatal(err)
 			}
 		}
-		m, err := monitor.Monitor(k.t.Context(), h,
-			monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path})
+		m, err := monitor.Monitor(k.T.Context(), h,
+			monitor.Options{URL: k.Registry.URL, Log: trail.Options{Key: k.Registry.Key}, State: path})
 		if m == nil {
 			return "", err
 		}
@@ -348,11 +349,11 @@ func (k *keeper) relying() map[string]func() (string, error) {
 	}
 	out := map[string]func() (string, error){
 		"check": func() (string, error) {
-			c, err := check.Check(k.t.Context(), k.host, k.dir, check.Options{})
+			c, err := check.Check(k.T.Context(), k.Host, k.Dir, check.Options{})
 			return verdictShown(c.Verdict, err)
 		},
 		"fresh check": func() (string, error) {
-			c, err := check.Check(k.t.Context(), fresh(), k.dir, check.Options{})
+			c, err := check.Check(k.T.Context(), fresh(), k.Dir, check.Options{})
 			return verdictShown(c.Verdict, err)
 		},
 		"monitor":         func() (string, error) { return monitor(nil) },
@@ -360,9 +361,9 @@ func (k *keeper) relying() map[string]func() (string, error) {
 	}
 	for _, v := range keeperVersions {
 		out["pin "+v] = func() (string, error) {
-			rules := project.Registry{URL: k.registry.URL, LogKey: k.registry.Key}
+			rules := project.Registry{URL: k.Registry.URL, LogKey: k.Registry.Key}
 			w := &workspace.Workspace{Host: fresh(), Config: &project.Config{Registry: rules}}
-			r, err := record.FetchNamed(k.t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@"+v)
+			r, err := record.FetchNamed(k.T.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@"+v)
 			if err != nil {
 				return "", err
 			}
@@ -377,7 +378,7 @@ func (k *keeper) relying() map[string]func() (string, error) {
 // told anything else than before; what nobody refuses changes no answer.
 func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	k := newKeeper(t)
-	db, err := sql.Open("sqlite", k.registry.db())
+	db, err := sql.Open("sqlite", k.Registry.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +397,7 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	}
 	seen.add(plain)
 	k.bring()
-	if err := k.registry.tryStart(); err != nil {
+	if err := k.Registry.TryStart(); err != nil {
 		t.Fatal(err)
 	}
 	good, relying := map[string]string{}, k.relying()
@@ -411,7 +412,7 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	answers := k.answers()
 	whole, refused, same, excused := len(all), 0, 0, 0
 	all = sampledOf(t, all, func(r rowRemoval) bool { return false }, 20)
-	k.registry.close()
+	k.Registry.Close()
 	for _, r := range all {
 		k.bring()
 		if k.apply(r) != nil {
@@ -441,9 +442,9 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		default:
 			t.Errorf("%s\tnobody refuses, and the registry's answers are others:\n%s", r, firstOther(now, answers))
 		}
-		k.registry.close()
+		k.Registry.Close()
 	}
-	k.registry.close = func() {}
+	k.Registry.Close = func() {}
 	t.Logf("%d of %d removals: %d refused, %d change nothing, %d harmless by the table", len(all), whole, refused, same,
 		excused)
 }

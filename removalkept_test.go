@@ -31,20 +31,20 @@ import (
 // newRemovedMonitor has a copy of a log's files, what a monitor keeps of them and had found, and a login.
 // A monitor that says nothing of what it found passes over what was removed.
 func newRemovedMonitor(t *testing.T) *removalWorld {
-	w := &removalWorld{facetProject: newFacetProject(t, "")}
-	w.host.SkipPauses = true
-	key := writtenLog(t, w.dir, ledger.TileWidth+3)
-	state := filepath.Join(w.host.Places.State, "monitored")
+	w := &removalWorld{FacetProject: hosttest.NewFacetProject(t, "")}
+	w.Host.SkipPauses = true
+	key := hosttest.WrittenLog(t, w.Dir, ledger.TileWidth+3)
+	state := filepath.Join(w.Host.Places.State, "monitored")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {
 		return monitor.Monitor(t.Context(), h,
-			monitor.Options{From: w.dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
+			monitor.Options{From: w.Dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
 	}
 	login := &host.Session{Token: "secret", Method: "none", Registry: "https://registry.example.com",
 		Expires: time.Now().Add(time.Hour).Unix()}
-	if err := login.Save(t.Context(), w.host); err != nil {
+	if err := login.Save(t.Context(), w.Host); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := follow(w.host, state); err != nil {
+	if _, err := follow(w.Host, state); err != nil {
 		t.Fatal(err)
 	}
 	// What was found once stays found.
@@ -92,13 +92,13 @@ func newRemovedMonitor(t *testing.T) *removalWorld {
 // newRemovedJournal has a change of a project that was interrupted half-way: the lock is the new
 // one, its facet's files are the old ones, and a journal waits to be finished.
 func newRemovedJournal(t *testing.T) *removalWorld {
-	f := newFacetWorld(t)
-	f.must(f.install(facets.Options{}))
-	w := &removalWorld{facetProject: f.facetProject}
+	f := hosttest.NewFacetWorld(t)
+	f.Must(f.Install(facets.Options{}))
+	w := &removalWorld{FacetProject: f.FacetProject}
 	before := w.files()
-	f.publish("1.1.0", "Second.\n")
-	if _, err := facets.Upgrade(t.Context(), f.host, f.dir, nil,
-		facets.UpgradeOptions{Facets: facets.Options{Confirm: consentToChanges}}); err != nil {
+	f.Publish("1.1.0", "Second.\n")
+	if _, err := facets.Upgrade(t.Context(), f.Host, f.Dir, nil,
+		facets.UpgradeOptions{Facets: facets.Options{Confirm: hosttest.ConsentToChanges}}); err != nil {
 		t.Fatal(err)
 	}
 	after := w.files()
@@ -106,7 +106,7 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 	var lock string
 	for _, path := range slices.Sorted(maps.Keys(after)) {
 		is, was := after[path], before[path]
-		if strings.HasPrefix(path, w.host.Places.Cache) || bytes.Equal(is.data, was.data) {
+		if strings.HasPrefix(path, w.Host.Places.Cache) || bytes.Equal(is.data, was.data) {
 			continue
 		}
 		file := durable.File{Path: path, Data: is.data, Perm: is.mode}
@@ -118,23 +118,23 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 		}
 		files = append(files, file)
 	}
-	extra := w.path("tools/skills/greet/OLD.md")
+	extra := w.Path("tools/skills/greet/OLD.md")
 	files = append(files, durable.File{Path: extra, Remove: true, Was: digest.FromBytes([]byte("old"))})
 	if lock == "" || len(files) < 4 {
 		t.Fatalf("%d files were changed", len(files))
 	}
 	for path, was := range before {
-		if path != lock && !strings.HasPrefix(path, w.host.Places.Cache) {
+		if path != lock && !strings.HasPrefix(path, w.Host.Places.Cache) {
 			w.put(path, &was)
 		}
 	}
-	f.write("tools/skills/greet/OLD.md", "old")
+	f.Write("tools/skills/greet/OLD.md", "old")
 	body, err := json.Marshal(files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	journal := append([]byte("hallmark-journal-v1 "+digest.FromBytes(body).String()+"\n"), body...)
-	if err := os.WriteFile(filepath.Join(workspace.ProjectState(w.host, f.dir), "journal"), journal, 0o600); err !=
+	if err := os.WriteFile(filepath.Join(workspace.ProjectState(w.Host, f.Dir), "journal"), journal, 0o600); err !=
 		nil {
 		t.Fatal(err)
 	}
@@ -159,12 +159,12 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := parseKeys(t, public, private)
+	key := hosttest.ParseKeys(t, public, private)
 	other, secret, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked, day := parseKeys(t, other, secret), 24*time.Hour
+	revoked, day := hosttest.ParseKeys(t, other, secret), 24*time.Hour
 	if err := plugins.ChangeTrust(t.Context(), host, func(keys *sign.Keys) error {
 		return errors.Join(
 			keys.Add(sign.Key{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(),
@@ -176,7 +176,7 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	source := filepath.Join(base, "net")
-	writePlugin(t, source, "net", nil,
+	hosttest.WritePlugin(t, source, "net", nil,
 		map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "README.md": "# net"})
 	if _, err := plugins.Hash(t.Context(), source, plugins.HashOptions{Write: true}); err != nil {
 		t.Fatal(err)
@@ -201,6 +201,6 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 			0o600)); err != nil {
 		t.Fatal(err)
 	}
-	r := &pluginRoom{t: t, host: host, dir: filepath.Join(base, "plugins"), source: source}
-	return r.removal(r.install(source, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
+	r := &hosttest.PluginRoom{T: t, Host: host, Dir: filepath.Join(base, "plugins"), Source: source}
+	return removalOf(r, r.Install(source, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
 }

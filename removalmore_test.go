@@ -30,6 +30,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
@@ -61,23 +62,23 @@ func init() {
 // newRemovedWitnessed has a facet and a server that is packed from source, of a registry whose
 // log is cosigned by a witness, lately, as the project demands.
 func newRemovedWitnessed(t *testing.T) *removalWorld {
-	f := newFacetWorld(t)
-	source := packed(t,
+	f := hosttest.NewFacetWorld(t)
+	source := hosttest.Packed(t,
 		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
 			"main.js": removedServer})
-	if _, err := (&client.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks",
+	if _, err := (&client.Client{Base: f.Registry.URL}).PublishArchive(t.Context(), "artifact", "tasks",
 		client.Upload{Body: bytes.NewReader(source), Size: int64(len(source))}); err != nil {
 		t.Fatal(err)
 	}
-	key := newWitnessKey(t)
+	key := hosttest.NewWitnessKey(t)
 	cosigner, err := witness.Open(
-		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.registry.Key}, Begin: true,
+		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.Registry.Key}, Begin: true,
 			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cosigner.Close() })
-	note, err := (&client.Client{Base: f.registry.URL}).Checkpoint(t.Context())
+	note, err := (&client.Client{Base: f.Registry.URL}).Checkpoint(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,30 +90,30 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		t.Fatal(out.Code, out.Body)
 	}
 	note = append(note, out.Body.Bytes()...)
-	f.wire(func(path string, body []byte) []byte {
+	f.Wire(func(path string, body []byte) []byte {
 		if path == "/checkpoint" {
 			return note
 		}
 		return body
 	})
-	text := strings.Replace(f.read(project.ConfigFile), "[facets]",
+	text := strings.Replace(f.Read(project.ConfigFile), "[facets]",
 		fmt.Sprintf("witnesses = [%q]\nwitness_quorum = 1\nmax_age = \"24h\"\n[facets]", key.VerifierKey), 1)
-	f.write(project.ConfigFile, text+"[providers.mcp.tasks]\nsource = \"tasks@1.0.0\"\n")
-	w := &removalWorld{facetProject: f.facetProject}
+	f.Write(project.ConfigFile, text+"[providers.mcp.tasks]\nsource = \"tasks@1.0.0\"\n")
+	w := &removalWorld{FacetProject: f.FacetProject}
 	path := w.ownNode()
-	w.host.Environ = []string{"PATH=" + path}
-	w.host.Getenv = func(name string) string {
+	w.Host.Environ = []string{"PATH=" + path}
+	w.Host.Getenv = func(name string) string {
 		if name == "PATH" {
 			return path
 		}
 		return ""
 	}
 	yes := func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: yes}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, nil, pin.Options{Confirm: yes}); err != nil {
 		t.Fatal(err)
 	}
-	w.must(w.install(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: yes}}}))
-	if err := tryRun(w, w.host, "tasks"); err != nil {
+	w.Must(w.Install(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: yes}}}))
+	if err := tryRun(w, w.Host, "tasks"); err != nil {
 		t.Fatal(err)
 	}
 	// The rest is as of facets and packages of a log without witnesses.
@@ -140,7 +141,8 @@ func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWor
 		map[string]string{"notes/__init__.py": pythonServer,
 			"notes-1.0.0.dist-info/entry_points.txt": "[console_scripts]\nnotes = notes:main\n"})
 	w := &removalWorld{
-		facetProject: newFacetProject(t, "[providers.mcp.notes]\ncommand = \"uvx\"\narguments = [\"notes==1.0.0\"]\n")}
+		FacetProject: hosttest.NewFacetProject(t,
+			"[providers.mcp.notes]\ncommand = \"uvx\"\narguments = [\"notes==1.0.0\"]\n")}
 	authority, home := filepath.Join(w.base(), "authority.pem"), filepath.Join(w.base(), "home")
 	if err := errors.Join(os.WriteFile(authority, index.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
 		t.Fatal(err)
@@ -148,12 +150,12 @@ func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWor
 	w.environment(
 		append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority,
 			"UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, nil,
 		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
 		nil {
 		t.Fatal(err)
 	}
-	if err := tryRun(w, w.host, "notes"); err != nil {
+	if err := tryRun(w, w.Host, "notes"); err != nil {
 		t.Fatal(err)
 	}
 	w.skip = func(file string) bool { return strings.HasPrefix(file, "cache/") } // as of packages of npm
@@ -218,9 +220,9 @@ func wheel(t *testing.T, index *npmtest.Server, name, metadata string, files map
 
 // environment is what the host's programs and requests get.
 func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
-	w.t.Helper()
-	w.host.Environ = environ
-	w.host.Getenv = func(name string) string {
+	w.T.Helper()
+	w.Host.Environ = environ
+	w.Host.Getenv = func(name string) string {
 		for _, kv := range environ {
 			if value, ok := strings.CutPrefix(kv, name+"="); ok {
 				return value
@@ -228,14 +230,14 @@ func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
 		}
 		return ""
 	}
-	config, err := fetch.UserConfig(w.host.Getenv, w.dir, w.host.Getenv("HOME"))
+	config, err := fetch.UserConfig(w.Host.Getenv, w.Dir, w.Host.Getenv("HOME"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	config.Dir = w.t.TempDir()
+	config.Dir = w.T.TempDir()
 	config.Limits.Retries, config.RootCAs, config.AnyHost = -1, roots, true
-	w.host.Fetch = fetch.New(config)
-	w.t.Cleanup(w.host.Fetch.CloseIdleConnections)
+	w.Host.Fetch = fetch.New(config)
+	w.T.Cleanup(w.Host.Fetch.CloseIdleConnections)
 }
 
 // newRemovedModules has a server that is built from Go modules, as it was locked elsewhere:
@@ -268,7 +270,7 @@ func newRemovedModules(t *testing.T) *removalWorld {
 		Closure: &project.ClosureLock{Engine: project.EngineGo, Lock: digest.FromBytes(stored),
 			Trees: map[string]digest.Digest{"linux/amd64+go1.26.2": digest.FromBytes([]byte("tree"))}},
 	}, nil)
-	w.facetProject.write(project.ClosureSubject("hello"), string(stored))
+	w.FacetProject.Write(project.ClosureSubject("hello"), string(stored))
 	w.skip = func(file string) bool {
 		return file == "shown.json" || file == "server" || strings.HasPrefix(file, "cache/")
 	}
@@ -344,7 +346,7 @@ func base64URL(d digest.Digest) string {
 // demanded of the log than when the server was accepted; who is shown it may.
 func TestWitnessesWeakened(t *testing.T) {
 	w := newRemovedWitnessed(t)
-	text := w.read(project.ConfigFile)
+	text := w.Read(project.ConfigFile)
 	standing, given := func(*pin.Pinned) (host.Consent, error) {
 		return host.StandingConsent, nil
 	}, func(p *pin.Pinned) (host.Consent, error) {
@@ -360,31 +362,31 @@ func TestWitnessesWeakened(t *testing.T) {
 		"max_age":        strings.Replace(text, "\"24h\"", "\"25h\"", 1),
 		// who is new may sign alone
 		"witnesses": strings.Replace(text, "witnesses = [",
-			fmt.Sprintf("witnesses = [%q, ", newWitnessKeyOf(t, "another.example.org").VerifierKey), 1),
+			fmt.Sprintf("witnesses = [%q, ", hosttest.NewWitnessKeyOf(t, "another.example.org").VerifierKey), 1),
 	} {
 		if weaker == text {
 			t.Fatal(text)
 		}
-		w.write(project.ConfigFile, weaker)
-		_, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes)
+		w.Write(project.ConfigFile, weaker)
+		_, err := pin.Pin(t.Context(), w.Host, w.Dir, []string{"tasks"}, yes)
 		if evidence.ClassOf(err) != evidence.Refused ||
 			!strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
 			t.Errorf("%s: pin --yes: %v", name, err)
 		}
-		if _, err := facets.Upgrade(t.Context(), w.host, w.dir, nil,
-			facets.UpgradeOptions{Pin: yes, Facets: facets.Options{Confirm: consentToChanges,
+		if _, err := facets.Upgrade(t.Context(), w.Host, w.Dir, nil,
+			facets.UpgradeOptions{Pin: yes, Facets: facets.Options{Confirm: hosttest.ConsentToChanges,
 				Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: upgrade --yes: %v", name, err)
 		}
-		if _, err := facets.Install(t.Context(), w.host, w.dir,
+		if _, err := facets.Install(t.Context(), w.Host, w.Dir,
 			facets.Options{Servers: facets.Servers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: install --yes: %v", name, err)
 		}
 	}
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, pin.Options{Confirm: given}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, []string{"tasks"}, pin.Options{Confirm: given}); err != nil {
 		t.Errorf("consent to what is shown: %v", err)
 	}
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes); err != nil {
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, []string{"tasks"}, yes); err != nil {
 		t.Errorf("what was agreed to is what is demanded now: %v", err)
 	}
 }

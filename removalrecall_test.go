@@ -20,19 +20,19 @@ import (
 // recalling puts copies of e2e/recall before programs of this machine, and gives the PATH in
 // which they are found. What they ask must be told the same as long as the world is used.
 func (w *removalWorld) recalling(names ...string) (path string) {
-	w.t.Helper()
+	w.T.Helper()
 	bin, memory := filepath.Join(w.base(), "bin"), filepath.Join(w.base(), "memory")
 	if err := errors.Join(os.MkdirAll(bin, 0o700), os.MkdirAll(memory, 0o700)); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, name := range names {
-		config, err := json.Marshal(map[string]string{"program": programBehind(w.t, name), "memory": memory})
+		config, err := json.Marshal(map[string]string{"program": programBehind(w.T, name), "memory": memory})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		built.Into(w.t, filepath.Join(bin, name), "e2e/recall")
+		built.Into(w.T, filepath.Join(bin, name), "e2e/recall")
 		if err := os.WriteFile(filepath.Join(bin, name+".json"), config, 0o600); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
 	return bin + string(filepath.ListSeparator) + os.Getenv("PATH")
@@ -41,9 +41,9 @@ func (w *removalWorld) recalling(names ...string) (path string) {
 // ownNode is recalling, with a puppet that stands for node. It starts in a tenth of the time,
 // and is hashed in a hundredth.
 func (w *removalWorld) ownNode(names ...string) (path string) {
-	w.t.Helper()
+	w.T.Helper()
 	path = w.recalling(names...)
-	built.Into(w.t, filepath.Join(w.base(), "bin", "node"), "e2e/puppet")
+	built.Into(w.T, filepath.Join(w.base(), "bin", "node"), "e2e/puppet")
 	return path
 }
 

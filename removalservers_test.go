@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -58,31 +59,31 @@ func newServerWorld(t *testing.T, config string) *removalWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &removalWorld{facetProject: newFacetProject(t, config)}
+	w := &removalWorld{FacetProject: hosttest.NewFacetProject(t, config)}
 	bin := filepath.Join(w.base(), "bin")
 	for _, name := range []string{"puppet", "hallmark", "docker"} {
 		w.executable(filepath.Join(bin, name), puppet)
 	}
-	w.executable(w.path("server"), puppet)
-	w.host.Getenv = func(name string) string {
+	w.executable(w.Path("server"), puppet)
+	w.Host.Getenv = func(name string) string {
 		if name == "PATH" {
 			return bin
 		}
 		return ""
 	}
-	w.host.Environ = []string{"PATH=" + bin}
-	w.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}})
-	t.Cleanup(w.host.Fetch.CloseIdleConnections)
-	w.facetProject.write("shown.json",
+	w.Host.Environ = []string{"PATH=" + bin}
+	w.Host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}})
+	t.Cleanup(w.Host.Fetch.CloseIdleConnections)
+	w.FacetProject.Write("shown.json",
 		`{"tools/list":{"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}]},`+
 			`"instructions":"Be kind."}`)
 	return w
 }
 
 func (w *removalWorld) executable(path string, data []byte) {
-	w.t.Helper()
+	w.T.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o700)); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
@@ -124,23 +125,23 @@ headers = { Accept-Language = "en" }
 command = "docker"
 arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 `, digest.FromBytes(puppet).Hex(), image))
-	w.executable(w.path("script"),
-		[]byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
+	w.executable(w.Path("script"),
+		[]byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.FacetProject.Read("shown.json")))
 	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, []string{"tool", "claimed", "script"}, yes); err != nil {
 		t.Fatal(err)
 	}
-	w.facetProject.write(".mcp.json", `{"mcpServers":{"client":{"command":"./server","args":["shown.json"]}}}`)
-	yes.From, yes.WriteConfig = pin.ClientFiles{Config: w.path(".mcp.json")}, true
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
+	w.FacetProject.Write(".mcp.json", `{"mcpServers":{"client":{"command":"./server","args":["shown.json"]}}}`)
+	yes.From, yes.WriteConfig = pin.ClientFiles{Config: w.Path(".mcp.json")}, true
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, nil, yes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose",
+	if _, err := launch.Review(t.Context(), w.Host, w.Dir, "loose",
 		launch.ReviewOptions{
 			Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool",
+	if _, err := launch.Review(t.Context(), w.Host, w.Dir, "tool",
 		launch.ReviewOptions{Arguments: []string{"--more"},
 			Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.InformedConsent, nil }}); err != nil {
 		t.Fatal(err)
@@ -162,71 +163,71 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 
 // lockUnseen locks and approves a server that no test can start, as pin does.
 func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *project.Runtime) {
-	w.t.Helper()
-	ws, done, err := workspace.Open(w.t.Context(), w.host, w.dir, true)
+	w.T.Helper()
+	ws, done, err := workspace.Open(w.T.Context(), w.Host, w.Dir, true)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	defer done()
 	shown, err := surface.New(
 		surface.Listing{Instructions: "Be kind.",
 			Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	entry.Launch, entry.ApprovedAt = ws.Config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
 	report := evidence.Report{
 		evidence.Compare(
 			evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock},
-			observed(shown.Digest()))}
+			hosttest.Observed(shown.Digest()))}
 	for ref, d := range entry.Artifacts {
 		report = append(report,
 			evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock},
-				observed(d)))
+				hosttest.Observed(d)))
 	}
 	if c := entry.Closure; c != nil {
 		report = append(report,
 			evidence.Compare(
 				evidence.Claim{Subject: project.ClosureSubject(name), Scheme: evidence.File, Authority: evidence.Lock},
-				observed(c.Lock)))
+				hosttest.Observed(c.Lock)))
 		for platform, d := range c.Trees {
 			report = append(report,
 				evidence.Compare(
 					evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.Tree,
-						Authority: evidence.Lock}, observed(d)))
+						Authority: evidence.Lock}, hosttest.Observed(d)))
 		}
 	}
 	if err := ws.Lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err !=
 		nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	kept, _ := ws.Lock.Server(name)
-	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r,
+	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.Host.Getenv("PATH"), Runtime: r,
 		At: entry.ApprovedAt}
 	lock, err := ws.Lock.Encode()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	approvals, err := ws.Approvals.Encode()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.facetProject.write(project.LockFile, string(lock))
-	w.facetProject.write(project.SurfaceFile(name), string(shown.FormatIndented()))
+	w.FacetProject.Write(project.LockFile, string(lock))
+	w.FacetProject.Write(project.SurfaceFile(name), string(shown.FormatIndented()))
 	if err := os.WriteFile(ws.ApprovalsPath(), approvals, 0o600); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
 // newRemovedDrift has a server that was seen to show something else than was approved.
 func newRemovedDrift(t *testing.T) *removalWorld {
 	w := newServerWorld(t, "[providers.mcp.tool]\ncommand = \"./server\"\narguments = [\"shown.json\"]\n")
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, nil,
 		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
 		nil {
 		t.Fatal(err)
 	}
-	ws, done, err := workspace.Open(t.Context(), w.host, w.dir, false)
+	ws, done, err := workspace.Open(t.Context(), w.Host, w.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 			t.Fatal(err)
 		}
 	}
-	r := newLoggedRegistry(t, "")
+	r := hosttest.NewLoggedRegistry(t, "")
 	sender := &client.Client{Base: r.URL}
 	record := fmt.Appendf(nil,
 		`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
@@ -296,14 +297,14 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 	if _, err := sender.Publish(t.Context(), record, ""); err != nil {
 		t.Fatal(err)
 	}
-	source := packed(t,
+	source := hosttest.Packed(t,
 		map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`,
 			"main.js": removedServer})
 	if _, err := sender.PublishArchive(t.Context(), "artifact", "tasks",
 		client.Upload{Body: bytes.NewReader(source), Size: int64(len(source))}); err != nil {
 		t.Fatal(err)
 	}
-	w := &removalWorld{facetProject: newFacetProject(t, fmt.Sprintf(`[registry]
+	w := &removalWorld{FacetProject: hosttest.NewFacetProject(t, fmt.Sprintf(`[registry]
 url = %q
 log_key = %q
 [providers.mcp.notes]
@@ -316,17 +317,17 @@ source = "tasks@1.0.0"
 		t.Fatal(err)
 	}
 	w.environment(append(npm.Environ(authority), "PATH="+w.ownNode("npm"), "HOME="+home), nil)
-	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil,
+	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, nil,
 		pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}); err !=
 		nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"notes", "tasks"} {
-		if err := tryRun(w, w.host, name); err != nil {
+		if err := tryRun(w, w.Host, name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sidecars, err := filepath.Glob(filepath.Join(w.host.Places.Cache, "store", "sha256", "*", "*", "sidecar.json"))
+	sidecars, err := filepath.Glob(filepath.Join(w.Host.Places.Cache, "store", "sha256", "*", "*", "sidecar.json"))
 	if err != nil || len(sidecars) != 2 {
 		t.Fatalf("%q, %v", sidecars, err)
 	}

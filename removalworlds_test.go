@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/gittest"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -60,59 +62,60 @@ func TestRemovals(t *testing.T) {
 
 // newRemovedFacets has facets of a registry with a log, one of which brings another along.
 func newRemovedFacets(t *testing.T) *removalWorld {
-	w := newFacetWorld(t)
-	w.put("tools", map[string]string{
+	w := hosttest.NewFacetWorld(t)
+	w.Put("tools", map[string]string{
 		"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},` +
 			`"two":{"description":"d"}}}`,
 		"agents/one.md": "1", "agents/two.md": "2",
 	})
-	w.put("suite", map[string]string{
+	w.Put("suite", map[string]string{
 		"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},` +
 			`"facets":["tools@1.0.0"]}`,
 		"commands/go.md": "3",
 	})
-	w.want("suite = \"1.*\"\n")
-	w.must(w.install(facets.Options{}))
-	return &removalWorld{facetProject: w.facetProject}
+	w.Want("suite = \"1.*\"\n")
+	w.Must(w.Install(facets.Options{}))
+	return &removalWorld{FacetProject: w.FacetProject}
 }
 
 // newRemovedSources has facets of a repository and of a directory.
 func newRemovedSources(t *testing.T) *removalWorld {
-	w := newGitWorld(t, `, branch = "main" }
+	w := gittest.New(t, `, branch = "main" }
 ours = { path = "../ours"`)
-	w.push(".", "1.0.0", "Of a repository.\n")
-	w.write("../ours/facet.json", `{"name":"ours","version":"1.0.0","commands":{"stop":{"description":"d"}}}`)
-	w.write("../ours/commands/stop.md", "Stop.\n")
-	w.must(w.install(facets.Options{}))
-	return &removalWorld{facetProject: w.facetProject}
+	w.Push(".", "1.0.0", "Of a repository.\n")
+	w.Write("../ours/facet.json", `{"name":"ours","version":"1.0.0","commands":{"stop":{"description":"d"}}}`)
+	w.Write("../ours/commands/stop.md", "Stop.\n")
+	w.Must(w.Install(facets.Options{}))
+	return &removalWorld{FacetProject: w.FacetProject}
 }
 
 // newRemovedPlugins has a plugin that a trusted key signed, installed from its zip.
 func newRemovedPlugins(t *testing.T) *removalWorld {
-	r := newPluginRoom(t)
-	state := filepath.Join(filepath.Dir(r.dir), "state")
-	if err := os.Rename(r.host.Places.State, state); err != nil {
+	r := hosttest.NewPluginRoom(t)
+	state := filepath.Join(filepath.Dir(r.Dir), "state")
+	if err := os.Rename(r.Host.Places.State, state); err != nil {
 		t.Fatal(err)
 	}
-	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
-	return r.removal(r.install(r.zip, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
+	r.Host.Places.State, r.Host.Places.Cache = state, filepath.Join(filepath.Dir(r.Dir), "cache")
+	return removalOf(r, r.Install(r.Zip, plugin.Flags{RequireSignatures: true}), plugin.Flags{})
 }
 
 // newRemovedExternals has a plugin with an external package beside it, and what says so, accepted by a lock.
 func newRemovedExternals(t *testing.T) *removalWorld {
-	r := newPluginRoom(t)
-	state := filepath.Join(filepath.Dir(r.dir), "state")
-	if err := os.Rename(r.host.Places.State, state); err != nil {
+	r := hosttest.NewPluginRoom(t)
+	state := filepath.Join(filepath.Dir(r.Dir), "state")
+	if err := os.Rename(r.Host.Places.State, state); err != nil {
 		t.Fatal(err)
 	}
-	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
-	if err := os.Remove(trustedKeysOf(r.host)); err != nil { // nothing here is signed
+	r.Host.Places.State, r.Host.Places.Cache = state, filepath.Join(filepath.Dir(r.Dir), "cache")
+	if err := os.Remove(hosttest.TrustedKeysOf(r.Host)); err != nil { // nothing here is signed
 		t.Fatal(err)
 	}
 	sum := "sha512-" + strings.Repeat("A", 86) + "=="
-	dir := filepath.Join(r.dir, "ext@1.0.0")
-	writePlugin(t, dir, "ext", map[string]any{"dependenciesPolicy": "external-allowed", "externalDependencies": []any{
-		map[string]any{"name": "left", "version": "1.0.0", "integrity": sum}}}, map[string]string{
+	dir := filepath.Join(r.Dir, "ext@1.0.0")
+	hosttest.WritePlugin(t, dir, "ext", map[string]any{"dependenciesPolicy": "external-allowed",
+		"externalDependencies": []any{
+			map[string]any{"name": "left", "version": "1.0.0", "integrity": sum}}}, map[string]string{
 		"dist/index.js": "require('left')", "node_modules/left/index.js": "1",
 		"node_modules/left/package.json": `{"name":"left","version":"1.0.0"}`,
 		"node_modules/.package-lock.json": `{"name":"hallmark-closure","lockfileVersion":3,"requires":true,` +
@@ -121,24 +124,24 @@ func newRemovedExternals(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	flags := plugin.Flags{AllowRuntimeDeps: true, StrictIntegrity: true}
-	in, err := plugins.Lock(t.Context(), r.host, dir, plugins.Options{Flags: flags})
+	in, err := plugins.Lock(t.Context(), r.Host, dir, plugins.Options{Flags: flags})
 	if err == nil {
 		err = in.Result.Verdict.Err()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.removal(in.Path, flags)
+	return removalOf(r, in.Path, flags)
 }
 
 // removal is the campaign on a machine with one plugin, which was installed there, under the flags of its host;
 // without any it is signed.
-func (r *pluginRoom) removal(installed string, flags plugin.Flags) *removalWorld {
-	t, signed := r.t, flags
+func removalOf(r *hosttest.PluginRoom, installed string, flags plugin.Flags) *removalWorld {
+	t, signed := r.T, flags
 	signed.RequireSignatures = flags == plugin.Flags{}
 	revalidate := func(flags plugin.Flags) func(*removalWorld, *host.Host, string) error {
 		return func(_ *removalWorld, h *host.Host, _ string) error {
-			_, err := r.class(h, flags)
+			_, err := r.Class(h, flags)
 			return err
 		}
 	}
@@ -153,7 +156,7 @@ func (r *pluginRoom) removal(installed string, flags plugin.Flags) *removalWorld
 	}
 	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "plugins/*/mcp-plugin.sig",
 		"state/trusted-keys.json"}
-	return &removalWorld{facetProject: &facetProject{t: t, dir: r.dir, host: r.host}, commands: []removalCommand{
+	return &removalWorld{FacetProject: &hosttest.FacetProject{T: t, Dir: r.Dir, Host: r.Host}, commands: []removalCommand{
 		{name: "plugin revalidate", run: revalidate(flags)},
 		{name: "plugin revalidate, signatures required", run: revalidate(signed)},
 		{name: "plugin verify", uses: own[:3], run: verify(flags)},

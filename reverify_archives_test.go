@@ -13,69 +13,30 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/operate"
-	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
-
-// plugin publishes a plugin, and returns its record.
-func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
-	r.t.Helper()
-	dir, zip := r.t.TempDir(), filepath.Join(r.t.TempDir(), "out.zip")
-	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	for path, text := range map[string]string{
-		"mcp-plugin.json": `{"manifestVersion": "2", "name": "` + name +
-			`", "version": "1.0.0", "entry": "dist/main.js"}`,
-		"dist/main.js": "export const x = 1\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-	if _, err := plugins.Hash(r.t.Context(), dir, plugins.HashOptions{Write: true}); err != nil {
-		r.t.Fatal(err)
-	}
-	if _, _, err := plugins.Pack(r.t.Context(), dir, zip); err != nil {
-		r.t.Fatal(err)
-	}
-	file, err := os.Open(zip)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name,
-		client.Upload{Body: file, Size: info.Size()})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return rec
-}
 
 // Archives are recomputed from what the registry keeps: one that was damaged is a finding,
 // once, and a finding more when it is whole again. One that is not there says nothing, as the
 // place may be the wrong one.
 func TestReverifyArchives(t *testing.T) {
 	for name, kind := range map[string]struct {
-		publish func(*loggedRegistry) registry.ArchiveRecord
+		publish func(*hosttest.LoggedRegistry) registry.ArchiveRecord
 		subject string
 		scheme  evidence.Scheme
 	}{
-		"facet": {func(r *loggedRegistry) registry.ArchiveRecord { return r.facets("1.0.0")[0] }, "facet review@1.0.0",
+		"facet": {func(r *hosttest.LoggedRegistry) registry.ArchiveRecord { return r.Facets("1.0.0")[0] },
+			"facet review@1.0.0",
 			evidence.FacetTar},
-		"plugin": {func(r *loggedRegistry) registry.ArchiveRecord { return r.plugin("notes") }, "plugin notes@1.0.0",
+		"plugin": {func(r *hosttest.LoggedRegistry) registry.ArchiveRecord { return r.Plugin("notes") }, "plugin notes@1.0.0",
 			evidence.Tree},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newLoggedRegistry(t, "")
+			r := hosttest.NewLoggedRegistry(t, "")
 			rec := kind.publish(r)
-			path := filepath.Join(r.dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())
+			path := filepath.Join(r.Dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())
 			whole, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +74,7 @@ func TestReverifyArchives(t *testing.T) {
 			} {
 				step.do()
 				out, err := operate.Reverify(t.Context(),
-					operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"})
+					operate.ReverifyOptions{Place: operate.Place{Data: r.Dir}, Version: "v9"})
 				if evidence.ClassOf(err) != step.class {
 					t.Fatalf("%s: %v %+v", step.name, err, out.Found)
 				}
@@ -145,10 +106,10 @@ func TestReverifyArchives(t *testing.T) {
 				}
 			}
 			// A record that says something else than its archive is one too.
-			db := hosttest.OpenRecords(t, r.dir)
+			db := hosttest.OpenRecords(t, r.Dir)
 			lie := func(integrity digest.Digest) {
 				t.Helper()
-				raw, err := sql.Open("sqlite", r.db())
+				raw, err := sql.Open("sqlite", r.DB())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -159,7 +120,7 @@ func TestReverifyArchives(t *testing.T) {
 				}
 			}
 			lie(digest.FromBytes([]byte("right")))
-			again := operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"}
+			again := operate.ReverifyOptions{Place: operate.Place{Data: r.Dir}, Version: "v9"}
 			out, err := operate.Reverify(t.Context(), again)
 			if evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 1 || len(out.Found[0].Evidence) != 1 ||
 				out.Found[0].Evidence[0].Scheme != kind.scheme {
@@ -172,7 +133,7 @@ func TestReverifyArchives(t *testing.T) {
 			findings += 2
 			// Deleted versions, and those of before, are not looked at.
 			if out, err := operate.Reverify(t.Context(),
-				operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err !=
+				operate.ReverifyOptions{Place: operate.Place{Data: r.Dir}, Since: time.Now().Add(time.Hour)}); err !=
 				nil || out.Records != 0 {
 				t.Errorf("%+v, %v", out, err)
 			}
@@ -181,12 +142,12 @@ func TestReverifyArchives(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out, err := operate.Reverify(t.Context(),
-				operate.ReverifyOptions{Place: operate.Place{Data: r.dir}}); err != nil || out.Records != 0 {
+				operate.ReverifyOptions{Place: operate.Place{Data: r.Dir}}); err != nil || out.Records != 0 {
 				t.Errorf("%+v, %v", out, err)
 			}
 			// An export has all findings, and a restore takes them.
 			dump, to := filepath.Join(t.TempDir(), "dump.jsonl"), t.TempDir()
-			if n, err := operate.ExportFile(t.Context(), operate.Place{Data: r.dir}, dump); err != nil || n != 1 {
+			if n, err := operate.ExportFile(t.Context(), operate.Place{Data: r.Dir}, dump); err != nil || n != 1 {
 				t.Fatalf("%d, %v", n, err)
 			}
 			if i, err := operate.Import(t.Context(),

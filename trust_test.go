@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
@@ -24,20 +25,20 @@ func TestRevocationStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := sign.Key{ID: "acme", Public: parseKeys(t, public, private).Public(), Added: time.Now()}
+	key := sign.Key{ID: "acme", Public: hosttest.ParseKeys(t, public, private).Public(), Added: time.Now()}
 	change := func(f func(*sign.Keys) error) error { return plugins.ChangeTrust(t.Context(), h, f) }
 	add := func(k *sign.Keys) error { return k.Add(key) }
 	if err := change(add); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(trustedKeysOf(h))
+	before, err := os.ReadFile(hosttest.TrustedKeysOf(h))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := change(func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
-	after, err := os.ReadFile(trustedKeysOf(h))
+	after, err := os.ReadFile(hosttest.TrustedKeysOf(h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestRevocationStays(t *testing.T) {
 	renamed := []byte(strings.ReplaceAll(string(before), `"acme"`, `"other"`))
 	for name, files := range map[string][2][]byte{"gone": {nil, memory}, "cut": {before, memory},
 		"renamed": {renamed, memory}, "memory gone": {after, nil}} {
-		for i, path := range []string{trustedKeysOf(h), revokedKeysOf(h)} {
+		for i, path := range []string{hosttest.TrustedKeysOf(h), revokedKeysOf(h)} {
 			os.Remove(path)
 			if files[i] != nil {
 				if err := os.WriteFile(path, files[i], 0o600); err != nil {
@@ -70,7 +71,7 @@ func TestRevocationStays(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, data, err)
 		}
 	}
-	for path, says := range map[string]string{trustedKeysOf(h): "those that were revoked stay revoked",
+	for path, says := range map[string]string{hosttest.TrustedKeysOf(h): "those that were revoked stay revoked",
 		revokedKeysOf(h): "restore it from a backup"} {
 		good, _ := os.ReadFile(path)
 		for _, bad := range []string{"", "{", `{"version":1}x`} {
@@ -96,8 +97,5 @@ func hint(err error) string {
 	return ""
 }
 
-// trustedKeysOf and revokedKeysOf are the files of the keys that a machine trusts, and of those
-// that it once did.
-func trustedKeysOf(h *host.Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
-
+// revokedKeysOf is the file of the keys that a machine once trusted.
 func revokedKeysOf(h *host.Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
