@@ -1,4 +1,4 @@
-package hallmark
+package facets_test
 
 import (
 	"archive/zip"
@@ -37,7 +37,7 @@ type shape struct {
 
 // shapes are the directories of spec/wrap.json that are skills, or plugins. What no repository can hold is left out.
 func shapes(t *testing.T, plugins bool) (all []shape) {
-	data, err := os.ReadFile("spec/wrap.json")
+	data, err := os.ReadFile("../../spec/wrap.json")
 	if err != nil {
 		t.Fatal(err)
 	}

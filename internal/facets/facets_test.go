@@ -1,4 +1,4 @@
-package hallmark
+package facets_test
 
 import (
 	"errors"
