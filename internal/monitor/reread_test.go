@@ -1,4 +1,4 @@
-package hallmark
+package monitor_test
 
 import (
 	"bytes"

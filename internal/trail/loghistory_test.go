@@ -1,4 +1,4 @@
-package hallmark
+package trail_test
 
 import (
 	"net/http"
