@@ -1,4 +1,4 @@
-package hallmark
+package plugins_test
 
 import (
 	"encoding/json"
