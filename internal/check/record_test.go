@@ -1,4 +1,4 @@
-package hallmark
+package check_test
 
 import (
 	"database/sql"
