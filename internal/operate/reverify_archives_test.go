@@ -1,4 +1,4 @@
-package hallmark
+package operate_test
 
 import (
 	"database/sql"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hallmark_test
+package pin_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package hallmark
+package publish_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package hallmark
+package catalog_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package hallmark
+package host_test
 
 import (
 	"bytes"
