@@ -1,4 +1,4 @@
-package hallmark
+package e2e
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/modulesource"
 )
 
 // plainDecoders are the directories and files that call encoding/json's decoders themselves, with
@@ -36,6 +38,7 @@ var plainDecoders = map[string]struct {
 	"encoding.go in internal/durable":        {1, "sealed by its own digest, in the state directory"},
 	"envelope.go in internal/registry":       {2, "a map and texts"},
 	"exact.go in surface":                    {1, "tokens"},
+	"facetworld.go in internal/hosttest":     {2, "maps, in tests"},
 	"findings.go in internal/registry":       {2, "the registry's own database"},
 	"github.go in internal/registry/github":  {1, "an answer of one host over TLS, which nobody else reads"},
 	"github.go in internal/registry/login":   {2, "answers of one host over TLS, which nobody else reads"},
@@ -87,13 +90,13 @@ var plainDecoders = map[string]struct {
 // TestDecoders: whoever reads JSON into a struct reads exact names, or says why not.
 func TestDecoders(t *testing.T) {
 	found := map[string]int{}
-	src := readSources(t)
-	for dir, files := range src.dirs {
+	src := modulesource.Read(t, "..")
+	for dir, files := range src.Dirs {
 		if dir == "internal/guard" || strings.HasPrefix(dir, "internal/guard/") { // messages, which have their own reader of exact names
 			continue
 		}
 		for _, f := range files {
-			name := fmt.Sprintf("%s in %s", src.names[f], dir)
+			name := fmt.Sprintf("%s in %s", src.Names[f], dir)
 			ast.Inspect(f, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := s.X.(*ast.Ident); ok && x.Name == "json" &&

@@ -1,4 +1,4 @@
-package hallmark
+package removal
 
 import (
 	"os"
@@ -25,7 +25,7 @@ type harmlessTable struct {
 
 func readHarmless(t *testing.T) *harmlessTable {
 	t.Helper()
-	data, err := os.ReadFile("docs/attacks.md")
+	data, err := os.ReadFile("../../docs/attacks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package hallmark
+package removal
 
 // codecs are all types that files of the campaign are read into.
 var codecs = []codec{

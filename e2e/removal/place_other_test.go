@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hallmark
+package removal
 
 import "testing"
 

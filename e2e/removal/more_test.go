@@ -1,6 +1,6 @@
 //go:build unix
 
-package hallmark
+package removal
 
 import (
 	"archive/zip"

@@ -1,4 +1,4 @@
-package hallmark
+package removal
 
 import (
 	"bytes"

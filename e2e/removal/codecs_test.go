@@ -1,12 +1,9 @@
-package hallmark
+package removal
 
 import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -15,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/modulesource"
 )
 
 // The members that the campaign is to take out are read from the sources of the codecs: a
@@ -102,37 +101,15 @@ func (s *seenMembers) missing(src *sources, codecs []codec, rares []rare) (probl
 
 // sources are the sources of this module, without its tests.
 type sources struct {
-	dirs  map[string][]*ast.File // by directory, "." of this package
-	names map[*ast.File]string   // without the directory
-	read  map[string]bool        // the types that were come upon
+	*modulesource.Sources
+	read map[string]bool // the types that were come upon
 }
 
 const modulePath = "github.com/hallmark-mcp/hallmark"
 
 func readSources(t *testing.T) *sources {
 	t.Helper()
-	s := &sources{dirs: map[string][]*ast.File{}, names: map[*ast.File]string{}, read: map[string]bool{}}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		path = filepath.ToSlash(path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && slices.Contains([]string{"e2e", "bench", "examples", "bin", "tools", ".git"}, path) ||
-			d.Name() == "testdata" {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		dir := filepath.ToSlash(filepath.Dir(path))
-		s.dirs[dir], s.names[f] = append(s.dirs[dir], f), d.Name()
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return &sources{modulesource.Read(t, "../.."), map[string]bool{}}
 }
 
 // members are the paths to the members of a type: "servers", "servers/*/ref".
@@ -156,7 +133,7 @@ func (s *sources) members(typ string) ([]string, error) {
 // name().
 func (s *sources) find(dir, name string) (*ast.File, []ast.Expr) {
 	function, isFunction := strings.CutSuffix(name, "()")
-	for _, f := range s.dirs[dir] {
+	for _, f := range s.Dirs[dir] {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -273,7 +250,7 @@ func (s *sources) below(dir string, f *ast.File, of ast.Expr, above map[string]b
 
 // isText reports whether a type writes itself: its members are not those of the file.
 func (s *sources) isText(dir, name string) bool {
-	for _, f := range s.dirs[dir] {
+	for _, f := range s.Dirs[dir] {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || fn.Recv == nil || fn.Name.Name != "UnmarshalJSON" && fn.Name.Name != "UnmarshalText" {
@@ -293,7 +270,7 @@ func (s *sources) isText(dir, name string) bool {
 // and the rows that are needed no more.
 func (s *sources) unsaid(rows []unread) (problems []error) {
 	used := make([]bool, len(rows))
-	for _, dir := range slices.Sorted(maps.Keys(s.dirs)) {
+	for _, dir := range slices.Sorted(maps.Keys(s.Dirs)) {
 		say := func(name string) {
 			if s.read[dir+"."+name] {
 				return
@@ -308,7 +285,7 @@ func (s *sources) unsaid(rows []unread) (problems []error) {
 				fmt.Errorf("nobody says whether %s.%s is read back from a file: a world of the removal campaign, or "+
 					"a row in unreadTypes", dir, name))
 		}
-		for _, f := range s.dirs[dir] {
+		for _, f := range s.Dirs[dir] {
 			for _, d := range f.Decls {
 				switch d := d.(type) {
 				case *ast.FuncDecl:
