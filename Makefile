@@ -144,7 +144,7 @@ tokens:
 	@sh tools/tokens/run.sh
 
 flip:
-	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
+	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' ./internal/facets ./facet ./internal/store ./project
 
 forge:
 	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestOneReading$$' ./e2e
@@ -154,7 +154,7 @@ batches:
 	HALLMARK_BATCHES=$(BATCHES) $(GO) test -count=1 -timeout 2h -v ./hashline
 
 remove:
-	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' .
+	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' ./e2e/removal
 
 # Each test reads how often it kills; see R1 of the targets.
 kill:

@@ -1,5 +1,8 @@
 // Package hosttest makes a host of its own for a test, with a store, a state directory and a clock below the test's
-// directory, and opens the records of a registry beside it.
+// directory, opens the records of a registry beside it, and has the worlds that tests of several rooms share: a
+// [FacetProject], a [FacetWorld] with a registry, a [LoggedRegistry], a [PluginRoom].
+//
+// It stands above the flows: tests in a room of theirs import it from an external test package.
 package hosttest
 
 import (
@@ -22,6 +25,6 @@ func New(t *testing.T) *host.Host {
 		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler),
 		Now:     time.Now,
 		Getenv:  func(string) string { return "" },
-		Sending: AnyHost(), // hosts_test.go has hosts that nobody agreed to
+		Sending: AnyHost(), // hosts_test.go of facets has hosts that nobody agreed to
 	}
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"archive/zip"
 	"bytes"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,9 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -215,13 +217,22 @@ type readsWorld struct {
 	unknown []string
 }
 
+// quietHost is hosttest.New, which stands above this package.
+func quietHost(t *testing.T) *host.Host {
+	return &host.Host{
+		Places: host.Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler),
+		Now:    time.Now,
+		Getenv: func(string) string { return "" },
+	}
+}
+
 func newReadsWorld(t *testing.T, c readsCase) *readsWorld {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &readsWorld{t: t, path: filepath.Join(top, "machine"),
-		w: &workspace.Workspace{Host: hosttest.New(t), Dir: filepath.Join(top, "above", "project"),
+		w: &workspace.Workspace{Host: quietHost(t), Dir: filepath.Join(top, "above", "project"),
 			Config: &project.Config{}}}
 	for _, name := range []string{"python3", "node", "bun", "deno", "java", "php", "ruby", "perl", "lua", "sh"} {
 		s.write("../../machine/"+name, "\x7fELF")

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package hallmark
-
-import "testing"
-
-func quickPlace(*testing.T) {}
