@@ -154,7 +154,7 @@ batches:
 	HALLMARK_BATCHES=$(BATCHES) $(GO) test -count=1 -timeout 2h -v ./hashline
 
 remove:
-	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' ./e2e/removal
+	HALLMARK_CAMPAIGN=whole $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' ./e2e/removal
 
 # Each test reads how often it kills; see R1 of the targets.
 kill:

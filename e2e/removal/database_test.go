@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
@@ -411,7 +412,7 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	}
 	answers := k.answers()
 	whole, refused, same, excused := len(all), 0, 0, 0
-	all = sampledOf(t, all, func(r rowRemoval) bool { return false }, 20)
+	all = sample.Of(t, all, 20)
 	k.Registry.Close()
 	for _, r := range all {
 		k.bring()

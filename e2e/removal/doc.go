@@ -2,5 +2,5 @@
 // and has every command refuse what is left, write it again, or be excused by the table "What may be removed" of
 // docs/attacks.md. What is read is found in the sources of the codecs, so that a new member is demanded of a world here.
 //
-// It has tests alone. HALLMARK_REMOVALS=all, as in make remove, takes out everything; else it is a sample.
+// It has tests alone, which try some of this every day, and all of it with make remove.
 package removal

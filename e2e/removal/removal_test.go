@@ -3,10 +3,8 @@ package removal
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
@@ -515,39 +514,16 @@ func (w *removalWorld) servers() (names []string, unlocked map[string]bool) {
 	return slices.Sorted(maps.Keys(config.Servers)), unlocked
 }
 
-// wholeCampaign reports whether every removal is tried.
-func wholeCampaign() bool { return os.Getenv("HALLMARK_REMOVALS") == "all" }
-
-// sampled are all removals if they are asked for, else with firsts those of files and of their
-// first members, but in the store, and some of the others, chosen by a seed that is said.
+// sampled are all removals of the whole campaign, else with firsts those of files and of their first members, but in
+// the store, and some of the others.
 func sampled(t *testing.T, all []removal, firsts bool, more int) []removal {
-	return sampledOf(t, all, func(r removal) bool {
-		return firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/")
-	}, more)
-}
-
-// sampledOf are all if they are asked for, else those that are always tried, and some of the
-// others, chosen by a seed that is said.
-func sampledOf[R any](t *testing.T, all []R, always func(R) bool, more int) []R {
-	if wholeCampaign() {
-		return all
-	}
-	seed := uint64(1) // the same for all, so that what fails is what changed
-	if text := os.Getenv("HALLMARK_REMOVALS"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatalf("HALLMARK_REMOVALS is %q, and neither all nor a seed", text)
-		}
-	}
-	t.Logf("HALLMARK_REMOVALS=%d repeats this choice", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
-	var some, others []R
+	var some, others []removal
 	for _, r := range all {
-		if always(r) {
+		if firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/") {
 			some = append(some, r)
 		} else {
 			others = append(others, r)
 		}
 	}
-	random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	return append(some, others[:min(len(others), more)]...)
+	return append(some, sample.Of(t, others, more)...)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/gittest"
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
@@ -26,8 +27,7 @@ var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemov
 var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase,
 	"answers": leadAnswers}
 
-// TestRemovals is the removal campaign (R10). HALLMARK_REMOVALS=all tries everything, a number
-// repeats the choice of a shorter one.
+// TestRemovals is the removal campaign (R10). It tries some of it, and 'make remove' everything.
 func TestRemovals(t *testing.T) {
 	table, seen := readHarmless(t), new(seenMembers)
 	quickPlace(t)
@@ -53,7 +53,7 @@ func TestRemovals(t *testing.T) {
 	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		checkMembers(t, seen)
 	}
-	if wholeCampaign() {
+	if sample.Whole() {
 		for _, row := range table.unused() {
 			t.Errorf("docs/attacks.md says why %s may be removed, and nothing needs that", row)
 		}
