@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package script
 
 import (
 	"bufio"
@@ -42,7 +42,7 @@ var daemons sync.Map // *testscript.TestScript to *daemon
 // of its log, and HALLMARK_ALLOW_HOSTS so that the script's user agreed to ask it.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "registry [FLAG...]")
-	bin, err := exec.LookPath("hallmark-registry") // TestMain puts it into PATH
+	bin, err := exec.LookPath("hallmark-registry") // SetPath puts it into PATH
 	ts.Check(err)
 	d := &daemon{done: make(chan struct{})}
 	d.cmd = exec.Command(bin, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", ts.MkAbs("registry"),

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package script
 
 import (
 	"context"
@@ -21,23 +21,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 )
 
-// TestHintsLeadOn runs scripts of TestScript once more, and after each refusal the command that its hint names,
+// FollowHints runs some scripts once more, and after each refusal the command that its hint names,
 // in the same place: it must not refuse the same with the same hint. Each hint is followed once for each command that
 // gives it. Nothing else is asked of the scripts, some of which count what a followed hint does. They are those
 // whose refusals have the most hints with commands: it runs a few of them, and 'make hints' all.
-func TestHintsLeadOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs scripts again")
-	}
+func FollowHints(t *testing.T, scripts []string) {
 	f := &follower{t: t}
-	p := scriptParams(t)
-	all, err := filepath.Glob(filepath.Join(p.Dir, "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Dir = ""
-	all = slices.DeleteFunc(all, func(name string) bool { return !hinting.MatchString(filepath.Base(name)) })
-	p.Files = sample.Of(t, all, 5)
+	p := params(t)
+	scripts = slices.DeleteFunc(scripts, func(name string) bool { return !hinting.MatchString(filepath.Base(name)) })
+	p.Files = sample.Of(t, scripts, 5)
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		env.Values[followerKey{}] = f
@@ -49,7 +41,7 @@ func TestHintsLeadOn(t *testing.T) {
 	}
 }
 
-// hinting are the scripts that TestHintsLeadOn chooses from.
+// hinting are the scripts that FollowHints chooses from.
 var hinting = regexp.MustCompile(`^(facet_|git_tag|hints|install_|plugin_(usage|revalidate|version_kept)|` +
 	`reads_environment|removed_(lock|project)|run_(script|tampered\.|unlocked)|scan_project|source_server|strays|` +
 	`surface|upgrade_gone|usage|verify_locked|waived)`)
@@ -187,7 +179,7 @@ func runAside(ts *testscript.TestScript, words []string) (ended bool, stderr str
 		writable(kept)
 		ts.Check(os.RemoveAll(kept))
 	}()
-	bin, err := exec.LookPath("hallmark") // TestMain puts it into PATH
+	bin, err := exec.LookPath("hallmark") // SetPath puts it into PATH
 	ts.Check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

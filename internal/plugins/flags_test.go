@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package plugins_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/script"
 )
 
 // pluginFlagCases are the flags of hosts, each with a plugin whose answer it changes.
@@ -48,6 +49,7 @@ var pluginFlagCases = []struct {
 // Each flag of a host means the same in the environment, under each of its names, and on the command line, which goes
 // before; each command that takes it answers by it, and says so.
 func TestPluginFlags(t *testing.T) {
+	script.SetPath(t)
 	npm, err := npmtest.New()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +62,7 @@ func TestPluginFlags(t *testing.T) {
 	if err := os.WriteFile(authority, npm.Authority(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	environ := append(npm.Environ(authority), "PATH="+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=10")
+	environ := append(npm.Environ(authority), "PATH="+os.Getenv("PATH"))
 	for _, c := range pluginFlagCases {
 		t.Run(c.flag, func(t *testing.T) {
 			t.Parallel()

@@ -1,5 +1,9 @@
-//go:build unix
-
+// Command request sends one HTTP request, for scripts:
+//
+//	request METHOD URL [FILE]
+//
+// FILE is the body, as JSON. The answer's body goes to standard output, its status and
+// content type to standard error. The exit code is 0 whatever the status.
 package main
 
 import (
@@ -11,13 +15,7 @@ import (
 	"time"
 )
 
-// request sends one HTTP request:
-//
-//	request METHOD URL [FILE]
-//
-// FILE is the body, as JSON. The answer's body goes to standard output, its status and
-// content type to standard error. The exit code is 0 whatever the status.
-func request() {
+func main() {
 	args := os.Args[1:]
 	if len(args) < 2 || len(args) > 3 {
 		die(errors.New("usage: request METHOD URL [FILE]"))
