@@ -178,7 +178,6 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	if err := syscall.Mknod(filepath.Join(inside, "zero"), syscall.S_IFCHR|0o600, 1<<8|5); err == nil {
 		paths = append(paths, filepath.Join(inside, "zero"))
 	}
-	began := time.Now()
 	for _, path := range paths {
 		for _, tool := range []string{"read_text_file", "edit_text_file", "write_text_file", "move_file"} {
 			args := map[string]arguments{
@@ -202,9 +201,6 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	p.call("directory_tree", arguments{"path": inside}).ok()
 	syscall.Mkfifo(inside+"/sub/AGENTS.md", 0o600)
 	p.call("read_text_file", arguments{"path": inside + "/sub/f"}).refused("forbidden")
-	if d := time.Since(began); d > 20*time.Second {
-		t.Errorf("held up for %s", d)
-	}
 	// A pipe that has the name since it was looked at: opening it would wait for a writer.
 	r, err := os.OpenRoot(inside)
 	if err != nil {

@@ -45,15 +45,12 @@ func TestEndOfInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		client.Close()
-		began, got := time.Now(), strings.Builder{}
+		var got strings.Builder
 		if got.Write(buf[:n]); reads {
 			io.Copy(&got, answers)
 		}
 		if err := <-ended; err != nil {
 			t.Errorf("reads %v: %v", reads, err)
-		}
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("reads %v: it took %s", reads, took)
 		}
 		if !strings.HasPrefix(got.String(), `{"jsonrpc":"2.0","id":2,"result"`) {
 			t.Errorf("reads %v: %.300s", reads, got.String())
