@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -58,12 +59,12 @@ var foundInBundles = []struct{ name, bundler, what, why string }{
 // the packages, and 'make bundles' all. It needs the network, for npm.
 func TestBundles(t *testing.T) {
 	packages := sample.Of(t, bundled, 5)
-	node, dir := installNode(t, append(append([]string{}, bundlers...), packages...)...)
+	node, dir := world.InstallNode(t, append(append([]string{}, bundlers...), packages...)...)
 	script, err := os.ReadFile("bundles.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "bundles.mjs"), string(script))
+	world.Write(t, filepath.Join(dir, "bundles.mjs"), string(script))
 	var names []string
 	for _, p := range packages {
 		names = append(names, p[:strings.LastIndex(p, "@")])

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // canarySecret stands in the environment, and must be found nowhere else. It could be part of
@@ -378,7 +380,7 @@ func TestCanary(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the mark is a shell script")
 	}
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	for name, value := range map[string]func(*canary) string{
 		"deep":     func(c *canary) string { return c.script },
 		"program":  func(c *canary) string { return c.script },

@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestFacetImages installs a facet that declares a server by its image, from a real
 // registry: the tag, which looks like a version, is a label and nothing else. It reaches
 // nothing else.
 func TestFacetImages(t *testing.T) {
-	w, tools := newWorld(t), imageTools(t)
+	w, tools := world.New(t), world.Tools(t)
 	r := startImages(t, w, false)
 	digest, err := pushPlatforms(t, r, "acme/notes", "v1.5.0", "linux/amd64", "linux/arm64/v8").Digest()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestGoServers pins a real server that go run starts, with all modules that it is built
@@ -22,7 +24,7 @@ func TestGoServers(t *testing.T) {
 		name: "hello", command: "go", old: sdk + "/examples/server/hello@" + version,
 		tool: "greet", input: map[string]any{"name": "hallmark"}, answer: "hallmark",
 	}
-	r := &realRun{realServer: server, bin: build(t, "hallmark"), home: t.TempDir(), dir: t.TempDir()}
+	r := &realRun{realServer: server, bin: world.Build(t, "hallmark"), home: t.TempDir(), dir: t.TempDir()}
 	t.Cleanup(func() { writable(r.home) })
 	// What the compiler remembers is what it remembers of this test: the standard library takes a minute.
 	remembered, err := exec.Command("go", "env", "GOCACHE").Output()

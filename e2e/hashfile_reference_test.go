@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // referenceServer is the server whose tools --compat reference has.
@@ -27,7 +28,7 @@ const referenceServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 // TestHashfileReference compares hashfile-mcp --compat reference with the reference filesystem server: the schemas of
 // its tools, and what it answers and does in two equal directories. It needs the network, for npm.
 func TestHashfileReference(t *testing.T) {
-	node, dir := installNode(t, referenceServer)
+	node, dir := world.InstallNode(t, referenceServer)
 	server := filepath.Join(dir, "hashfile-mcp")
 	built.Into(t, server, "cmd/hashfile-mcp")
 	theirs := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-filesystem", "dist", "index.js")
@@ -70,7 +71,7 @@ func referenceTree(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		write(t, path, text)
+		world.Write(t, path, text)
 	}
 	for _, name := range []string{"void", "sized/dir"} {
 		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
@@ -78,9 +79,9 @@ func referenceTree(t *testing.T) string {
 		}
 	}
 	for i, name := range []string{"a", "b.txt", "C", "d_e", "0", "a-name-that-is-longer-than-thirty-letters.txt"} {
-		write(t, filepath.Join(root, "sized", name), strings.Repeat("x", 700*i*i*i))
+		world.Write(t, filepath.Join(root, "sized", name), strings.Repeat("x", 700*i*i*i))
 	}
-	write(t, filepath.Join(root, "run.sh"), "#!\n")
+	world.Write(t, filepath.Join(root, "run.sh"), "#!\n")
 	for name, mode := range map[string]fs.FileMode{"run.sh": 0o750, ".": 0o755, "dir": 0o755, "a.txt": 0o644} {
 		if err := os.Chmod(filepath.Join(root, name), mode); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -23,56 +24,30 @@ const (
 // TestHashfileTypeScript drives hashfile-mcp with the official TypeScript SDK's client, in
 // each protocol version that it speaks. It needs the network, for npm.
 func TestHashfileTypeScript(t *testing.T) {
-	node, dir := installNode(t, typescriptSDK)
+	node, dir := world.InstallNode(t, typescriptSDK)
 	checkClient(t, dir, node, "hashfile_client.mjs")
 }
 
 // TestHashfileInspector drives hashfile-mcp with the command line of the official Inspector. It
 // needs the network, for npm.
 func TestHashfileInspector(t *testing.T) {
-	node, dir := installNode(t, inspectorCLI)
+	node, dir := world.InstallNode(t, inspectorCLI)
 	checkClient(t, dir, node, "hashfile_inspector.mjs")
 }
 
 // TestHashfilePython drives hashfile-mcp with the official Python SDK's client, in each protocol
 // version that it speaks. It needs the network, for uv.
 func TestHashfilePython(t *testing.T) {
-	needsPython(t)
+	world.NeedsPython(t)
 	dir := t.TempDir()
 	python := filepath.Join(dir, "venv", "bin", "python")
 	for _, args := range [][]string{{"venv", "--quiet", filepath.Join(dir, "venv")},
 		{"pip", "install", "--quiet", "--only-binary", ":all:", "--python", python, pythonSDK}} {
 		if out, err := exec.CommandContext(t.Context(), "uv", args...).CombinedOutput(); err != nil {
-			lackClient(t, err, out)
+			world.Lack(t, err, out)
 		}
 	}
 	checkClient(t, dir, python, "hashfile_client.py")
-}
-
-// lackClient ends a test whose client cannot be had, which CI=true demands.
-func lackClient(t *testing.T, err error, out []byte) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Skipf("%v", err)
-}
-
-// installNode installs packages of npm in a new directory, and returns the program node and the directory.
-func installNode(t *testing.T, names ...string) (node, dir string) {
-	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		lackClient(t, err, nil)
-	}
-	dir = t.TempDir()
-	args := []string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", dir}
-	install := exec.CommandContext(t.Context(), "npm", append(args, names...)...)
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		lackClient(t, err, out)
-	}
-	return node, dir
 }
 
 // checkClient runs the script of a client, in the directory where the client is installed, against a server.
@@ -89,7 +64,7 @@ func checkClient(t *testing.T, dir, program, script string) {
 		if err := os.MkdirAll(filepath.Join(root, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(root, name, "f"), "one\ntwo\n")
+		world.Write(t, filepath.Join(root, name, "f"), "one\ntwo\n")
 	}
 	cmd := exec.CommandContext(t.Context(), program, script, root, server, "--root", root)
 	cmd.Dir = dir

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 )
 
@@ -50,7 +51,7 @@ func TestHashfileEntries(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			write(t, path, strings.ReplaceAll(entry, "/home/me/src/project", filepath.ToSlash(project)))
+			world.Write(t, path, strings.ReplaceAll(entry, "/home/me/src/project", filepath.ToSlash(project)))
 			cmd := exec.CommandContext(t.Context(), program, "scan", "--json")
 			cmd.Dir = project
 			cmd.Env = append(os.Environ(), "HOME="+home, "HALLMARK_HOME="+filepath.Join(home, "hallmark"),

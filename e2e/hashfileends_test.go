@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
@@ -50,9 +51,9 @@ func newEditingServer(t *testing.T) *editingServer {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(s.dir, "f"), "one\n")
+	world.Write(t, filepath.Join(s.dir, "f"), "one\n")
 	line := strings.Repeat("x", 99) + "\n"
-	write(t, filepath.Join(s.dir, "large"), strings.Repeat(line, 600_000))
+	world.Write(t, filepath.Join(s.dir, "large"), strings.Repeat(line, 600_000))
 	for i := range 20_000 {
 		if i%1000 == 0 {
 			if err := os.MkdirAll(fmt.Sprintf("%s/tree/%d", s.dir, i/1000), 0o700); err != nil {
@@ -248,7 +249,7 @@ func testServerEnds(t *testing.T, s *editingServer) {
 func testPiped(t *testing.T, s *editingServer) {
 	var out []byte
 	for range 5 {
-		write(t, filepath.Join(s.dir, "f"), "one\n")
+		world.Write(t, filepath.Join(s.dir, "f"), "one\n")
 		cmd := exec.Command(s.program, "--root", s.dir)
 		cmd.Env = append(os.Environ(), "HALLMARK_HOME="+s.home)
 		cmd.Stdin = strings.NewReader(greeting("{}") + "\n" + edits("1") + "\n" +

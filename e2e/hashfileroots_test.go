@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestHashfileRoots is a client of the program that writes its messages by itself: it is
@@ -38,8 +39,8 @@ func TestHashfileRoots(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(root, ".git"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				write(t, filepath.Join(root, "f"), text)
-				write(t, filepath.Join(root, ".git", "config"), "[core]\n")
+				world.Write(t, filepath.Join(root, "f"), text)
+				world.Write(t, filepath.Join(root, ".git", "config"), "[core]\n")
 			}
 			fill("before\n")
 			cmd := exec.CommandContext(t.Context(), server, args...)

@@ -26,19 +26,19 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // imageProject is a project whose server "notes" is an image, which a stand-in for docker
 // runs: the puppet, for which the word "run" is the file that it shows.
 type imageProject struct {
-	world    *world
+	world    *world.World
 	bin, dir string
 	home     string
 	client   string
 }
 
-func newImageProject(t *testing.T, w *world, tools, image string) *imageProject {
+func newImageProject(t *testing.T, w *world.World, tools, image string) *imageProject {
 	t.Helper()
 	p := &imageProject{world: w, bin: filepath.Join(tools, "hallmark"), client: filepath.Join(tools, "client"),
 		dir: t.TempDir(), home: t.TempDir()}
@@ -47,17 +47,6 @@ func newImageProject(t *testing.T, w *world, tools, image string) *imageProject 
 			`"object"}}]}}`)
 	p.declare(t, image)
 	return p
-}
-
-// imageTools builds hallmark, the client and the engine into one directory.
-func imageTools(t *testing.T) string {
-	t.Helper()
-	tools := t.TempDir()
-	for name, from := range map[string]string{"client": "e2e/client", "docker": "e2e/puppet",
-		"hallmark": "cmd/hallmark"} {
-		built.Into(t, filepath.Join(tools, name), from)
-	}
-	return tools
 }
 
 func (p *imageProject) declare(t *testing.T, image string) {
@@ -112,7 +101,7 @@ func (p *imageProject) lock(t *testing.T) (image, digest string, platforms map[s
 			Platforms map[string]string `json:"platforms"`
 		} `json:"servers"`
 	}
-	decode(t, data, &lock)
+	world.Decode(t, data, &lock)
 	e := lock.Servers["notes"]
 	return e.Image, e.Digest, e.Platforms
 }
@@ -159,7 +148,7 @@ func wholeBlobs(t *testing.T, dir string, count int) {
 
 // TestImages pins, runs and pulls images of a real registry. It reaches nothing else.
 func TestImages(t *testing.T) {
-	w, tools := newWorld(t), imageTools(t)
+	w, tools := world.New(t), world.Tools(t)
 	r := startImages(t, w, false)
 	first := pushPlatforms(t, r, "acme/notes", "v2", "linux/amd64", "linux/arm64/v8", "linux/s390x")
 	digest, err := first.Digest()

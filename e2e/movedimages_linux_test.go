@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // movedProject is a project with two servers that a facet declares by their images and one of its own,
@@ -29,7 +31,7 @@ var movedRepositories = map[string]string{"moves": "acme/moves", "stays": "acme/
 
 func newMovedProject(t *testing.T) *movedProject {
 	t.Helper()
-	w, tools := newWorld(t), imageTools(t)
+	w, tools := world.New(t), world.Tools(t)
 	r := startImages(t, w, false)
 	p := &movedProject{newImageProject(t, w, tools, ""), r, map[string]string{}}
 	for name, repository := range movedRepositories {
@@ -106,7 +108,7 @@ func (p *movedProject) digests(t *testing.T) map[string]string {
 			Digest string `json:"digest"`
 		} `json:"servers"`
 	}
-	decode(t, data, &lock)
+	world.Decode(t, data, &lock)
 	out := map[string]string{}
 	for name, s := range lock.Servers {
 		out[name] = s.Digest
@@ -197,7 +199,7 @@ func TestMovedImages(t *testing.T) {
 		}
 	}
 	data, _, code := p.separate(t, "outdated", "--json")
-	decode(t, data, &outdated)
+	world.Decode(t, data, &outdated)
 	if i := slices.IndexFunc(outdated.Servers, func(s struct {
 		Name, Facet, Current, Wanted string
 		Outdated                     bool
@@ -278,7 +280,7 @@ func TestMovedImages(t *testing.T) {
 			Written bool
 		}
 	}
-	decode(t, data, &upgraded)
+	world.Decode(t, data, &upgraded)
 	said := map[string]string{}
 	for _, s := range upgraded.Servers {
 		said[s.Name] = s.Facet + " " + s.Outcome + " " + s.After.Digest
@@ -299,7 +301,7 @@ func TestMovedImages(t *testing.T) {
 	// What nobody agreed to is listed too, with what was found.
 	moved["moves"] = p.move(t, "moves")
 	data, _, code = p.separate(t, "upgrade", "--json")
-	decode(t, data, &upgraded)
+	world.Decode(t, data, &upgraded)
 	if i := slices.IndexFunc(upgraded.Servers, func(s struct {
 		Name, Facet, Outcome string
 		Before, After        struct{ Digest string }

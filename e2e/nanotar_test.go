@@ -19,6 +19,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -105,14 +106,14 @@ func TestNanotar(t *testing.T) {
 		if _, err := tree.WriteTar(t.Context(), &tar, all[i], open, 0); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, "ours", fmt.Sprint(i)+".tar"), tar.String())
+		world.Write(t, filepath.Join(dir, "ours", fmt.Sprint(i)+".tar"), tar.String())
 	}
 	data, err := json.Marshal(lists)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "trees.json"), string(data))
-	write(t, filepath.Join(dir, "run.mjs"), nanotarScript)
+	world.Write(t, filepath.Join(dir, "trees.json"), string(data))
+	world.Write(t, filepath.Join(dir, "run.mjs"), nanotarScript)
 	var read [][]struct{ Path, Digest string }
 	if err := json.Unmarshal(run("node", "run.mjs"), &read); err != nil || len(read) != trees {
 		t.Fatal(len(read), err)
@@ -216,7 +217,7 @@ func randomTree(t *testing.T, r *rand.Rand, dir string) (files []tree.File, wher
 			data[i] = byte(r.Uint32())
 		}
 		where[path], sums[path] = filepath.Join(dir, fmt.Sprint(len(files))), digest.FromBytes(data)
-		write(t, where[path], string(data))
+		world.Write(t, where[path], string(data))
 		files = append(files, tree.File{Path: path, Size: int64(len(data))})
 	}
 	return files, where, sums

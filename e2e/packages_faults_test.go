@@ -15,6 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // packageFault is what is said of a fault in every place.
@@ -44,7 +45,7 @@ var packageFaults = map[string]packageFault{
 // TestPackageFaults: what is wrong with a package has one status, exit code and message
 // in every place, alone and together with all other faults.
 func TestPackageFaults(t *testing.T) {
-	m := newMirror(t, filepath.Dir(build(t, "hallmark")))
+	m := newMirror(t, filepath.Dir(world.Build(t, "hallmark")))
 	registry := m.serve(t).URL
 	names := slices.Sorted(maps.Keys(packageFaults))
 	for n, fault := range names {
@@ -52,7 +53,7 @@ func TestPackageFaults(t *testing.T) {
 			t.Parallel()
 			m, w, key := m.in(t), packageFaults[fault], m.claims[fault][0]
 			doc := m.write(t, fmt.Sprintf("1.0.%d", n), true, fault)
-			out, errs := m.run(t, w.verify, "hallmark", "verify")
+			out, errs := m.Run(t, w.verify, "hallmark", "verify")
 			if !strings.HasPrefix(errs, "hallmark: "+key+": "+w.title+"\n") && errs+w.title != "" {
 				t.Errorf("verify says\n%s", errs)
 			}
@@ -72,7 +73,7 @@ func TestPackageFaults(t *testing.T) {
 					(w.why == "mismatch") == (d.Reason != "") {
 					t.Errorf("the registry says %s", body)
 				}
-				_, errs = m.run(t, w.verify, "hallmark", "publish", "--no-hash", "--registry", registry)
+				_, errs = m.Run(t, w.verify, "hallmark", "publish", "--no-hash", "--registry", registry)
 				if !strings.Contains(errs, "\n  "+key+": "+w.why+"\n    expected "+m.claims[fault][1]+"\n") {
 					t.Errorf("publish says\n%s", errs)
 				}
@@ -85,7 +86,7 @@ func TestPackageFaults(t *testing.T) {
 				t.Errorf("the record is %s", body)
 			}
 			m.write(t, "1.0.0", false, fault)
-			out, errs = m.run(t, w.gen, "hallmark", "hash-gen")
+			out, errs = m.Run(t, w.gen, "hallmark", "hash-gen")
 			if (out == "") != (w.gen != 0) || strings.Contains(errs, "note: ") != (fault == "yanked") {
 				t.Errorf("hash-gen prints %q and says\n%s", out, errs)
 			}
@@ -96,13 +97,13 @@ func TestPackageFaults(t *testing.T) {
 		t.Parallel()
 		m := m.in(t)
 		doc := m.write(t, "2.0.0", true, names...)
-		out, errs := m.run(t, 3, "hallmark", "verify")
+		out, errs := m.Run(t, 3, "hallmark", "verify")
 		status, r, body := post(t, registry, doc)
 		if status != 422 || r.Detail != "10 of 12 file hashes failed" || len(r.Details) != 10 || len(r.Errors) > 0 {
 			t.Errorf("the registry says %d %s", status, body)
 		}
-		_, sent := m.run(t, 3, "hallmark", "publish", "--no-hash", "--registry", registry)
-		if _, own := m.run(t, 3, "hallmark", "publish", "--registry", registry); !strings.Contains(own,
+		_, sent := m.Run(t, 3, "hallmark", "publish", "--no-hash", "--registry", registry)
+		if _, own := m.Run(t, 3, "hallmark", "publish", "--registry", registry); !strings.Contains(own,
 			"sha256 mismatch") {
 			t.Errorf("publish says\n%s", own)
 		}
@@ -120,12 +121,12 @@ func TestPackageFaults(t *testing.T) {
 			}
 		}
 		m.write(t, "2.0.0", false, names...)
-		if out, errs := m.run(t, 3, "hallmark", "hash-gen", "--write"); out != "" ||
+		if out, errs := m.Run(t, 3, "hallmark", "hash-gen", "--write"); out != "" ||
 			!strings.Contains(errs, "npm:replaced@1.0.0: sha512 mismatch") ||
 			!strings.Contains(errs, "npm:missing@1.0.0: ") {
 			t.Errorf("hash-gen prints %q and says\n%s", out, errs)
 		}
-		if doc, err := os.ReadFile(filepath.Join(m.project, "server.json")); err != nil ||
+		if doc, err := os.ReadFile(filepath.Join(m.Project, "server.json")); err != nil ||
 			strings.Contains(string(doc), "file_hashes") {
 			t.Errorf("hash-gen wrote %s, %v", doc, err)
 		}
@@ -144,14 +145,14 @@ func TestPackageFaults(t *testing.T) {
 				Evidence []struct{ Subject, Authority, Outcome, Cause string }
 			} `json:"_meta"`
 		}
-		decode(t, []byte(body), &record)
+		world.Decode(t, []byte(body), &record)
 		outcomes := map[string]string{}
 		for _, e := range record.Meta["hallmark/integrity"].Evidence {
 			if e.Authority == "publisher" {
 				outcomes[e.Subject] = e.Outcome
 			}
 		}
-		_, metrics := get(t, registry+"/metrics")
+		_, metrics := world.Get(t, registry+"/metrics")
 		counts := map[string]int{}
 		for fault, w := range packageFaults {
 			counts[w.why]++
@@ -182,8 +183,8 @@ func TestPackageFaults(t *testing.T) {
 // A record is of the moment of its publishing. What is replaced later is a finding beside
 // the record, which stays; new bytes are a new version.
 func TestReplacedAfterPublishing(t *testing.T) {
-	m := newMirror(t, filepath.Dir(build(t, "hallmark")))
-	built.Into(t, filepath.Join(m.bin, "hallmark-registry"), "cmd/hallmark-registry")
+	m := newMirror(t, filepath.Dir(world.Build(t, "hallmark")))
+	built.Into(t, filepath.Join(m.Bin, "hallmark-registry"), "cmd/hallmark-registry")
 	data := t.TempDir()
 	registry := m.serve(t, "--data", data).URL
 	doc := m.write(t, "1.0.0", true, "good")
@@ -191,31 +192,31 @@ func TestReplacedAfterPublishing(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	at := registry + "/v0/servers/io.github.acme%2Fnotes/versions/"
-	_, before := get(t, at+"1.0.0")
-	reverify := []string{"registry", "reverify", "--data", data, "--npm-registry", m.npm.URL, "--allow-host",
+	_, before := world.Get(t, at+"1.0.0")
+	reverify := []string{"registry", "reverify", "--data", data, "--npm-registry", m.NPM.URL, "--allow-host",
 		"127.0.0.1"}
-	m.run(t, 0, "hallmark", reverify...)
-	if _, after := get(t, at+"1.0.0"); string(after) != string(before) {
+	m.Run(t, 0, "hallmark", reverify...)
+	if _, after := world.Get(t, at+"1.0.0"); string(after) != string(before) {
 		t.Errorf("the record changed\n%s\n%s", before, after)
 	}
 
-	err := m.npm.Publish(
+	err := m.NPM.Publish(
 		npmtest.Package{Name: "good", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored},
 			Files: map[string]string{"index.js": "changed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := sumOf(m.npm.Tarball("good", "1.0.0"))
-	if out, errs := m.run(t, 3, "hallmark", reverify...); !strings.Contains(out+errs, "mismatch") {
+	changed := sumOf(m.NPM.Tarball("good", "1.0.0"))
+	if out, errs := m.Run(t, 3, "hallmark", reverify...); !strings.Contains(out+errs, "mismatch") {
 		t.Errorf("reverify says\n%s%s", out, errs)
 	}
-	_, after := get(t, at+"1.0.0")
+	_, after := world.Get(t, at+"1.0.0")
 	var old, now struct {
 		Server json.RawMessage
 		Meta   map[string]map[string]any `json:"_meta"`
 	}
-	decode(t, before, &old)
-	decode(t, after, &now)
+	world.Decode(t, before, &old)
+	world.Decode(t, after, &now)
 	findings, _ := json.Marshal(now.Meta["hallmark/integrity"]["findings"])
 	delete(now.Meta["hallmark/integrity"], "findings")
 	if string(old.Server) != string(now.Server) || !reflect.DeepEqual(old.Meta, now.Meta) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hallmark-mcp/hallmark/e2e/images"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // imageRegistry is a real image registry, private or not.
@@ -25,7 +26,7 @@ type imageRegistry struct {
 // imageAuth are the credentials of a private registry as docker's configuration has them.
 var imageAuth = base64.StdEncoding.EncodeToString([]byte(images.User + ":" + images.Password))
 
-func startImages(t *testing.T, w *world, private bool) *imageRegistry {
+func startImages(t *testing.T, w *world.World, private bool) *imageRegistry {
 	t.Helper()
 	cert, key := w.Certificate(t, "localhost")
 	r := &imageRegistry{

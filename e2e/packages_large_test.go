@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // pattern repeats in a large file, which no process of the test holds whole.
@@ -77,15 +78,15 @@ func TestLargePackages(t *testing.T) {
 		publish  = 8
 		resident = 128 << 20
 	)
-	s := newStage(t, filepath.Dir(build(t, "hallmark")))
+	s := world.NewStage(t, filepath.Dir(world.Build(t, "hallmark")))
 	m := &mirror{s, map[string]map[string]any{}, map[string][2]string{}}
 	var sending, most atomic.Int64
 	add := func(name string, n int, digest string) {
 		t.Helper()
-		m.npm.File("/"+name+"/1.0.0",
+		m.NPM.File("/"+name+"/1.0.0",
 			fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","mcpName":%q,"dist":{"tarball":"%s/large/%s"}}`, name,
-				mirrored, m.npm.URL, name))
-		m.npm.Break("/large/"+name, npmtest.Always, large(n, &sending, &most))
+				mirrored, m.NPM.URL, name))
+		m.NPM.Break("/large/"+name, npmtest.Always, large(n, &sending, &most))
 		m.packages[name] = pkg("npm", name, "1.0.0")
 		m.claims[name] = [2]string{"npm:" + name + "@1.0.0", digest}
 	}
@@ -97,7 +98,7 @@ func TestLargePackages(t *testing.T) {
 
 	for _, command := range []string{"verify", "hash-gen"} {
 		m.write(t, "1.0.0", command == "verify", "huge")
-		c := m.command(t.Context(), "hallmark", command)
+		c := m.Command(t.Context(), "hallmark", command)
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
 		if err := c.Start(); err != nil {
@@ -146,7 +147,7 @@ func TestLargePackages(t *testing.T) {
 	if status != 200 {
 		t.Errorf("%d %s", status, body)
 	}
-	peak := maxResident(t, registry.cmd.Process.Pid)
+	peak := maxResident(t, registry.Cmd.Process.Pid)
 	t.Logf("the registry had %d MiB resident", peak>>20)
 	if peak == 0 || peak > resident {
 		t.Errorf("the registry had %d MiB resident, want at most %d", peak>>20, resident>>20)

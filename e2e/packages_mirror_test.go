@@ -14,12 +14,13 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // mirror is a local mirror of packages of which each has a fault of its own, besides
 // one that has none. Both indexes of Python packages list the same files.
 type mirror struct {
-	*stage
+	*world.Stage
 	packages map[string]map[string]any // by the fault
 	claims   map[string][2]string      // file_hashes' key and value
 }
@@ -28,17 +29,17 @@ const mirrored = "io.github.acme/notes"
 
 func newMirror(t *testing.T, bin string) *mirror {
 	t.Helper()
-	m := &mirror{newStage(t, bin), map[string]map[string]any{}, map[string][2]string{}}
+	m := &mirror{world.NewStage(t, bin), map[string]map[string]any{}, map[string][2]string{}}
 	npm := func(fault string) (tarball string) {
 		t.Helper()
-		err := m.npm.Publish(
+		err := m.NPM.Publish(
 			npmtest.Package{Name: fault, Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored},
 				Files: map[string]string{"index.js": fault}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.packages[fault] = pkg("npm", fault, "1.0.0")
-		m.claims[fault] = [2]string{"npm:" + fault + "@1.0.0", sumOf(m.npm.Tarball(fault, "1.0.0"))}
+		m.claims[fault] = [2]string{"npm:" + fault + "@1.0.0", sumOf(m.NPM.Tarball(fault, "1.0.0"))}
 		return npmtest.TarballPath(fault, "1.0.0")
 	}
 	npm("good")
@@ -52,23 +53,23 @@ func newMirror(t *testing.T, bin string) *mirror {
 	m.claims["algorithm"] = [2]string{"npm:algorithm@1.0.0", "blake3:" + strings.Repeat("0", 64)}
 
 	// A mirror that serves other bytes than its metadata says, and one that changed both.
-	m.npm.Break(npm("replaced"), npmtest.Always, npmtest.Body([]byte("other bytes")))
+	m.NPM.Break(npm("replaced"), npmtest.Always, npmtest.Body([]byte("other bytes")))
 	npm("rewritten")
-	if err := m.npm.Publish(
+	if err := m.NPM.Publish(
 		npmtest.Package{Name: "rewritten", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}}); err !=
 		nil {
 		t.Fatal(err)
 	}
 
-	m.npm.Break(npm("missing"), npmtest.Always, npmtest.Status(http.StatusNotFound, -1))
-	m.npm.Break(npm("too-large"), npmtest.Always, npmtest.TooLong(1<<30))
-	m.npm.Break(npm("unreachable"), npmtest.Always, npmtest.Status(http.StatusServiceUnavailable, 0))
-	m.npm.Break(npm("plain-http"), npmtest.Always, npmtest.Redirect("http://127.0.0.1:1/x"))
+	m.NPM.Break(npm("missing"), npmtest.Always, npmtest.Status(http.StatusNotFound, -1))
+	m.NPM.Break(npm("too-large"), npmtest.Always, npmtest.TooLong(1<<30))
+	m.NPM.Break(npm("unreachable"), npmtest.Always, npmtest.Status(http.StatusServiceUnavailable, 0))
+	m.NPM.Break(npm("plain-http"), npmtest.Always, npmtest.Redirect("http://127.0.0.1:1/x"))
 
 	m.pypi("ambiguous", "", "ambiguous-1.0-py3-none-any.whl", "ambiguous-1.0.tar.gz")
 	m.pypi("no-file", "/no_file-1.0-cp39-none-win32.whl", "no_file-1.0-py3-none-any.whl")
 	m.pypi("yanked", "/yanked-1.0.tar.gz", "yanked-1.0.tar.gz")
-	m.env = append(m.env, "PIP_INDEX_URL="+m.npm.URL+"/simple/")
+	m.Env = append(m.Env, "PIP_INDEX_URL="+m.NPM.URL+"/simple/")
 	return m
 }
 
@@ -79,20 +80,20 @@ func (m *mirror) pypi(fault, claimed string, names ...string) {
 	for _, name := range names {
 		data := []byte("contents of " + name)
 		sum = sumOf(data)
-		m.npm.File("/files/"+name, data)
+		m.NPM.File("/files/"+name, data)
 		yanked, attribute := "", ""
 		if fault == "yanked" {
 			yanked, attribute = `,"yanked":true,"yanked_reason":"it leaks"`, ` data-yanked="it leaks"`
 		}
 		entries = append(entries,
-			fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}%s}`, name, m.npm.URL, name, sum[7:],
+			fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}%s}`, name, m.NPM.URL, name, sum[7:],
 				yanked))
 		links = append(links, fmt.Sprintf(`<a href="/files/%s#sha256=%s"%s>%s</a>`, name, sum[7:], attribute, name))
 	}
-	m.npm.File("/pypi/"+fault+"/1.0/json",
+	m.NPM.File("/pypi/"+fault+"/1.0/json",
 		fmt.Appendf(nil, `{"info":{"name":%q,"version":"1.0","description":"mcp-name: %s"},"urls":[%s]}`,
 			fault, mirrored, strings.Join(entries, ",")))
-	m.npm.Break("/simple/"+fault+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+	m.NPM.Break("/simple/"+fault+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, strings.Join(links, "\n"))
 	})
@@ -124,7 +125,7 @@ func (m *mirror) write(t *testing.T, version string, hashes bool, faults ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(m.project, "server.json"), string(text))
+	world.Write(t, filepath.Join(m.Project, "server.json"), string(text))
 	return string(text)
 }
 
@@ -149,21 +150,21 @@ func post(t *testing.T, registry, doc string) (int, refusal, string) {
 		t.Fatal(err)
 	}
 	var r refusal
-	decode(t, body, &r)
+	world.Decode(t, body, &r)
 	return answer.StatusCode, r, string(body)
 }
 
 // in is the mirror with a project of its own.
 func (m *mirror) in(t *testing.T) *mirror {
-	s := *m.stage
-	s.project = t.TempDir()
+	s := *m.Stage
+	s.Project = t.TempDir()
 	return &mirror{&s, m.packages, m.claims}
 }
 
 // serve runs a registry that takes packages from the mirror.
-func (m *mirror) serve(t *testing.T, flags ...string) *registryProcess {
+func (m *mirror) serve(t *testing.T, flags ...string) *world.Registry {
 	t.Helper()
-	return startRegistry(t, append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.npm.URL,
-		"--pypi-index", m.npm.URL, "--ca-file", filepath.Join(m.dir, "authority.pem"), "--allow-host", "127.0.0.1"},
+	return world.StartRegistry(t, append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.NPM.URL,
+		"--pypi-index", m.NPM.URL, "--ca-file", filepath.Join(m.Dir, "authority.pem"), "--allow-host", "127.0.0.1"},
 		flags...)...)
 }

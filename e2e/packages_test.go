@@ -25,6 +25,7 @@ import (
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/e2e/images"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -43,7 +44,7 @@ func TestPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uses the network")
 	}
-	bin, w := build(t, "hallmark"), newWorld(t)
+	bin, w := world.Build(t, "hallmark"), world.New(t)
 	relay := newRelay(t, w)
 	plain, private := startImages(t, w, false), startImages(t, w, true)
 	roots := systemRoots(t, w.CA)
@@ -200,13 +201,6 @@ func metadata(t *testing.T, address string) []byte {
 	return body
 }
 
-func decode(t *testing.T, data []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatalf("%v in %.200s", err, data)
-	}
-}
-
 // npmFiles is a version's tarball, and the server that it names.
 func npmFiles(t *testing.T, id string) (server string, files []file) {
 	t.Helper()
@@ -215,7 +209,7 @@ func npmFiles(t *testing.T, id string) (server string, files []file) {
 		MCPName string
 		Dist    struct{ Tarball string }
 	}
-	decode(t, metadata(t, model.RegistryURLNPM+"/"+url.PathEscape(id[:at])+"/"+id[at+1:]), &v)
+	world.Decode(t, metadata(t, model.RegistryURLNPM+"/"+url.PathEscape(id[:at])+"/"+id[at+1:]), &v)
 	return v.MCPName, []file{fetched(t, direct, request(t, v.Dist.Tarball), "npm:"+id)}
 }
 
@@ -227,7 +221,7 @@ func pypiFiles(t *testing.T, project string) (server, version string, files []fi
 	var v struct {
 		Info struct{ Version, Description string }
 	}
-	decode(t, metadata(t, model.RegistryURLPyPI+"/pypi/"+project+"/json"), &v)
+	world.Decode(t, metadata(t, model.RegistryURLPyPI+"/pypi/"+project+"/json"), &v)
 	m := mcpName.FindStringSubmatch(v.Info.Description)
 	if m == nil {
 		t.Fatalf("%s names no server", project)
@@ -269,7 +263,7 @@ func crates() string {
 func crateFile(t *testing.T, name, version string) file {
 	t.Helper()
 	var v struct{ DL string }
-	decode(t, metadata(t, crates()+"/config.json"), &v)
+	world.Decode(t, metadata(t, crates()+"/config.json"), &v)
 	at := v.DL + "/" + name + "/" + version + "/download"
 	if strings.Contains(v.DL, "{crate}") {
 		at = strings.NewReplacer("{crate}", name, "{version}", version).Replace(v.DL)
@@ -279,7 +273,7 @@ func crateFile(t *testing.T, name, version string) file {
 
 // newRelay hands on what the public registries say of packages, and answers for itself
 // which server they belong to. It returns its URL.
-func newRelay(t *testing.T, w *world) string {
+func newRelay(t *testing.T, w *world.World) string {
 	base := "https://localhost:" + w.Port
 	w.Host("localhost", func(out http.ResponseWriter, r *http.Request) {
 		pass := func(address string, change func([]byte) []byte) {
@@ -411,7 +405,7 @@ func (a *author) run(t *testing.T, doc map[string]any, args ...string) (output s
 	if text, err = os.ReadFile(filepath.Join(dir, "server.json")); err != nil {
 		t.Fatal(err)
 	}
-	decode(t, text, &doc)
+	world.Decode(t, text, &doc)
 	return string(out), c.ProcessState.ExitCode()
 }
 
@@ -438,7 +432,7 @@ func (a *author) publish(t *testing.T, registry, name string, packages []map[str
 	if code != 0 {
 		t.Fatalf("publish: exit code %d\n%s", code, out)
 	}
-	status, body := get(t, registry+"/v0/servers/"+url.PathEscape(name)+"/versions/1.0.0")
+	status, body := world.Get(t, registry+"/v0/servers/"+url.PathEscape(name)+"/versions/1.0.0")
 	var record struct {
 		Server struct {
 			FileHashes map[string]string `json:"file_hashes"`
@@ -451,7 +445,7 @@ func (a *author) publish(t *testing.T, registry, name string, packages []map[str
 			}
 		} `json:"_meta"`
 	}
-	if decode(t, body, &record); status != http.StatusOK {
+	if world.Decode(t, body, &record); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
 	found := record.Meta["hallmark/integrity"]
@@ -487,7 +481,7 @@ func (a *author) publish(t *testing.T, registry, name string, packages []map[str
 
 // newAuthor lets the program trust the world's authority besides the system's, and gives
 // it docker's configuration with the credentials of an image registry.
-func newAuthor(t *testing.T, bin string, w *world, private *imageRegistry) *author {
+func newAuthor(t *testing.T, bin string, w *world.World, private *imageRegistry) *author {
 	t.Helper()
 	dir := t.TempDir()
 	bundle, err := os.ReadFile(w.CA)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestPluginRecipe runs the commands of docs/plugin-host.md, "In CI", as they stand there: in a shell, and those
@@ -46,9 +48,9 @@ func TestPluginRecipe(t *testing.T) {
 	}
 	// As GitHub runs a step where no shell is named.
 	workflowShell := []string{"-e", "-c"}
-	tools := filepath.Dir(build(t, "hallmark"))
+	tools := filepath.Dir(world.Build(t, "hallmark"))
 	key := filepath.Join(t.TempDir(), "k.pem")
-	if code, out := inDir(t, ".", os.Environ(), "openssl", "genpkey", "-algorithm", "ed25519", "-out", key); code != 0 {
+	if code, out := world.InDir(t, ".", os.Environ(), "openssl", "genpkey", "-algorithm", "ed25519", "-out", key); code != 0 {
 		t.Fatal(out)
 	}
 	secret, err := os.ReadFile(key)
@@ -57,12 +59,12 @@ func TestPluginRecipe(t *testing.T) {
 	}
 	for name, run := range map[string]func(dir string, env []string) (int, string){
 		"shell": func(dir string, env []string) (int, string) {
-			return inDir(t, dir, append(env, "PLUGIN_KEY_FILE="+key), "sh", "-c", block("sh"))
+			return world.InDir(t, dir, append(env, "PLUGIN_KEY_FILE="+key), "sh", "-c", block("sh"))
 		},
 		"workflow": func(dir string, env []string) (code int, output string) {
 			for _, s := range workflow.Jobs["plugins"].Steps {
 				if s.Uses != "" {
-					if !pinnedUse.MatchString(s.Uses) && s.Uses != "actions/checkout@v4" {
+					if !world.PinnedUse.MatchString(s.Uses) && s.Uses != "actions/checkout@v4" {
 						t.Errorf("uses %s", s.Uses)
 					}
 					continue
@@ -77,7 +79,7 @@ func TestPluginRecipe(t *testing.T) {
 					}
 					own = append(own, name+"="+strings.TrimSpace(string(secret)))
 				}
-				code, out := inDir(t, dir, own, "bash", append(workflowShell, s.Run)...)
+				code, out := world.InDir(t, dir, own, "bash", append(workflowShell, s.Run)...)
 				if output += out; code != 0 {
 					return code, output
 				}
@@ -103,7 +105,7 @@ func TestPluginRecipe(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				write(t, path, text)
+				world.Write(t, path, text)
 			}
 			if code, out := run(dir, env); code != 0 {
 				t.Fatalf("exit code %d\n%s", code, out)
@@ -114,7 +116,7 @@ func TestPluginRecipe(t *testing.T) {
 				{"hallmark", "plugin", "gate", "plugins", "--strict", "--require-signatures"},
 				{"hallmark", "plugin", "install", "plugins/a", "--strict", "--dir", "installed"},
 			} {
-				if code, out := inDir(t, dir, env, c[0], c[1:]...); code != 0 {
+				if code, out := world.InDir(t, dir, env, c[0], c[1:]...); code != 0 {
 					t.Errorf("%v: exit code %d\n%s", c, code, out)
 				}
 			}
@@ -124,12 +126,12 @@ func TestPluginRecipe(t *testing.T) {
 				if err != nil || !strings.Contains(string(data), `"manifestHash"`) {
 					t.Errorf("the lock of %s: %v\n%s", at, err, data)
 				}
-				code, out := inDir(t, dir, env, "hallmark", "plugin", "verify", "plugins/"+at)
+				code, out := world.InDir(t, dir, env, "hallmark", "plugin", "verify", "plugins/"+at)
 				if code != 0 || strings.Contains(out, "the lock is of") {
 					t.Errorf("%s: exit code %d\n%s", at, code, out)
 				}
 			}
-			write(t, filepath.Join(dir, "src", "b.js"), "require('lodash')")
+			world.Write(t, filepath.Join(dir, "src", "b.js"), "require('lodash')")
 			if code, out := run(dir, env); code != 4 {
 				t.Errorf("an import that is not bundled: exit code %d\n%s", code, out)
 			}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestPluginExternals needs the network. Real packages of npm, with what they depend on, are installed
@@ -18,7 +20,7 @@ import (
 // revalidated without a network; an install that is killed leaves nothing that a host would load.
 func TestPluginExternals(t *testing.T) {
 	node := nodeProgram(t)
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
 	t.Cleanup(func() { // a store is read-only
 		exec.Command("chmod", "-R", "u+w", dir).Run()
@@ -26,15 +28,15 @@ func TestPluginExternals(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "p", "dist"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "p", "mcp-plugin.json"), `{"manifestVersion": "2", "name": "p", "version": "1.0.0",
+	world.Write(t, filepath.Join(dir, "p", "mcp-plugin.json"), `{"manifestVersion": "2", "name": "p", "version": "1.0.0",
 		"entry": "dist/index.js", "dependenciesPolicy": "external-allowlist",
 		"externalDependencies": [
 			{"name": "debug", "version": "4.3.6"},
 			{"name": "is-odd", "version": "3.0.1", "integrity": "sha512-CQpnWPrDwmP1+SMHXZhtLtJv90yiyVfluGsX5iNCVkrhQtU3TQHsUWPG9wkdk9Lgd5yNpAg9jQEo90CBaXgWMA=="},
 			{"name": "fsevents", "version": "2.3.3", "optional": true},
 			{"name": "hallmark-test-no-such-package-here", "version": "1.0.0", "optional": true}]}`)
-	write(t, filepath.Join(dir, "p", "dist", "index.js"), `exports.x = require('is-odd')(7) && typeof require('debug')('a')`)
-	write(t, filepath.Join(dir, "allow.json"), `["debug", "is-odd", "fsevents", "hallmark-test-no-such-package-here"]`)
+	world.Write(t, filepath.Join(dir, "p", "dist", "index.js"), `exports.x = require('is-odd')(7) && typeof require('debug')('a')`)
+	world.Write(t, filepath.Join(dir, "allow.json"), `["debug", "is-odd", "fsevents", "hallmark-test-no-such-package-here"]`)
 	command := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
 		out := new(bytes.Buffer)
 		c := exec.CommandContext(t.Context(), hallmark, append([]string{"plugin"}, args...)...)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // realPackages are packages of npm, and what their code imports that is not theirs: as
@@ -44,7 +46,7 @@ var realPackages = []struct {
 // it is published and as esbuild bundles it.
 func TestRealImports(t *testing.T) {
 	nodeProgram(t)
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
 	args := []string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", dir}
 	for _, p := range realPackages {

