@@ -169,10 +169,10 @@ processes:
 WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
 
 hosts:
-	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e
+	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e/plugins
 
 bundles:
-	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e ./internal/jsscan
+	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e/plugins ./internal/jsscan
 
 agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official

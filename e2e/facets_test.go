@@ -326,7 +326,8 @@ func TestManySkillInstallers(t *testing.T) {
 	}
 	// What ssh would run on the other machine, of which this one is a stand-in.
 	ssh := filepath.Join(author.Dir, "ssh")
-	world.Write(t, ssh, "#!/bin/sh\nfor command; do :; done\ncase $command in git-upload-pack*) eval \"$command\" ;; esac\n")
+	world.Write(t, ssh,
+		"#!/bin/sh\nfor command; do :; done\ncase $command in git-upload-pack*) eval \"$command\" ;; esac\n")
 	if err := os.Chmod(ssh, 0o700); err != nil {
 		t.Fatal(err)
 	}

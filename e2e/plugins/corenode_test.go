@@ -1,4 +1,4 @@
-package e2e
+package plugins
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ console.log(JSON.stringify({
 // whether each exists with "node:" only.
 func coreTable(t *testing.T, head string) map[string]bool {
 	t.Helper()
-	data, err := os.ReadFile("../docs/plugin-host.md")
+	data, err := os.ReadFile("../../docs/plugin-host.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,7 @@ func coreTable(t *testing.T, head string) map[string]bool {
 // Whatever a Node calls its own has a row in the tables, under each of its names. It tries two versions, and
 // 'make hosts' all.
 func TestCoreOfNodeVersions(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("downloads Node")
 	}

@@ -1,4 +1,4 @@
-package e2e
+package plugins
 
 import (
 	"encoding/json"
@@ -45,6 +45,7 @@ var realPackages = []struct {
 // TestRealImports needs the network. The imports of real packages are found, of each as
 // it is published and as esbuild bundles it.
 func TestRealImports(t *testing.T) {
+	t.Parallel()
 	nodeProgram(t)
 	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()

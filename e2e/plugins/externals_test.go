@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package plugins
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 // beside a plugin at exactly the versions of its manifest, run from there and from a host's copy, and are
 // revalidated without a network; an install that is killed leaves nothing that a host would load.
 func TestPluginExternals(t *testing.T) {
+	t.Parallel()
 	node := nodeProgram(t)
 	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
@@ -35,8 +36,10 @@ func TestPluginExternals(t *testing.T) {
 			{"name": "is-odd", "version": "3.0.1", "integrity": "sha512-CQpnWPrDwmP1+SMHXZhtLtJv90yiyVfluGsX5iNCVkrhQtU3TQHsUWPG9wkdk9Lgd5yNpAg9jQEo90CBaXgWMA=="},
 			{"name": "fsevents", "version": "2.3.3", "optional": true},
 			{"name": "hallmark-test-no-such-package-here", "version": "1.0.0", "optional": true}]}`)
-	world.Write(t, filepath.Join(dir, "p", "dist", "index.js"), `exports.x = require('is-odd')(7) && typeof require('debug')('a')`)
-	world.Write(t, filepath.Join(dir, "allow.json"), `["debug", "is-odd", "fsevents", "hallmark-test-no-such-package-here"]`)
+	world.Write(t, filepath.Join(dir, "p", "dist", "index.js"),
+		`exports.x = require('is-odd')(7) && typeof require('debug')('a')`)
+	world.Write(t, filepath.Join(dir, "allow.json"),
+		`["debug", "is-odd", "fsevents", "hallmark-test-no-such-package-here"]`)
 	command := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
 		out := new(bytes.Buffer)
 		c := exec.CommandContext(t.Context(), hallmark, append([]string{"plugin"}, args...)...)

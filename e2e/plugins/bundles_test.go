@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package plugins
 
 import (
 	"os"
@@ -58,6 +58,7 @@ var foundInBundles = []struct{ name, bundler, what, why string }{
 // TestBundles scans bundles of packages: what is found is in the table, with why, and nothing else. It tries some of
 // the packages, and 'make bundles' all. It needs the network, for npm.
 func TestBundles(t *testing.T) {
+	t.Parallel()
 	packages := sample.Of(t, bundled, 5)
 	node, dir := world.InstallNode(t, append(append([]string{}, bundlers...), packages...)...)
 	script, err := os.ReadFile("bundles.mjs")

