@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package packages
 
 import (
 	"bytes"
@@ -50,6 +50,7 @@ console.log(JSON.stringify(read));
 // configuration. Random trees have the same bytes as its archives and as ours, and each
 // reads what the other wrote.
 func TestNanotar(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("uses the network")
 	}

@@ -1,4 +1,4 @@
-package e2e
+package packages
 
 import (
 	"bytes"
@@ -148,6 +148,7 @@ func wholeBlobs(t *testing.T, dir string, count int) {
 
 // TestImages pins, runs and pulls images of a real registry. It reaches nothing else.
 func TestImages(t *testing.T) {
+	t.Parallel()
 	w, tools := world.New(t), world.Tools(t)
 	r := startImages(t, w, false)
 	first := pushPlatforms(t, r, "acme/notes", "v2", "linux/amd64", "linux/arm64/v8", "linux/s390x")

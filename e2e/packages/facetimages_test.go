@@ -1,4 +1,4 @@
-package e2e
+package packages
 
 import (
 	"os"
@@ -13,6 +13,7 @@ import (
 // registry: the tag, which looks like a version, is a label and nothing else. It reaches
 // nothing else.
 func TestFacetImages(t *testing.T) {
+	t.Parallel()
 	w, tools := world.New(t), world.Tools(t)
 	r := startImages(t, w, false)
 	digest, err := pushPlatforms(t, r, "acme/notes", "v1.5.0", "linux/amd64", "linux/arm64/v8").Digest()

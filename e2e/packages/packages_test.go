@@ -1,4 +1,4 @@
-package e2e
+package packages
 
 import (
 	"context"
@@ -41,6 +41,7 @@ import (
 // pass a relay that hands on what the public registries say, byte for byte, and adds the
 // one thing that they lack: a description that names a server.
 func TestPackages(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("uses the network")
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package packages
 
 import (
 	"encoding/json"
@@ -45,6 +45,7 @@ var packageFaults = map[string]packageFault{
 // TestPackageFaults: what is wrong with a package has one status, exit code and message
 // in every place, alone and together with all other faults.
 func TestPackageFaults(t *testing.T) {
+	t.Parallel()
 	m := newMirror(t, filepath.Dir(world.Build(t, "hallmark")))
 	registry := m.serve(t).URL
 	names := slices.Sorted(maps.Keys(packageFaults))
@@ -183,6 +184,7 @@ func TestPackageFaults(t *testing.T) {
 // A record is of the moment of its publishing. What is replaced later is a finding beside
 // the record, which stays; new bytes are a new version.
 func TestReplacedAfterPublishing(t *testing.T) {
+	t.Parallel()
 	m := newMirror(t, filepath.Dir(world.Build(t, "hallmark")))
 	built.Into(t, filepath.Join(m.Bin, "hallmark-registry"), "cmd/hallmark-registry")
 	data := t.TempDir()

@@ -1,4 +1,4 @@
-package e2e
+package packages
 
 import (
 	"bytes"
@@ -177,6 +177,7 @@ func (p *movedProject) atTerminal(t *testing.T, answers string, args ...string) 
 // declares, and for one of hallmark.toml: which command says what, with what exit code, what it
 // starts, and what it asks.
 func TestMovedImages(t *testing.T) {
+	t.Parallel()
 	p := newMovedProject(t)
 	p.want(t, 0, []string{"outdated"}, "!moves")
 	p.want(t, 0, []string{"upgrade"}, "unchanged  moves", "unchanged  stays", "unchanged  own")

@@ -1,4 +1,4 @@
-package e2e
+package packages
 
 import (
 	"encoding/base64"
