@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package editing
 
 import (
 	"os"
@@ -24,6 +24,7 @@ const (
 // TestHashfileTypeScript drives hashfile-mcp with the official TypeScript SDK's client, in
 // each protocol version that it speaks. It needs the network, for npm.
 func TestHashfileTypeScript(t *testing.T) {
+	t.Parallel()
 	node, dir := world.InstallNode(t, typescriptSDK)
 	checkClient(t, dir, node, "hashfile_client.mjs")
 }
@@ -31,6 +32,7 @@ func TestHashfileTypeScript(t *testing.T) {
 // TestHashfileInspector drives hashfile-mcp with the command line of the official Inspector. It
 // needs the network, for npm.
 func TestHashfileInspector(t *testing.T) {
+	t.Parallel()
 	node, dir := world.InstallNode(t, inspectorCLI)
 	checkClient(t, dir, node, "hashfile_inspector.mjs")
 }
@@ -38,6 +40,7 @@ func TestHashfileInspector(t *testing.T) {
 // TestHashfilePython drives hashfile-mcp with the official Python SDK's client, in each protocol
 // version that it speaks. It needs the network, for uv.
 func TestHashfilePython(t *testing.T) {
+	t.Parallel()
 	world.NeedsPython(t)
 	dir := t.TempDir()
 	python := filepath.Join(dir, "venv", "bin", "python")
@@ -77,7 +80,7 @@ func checkClient(t *testing.T, dir, program, script string) {
 
 // TestHashfileDocument reads the server's own server.json.
 func TestHashfileDocument(t *testing.T) {
-	data, err := os.ReadFile("../cmd/hashfile-mcp/server.json")
+	data, err := os.ReadFile("../../cmd/hashfile-mcp/server.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package editing
 
 // args are the arguments of a call; "@" stands for the directory that the servers may use.
 type args map[string]any

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package editing
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // TestHashfileEntries writes the entry that docs/hashfile.md gives for each client into that client's file, and has
 // scan read it. No client that scan knows lacks a row.
 func TestHashfileEntries(t *testing.T) {
-	page, err := os.ReadFile("../docs/hashfile.md")
+	page, err := os.ReadFile("../../docs/hashfile.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package editing
 
 import (
 	"context"
@@ -28,6 +28,7 @@ const referenceServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 // TestHashfileReference compares hashfile-mcp --compat reference with the reference filesystem server: the schemas of
 // its tools, and what it answers and does in two equal directories. It needs the network, for npm.
 func TestHashfileReference(t *testing.T) {
+	t.Parallel()
 	node, dir := world.InstallNode(t, referenceServer)
 	server := filepath.Join(dir, "hashfile-mcp")
 	built.Into(t, server, "cmd/hashfile-mcp")
