@@ -163,7 +163,7 @@ kill:
 
 # Servers that fork, daemonise and ignore signals; see R13 of the targets.
 processes:
-	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e
+	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e/servers
 
 # What make test samples, tried whole.
 WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
@@ -178,7 +178,7 @@ agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 real:
-	@$(WHOLE) '^TestRealServers$$' ./e2e
+	@$(WHOLE) '^TestRealServers$$' ./e2e/servers
 
 hints:
 	@$(WHOLE) '^TestHintsLeadOn$$' ./cmd/hallmark

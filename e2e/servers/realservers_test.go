@@ -1,4 +1,4 @@
-package e2e
+package servers
 
 import (
 	"bytes"
@@ -86,6 +86,7 @@ var realServers = []realServer{
 // through the official client, and upgrades them to a newer real version, whose differences
 // are shown before it is locked. It tries two of them, and 'make real' all. It reaches package registries.
 func TestRealServers(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}

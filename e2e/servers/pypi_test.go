@@ -1,4 +1,4 @@
-package e2e
+package servers
 
 import (
 	"bytes"
@@ -39,6 +39,7 @@ var pythonServers = []struct {
 type pythonWorld struct {
 	bin, client, dir, home string
 	path                   string
+	env                    []string // besides that of whoever runs the test
 }
 
 func newPythonWorld(t *testing.T, path string) *pythonWorld {
@@ -80,7 +81,7 @@ func (w *pythonWorld) run(t *testing.T, program string, args ...string) (code in
 			c.Env = append(c.Env, kv)
 		}
 	}
-	c.Env = append(c.Env, "PATH="+w.path, "HALLMARK_HOME="+w.home)
+	c.Env = append(append(c.Env, "PATH="+w.path, "HALLMARK_HOME="+w.home), w.env...)
 	var out, messages bytes.Buffer
 	c.Stdout, c.Stderr = &out, &messages
 	if err := c.Run(); err != nil && c.ProcessState == nil {
@@ -122,6 +123,7 @@ func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 // TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
 // the store without any network or resolver, and calls them. It reaches package registries.
 func TestPythonServers(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}
@@ -159,8 +161,7 @@ func TestPythonServers(t *testing.T) {
 		t.Errorf("%v; hallmark.toml is\n%s", err, data)
 	}
 	// What runs now comes from the store: there is no registry, and no uv.
-	t.Setenv("UV_DEFAULT_INDEX", "https://127.0.0.1:1/simple")
-	t.Setenv("PIP_INDEX_URL", "https://127.0.0.1:1/simple")
+	w.env = []string{"UV_DEFAULT_INDEX=https://127.0.0.1:1/simple", "PIP_INDEX_URL=https://127.0.0.1:1/simple"}
 	for _, s := range pythonServers {
 		args := []string{w.bin, "run", s.name}
 		if s.call != "" {
@@ -216,6 +217,7 @@ func TestPythonServers(t *testing.T) {
 // TestPythonWithoutUV pins with pip alone, and the tree is the one that uv makes: what is
 // locked by one can be run by the other. It reaches package registries.
 func TestPythonWithoutUV(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}

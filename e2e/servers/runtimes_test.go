@@ -1,6 +1,6 @@
 //go:build unix
 
-package e2e
+package servers
 
 import (
 	"encoding/json"
@@ -115,7 +115,8 @@ func runtimePath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, pattern := range map[string]string{"bun": "@oven/bun-*/bin/bun", "deno": "@deno/*/deno"} {
-		found, err := filepath.Glob(filepath.Join("..", "bin", "runtimes", "node_modules", filepath.FromSlash(pattern)))
+		found, err := filepath.Glob(
+			filepath.Join("..", "..", "bin", "runtimes", "node_modules", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}
