@@ -377,6 +377,7 @@ func (c *canary) run(args ...string) {
 // nothing of it runs, nothing of the environment leaves it, nothing is asked of a server that
 // no question named, and of a host that only the checkout names nothing at all.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the mark is a shell script")
 	}

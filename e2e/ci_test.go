@@ -99,6 +99,7 @@ func edited(t *testing.T, dir string) {
 // input is pasted into a script, and its steps, run here one after the other with the
 // environment that its inputs give, pass a project as it is and fail an edited one.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../action.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -300,6 +301,7 @@ func TestAction(t *testing.T) {
 // commit that touches nothing of Hallmark's: they pass a project as it is, and fail one
 // whose lock was edited, or in which a client's file starts a server around it.
 func TestHook(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../.pre-commit-hooks.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -148,6 +148,7 @@ func TestInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).kit, 6
 func TestSkillInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).skill, 30) }
 
 func testInstallKilled(t *testing.T, write func(s *facetStage, dir, version, text string), usualKills int) {
+	t.Parallel()
 	s := newFacetStage(t, world.Build(t, "hallmark"),
 		"[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
 	write(s, "kit", "1.0.0", "0\n")
@@ -184,6 +185,7 @@ func (s *facetStage) journals() int {
 // The same of an upgrade, which downloads, asks the log and writes its checkpoint, and of
 // an install into an empty store (R1).
 func TestUpgradeKilled(t *testing.T) {
+	t.Parallel()
 	bin := world.Build(t, "hallmark")
 	registry := world.StartRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	key := world.LogKey(t, registry.URL)

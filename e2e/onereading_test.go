@@ -109,6 +109,7 @@ for (const name of readFileSync(LIST, "utf8").split("\n").filter(Boolean)) {
 // Hallmark, or every other reader unpacks exactly the files that Hallmark gives. It needs
 // the network, for two packages of npm.
 func TestOneReading(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("uses the network")
 	}

@@ -51,9 +51,13 @@ func official(t *testing.T) string {
 // logs in by none, dns and http, validates, publishes and changes a status, and what it
 // sent reads back as it was. Our own mcp-publisher does the same.
 func TestPublisher(t *testing.T) {
+	t.Parallel()
 	hallmark := world.Build(t, "hallmark")
 	for name, bin := range map[string]string{"official": official(t), "ours": world.Build(t, "mcp-publisher")} {
-		t.Run(name, func(t *testing.T) { testPublisher(t, hallmark, bin, name == "official") })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testPublisher(t, hallmark, bin, name == "official")
+		})
 	}
 }
 
