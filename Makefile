@@ -163,22 +163,22 @@ kill:
 
 # Servers that fork, daemonise and ignore signals; see R13 of the targets.
 processes:
-	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e
+	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e/servers
 
 # What make test samples, tried whole.
 WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
 
 hosts:
-	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e
+	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e/plugins
 
 bundles:
-	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e ./internal/jsscan
+	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e/plugins ./internal/jsscan
 
 agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 real:
-	@$(WHOLE) '^TestRealServers$$' ./e2e
+	@$(WHOLE) '^TestRealServers$$' ./e2e/servers
 
 hints:
 	@$(WHOLE) '^TestHintsLeadOn$$' ./cmd/hallmark

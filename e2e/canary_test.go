@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // canarySecret stands in the environment, and must be found nowhere else. It could be part of
@@ -375,10 +377,11 @@ func (c *canary) run(args ...string) {
 // nothing of it runs, nothing of the environment leaves it, nothing is asked of a server that
 // no question named, and of a host that only the checkout names nothing at all.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the mark is a shell script")
 	}
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	for name, value := range map[string]func(*canary) string{
 		"deep":     func(c *canary) string { return c.script },
 		"program":  func(c *canary) string { return c.script },

@@ -2,21 +2,17 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// pinnedUse is an action that is named by its commit.
-var pinnedUse = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
+	"github.com/hallmark-mcp/hallmark/e2e/world"
+)
 
 type actionStep struct {
 	Uses, Shell, Run string
@@ -54,7 +50,7 @@ func ciProject(t *testing.T, tools string) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"pin", "--yes"}, {"install"}} {
-		if code, out := inDir(t, dir, env, "hallmark", args...); code != 0 {
+		if code, out := world.InDir(t, dir, env, "hallmark", args...); code != 0 {
 			t.Fatalf("hallmark %v: exit code %d\n%s", args, code, out)
 		}
 	}
@@ -76,24 +72,9 @@ func ciPlugin(t *testing.T, dir string, env []string, at, code string) {
 			t.Fatal(err)
 		}
 	}
-	if code, out := inDir(t, dir, env, "hallmark", "plugin", "hash", at, "--write"); code != 0 {
+	if code, out := world.InDir(t, dir, env, "hallmark", "plugin", "hash", at, "--write"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-}
-
-// inDir runs a program of the PATH in env.
-func inDir(t *testing.T, dir string, env []string, program string, args ...string) (code int, output string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, "/usr/bin/env", append([]string{program}, args...)...)
-	c.Dir, c.Env = dir, env
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Run(); err != nil && c.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return c.ProcessState.ExitCode(), out.String()
 }
 
 // edited changes the lock by one digit.
@@ -118,6 +99,7 @@ func edited(t *testing.T, dir string) {
 // input is pasted into a script, and its steps, run here one after the other with the
 // environment that its inputs give, pass a project as it is and fail an edited one.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../action.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +128,7 @@ func TestAction(t *testing.T) {
 			if strings.Contains(string(document), "`git ls-remote https://github.com/"+action+" refs/tags/"+tag+"`") {
 				continue // the page says how to find the commit, and that it is to be named
 			}
-			if !pinnedUse.Match(m[1]) && !regexp.MustCompile(`^[0-9a-f]{40}$`).Match(m[1]) {
+			if !world.PinnedUse.Match(m[1]) && !regexp.MustCompile(`^[0-9a-f]{40}$`).Match(m[1]) {
 				t.Errorf("docs/ci.md uses %s", m[1])
 			}
 		}
@@ -158,7 +140,7 @@ func TestAction(t *testing.T) {
 	}
 	input := regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
 	for _, s := range action.Runs.Steps {
-		if s.Uses != "" && !pinnedUse.MatchString(s.Uses) {
+		if s.Uses != "" && !world.PinnedUse.MatchString(s.Uses) {
 			t.Errorf("uses %s, which is no commit", s.Uses)
 		}
 		if strings.Contains(s.Run, "${{") {
@@ -172,7 +154,7 @@ func TestAction(t *testing.T) {
 			}
 		}
 	}
-	tools := imageTools(t)
+	tools := world.Tools(t)
 	// steps are all of the action's, with inputs in place of the defaults.
 	steps := func(dir string, env []string, with map[string]string) (code int, output string) {
 		for _, s := range action.Runs.Steps {
@@ -189,7 +171,7 @@ func TestAction(t *testing.T) {
 				full = append(full, name+"="+value)
 			}
 			var out string
-			if code, out = inDir(t, dir, full, s.Shell, "-e", "-c", s.Run); code != 0 {
+			if code, out = world.InDir(t, dir, full, s.Shell, "-e", "-c", s.Run); code != 0 {
 				return code, output + out
 			}
 			output += out
@@ -319,6 +301,7 @@ func TestAction(t *testing.T) {
 // commit that touches nothing of Hallmark's: they pass a project as it is, and fail one
 // whose lock was edited, or in which a client's file starts a server around it.
 func TestHook(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../.pre-commit-hooks.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -342,11 +325,11 @@ func TestHook(t *testing.T) {
 	env := append(os.Environ(), "PIP_DISABLE_PIP_VERSION_CHECK=1")
 	for _, args := range [][]string{{"python3", "-m", "venv", venv},
 		{filepath.Join(venv, "bin", "pip"), "install", "-q", "pre-commit==4.0.1"}} {
-		if code, out := inDir(t, ".", env, args[0], args[1:]...); code != 0 {
+		if code, out := world.InDir(t, ".", env, args[0], args[1:]...); code != 0 {
 			t.Fatalf("%v: exit code %d\n%s", args, code, out)
 		}
 	}
-	tools := imageTools(t)
+	tools := world.Tools(t)
 	dir, own := ciProject(t, tools)
 	hook := t.TempDir() // a repository of nothing but the hooks
 	if err := os.WriteFile(filepath.Join(hook, ".pre-commit-hooks.yaml"), data, 0o600); err != nil {
@@ -356,7 +339,7 @@ func TestHook(t *testing.T) {
 		"GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
 	git := func(dir string, args ...string) {
 		t.Helper()
-		if code, out := inDir(t, dir, own, "git", args...); code != 0 {
+		if code, out := world.InDir(t, dir, own, "git", args...); code != 0 {
 			t.Fatalf("git %v: exit code %d\n%s", args, code, out)
 		}
 	}
@@ -366,7 +349,7 @@ func TestHook(t *testing.T) {
 		git(d, "commit", "-q", "-m", "first")
 	}
 	try := func(hook string, repo string) (int, string) {
-		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), "try-repo", repo, hook, "--verbose",
+		return world.InDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), "try-repo", repo, hook, "--verbose",
 			"--files", "kit/facet.json")
 	}
 	for _, id := range []string{"hallmark-check-system", "hallmark-scan-system"} {

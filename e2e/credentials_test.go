@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // A registry reads a private package for the namespaces that its operator mapped to the
@@ -55,7 +57,7 @@ func TestCredentialsOfANamespace(t *testing.T) {
 		fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.example\"]\ntoken_env = \"PRIVATE_TOKEN\"\n",
 			strings.TrimPrefix(base, "https://")))
 	t.Setenv("PRIVATE_TOKEN", "s3cret")
-	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
+	registry := world.StartRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
 		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--credentials", credentials)
 	publish := func(name, digest string) (int, string) {
 		t.Helper()
@@ -100,14 +102,14 @@ func TestCredentialsOfANamespace(t *testing.T) {
 	// The operator takes the namespace's credential away, and gives it to another one.
 	before := shown.Load()
 	file("credentials.toml", "[[credential]]\nhost = nonsense\ntoken = \"s3cret\"\n")
-	registry.reload(t, "credentials stay as they were")
+	reload(t, registry, "credentials stay as they were")
 	if status, body := publish("com.example/other", wrong); status != 422 || shown.Load() == before {
 		t.Errorf("after a file that makes no sense: %d %s", status, body)
 	}
 	file("credentials.toml",
 		fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.other\"]\ntoken = \"s3cret\"\n",
 			strings.TrimPrefix(base, "https://")))
-	registry.reload(t, "credentials read again")
+	reload(t, registry, "credentials read again")
 	before = shown.Load()
 	if status, body := publish("com.example/other", private); status < 400 || shown.Load() != before {
 		t.Errorf("with the credential of another namespace: %d %s", status, body)

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,75 +22,44 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
-// facetStage is a project with facets and a home of its own.
-type facetStage struct {
-	t             *testing.T
-	bin, dir      string
-	home, project string
-}
+// facetStage is a project with facets and a home of its own, in which commands are killed.
+type facetStage struct{ *world.FacetStage }
 
 func newFacetStage(t *testing.T, bin, config string) *facetStage {
 	t.Helper()
-	dir := t.TempDir()
-	s := &facetStage{t: t, bin: bin, dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
-	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", dir).Run() })
-	s.write("project/hallmark.toml", "manifest_version = 1\n"+config)
-	return s
-}
-
-func (s *facetStage) write(name, text string) {
-	s.t.Helper()
-	path := filepath.Join(s.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	write(s.t, path, text)
+	return &facetStage{world.NewFacetStage(t, bin, config)}
 }
 
 // kit writes the directory of a facet whose files all say the same.
 func (s *facetStage) kit(dir, version, text string) {
-	s.write(dir+"/facet.json",
+	s.Write(dir+"/facet.json",
 		`{"name":"kit","version":"`+version+
 			`","skills":{"greet":{"description":"d","files":["a.txt","b.txt"]}},"agents":{"x":{"description":"d"}}}`)
 	for _, name := range []string{"skills/greet/SKILL.md", "skills/greet/a.txt", "skills/greet/b.txt", "agents/x.md"} {
-		s.write(dir+"/"+name, text)
+		s.Write(dir+"/"+name, text)
 	}
 }
 
 // skill writes the directory of an ordinary skill of four files.
 func (s *facetStage) skill(dir, version, text string) {
-	s.write(dir+"/SKILL.md", "---\nname: kit\ndescription: d\nmetadata:\n  version: "+version+"\n---\n"+text)
+	s.Write(dir+"/SKILL.md", "---\nname: kit\ndescription: d\nmetadata:\n  version: "+version+"\n---\n"+text)
 	for _, name := range []string{"a.txt", "b.txt", "more/c.txt"} {
-		s.write(dir+"/"+name, text)
+		s.Write(dir+"/"+name, text)
 	}
-}
-
-func (s *facetStage) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(s.bin, args...)
-	cmd.Dir = s.project
-	cmd.Env = append(os.Environ(), "HALLMARK_HOME="+s.home)
-	return cmd
-}
-
-func (s *facetStage) run(args ...string) string {
-	s.t.Helper()
-	out, err := s.command(args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("hallmark %q: %v\n%s", args, err, out)
-	}
-	return string(out)
 }
 
 // whole demands that lock, files and receipt are those of one and the same version, and
 // that nothing else is left.
 func (s *facetStage) whole(after string) {
-	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.project, "hallmark.lock"))
+	s.T.Helper()
+	data, err := os.ReadFile(filepath.Join(s.Project, "hallmark.lock"))
 	if os.IsNotExist(err) {
-		if _, err := os.Stat(filepath.Join(s.project, "tools")); err == nil {
-			s.t.Fatalf("%s: files without a lock", after)
+		if _, err := os.Stat(filepath.Join(s.Project, "tools")); err == nil {
+			s.T.Fatalf("%s: files without a lock", after)
 		}
 		return
 	}
@@ -101,35 +69,35 @@ func (s *facetStage) whole(after string) {
 		}
 	}
 	if err != nil || json.Unmarshal(data, &lock) != nil {
-		s.t.Fatalf("%s: %v\n%s", after, err, data)
+		s.T.Fatalf("%s: %v\n%s", after, err, data)
 	}
 	found := 0
-	for path := range files(s.t, s.project) {
-		rel, _ := filepath.Rel(s.project, path)
+	for path := range files(s.T, s.Project) {
+		rel, _ := filepath.Rel(s.Project, path)
 		in, installed := strings.CutPrefix(filepath.ToSlash(rel), "tools/")
 		if !installed {
 			if rel != "hallmark.toml" && rel != "hallmark.lock" {
-				s.t.Errorf("%s: %s is left in the project", after, rel)
+				s.T.Errorf("%s: %s is left in the project", after, rel)
 			}
 			continue
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		sum := sha256.Sum256(text)
 		if got := "sha256:" + hex.EncodeToString(sum[:]); got != lock.Facets["kit"].Assets[in] {
-			s.t.Errorf("%s: %s is not what is locked", after, rel)
+			s.T.Errorf("%s: %s is not what is locked", after, rel)
 		}
 		found++
 	}
 	if found != 4 {
-		s.t.Errorf("%s: %d files", after, found)
+		s.T.Errorf("%s: %d files", after, found)
 	}
-	for path := range files(s.t, filepath.Join(s.home, "state")) {
+	for path := range files(s.T, filepath.Join(s.Home, "state")) {
 		if base := filepath.Base(path); base == "journal" || strings.HasSuffix(base, ".tmp") ||
 			strings.HasSuffix(base, ".abandoned") {
-			s.t.Errorf("%s: %s is left in the state directory", after, base)
+			s.T.Errorf("%s: %s is left in the state directory", after, base)
 		}
 	}
 }
@@ -150,11 +118,11 @@ func kills(t *testing.T, usual int) int {
 
 // killed runs a command and kills it, and what it started, after a time.
 func (s *facetStage) killed(wait time.Duration, args ...string) bool {
-	s.t.Helper()
-	cmd := s.command(args...)
+	s.T.Helper()
+	cmd := s.Command(args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	timer := time.AfterFunc(wait, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
@@ -163,12 +131,12 @@ func (s *facetStage) killed(wait time.Duration, args ...string) bool {
 
 // ends demands that nothing of killed commands is left after a whole one.
 func (s *facetStage) ends(args ...string) {
-	s.t.Helper()
-	s.run(args...)
+	s.T.Helper()
+	s.Run(args...)
 	s.whole(strings.Join(args, " "))
-	s.run("check", "--offline")
-	if left, _ := filepath.Glob(filepath.Join(s.home, "cache", "store", "staging", "*")); len(left) > 0 {
-		s.t.Errorf("left in staging: %q", left)
+	s.Run("check", "--offline")
+	if left, _ := filepath.Glob(filepath.Join(s.Home, "cache", "store", "staging", "*")); len(left) > 0 {
+		s.T.Errorf("left in staging: %q", left)
 	}
 }
 
@@ -180,11 +148,12 @@ func TestInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).kit, 6
 func TestSkillInstallKilled(t *testing.T) { testInstallKilled(t, (*facetStage).skill, 30) }
 
 func testInstallKilled(t *testing.T, write func(s *facetStage, dir, version, text string), usualKills int) {
-	s := newFacetStage(t, build(t, "hallmark"),
+	t.Parallel()
+	s := newFacetStage(t, world.Build(t, "hallmark"),
 		"[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
 	write(s, "kit", "1.0.0", "0\n")
 	began := time.Now()
-	s.run("install")
+	s.Run("install")
 	usual := time.Since(began)
 	rounds, done, journals := kills(t, usualKills), 0, 0
 	for i := range rounds {
@@ -194,7 +163,7 @@ func testInstallKilled(t *testing.T, write func(s *facetStage, dir, version, tex
 			done++
 		}
 		journals += s.journals()
-		s.run("list")
+		s.Run("list")
 		s.whole(fmt.Sprintf("killed after %v", wait))
 	}
 	if done == 0 {
@@ -206,9 +175,9 @@ func testInstallKilled(t *testing.T, write func(s *facetStage, dir, version, tex
 
 // journals is how many changes were interrupted and wait to be finished or undone.
 func (s *facetStage) journals() int {
-	found, err := filepath.Glob(filepath.Join(s.home, "state", "projects", "*", "journal"))
+	found, err := filepath.Glob(filepath.Join(s.Home, "state", "projects", "*", "journal"))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return len(found)
 }
@@ -216,20 +185,21 @@ func (s *facetStage) journals() int {
 // The same of an upgrade, which downloads, asks the log and writes its checkpoint, and of
 // an install into an empty store (R1).
 func TestUpgradeKilled(t *testing.T) {
-	bin := build(t, "hallmark")
-	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
-	key := logKeyOf(t, registry.URL)
+	t.Parallel()
+	bin := world.Build(t, "hallmark")
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
+	key := world.LogKey(t, registry.URL)
 	s := newFacetStage(t, bin,
 		fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\n"+
 			"targets = [\"dir:tools\"]\n", registry.URL, key))
 	publish := func(i int) {
 		s.kit("kit", fmt.Sprintf("1.0.%d", i), fmt.Sprint(i, "\n"))
-		s.run("pack", filepath.Join(s.dir, "kit"), "-o", filepath.Join(s.dir, "kit.facet"))
-		s.run("publish", filepath.Join(s.dir, "kit.facet"), "--registry", registry.URL, "--log-key", key)
+		s.Run("pack", filepath.Join(s.Dir, "kit"), "-o", filepath.Join(s.Dir, "kit.facet"))
+		s.Run("publish", filepath.Join(s.Dir, "kit.facet"), "--registry", registry.URL, "--log-key", key)
 	}
 	publish(0)
 	began := time.Now()
-	s.run("install")
+	s.Run("install")
 	usual := time.Since(began)
 	rounds, done, journals, behind := kills(t, 20), 0, 0, true
 	for i := range rounds {
@@ -244,7 +214,7 @@ func TestUpgradeKilled(t *testing.T) {
 			done++
 		}
 		journals += s.journals()
-		s.run("list")
+		s.Run("list")
 		s.whole(fmt.Sprintf("killed after %v", wait))
 		behind = !strings.Contains(s.outdated(), "->")
 	}
@@ -257,33 +227,33 @@ func TestUpgradeKilled(t *testing.T) {
 
 // outdated is what the command prints, whatever its exit code.
 func (s *facetStage) outdated() string {
-	out, err := s.command("outdated").Output()
+	out, err := s.Command("outdated").Output()
 	if err != nil {
-		s.t.Fatalf("outdated: %v", err)
+		s.T.Fatalf("outdated: %v", err)
 	}
 	return string(out)
 }
 
 // emptyStore removes the store, but not what processes hold.
 func (s *facetStage) emptyStore() {
-	s.t.Helper()
-	store := filepath.Join(s.home, "cache", "store")
+	s.T.Helper()
+	store := filepath.Join(s.Home, "cache", "store")
 	if _, err := os.Stat(store); os.IsNotExist(err) {
 		return // emptied before, and not filled by what was killed since
 	}
 	if out, err := exec.Command("chmod", "-R", "u+w", store).CombinedOutput(); err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
+		s.T.Fatalf("%v\n%s", err, out)
 	}
 	if err := os.RemoveAll(store); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 }
 
 // 32 processes install into one project and one store, and as many projects share a
 // store: all succeed, and nothing is fetched twice (R8).
 func TestManyInstallers(t *testing.T) {
-	bin := build(t, "hallmark")
-	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
+	bin := world.Build(t, "hallmark")
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	target, err := url.Parse(registry.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -300,9 +270,9 @@ func TestManyInstallers(t *testing.T) {
 
 	author := newFacetStage(t, bin, "")
 	author.kit("kit", "1.0.0", "first\n")
-	author.run("pack", filepath.Join(author.dir, "kit"), "-o", "kit.facet")
-	key := logKeyOf(t, registry.URL)
-	author.run("publish", "kit.facet", "--registry", registry.URL, "--log-key", key)
+	author.Run("pack", filepath.Join(author.Dir, "kit"), "-o", "kit.facet")
+	key := world.LogKey(t, registry.URL)
+	author.Run("publish", "kit.facet", "--registry", registry.URL, "--log-key", key)
 
 	config := fmt.Sprintf(
 		"[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", front.URL,
@@ -312,7 +282,7 @@ func TestManyInstallers(t *testing.T) {
 		var group sync.WaitGroup
 		for _, s := range stages {
 			group.Go(func() {
-				if out, err := s.command("install").CombinedOutput(); err != nil {
+				if out, err := s.Command("install").CombinedOutput(); err != nil {
 					t.Errorf("%v\n%s", err, out)
 				}
 			})
@@ -336,7 +306,7 @@ func TestManyInstallers(t *testing.T) {
 	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", shared).Run() })
 	for i := range stages {
 		stages[i] = newFacetStage(t, bin, config)
-		stages[i].home = shared
+		stages[i].Home = shared
 	}
 	together(stages)
 }
@@ -344,10 +314,10 @@ func TestManyInstallers(t *testing.T) {
 // 32 processes install a skill of a repository into one project and one store, and as many projects share a store
 // (R8). Whether a repository is asked again for what nobody has locked yet is left to each project.
 func TestManySkillInstallers(t *testing.T) {
-	bin := build(t, "hallmark")
+	bin := world.Build(t, "hallmark")
 	author := newFacetStage(t, bin, "")
 	author.skill("skills/kit", "1.0.0", "first\n")
-	repository := filepath.Join(author.dir, "skills")
+	repository := filepath.Join(author.Dir, "skills")
 	for _, args := range [][]string{
 		{"init", "--quiet", "-b", "main"}, {"add", "-A"},
 		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "one"}, {"tag", "v1"},
@@ -357,8 +327,9 @@ func TestManySkillInstallers(t *testing.T) {
 		}
 	}
 	// What ssh would run on the other machine, of which this one is a stand-in.
-	ssh := filepath.Join(author.dir, "ssh")
-	write(t, ssh, "#!/bin/sh\nfor command; do :; done\ncase $command in git-upload-pack*) eval \"$command\" ;; esac\n")
+	ssh := filepath.Join(author.Dir, "ssh")
+	world.Write(t, ssh,
+		"#!/bin/sh\nfor command; do :; done\ncase $command in git-upload-pack*) eval \"$command\" ;; esac\n")
 	if err := os.Chmod(ssh, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +341,7 @@ func TestManySkillInstallers(t *testing.T) {
 		var group sync.WaitGroup
 		for _, s := range stages {
 			group.Go(func() {
-				out, err := s.command("install", "--allow-host", "git.example.com:22").CombinedOutput()
+				out, err := s.Command("install", "--allow-host", "git.example.com:22").CombinedOutput()
 				if err != nil {
 					t.Errorf("%v\n%s", err, out)
 				}
@@ -392,19 +363,7 @@ func TestManySkillInstallers(t *testing.T) {
 	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", shared).Run() })
 	for i := range stages {
 		stages[i] = newFacetStage(t, bin, config)
-		stages[i].home = shared
+		stages[i].Home = shared
 	}
 	together(stages)
-}
-
-// logKeyOf is the key that a registry announces for its log.
-func logKeyOf(t *testing.T, base string) string {
-	t.Helper()
-	_, body := get(t, base+"/v0/version")
-	var about map[string]any
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&about); err != nil {
-		t.Fatalf("%v: %s", err, body)
-	}
-	key, _ := about["log_key"].(string)
-	return key
 }

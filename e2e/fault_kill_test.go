@@ -15,32 +15,34 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // puppet makes the project one with two servers that show what the file surface says.
 func (s *stage) puppet(t *testing.T) {
 	t.Helper()
-	if err := os.MkdirAll(s.project, 0o700); err != nil {
+	if err := os.MkdirAll(s.Project, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.show(t, "one")
 	text := "manifest_version = 1\n"
 	for _, name := range []string{"left", "right"} {
 		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, s.server(),
-			filepath.Join(s.dir, "surface"))
+			filepath.Join(s.Dir, "surface"))
 	}
-	write(t, filepath.Join(s.project, "hallmark.toml"), text)
+	world.Write(t, filepath.Join(s.Project, "hallmark.toml"), text)
 }
 
 // show makes the servers a new version with another surface: of the same bytes it would
 // be an alarm, which no consent given beforehand covers.
 func (s *stage) show(t *testing.T, description string) {
 	t.Helper()
-	path := filepath.Join(s.dir, "surface")
-	write(t, path+".new",
+	path := filepath.Join(s.Dir, "surface")
+	world.Write(t, path+".new",
 		fmt.Sprintf(`{"tools/list": {"tools": [{"name": "hello", "description": %q, "inputSchema": {"type": `+
 			`"object"}}]}}`, description))
-	server, err := os.ReadFile(filepath.Join(s.bin, "puppet"))
+	server, err := os.ReadFile(filepath.Join(s.Bin, "puppet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +57,12 @@ func (s *stage) show(t *testing.T, description string) {
 }
 
 // server is the executable of the servers.
-func (s *stage) server() string { return filepath.Join(s.dir, "server") }
+func (s *stage) server() string { return filepath.Join(s.Dir, "server") }
 
 // described reads the description that is locked for a server out of its surface file.
 func (s *stage) described(t *testing.T, server string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.project, "hallmark.surfaces", server+".json"))
+	data, err := os.ReadFile(filepath.Join(s.Project, "hallmark.surfaces", server+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +79,8 @@ func (s *stage) described(t *testing.T, server string) string {
 // no journal in the state directory.
 func (s *stage) tidy(t *testing.T) {
 	t.Helper()
-	for path := range files(t, s.project) {
-		switch rel, _ := filepath.Rel(s.project, path); rel {
+	for path := range files(t, s.Project) {
+		switch rel, _ := filepath.Rel(s.Project, path); rel {
 		case "hallmark.toml", "hallmark.lock", "server.json",
 			"hallmark.surfaces/left.json", "hallmark.surfaces/right.json", "hallmark.surfaces/notes.json",
 			"hallmark.closures/notes.json":
@@ -86,7 +88,7 @@ func (s *stage) tidy(t *testing.T) {
 			t.Errorf("%s is left in the project", rel)
 		}
 	}
-	for path := range files(t, filepath.Join(s.home, "state")) {
+	for path := range files(t, filepath.Join(s.Home, "state")) {
 		switch base := filepath.Base(path); base {
 		case "approvals.json", "writer", "files", "drift-left.json", "drift-right.json":
 		default:
@@ -106,7 +108,7 @@ func (s *stage) killAfter(t *testing.T, d time.Duration) (ended bool) {
 // the pin ends by itself.
 func (s *stage) kill(t *testing.T, wait func(ended <-chan struct{})) (ended bool) {
 	t.Helper()
-	cmd := s.command(t.Context(), "hallmark", "pin", "--yes")
+	cmd := s.Command(t.Context(), "hallmark", "pin", "--yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -129,9 +131,9 @@ func (s *stage) kill(t *testing.T, wait func(ended <-chan struct{})) (ended bool
 func testKilled(t *testing.T, s *stage) {
 	s.puppet(t)
 	start := time.Now()
-	s.run(t, 0, "hallmark", "pin", "--yes")
+	s.Run(t, 0, "hallmark", "pin", "--yes")
 	whole := time.Since(start)
-	states, err := filepath.Glob(filepath.Join(s.home, "state", "projects", "*"))
+	states, err := filepath.Glob(filepath.Join(s.Home, "state", "projects", "*"))
 	if err != nil || len(states) != 1 {
 		t.Fatalf("%q: %v", states, err)
 	}
@@ -163,7 +165,7 @@ func testKilled(t *testing.T, s *stage) {
 		if exists() {
 			journals++
 		}
-		check := s.command(t.Context(), "hallmark", "check") // which finishes what was begun
+		check := s.Command(t.Context(), "hallmark", "check") // which finishes what was begun
 		report, err := check.CombinedOutput()
 		if code := check.ProcessState.ExitCode(); code != 0 && code != 3 {
 			t.Fatalf("round %d: %v\n%s", round, err, report)
@@ -185,15 +187,15 @@ func testKilled(t *testing.T, s *stage) {
 		locked = left
 		s.tidy(t)
 		s.show(t, locked)
-		s.run(t, 0, "hallmark", "check")
-		if out, _ := s.run(t, 0, "client", "hallmark", "run", "left"); !strings.Contains(out, "tool hello: "+locked) {
+		s.Run(t, 0, "hallmark", "check")
+		if out, _ := s.Run(t, 0, "client", "hallmark", "run", "left"); !strings.Contains(out, "tool hello: "+locked) {
 			t.Fatalf("round %d: run withholds %q:\n%s", round, locked, out)
 		}
 	}
 	t.Logf("a pin takes %v; of %d pins %d ended, %d left a journal; %d were as before, %d as after", whole, rounds,
 		ended, journals, before, after)
 	s.show(t, "last")
-	s.run(t, 0, "hallmark", "pin", "--yes")
+	s.Run(t, 0, "hallmark", "pin", "--yes")
 	if got := s.described(t, "right"); got != "last" {
 		t.Errorf("%q is locked at last", got)
 	}
@@ -204,21 +206,21 @@ func testKilled(t *testing.T, s *stage) {
 func testKilledNPM(t *testing.T, s *stage) {
 	s.publish(t, 1000)
 	start := time.Now()
-	s.run(t, 0, "hallmark", "pin", "--yes")
+	s.Run(t, 0, "hallmark", "pin", "--yes")
 	whole := time.Since(start)
 	for round := range 4 {
-		s.home = filepath.Join(s.dir, fmt.Sprintf("home%d", round))
-		s.env = append(s.env, "HALLMARK_HOME="+s.home)
-		before := files(t, s.project)
+		s.Home = filepath.Join(s.Dir, fmt.Sprintf("home%d", round))
+		s.Env = append(s.Env, "HALLMARK_HOME="+s.Home)
+		before := files(t, s.Project)
 		if !s.killAfter(t, whole*time.Duration(2*round+1)/8) && round < 2 {
-			same(t, before, files(t, s.project))
+			same(t, before, files(t, s.Project))
 		}
-		s.run(t, 0, "hallmark", "pin", "--yes")
-		s.run(t, 0, "hallmark", "check")
+		s.Run(t, 0, "hallmark", "pin", "--yes")
+		s.Run(t, 0, "hallmark", "check")
 		s.tidy(t)
-		empty(t, filepath.Join(s.home, "cache", "store", "staging"))
+		empty(t, filepath.Join(s.Home, "cache", "store", "staging"))
 	}
-	s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "notes")
+	s.Run(t, 0, "client", "-call", "hello", "hallmark", "run", "notes")
 }
 
 // testTwoPins starts two pins of one project at the same time: both are kept.
@@ -228,7 +230,7 @@ func testTwoPins(t *testing.T, s *stage) {
 		s.show(t, fmt.Sprint("round ", round))
 		var pins []*exec.Cmd
 		for _, name := range []string{"left", "right", "left"} {
-			cmd := s.command(t.Context(), "hallmark", "pin", "--yes", name)
+			cmd := s.Command(t.Context(), "hallmark", "pin", "--yes", name)
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			if err := cmd.Start(); err != nil {
@@ -241,7 +243,7 @@ func testTwoPins(t *testing.T, s *stage) {
 				t.Fatalf("%q: %v\n%s", cmd.Args, err, cmd.Stderr)
 			}
 		}
-		s.run(t, 0, "hallmark", "check")
+		s.Run(t, 0, "hallmark", "check")
 		for _, name := range []string{"left", "right"} {
 			if got := s.described(t, name); got != fmt.Sprint("round ", round) {
 				t.Errorf("round %d: %s shows %q", round, name, got)
@@ -259,8 +261,8 @@ var waited = regexp.MustCompile(
 // refused for a lock that was half replaced; and a server that runs hinders no pin.
 func testRunWhilePin(t *testing.T, s *stage) {
 	s.puppet(t)
-	s.run(t, 0, "hallmark", "pin", "--yes")
-	running := s.command(t.Context(), "hallmark", "run", "left")
+	s.Run(t, 0, "hallmark", "pin", "--yes")
+	running := s.Command(t.Context(), "hallmark", "run", "left")
 	stdin, err := running.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +273,7 @@ func testRunWhilePin(t *testing.T, s *stage) {
 	done := make(chan error, 1)
 	go func() {
 		for i := range 15 {
-			pin := s.command(t.Context(), "hallmark", "pin", "--yes")
+			pin := s.Command(t.Context(), "hallmark", "pin", "--yes")
 			if i%2 == 0 {
 				pin.Args = append(pin.Args, "left")
 			}
@@ -291,11 +293,11 @@ func testRunWhilePin(t *testing.T, s *stage) {
 			pinning = false
 		default:
 		}
-		out, errs := s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "left")
+		out, errs := s.Run(t, 0, "client", "-call", "hello", "hallmark", "run", "left")
 		if !strings.Contains(out, "call hello: hello {}") || !waited.MatchString(errs) {
 			t.Errorf("run: %s%s", out, errs)
 		}
-		s.run(t, 0, "hallmark", "check")
+		s.Run(t, 0, "hallmark", "check")
 	}
 	if err := stdin.Close(); err != nil {
 		t.Error(err)

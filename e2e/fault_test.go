@@ -3,20 +3,16 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
-	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestFaults runs the built program where the network, the disk or the process itself
@@ -44,75 +40,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// stage is a project with a home and a npm registry of its own.
-type stage struct {
-	bin, dir, project, home, tmp string
-	npm                          *npmtest.Server
-	env                          []string
-}
+// stage is a project with a home and a npm registry of its own, and a server to kill.
+type stage struct{ world.Stage }
 
 func newStage(t *testing.T, bin string) *stage {
 	t.Helper()
-	npm, err := npmtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(npm.Close)
-	dir := t.TempDir()
-	s := &stage{
-		bin: bin, dir: dir, npm: npm,
-		project: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp"),
-	}
-	for _, d := range []string{s.project, s.home, s.tmp, filepath.Join(dir, "user")} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	authority := filepath.Join(dir, "authority.pem")
-	write(t, authority, string(npm.Authority()))
-	s.env = append(npm.Environ(authority), "PATH="+bin+":"+os.Getenv("PATH"),
-		"HOME="+filepath.Join(dir, "user"), "HALLMARK_HOME="+s.home, "TMPDIR="+s.tmp)
-	t.Cleanup(func() { // the store is read-only
-		filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if err == nil && e.IsDir() {
-				os.Chmod(path, 0o700)
-			}
-			return nil
-		})
-	})
-	return s
-}
-
-func write(t *testing.T, path, data string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// command is a program of the stage, in the project's directory.
-func (s *stage) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
-	cmd.Dir, cmd.Env = s.project, s.env
-	cmd.WaitDelay = 5 * time.Second // a killed program's children may hold its output
-	return cmd
-}
-
-// run demands an exit code.
-func (s *stage) run(t *testing.T, want int, name string, args ...string) (stdout, stderr string) {
-	t.Helper()
-	cmd := s.command(t.Context(), name, args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		t.Fatalf("%s %q: exit code %d, want %d\n%s%s", name, args, got, want, &out, &errs)
-	}
-	return out.String(), errs.String()
+	return &stage{*world.NewStage(t, bin)}
 }
 
 // files are all files below dirs with their contents, but for locks, which stay.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // noise is text of n bytes that does not compress.
@@ -41,22 +42,22 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 // writes a server.json that names it. The result is its digest.
 func (s *stage) publish(t *testing.T, size int) (digest string) {
 	t.Helper()
-	err := s.npm.Publish(npmtest.Package{
+	err := s.NPM.Publish(npmtest.Package{
 		Name: "notes", Version: "1.0.0", Manifest: map[string]any{"bin": "index.js"},
 		Files: map[string]string{"index.js": script, "noise": noise(size)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(s.project, "server.json"), `{
+	world.Write(t, filepath.Join(s.Project, "server.json"), `{
   "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
   "name": "io.github.acme/notes", "description": "Notes", "version": "1.0.0",
   "packages": [{"registryType": "npm", "identifier": "notes", "version": "1.0.0", "transport": {"type": "stdio"}}]
 }
 `)
-	write(t, filepath.Join(s.project, "hallmark.toml"),
+	world.Write(t, filepath.Join(s.Project, "hallmark.toml"),
 		"manifest_version = 1\n[providers.mcp.notes]\ncommand = \"npx\"\narguments = [\"notes@1.0.0\"]\n")
-	sum := sha256.Sum256(s.npm.Tarball("notes", "1.0.0"))
+	sum := sha256.Sum256(s.NPM.Tarball("notes", "1.0.0"))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
@@ -112,37 +113,37 @@ func testTransfers(t *testing.T, first *stage) {
 	} {
 		all.Go(func() {
 			t.Run(tt.name, func(t *testing.T) {
-				s := newStage(t, first.bin)
+				s := newStage(t, first.Bin)
 				digest := s.publish(t, 1_000_000)
 				path := tt.path
 				if path == "" {
 					path = tarball
 				}
-				s.npm.Break(path, tt.times, tt.fault)
-				before := files(t, s.project)
+				s.NPM.Break(path, tt.times, tt.fault)
+				before := files(t, s.Project)
 				start := time.Now()
-				out, errs := s.run(t, tt.code, "hallmark", "hash-gen", "--write")
+				out, errs := s.Run(t, tt.code, "hallmark", "hash-gen", "--write")
 				if d := time.Since(start); d < tt.least {
 					t.Errorf("it did not wait: %v, want %v at least", d, tt.least)
 				}
 				if out != "" {
 					t.Errorf("stdout: %q", out)
 				}
-				if got := s.npm.Requests(path); tt.asked > 0 && got != tt.asked {
+				if got := s.NPM.Requests(path); tt.asked > 0 && got != tt.asked {
 					t.Errorf("%d requests for %s, want %d", got, path, tt.asked)
 				}
-				if got := s.npm.Ranged(path); (got > 0) != tt.parts {
+				if got := s.NPM.Ranged(path); (got > 0) != tt.parts {
 					t.Errorf("%d requests for a part of %s", got, path)
 				}
-				empty(t, s.tmp)
+				empty(t, s.Tmp)
 				if tt.code != 0 {
 					if !strings.HasPrefix(errs, "hallmark: npm:notes@1.0.0: ") || !strings.Contains(errs, tt.text) {
 						t.Errorf("the message does not name the package and %q:\n%s", tt.text, errs)
 					}
-					same(t, before, files(t, s.project))
+					same(t, before, files(t, s.Project))
 					return
 				}
-				data, err := os.ReadFile(filepath.Join(s.project, "server.json"))
+				data, err := os.ReadFile(filepath.Join(s.Project, "server.json"))
 				if err != nil || !bytes.Contains(data, []byte(digest)) {
 					t.Errorf("no %s in %s: %v", digest, data, err)
 				}
@@ -155,8 +156,8 @@ func testTransfers(t *testing.T, first *stage) {
 // testPinTransfer breaks the download of a pin: no lock, and an empty staging place.
 func testPinTransfer(t *testing.T, s *stage) {
 	s.publish(t, 1_000_000)
-	before := files(t, s.project)
-	staging := filepath.Join(s.home, "cache", "store", "staging")
+	before := files(t, s.Project)
+	staging := filepath.Join(s.Home, "cache", "store", "staging")
 	for _, tt := range []struct {
 		fault npmtest.Fault
 		code  int
@@ -166,75 +167,75 @@ func testPinTransfer(t *testing.T, s *stage) {
 		{npmtest.Redirect("http://127.0.0.1:1/"), 1, "plain http is refused"},
 		{npmtest.Body([]byte("other")), 3, "npm:notes@1.0.0: sha512 mismatch"},
 	} {
-		s.npm.Break(tarball, npmtest.Always, tt.fault)
-		if _, errs := s.run(t, tt.code, "hallmark", "pin", "--yes"); !strings.Contains(errs, tt.text) {
+		s.NPM.Break(tarball, npmtest.Always, tt.fault)
+		if _, errs := s.Run(t, tt.code, "hallmark", "pin", "--yes"); !strings.Contains(errs, tt.text) {
 			t.Errorf("no %q in:\n%s", tt.text, errs)
 		}
-		same(t, before, files(t, s.project))
+		same(t, before, files(t, s.Project))
 		empty(t, staging)
-		empty(t, s.tmp)
+		empty(t, s.Tmp)
 	}
-	s.npm.Break(tarball, 0, nil)
-	s.run(t, 0, "hallmark", "pin", "--yes")
-	s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "notes")
+	s.NPM.Break(tarball, 0, nil)
+	s.Run(t, 0, "hallmark", "pin", "--yes")
+	s.Run(t, 0, "client", "-call", "hello", "hallmark", "run", "notes")
 	empty(t, staging)
-	empty(t, s.tmp)
+	empty(t, s.Tmp)
 }
 
 // testReplaced puts other bytes under a version between two fetches.
 func testReplaced(t *testing.T, s *stage) {
 	old := s.publish(t, 1000)
-	s.run(t, 0, "hallmark", "hash-gen", "--write")
-	s.run(t, 0, "hallmark", "pin", "--yes")
+	s.Run(t, 0, "hallmark", "hash-gen", "--write")
+	s.Run(t, 0, "hallmark", "pin", "--yes")
 	if now := s.publish(t, 2000); now == old {
 		t.Fatal("the bytes are the same")
 	}
-	doc := filepath.Join(s.project, "server.json")
+	doc := filepath.Join(s.Project, "server.json")
 	data, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, doc,
+	world.Write(t, doc,
 		strings.Replace(string(data), "\n}", ",\n  \"file_hashes\": {\"npm:notes@1.0.0\": \""+old+"\"}\n}", 1))
-	before := files(t, s.project)
+	before := files(t, s.Project)
 	for _, args := range [][]string{{"verify"}, {"publish", "--registry", "http://127.0.0.1:1"}, {"pin", "--yes"}} {
-		_, errs := s.run(t, 3, "hallmark", args...)
+		_, errs := s.Run(t, 3, "hallmark", args...)
 		if !strings.HasPrefix(errs, "hallmark: npm:notes@1.0.0: sha256 mismatch\n  expected "+old) {
 			t.Errorf("%s:\n%s", args, errs)
 		}
 	}
-	s.env = append(s.env, "HALLMARK_HOME="+filepath.Join(s.dir, "other"))
-	out, errs := s.run(t, 3, "hallmark", "run", "--trust-lock", "notes")
+	s.Env = append(s.Env, "HALLMARK_HOME="+filepath.Join(s.Dir, "other"))
+	out, errs := s.Run(t, 3, "hallmark", "run", "--trust-lock", "notes")
 	if out != "" || !strings.Contains(errs, "npm:notes@1.0.0: sha512 mismatch") {
 		t.Errorf("run: %s%s", out, errs)
 	}
-	same(t, before, files(t, s.project))
+	same(t, before, files(t, s.Project))
 }
 
 // testDiskFull fills the disks one after the other.
 func testDiskFull(t *testing.T, s *stage) {
 	s.publish(t, 3<<20)
-	small := filepath.Join(s.dir, "small")
+	small := filepath.Join(s.Dir, "small")
 	if err := os.Mkdir(small, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	mountSmall(t, small, "size=1m")
 	full := func(t *testing.T, s *stage, args ...string) {
 		t.Helper()
-		before := files(t, s.project)
-		if _, errs := s.run(t, 1, "hallmark", args...); !strings.Contains(errs, "no space left on device") {
+		before := files(t, s.Project)
+		if _, errs := s.Run(t, 1, "hallmark", args...); !strings.Contains(errs, "no space left on device") {
 			t.Errorf("%s:\n%s", args, errs)
 		}
-		same(t, before, files(t, s.project))
+		same(t, before, files(t, s.Project))
 	}
-	env := s.env
+	env := s.Env
 	t.Run("downloads", func(t *testing.T) {
-		s.env = append(slices.Clone(env), "TMPDIR="+small)
+		s.Env = append(slices.Clone(env), "TMPDIR="+small)
 		full(t, s, "hash-gen", "--write")
 		empty(t, small)
 	})
 	t.Run("store", func(t *testing.T) {
-		s.env = append(slices.Clone(env), "HALLMARK_HOME="+small)
+		s.Env = append(slices.Clone(env), "HALLMARK_HOME="+small)
 		full(t, s, "pin", "--yes")
 		empty(t, filepath.Join(small, "cache", "store", "staging"))
 		for path := range files(t, small) {
@@ -244,27 +245,27 @@ func testDiskFull(t *testing.T, s *stage) {
 				t.Errorf("%s is left", path)
 			}
 		}
-		s.env = env
-		s.run(t, 0, "hallmark", "pin", "--yes")
+		s.Env = env
+		s.Run(t, 0, "hallmark", "pin", "--yes")
 	})
 	t.Run("project", func(t *testing.T) {
 		p := *s
-		p.project = filepath.Join(small, "project")
+		p.Project = filepath.Join(small, "project")
 		p.puppet(t)
-		p.run(t, 0, "hallmark", "pin", "--yes")
+		p.Run(t, 0, "hallmark", "pin", "--yes")
 		p.show(t, "two")
-		write(t, filepath.Join(small, "ballast"), noise(64)) // there is room for a name
+		world.Write(t, filepath.Join(small, "ballast"), noise(64)) // there is room for a name
 		fill(t, filepath.Join(small, "ballast"))
 		full(t, &p, "pin", "--yes")
 		if err := os.Remove(filepath.Join(small, "ballast")); err != nil {
 			t.Fatal(err)
 		}
-		p.run(t, 3, "hallmark", "check") // of the new version, with the old lock
+		p.Run(t, 3, "hallmark", "check") // of the new version, with the old lock
 		p.show(t, "one")
-		p.run(t, 0, "hallmark", "check")
+		p.Run(t, 0, "hallmark", "check")
 		p.show(t, "two")
-		p.run(t, 0, "hallmark", "pin", "--yes")
-		p.run(t, 0, "hallmark", "check")
+		p.Run(t, 0, "hallmark", "pin", "--yes")
+		p.Run(t, 0, "hallmark", "check")
 	})
 }
 

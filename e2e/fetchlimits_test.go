@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // What one publish makes a registry fetch has a limit together, and one whose host is slow
@@ -44,8 +46,8 @@ func TestFetchLimits(t *testing.T) {
 	base = site.URL
 	dir := t.TempDir()
 	authority := filepath.Join(dir, "authority.pem")
-	write(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
-	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
+	world.Write(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
+	registry := world.StartRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
 		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--max-fetch-bytes", "2",
 		"--max-checks", "2")
 	type answer struct {

@@ -5,13 +5,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // Wherever a person is told of hashes, they are told what these do not show; and nobody
 // is told elsewhere that something is authentic.
 func TestIntegrityNotAuthenticity(t *testing.T) {
 	const said = "integrity, not authenticity"
-	hallmark := build(t, "hallmark")
+	hallmark := world.Build(t, "hallmark")
 	texts := map[string]string{}
 	for _, command := range []string{"hash-gen", "verify"} {
 		out, err := exec.Command(hallmark, command, "--help").CombinedOutput()
@@ -20,9 +22,9 @@ func TestIntegrityNotAuthenticity(t *testing.T) {
 		}
 		texts[command+" --help"] = string(out)
 	}
-	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	for _, page := range []string{"/", "/docs", "/openapi.yaml"} {
-		status, body := get(t, registry.URL+page)
+		status, body := world.Get(t, registry.URL+page)
 		if status != 200 {
 			t.Fatalf("%s: %d", page, status)
 		}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // foreignProof and foreignLog read logs with other people's implementation of the formats:
@@ -55,7 +56,7 @@ func foreignProof(text string, key note.Verifier) (entry []byte, index uint64, c
 func foreignLog(t *testing.T, base string, key note.Verifier) (entries [][]byte, c *log.Checkpoint) {
 	t.Helper()
 	read := func(path string) []byte {
-		status, body := get(t, base+path)
+		status, body := world.Get(t, base+path)
 		if status != http.StatusOK {
 			t.Fatalf("%s: %d: %s", path, status, body)
 		}
@@ -124,10 +125,10 @@ func TestLogOfReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var replicas []*registryProcess
+	var replicas []*world.Registry
 	for i, first := range []string{"--first-log=true", "--first-log=false"} {
 		replicas = append(replicas,
-			startRegistry(t, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
+			world.StartRegistry(t, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
 				"--log-key-file", filepath.Join(dir, "log.key"), first, "--validation", "off", "--allow-anonymous"))
 	}
 
@@ -171,7 +172,7 @@ func TestLogOfReplicas(t *testing.T) {
 					break
 				}
 				if acked.Add(1) == clients*each/3 {
-					killing.Do(func() { replicas[1].cmd.Process.Kill() })
+					killing.Do(func() { replicas[1].Cmd.Process.Kill() })
 				}
 			}
 		})

@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // forgeSeed and forgedShort are of the archives of each run; make forge has 2,000 of them, and
@@ -108,6 +109,7 @@ for (const name of readFileSync(LIST, "utf8").split("\n").filter(Boolean)) {
 // Hallmark, or every other reader unpacks exactly the files that Hallmark gives. It needs
 // the network, for two packages of npm.
 func TestOneReading(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("uses the network")
 	}
@@ -136,8 +138,8 @@ func TestOneReading(t *testing.T) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("npm: %v\n%s", err, out)
 	}
-	write(t, filepath.Join(dir, "read.py"), pythonReader)
-	write(t, filepath.Join(dir, "read.mjs"), nodeReader)
+	world.Write(t, filepath.Join(dir, "read.py"), pythonReader)
+	world.Write(t, filepath.Join(dir, "read.mjs"), nodeReader)
 
 	forged := filepath.Join(dir, "forged")
 	if err := os.Mkdir(forged, 0o700); err != nil {
@@ -158,7 +160,7 @@ func TestOneReading(t *testing.T) {
 		if isGzip(a.Data) {
 			name += ".gz"
 		}
-		write(t, filepath.Join(forged, name), string(a.Data))
+		world.Write(t, filepath.Join(forged, name), string(a.Data))
 		ours[name], what[name] = got, a.What
 	}
 	t.Logf("%d archives of seed %d: %d are refused, %d are given to the other readers", n, seed, refused, len(ours))
@@ -197,7 +199,7 @@ func TestOneReading(t *testing.T) {
 				}
 			}
 			list := out + ".list"
-			write(t, list, strings.Join(names, "\n")+"\n")
+			world.Write(t, list, strings.Join(names, "\n")+"\n")
 			cmd := exec.CommandContext(t.Context(), r.run[0], r.run[1:]...)
 			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "OUT="+out, "DIR="+forged, "LIST="+list,
 				"COMMAND="+r.command, "MODULES="+modules)

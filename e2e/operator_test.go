@@ -15,13 +15,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
-// reload sends SIGHUP and waits until the log tells of it once more.
-func (p *registryProcess) reload(t *testing.T, told string) {
+// reload sends a registry SIGHUP and waits until the log tells of it once more.
+func reload(t *testing.T, p *world.Registry, told string) {
 	t.Helper()
 	before := strings.Count(p.Log(), told)
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(30 * time.Second); strings.Count(p.Log(), told) == before; {
@@ -42,7 +44,7 @@ func TestPolicyIsReadAgain(t *testing.T) {
 		}
 	}
 	write("allow_anonymous = true\n")
-	registry := startRegistry(t, "--data", t.TempDir(), "--policy", file)
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--policy", file)
 	publish := func(version string) int {
 		t.Helper()
 		res, err := http.Post(registry.URL+"/v0/publish", "application/json",
@@ -60,17 +62,17 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	if got := publish("1.0.1"); got != 200 {
 		t.Errorf("before the signal: %d", got)
 	}
-	registry.reload(t, "policy read again")
+	reload(t, registry, "policy read again")
 	if got := publish("1.0.2"); got != 403 {
 		t.Errorf("blocked: %d", got)
 	}
 	write("allow_anonymous = maybe\n")
-	registry.reload(t, "policy stays as it was")
+	reload(t, registry, "policy stays as it was")
 	if got := publish("1.0.2"); got != 403 {
 		t.Errorf("after a policy that makes no sense: %d", got)
 	}
 	write("")
-	registry.reload(t, "policy read again")
+	reload(t, registry, "policy read again")
 	if got := publish("1.0.2"); got != 401 {
 		t.Errorf("after an empty policy: %d", got)
 	}
@@ -94,7 +96,7 @@ func TestPublishWithoutFileHashes(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	hallmark, dir := build(t, "hallmark"), t.TempDir()
+	hallmark, dir := world.Build(t, "hallmark"), t.TempDir()
 	run := func(doc string, args ...string) (string, error) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, "server.json"), []byte(doc), 0o600); err != nil {

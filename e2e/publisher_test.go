@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -50,14 +51,18 @@ func official(t *testing.T) string {
 // logs in by none, dns and http, validates, publishes and changes a status, and what it
 // sent reads back as it was. Our own mcp-publisher does the same.
 func TestPublisher(t *testing.T) {
-	hallmark := build(t, "hallmark")
-	for name, bin := range map[string]string{"official": official(t), "ours": build(t, "mcp-publisher")} {
-		t.Run(name, func(t *testing.T) { testPublisher(t, hallmark, bin, name == "official") })
+	t.Parallel()
+	hallmark := world.Build(t, "hallmark")
+	for name, bin := range map[string]string{"official": official(t), "ours": world.Build(t, "mcp-publisher")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testPublisher(t, hallmark, bin, name == "official")
+		})
 	}
 }
 
 func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
-	w := newWorld(t)
+	w := world.New(t)
 	const (
 		edHex   = "0707070707070707070707070707070707070707070707070707070707070707"
 		p384Hex = "0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f30"
@@ -89,7 +94,7 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 			`{"name":"@example/notes","version":"1.0.0","mcpName":"com.example.named/notes",`+
 				`"dist":{"tarball":"%s/notes.tgz"}}`, npm)
 	})
-	registry := startRegistry(t, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr,
+	registry := world.StartRegistry(t, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr,
 		"--ca-file", w.CA,
 		"--allow-host", "web.example.com", "--allow-host", "npm.example.com", "--proof-port", w.Port, "--npm-registry",
 		npm)
@@ -127,7 +132,7 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 	// same demands that the record is the document that was written.
 	same := func(doc map[string]any) {
 		t.Helper()
-		status, body := get(t,
+		status, body := world.Get(t,
 			registry.URL+"/v0.1/servers/"+url.PathEscape(doc["name"].(string))+"/versions/"+doc["version"].(string))
 		var env struct {
 			Server map[string]any
@@ -212,20 +217,20 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 	const name = "com.example.web/notes"
 	at := registry.URL + "/v0.1/servers/" + url.PathEscape(name) + "/versions"
 	run(true, "status", "--status", "deprecated", "--message", "use 1.1.0", name, "1.0.0")
-	if _, body := get(t, at+"/1.0.0"); !bytes.Contains(body, []byte(`"statusMessage":"use 1.1.0"`)) {
+	if _, body := world.Get(t, at+"/1.0.0"); !bytes.Contains(body, []byte(`"statusMessage":"use 1.1.0"`)) {
 		t.Errorf("after status: %s", body)
 	}
 	run(false, "status", "--status", "deprecated", "--message", "use 1.1.0", name, "1.0.0") // no change
 	run(false, "status", "--status", "deleted", "--all-versions", name)                     // nobody confirms
 	run(true, "status", "--status", "deleted", "--all-versions", "--yes", name)
-	if status, _ := get(t, at); status != 404 {
+	if status, _ := world.Get(t, at); status != 404 {
 		t.Errorf("all versions are deleted: %d", status)
 	}
-	if _, body := get(t, at+"?include_deleted=true"); bytes.Count(body, []byte(`"status":"deleted"`)) != 2 {
+	if _, body := world.Get(t, at+"?include_deleted=true"); bytes.Count(body, []byte(`"status":"deleted"`)) != 2 {
 		t.Errorf("deleted versions: %s", body)
 	}
 	run(true, "status", "--status", "active", name, "1.1.0")
-	if status, body := get(t, at+"/latest"); status != 200 || !bytes.Contains(body, []byte(`"version":"1.1.0"`)) {
+	if status, body := world.Get(t, at+"/latest"); status != 200 || !bytes.Contains(body, []byte(`"version":"1.1.0"`)) {
 		t.Errorf("latest: %d %s", status, body)
 	}
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
 // TestRemoteServer pins and runs a server of type "http": what it shows is compared as of
@@ -58,7 +60,7 @@ func TestRemoteServer(t *testing.T) {
 	defer server.Close()
 	defer server.CloseClientConnections()
 
-	g := &guarded{t: t, hallmark: build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir()}
+	g := &guarded{t: t, hallmark: world.Build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir()}
 	declare := func(url, header string) {
 		g.write("hallmark.toml",
 			fmt.Sprintf("manifest_version = 1\n[providers.mcp.tickets]\ntype = \"http\"\nurl = %q\n"+

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -36,7 +37,7 @@ var inside = map[string]string{
 // by what another service answers, it connects to public addresses alone, unless the
 // operator named the host.
 func TestNoInsideAddress(t *testing.T) {
-	w := newWorld(t)
+	w := world.New(t)
 	for name, addr := range inside {
 		w.DNS.Host(name, addr)
 	}
@@ -83,7 +84,7 @@ func TestNoInsideAddress(t *testing.T) {
 	for name := range inside {
 		args = append(args, "--bundle-host", name)
 	}
-	registry := startRegistry(t, args...)
+	registry := world.StartRegistry(t, args...)
 
 	send := func(path string, body any) (int, string) {
 		t.Helper()

@@ -91,7 +91,7 @@ func TestWhenItIsApplied(t *testing.T) {
 	})
 }
 
-// The rows of source 001, "Verification Summary". OCI install is TestImages of package e2e.
+// The rows of source 001, "Verification Summary". OCI install is TestImages of e2e/packages.
 func TestVerificationSummary(t *testing.T) {
 	t.Run("Download", testDownload)
 	t.Run("Post-extract", testPostExtract)

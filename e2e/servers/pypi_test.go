@@ -1,0 +1,250 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
+)
+
+// pythonServers are real MCP servers of PyPI, as their users declare them: in each of the
+// ways to name a version. Others are upgraded by TestRealServers.
+var pythonServers = []struct {
+	name      string
+	arguments []string
+	tool      string // that it lists
+	call      string // NAME=JSON
+	answer    string // that is part of the answer
+}{
+	{"time", []string{"--with", "mcp<2", "mcp-server-time==2026.1.26", "--local-timezone=Etc/UTC"}, "convert_time",
+		`convert_time={"source_timezone":"Etc/UTC","time":"12:00","target_timezone":"Asia/Tokyo"}`, "+9.0h"},
+	{"sqlite", []string{"--from", "mcp-server-sqlite==0.6.2", "--with", "mcp<2", "mcp-server-sqlite", "--db-path",
+		"x.db"}, "read_query",
+		`read_query={"query":"SELECT 40+2 AS n"}`, "'n': 42"},
+	{"calculator", []string{"--with", "mcp<2", "mcp-server-calculator"}, "calculate", `calculate={"expression":"6*7"}`,
+		"42"},
+}
+
+// pythonWorld is a project whose servers are those, with an empty home of its own.
+type pythonWorld struct {
+	bin, client, dir, home string
+	path                   string
+	env                    []string // besides that of whoever runs the test
+}
+
+func newPythonWorld(t *testing.T, path string) *pythonWorld {
+	t.Helper()
+	w := &pythonWorld{bin: world.Build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir(), path: path}
+	w.client = filepath.Join(t.TempDir(), "client")
+	built.Into(t, w.client, "e2e/client")
+	t.Cleanup(func() { // slots are read-only
+		filepath.WalkDir(w.home, func(name string, e os.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				os.Chmod(name, 0o700)
+			}
+			return nil
+		})
+	})
+	config := "manifest_version = 1\n"
+	for _, s := range pythonServers {
+		arguments, err := json.Marshal(s.arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config += "[providers.mcp." + s.name + "]\ncommand = \"uvx\"\narguments = " + string(arguments) + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "hallmark.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// run starts a program in the project and gives its exit code and what it printed.
+func (w *pythonWorld) run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, args...)
+	c.Dir = w.dir
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "PATH=") && !strings.HasPrefix(kv, "HALLMARK_") {
+			c.Env = append(c.Env, kv)
+		}
+	}
+	c.Env = append(append(c.Env, "PATH="+w.path, "HALLMARK_HOME="+w.home), w.env...)
+	var out, messages bytes.Buffer
+	c.Stdout, c.Stderr = &out, &messages
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), messages.String()
+}
+
+// ended reports whether a server that e2e/client talked to ended as it should: by itself, or,
+// on a machine so slow that it could not in the time that it has, by the guard's SIGTERM.
+func ended(code int) bool { return code == 0 || code == 128+int(syscall.SIGTERM) }
+
+// tree is the installed tree that the lock has of a server.
+func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, "hallmark.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock struct {
+		Servers map[string]struct {
+			Closure struct {
+				Engine string            `json:"engine"`
+				Trees  map[string]string `json:"trees"`
+			} `json:"closure"`
+		} `json:"servers"`
+	}
+	world.Decode(t, data, &lock)
+	for _, d := range lock.Servers[name].Closure.Trees {
+		tree = d
+	}
+	return lock.Servers[name].Closure.Engine, tree
+}
+
+// TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
+// the store without any network or resolver, and calls them. It reaches package registries.
+func TestPythonServers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("reaches package registries")
+	}
+	world.NeedsPython(t)
+	w := newPythonWorld(t, os.Getenv("PATH"))
+	for _, s := range pythonServers {
+		if code, _, messages := w.run(t, w.bin, "pin", s.name, "--yes"); code != 0 {
+			t.Fatalf("pin %s: exit code %d\n%s", s.name, code, messages)
+		} else if !strings.Contains(messages, "each verified") ||
+			!regexp.MustCompile(`(?m)^  script      [a-z_.]+:main$`).MatchString(messages) {
+			t.Errorf("pin %s says\n%s", s.name, messages)
+		}
+	}
+	if engine, tree := w.tree(t, "time"); engine != "uv" || !strings.HasPrefix(tree, "sha256:") {
+		t.Errorf("engine %q, tree %q", engine, tree)
+	}
+	// That of sqlite has a newer version, whose tools have other names.
+	alone := *w
+	alone.dir = t.TempDir()
+	text := "manifest_version = 1\n[providers.mcp.sqlite]\ncommand = \"uvx\"\n" +
+		"arguments = [\"--with\", \"mcp<2\", \"mcp-server-sqlite@0.6.2\"]\n"
+	if err := os.WriteFile(filepath.Join(alone.dir, "hallmark.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := regexp.MustCompile(`"wanted": "20[0-9.]+",\s+"newest": "20[0-9.]+",\s+"outdated": true`)
+	if code, out, messages := alone.run(t, w.bin, "outdated", "--json"); code != 0 || !newer.MatchString(out) {
+		t.Errorf("outdated: exit code %d\n%s%s", code, out, messages)
+	}
+	if code, _, messages := w.run(t, w.bin, "upgrade", "sqlite", "--yes"); code != 0 ||
+		!strings.Contains(messages, "read_query") {
+		t.Errorf("upgrade: exit code %d\n%s", code, messages)
+	}
+	if data, err := os.ReadFile(filepath.Join(w.dir, "hallmark.toml")); err != nil ||
+		!regexp.MustCompile(`"mcp-server-sqlite==20[0-9.]+","--with"`).Match(data) {
+		t.Errorf("%v; hallmark.toml is\n%s", err, data)
+	}
+	// What runs now comes from the store: there is no registry, and no uv.
+	w.env = []string{"UV_DEFAULT_INDEX=https://127.0.0.1:1/simple", "PIP_INDEX_URL=https://127.0.0.1:1/simple"}
+	for _, s := range pythonServers {
+		args := []string{w.bin, "run", s.name}
+		if s.call != "" {
+			args = append([]string{"-call", s.call}, args...)
+		}
+		code, out, messages := w.run(t, w.client, args...)
+		if !ended(code) || !strings.Contains(out, "tool "+s.tool+":") || !strings.Contains(out, s.answer) {
+			t.Errorf("run %s: exit code %d\n%s\n%s", s.name, code, out, messages)
+		}
+	}
+	if code, out, messages := w.run(t, w.bin, "check", "--offline"); code != 0 {
+		t.Errorf("check: exit code %d\n%s%s", code, out, messages)
+	}
+
+	t.Run("tampered", func(t *testing.T) {
+		found, err := filepath.Glob(
+			filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_time",
+				"server.py"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		if err := os.Chmod(found[0], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(found[0], []byte("raise SystemExit('bytes that nobody verified')\n"), 0o600); err !=
+			nil {
+			t.Fatal(err)
+		}
+		code, _, messages := w.run(t, w.bin, "run", "time")
+		if code != 3 || !strings.Contains(messages, "mcp_server_time/server.py") ||
+			strings.Contains(messages, "nobody verified") {
+			t.Errorf("exit code %d\n%s", code, messages)
+		}
+	})
+	t.Run("closure edited", func(t *testing.T) {
+		// The closure names another hash for a wheel: it is not the one that was locked.
+		name := filepath.Join(w.dir, "hallmark.closures", "calculator.json")
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wheel := regexp.MustCompile(`(mcp_server_calculator-[^"]*whl": "sha256:)[0-9a-f]{64}`)
+		if err := os.WriteFile(name, wheel.ReplaceAll(data, []byte("${1}"+strings.Repeat("0", 64))), 0o600); err !=
+			nil {
+			t.Fatal(err)
+		}
+		if code, _, messages := w.run(t, w.bin, "run", "calculator"); code != 3 {
+			t.Errorf("exit code %d\n%s", code, messages)
+		}
+	})
+}
+
+// TestPythonWithoutUV pins with pip alone, and the tree is the one that uv makes: what is
+// locked by one can be run by the other. It reaches package registries.
+func TestPythonWithoutUV(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("reaches package registries")
+	}
+	world.NeedsPython(t)
+	both := newPythonWorld(t, os.Getenv("PATH"))
+	// A PATH with python and without uv.
+	bare := t.TempDir()
+	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bare, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	alone := newPythonWorld(t, bare+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
+	var engines, trees []string
+	for _, w := range []*pythonWorld{both, alone} {
+		if code, _, messages := w.run(t, w.bin, "pin", "calculator", "--yes"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, messages)
+		}
+		engine, tree := w.tree(t, "calculator")
+		engines, trees = append(engines, engine), append(trees, tree)
+		code, out, messages := w.run(t, w.client, "-call", `calculate={"expression":"6*7"}`, w.bin, "run", "calculator")
+		if !ended(code) || !strings.Contains(out, "42") {
+			t.Errorf("%s: exit code %d\n%s\n%s", engine, code, out, messages)
+		}
+	}
+	if engines[0] != "uv" || engines[1] != "pip" {
+		t.Fatalf("the engines are %q", engines)
+	}
+	if trees[0] != trees[1] {
+		t.Errorf("uv installs %s, pip %s", trees[0], trees[1])
+	}
+}
