@@ -139,7 +139,7 @@ func (f *follower) follow(ts *testscript.TestScript, args []string) {
 		}
 		for _, again := range readRefusals(text) {
 			if again == r {
-				f.t.Errorf("%s: 'hallmark %s' is refused:\n%s\n  hint: %s\nand 'hallmark %s' is refused the same", ts.Name(),
+				f.t.Errorf("%s: hallmark %s is refused:\n%s\n  hint: %s\nand hallmark %s is refused the same", ts.Name(),
 					strings.Join(args, " "), r.title, r.hint, strings.Join(words, " "))
 			}
 		}
