@@ -97,7 +97,7 @@ RACED = cmd/internal/app internal/closure internal/descend internal/document int
 	internal/registry/registrytest internal/registry/servertest internal/store internal/trail \
 	internal/witness plugin project tree
 
-race:
+race: prerequisites
 	@sh e2e/prerequisites.sh race
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -gcflags=modernc.org/...=-race=false -vet=off -short \
 		-count=1 -timeout 30m $(TESTFLAGS) $(addprefix ./,$(RACED))
