@@ -111,16 +111,18 @@ fresh:
 	chmod -R u+w $$dir && rm -rf $$dir; exit $$ended
 
 # The commands link for each system. Vet reads the packages of which some files are for some
-# systems only; the two of darwin have the same files.
+# systems only, be it that one or this; the two of darwin have the same files.
+OWN = $(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...
+
 cross:
 	@for p in $(PLATFORMS); do \
 		export GOOS=$${p%/*} GOARCH=$${p#*/}; \
 		echo "build $$p"; \
 		$(GO) build -ldflags '-s -w' ./cmd/... || exit 1; \
 		[ $$p != darwin/amd64 ] || continue; \
-		own=$$($(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...) || exit 1; \
+		own=$$($(OWN) && GOOS= GOARCH= $(OWN)) || exit 1; \
 		echo "vet $$p"; \
-		$(GO) vet $$own || exit 1; \
+		$(GO) vet $$(echo $$own | tr ' ' '\n' | sort -u) || exit 1; \
 	done
 
 lint: vet

@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -106,15 +107,21 @@ func params(t *testing.T) testscript.Params {
 type npmKey struct{}
 
 // Find gives all scripts of the module, whose directory is root, by their paths.
-func Find(t *testing.T, root string) []string {
+func Find(t *testing.T, root string) (all []string) {
 	t.Helper()
-	var all []string
-	for _, dir := range []string{"cmd/*", "internal/*"} {
-		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "testdata", "script", "*.txtar"))
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || path == filepath.Join(root, "bin")):
+			return filepath.SkipDir
+		case filepath.Ext(path) == ".txtar":
+			all = append(all, path)
 		}
-		all = append(all, found...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestScriptsSayWhy requires a comment at the head of each script, and that no two have one name.
+// TestScriptsSayWhy requires a comment at the head of each script, that no two have one name, and that the package in
+// whose testdata/script it stands runs it.
 func TestScriptsSayWhy(t *testing.T) {
 	scripts, names := Find(t, filepath.Join("..", "..")), map[string]bool{}
 	if len(scripts) < 100 {
@@ -24,6 +25,11 @@ func TestScriptsSayWhy(t *testing.T) {
 		}
 		if !strings.HasPrefix(string(data), "# ") {
 			t.Errorf("%s does not begin with a comment that says why it is there", name)
+		}
+		room, ok := strings.CutSuffix(filepath.ToSlash(filepath.Dir(name)), "/testdata/script")
+		runner, err := os.ReadFile(filepath.Join(room, "scripts_test.go"))
+		if !ok || err != nil || !strings.Contains(string(runner), "script.Run(t)") {
+			t.Errorf("%s is run by nobody: %v", name, err)
 		}
 		if names[filepath.Base(name)] {
 			t.Errorf("%s: another package has a script of this name", name)

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -74,15 +74,26 @@ func ownersOf(packages []pkg, known map[string]bool, file string, read reader) (
 	if dir != "." || known["."] && path.Dir(file) == "." && path.Ext(file) == ".go" {
 		return []string{dir}
 	}
+	names := mentionOf(file)
 	for _, p := range packages {
 		if slices.ContainsFunc(p.tests, func(test string) bool {
 			text, err := read(test)
-			return err == nil && bytes.Contains(text, []byte(path.Base(file)))
+			return err == nil && names.Match(text)
 		}) {
 			dirs = append(dirs, p.dir)
 		}
 	}
 	return dirs
+}
+
+// mentionOf matches a file's name in a test: behind its directory, if it has one, as in "docs/page.md" and
+// filepath.Join("docs", "page.md"), and to the end of a string.
+func mentionOf(file string) *regexp.Regexp {
+	before := `["/]`
+	if dir := path.Dir(file); dir != "." {
+		before = regexp.QuoteMeta(path.Base(dir)) + `(?:/|", ")`
+	}
+	return regexp.MustCompile(before + regexp.QuoteMeta(path.Base(file)) + "[\"`]")
 }
 
 // isProgramText reports whether a file of a package is compiled into programs, as what is embedded is too.

@@ -38,6 +38,9 @@ func TestAffectedBy(t *testing.T) {
 		{"c/other.txt", nil, nil, []string{"c/other.txt"}},
 		{"docs/page.md", []string{"e"}, nil, nil},
 		{"docs/unread.md", nil, nil, []string{"docs/unread.md"}},
+		{"docs/age.md", nil, nil, []string{"docs/age.md"}},
+		{"page.md", []string{"e"}, nil, nil},
+		{".ci/page.md", nil, nil, []string{".ci/page.md"}},
 		{"tools/page.md", nil, nil, []string{"tools/page.md"}},
 		{"go.sum", []string{".", "a", "b", "c/d", "e"}, nil, nil},
 	} {

@@ -54,7 +54,7 @@ func run(root, base string) error {
 	return nil
 }
 
-// listChanges gives the files that differ from a base, committed or not, relative to the module.
+// listChanges gives the files that differ from where the work left a base, committed or not, relative to the module.
 func listChanges(root, base string) (of string, files []string, err error) {
 	if base == "" {
 		status, err := output(root, "git", "status", "--porcelain")
@@ -65,7 +65,7 @@ func listChanges(root, base string) (of string, files []string, err error) {
 			base = "HEAD^"
 		}
 	}
-	differ, err := output(root, "git", "diff", "--name-only", "--no-renames", "--relative", "-z", base)
+	differ, err := output(root, "git", "diff", "--merge-base", "--name-only", "--no-renames", "--relative", "-z", base)
 	if err != nil {
 		return "", nil, err
 	}
