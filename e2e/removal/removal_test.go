@@ -514,16 +514,27 @@ func (w *removalWorld) servers() (names []string, unlocked map[string]bool) {
 	return slices.Sorted(maps.Keys(config.Servers)), unlocked
 }
 
-// sampled are all removals of the whole campaign, else with firsts those of files and of their first members, but in
-// the store, and some of the others.
+// sampled are all removals of the whole campaign. Else they are with firsts those of files and of their first members,
+// but in the store; one of each member of the lock, by its name; and some of the others.
 func sampled(t *testing.T, all []removal, firsts bool, more int) []removal {
+	if sample.Whole() {
+		return all
+	}
 	var some, others []removal
+	ofLock := map[string][]removal{}
 	for _, r := range all {
-		if firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/") {
+		switch {
+		case firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/"):
 			some = append(some, r)
-		} else {
+		case firsts && r.file == project.LockFile && r.how != "": // else it is mere corruption
+			name := r.at[len(r.at)-1]
+			ofLock[name] = append(ofLock[name], r)
+		default:
 			others = append(others, r)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ofLock)) {
+		some = append(some, sample.Of(t, ofLock[name], 1)...)
 	}
 	return append(some, sample.Of(t, others, more)...)
 }
