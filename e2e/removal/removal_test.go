@@ -28,8 +28,8 @@ import (
 )
 
 // The removal campaign: each file that Hallmark reads is deleted and emptied, and each member,
-// element and line of it is taken out; then each command that uses it must refuse, or the
-// table of docs/attacks.md says why nobody gains anything.
+// element and line of it is taken out; then each command that uses it must refuse, or a
+// row of testdata/harmless.json says why nobody gains anything.
 
 // removalWorld is a machine that installed and approved all of a project.
 type removalWorld struct {

@@ -1,6 +1,8 @@
 package removal
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path"
 	"strings"
@@ -8,16 +10,18 @@ import (
 	"testing"
 )
 
-// harmless is one row of the table of what may be removed, in docs/attacks.md.
+const harmlessFile = "testdata/harmless.json"
+
+// harmless is one row of testdata/harmless.json: what commands may ignore when it is gone, and why.
 type harmless struct {
-	file, member string // patterns; of member also with / between names, and ** for any rest
-	commands     []string
-	why          string
-	used         bool
+	File     string   // a pattern of paths
+	Removed  string   // a pattern of JSON pointers, with / between names and ** for any rest; or "the file", "line 1"
+	Commands []string `json:"ignored_by"` // by their names in a world; "all" is each of them
+	Why      string   // why nobody gains anything
+	used     bool
 }
 
-// harmlessTable is the section "What may be removed" of docs/attacks.md, which says for whom
-// it is read: a row that no removal needs is an error in the whole campaign.
+// harmlessTable is testdata/harmless.json. A row that no removal needs is an error in the whole campaign.
 type harmlessTable struct {
 	mu   sync.Mutex
 	rows []*harmless
@@ -25,33 +29,21 @@ type harmlessTable struct {
 
 func readHarmless(t *testing.T) *harmlessTable {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/attacks.md")
+	data, err := os.ReadFile(harmlessFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(data), "\n## What may be removed\n")
-	if !ok {
-		t.Fatal("docs/attacks.md has no section of what may be removed")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	table := &harmlessTable{}
-	for line := range strings.Lines(section) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !strings.HasPrefix(line, "| `") || len(cells) != 4 {
-			continue
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&table.rows); err != nil {
+		t.Fatalf("%s: %v", harmlessFile, err)
+	}
+	for _, row := range table.rows {
+		if row.File == "" || row.Removed == "" || len(row.Commands) == 0 || len(strings.Fields(row.Why)) < 4 {
+			t.Errorf("%s: %q, %q: a row has a file, what is removed, commands and a reason", harmlessFile, row.File,
+				row.Removed)
 		}
-		row := &harmless{why: strings.TrimSpace(cells[3])}
-		var names []string
-		for i, of := range []*string{&row.file, &row.member} {
-			*of = strings.Trim(strings.TrimSpace(cells[i]), "`")
-		}
-		for name := range strings.SplitSeq(cells[2], ";") {
-			names = append(names, strings.TrimSpace(name))
-		}
-		if row.commands = names; len(strings.Fields(row.why)) < 4 {
-			t.Errorf("%s %s: the table does not say why", row.file, row.member)
-		}
-		table.rows = append(table.rows, row)
 	}
 	return table
 }
@@ -62,10 +54,10 @@ func (h *harmlessTable) explains(r removal, command string) bool {
 	defer h.mu.Unlock()
 	found := false
 	for _, row := range h.rows {
-		if !matches(row.file, r.file) || !matches(row.member, r.pointer()) {
+		if !matches(row.File, r.file) || !matches(row.Removed, r.pointer()) {
 			continue
 		}
-		for _, name := range row.commands {
+		for _, name := range row.Commands {
 			if name == command {
 				row.used, found = true, true
 			}
@@ -78,7 +70,7 @@ func (h *harmlessTable) explains(r removal, command string) bool {
 func (h *harmlessTable) unused() (out []string) {
 	for _, row := range h.rows {
 		if !row.used {
-			out = append(out, row.file+" "+row.member)
+			out = append(out, row.File+" "+row.Removed)
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func TestRemovals(t *testing.T) {
 	}
 	if sample.Whole() {
 		for _, row := range table.unused() {
-			t.Errorf("docs/attacks.md says why %s may be removed, and nothing needs that", row)
+			t.Errorf("%s says why %s may be removed, and nothing needs that", harmlessFile, row)
 		}
 	}
 }
