@@ -20,6 +20,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
@@ -132,11 +133,8 @@ func TestOneReading(t *testing.T) {
 	}
 	dir := t.TempDir()
 	modules := filepath.Join(dir, "npm")
-	install := exec.CommandContext(t.Context(), "npm",
-		append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix",
-			modules}, readersOfNode...)...)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("npm: %v\n%s", err, out)
+	if err := built.Modules(t, modules, readersOfNode...); err != nil {
+		t.Fatal(err)
 	}
 	world.Write(t, filepath.Join(dir, "read.py"), pythonReader)
 	world.Write(t, filepath.Join(dir, "read.mjs"), nodeReader)

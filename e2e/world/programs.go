@@ -84,11 +84,8 @@ func InstallNode(t *testing.T, names ...string) (node, dir string) {
 		Lack(t, err, nil)
 	}
 	dir = t.TempDir()
-	args := []string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", dir}
-	install := exec.CommandContext(t.Context(), "npm", append(args, names...)...)
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		Lack(t, err, out)
+	if err := built.Modules(t, dir, names...); err != nil {
+		Lack(t, err, nil)
 	}
 	return node, dir
 }

@@ -3,12 +3,13 @@ package jsscan
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -18,19 +19,13 @@ func TestAccountOfPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
 	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is not installed")
-	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), npm, append([]string{"install", "--prefix", dir, "--no-save",
-		"--ignore-scripts", "--no-audit", "--no-fund"}, sample.Of(t, []string{"zod@4.1.12", "lodash@4.17.21", "rxjs@7.8.2",
-		"typescript@5.9.3", "undici@7.16.0", "acorn@8.15.0", "ws@8.18.3", "express@5.1.0"}, 2)...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm: %v\n%s", err, out)
+	if err := built.Modules(t, dir, sample.Of(t, []string{"zod@4.1.12", "lodash@4.17.21", "rxjs@7.8.2", "typescript@5.9.3",
+		"undici@7.16.0", "acorn@8.15.0", "ws@8.18.3", "express@5.1.0"}, 2)...); err != nil {
+		world.Lack(t, err, nil)
 	}
 	scripts, again := 0, 0
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".mjs", ".cjs"}, filepath.Ext(path)) {
 			return err
 		}

@@ -1,0 +1,67 @@
+package built
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// Modules puts packages of npm ("zod@4.1.8") with all that they depend on into dir/node_modules, as npm installs them
+// without their scripts. The files are the test's own. npm is asked once for a list of packages: what it installed is
+// kept in bin/built/npm of the module.
+func Modules(t testing.TB, dir string, packages ...string) error {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return err
+	}
+	root, err := findModule()
+	if err != nil {
+		return err
+	}
+	list := strings.Join(slices.Sorted(slices.Values(packages)), "\n")
+	sum := sha256.Sum256([]byte(list))
+	kept := filepath.Join(root, "bin", "built", "npm", hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(kept + ".lock").Lock() // tests of several packages run at once
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(kept); errors.Is(err, fs.ErrNotExist) {
+		if err := install(t, npm, kept, packages); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	return os.CopyFS(filepath.Join(dir, "node_modules"), os.DirFS(kept))
+}
+
+// install leaves nothing at path if it does not install all.
+func install(t testing.TB, npm, path string, packages []string) error {
+	work, err := os.MkdirTemp(filepath.Dir(path), "")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	cmd := exec.CommandContext(t.Context(), npm, slices.Concat([]string{"install", "--prefix", work, "--no-save",
+		"--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"}, packages)...)
+	cmd.Dir = work
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm install %s: %w\n%s", strings.Join(packages, " "), err, out)
+	}
+	return os.Rename(filepath.Join(work, "node_modules"), path)
+}
