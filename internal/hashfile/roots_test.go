@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -383,11 +384,7 @@ func TestRootsTakenBack(t *testing.T) {
 				}
 				p.silent()
 				next()
-				began := time.Now()
-				can("")
-				if d := time.Since(began); d > 10*time.Second {
-					t.Errorf("four calls took %s", d)
-				}
+				can("") // no call waits until the client answers
 				p.lists(a)
 				can("a")
 			})
@@ -419,7 +416,7 @@ func TestRootsInFlight(t *testing.T) {
 			var id string
 			select {
 			case id = <-asked:
-			case <-time.After(10 * time.Second):
+			case <-time.After(hang.Long):
 				t.Fatal("the client is not asked")
 			}
 			p.changed()
