@@ -132,8 +132,8 @@ func quickConfig(t *testing.T) Config {
 		Dir:     dir,
 		RootCAs: pool,
 		AnyHost: true, // who asks is the tests' own; see hostuse_test.go for the others
-		Limits: Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: 5 * time.Second,
-			FileTime: 20 * time.Second},
+		Limits: Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: hang.Long,
+			FileTime: hang.Long},
 	}
 }
 

@@ -236,11 +236,12 @@ func TestUnlistable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := base().Set("tools/list", x.answers...)
+			o := Options{Approved: approve(t, "tool", addTool), ListTimeout: hang.Long}
 			if name == "silent" {
-				r["tools/list"] = [][]string{{"!sleep 0"}}
+				r["tools/list"], o.ListTimeout = [][]string{{"!sleep 0"}}, time.Second
 			}
 			p, _ := startPeer(t, r, nil)
-			c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), ListTimeout: time.Second})
+			c := relayTo(t, p, o)
 			c.shake()
 			c.send(callTool("1", "add"))
 			if x.why == "" {
