@@ -427,7 +427,7 @@ func TestAllAtOnce(t *testing.T) {
 	r["initialize"] = [][]string{append([]string{"!sleep 0.1"}, r["initialize"][0]...)}
 	p, _ := startPeer(t, r, nil)
 	// How long the server may go on once the client is away is of other tests: here it has only begun.
-	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), grace: hang.Long})
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), grace: hang.Long, left: hang.Long})
 	c.send(hello, initialized, callTool("1", "add"), listTools)
 	c.in.Close()
 	c.want(helloAnswer)
