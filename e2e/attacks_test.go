@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // What the puppet shows when it is pinned: an item of each kind, with text in every place
@@ -376,7 +377,7 @@ func (g *guarded) converse(version string, args ...string) *conversation {
 	if err := s.cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
-	kill := time.AfterFunc(30*time.Second, func() { s.cmd.Process.Kill() })
+	kill := time.AfterFunc(hang.Long, func() { s.cmd.Process.Kill() })
 	g.t.Cleanup(func() { kill.Stop(); in.Close(); s.cmd.Process.Kill() })
 	s.in, s.out = in, bufio.NewReader(out)
 	if s.stateless() {

@@ -24,6 +24,7 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
@@ -141,7 +142,7 @@ func TestLogOfReplicas(t *testing.T) {
 		where    = map[string]uint64{} // index by name@version, of what was acknowledged
 		answered = map[uint64]*log.Checkpoint{}
 	)
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	client := &http.Client{Timeout: hang.Long, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	for c := range clients {
 		wg.Go(func() {
 			for n := range each {

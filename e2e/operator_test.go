@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
@@ -26,7 +27,7 @@ func reload(t *testing.T, p *world.Registry, told string) {
 	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); strings.Count(p.Log(), told) == before; {
+	for end := time.Now().Add(hang.Long); strings.Count(p.Log(), told) == before; {
 		if time.Now().After(end) {
 			t.Fatalf("the log does not tell %q:\n%s", told, p.Log())
 		}

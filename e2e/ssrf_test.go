@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
@@ -92,7 +93,6 @@ func TestNoInsideAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
 		res, err := http.Post(registry.URL+path, "application/json", bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
@@ -101,9 +101,6 @@ func TestNoInsideAddress(t *testing.T) {
 		answer, err := io.ReadAll(res.Body)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s: an answer after %s: it was tried", path, took)
 		}
 		return res.StatusCode, string(answer)
 	}
@@ -141,6 +138,10 @@ func TestNoInsideAddress(t *testing.T) {
 			if status != 401 || !strings.Contains(answer, "cannot be read") {
 				t.Errorf("proof: %d %s", status, answer)
 			}
+			refused := "connection to " + name + " refused: that is not a public address"
+			hang.Until(t, "the log says that the proof was not tried", func() bool {
+				return strings.Contains(registry.Log(), refused)
+			})
 			bundle := "https://" + name + ":" + w.Port + "/mcp-notes.mcpb"
 			status, answer = publish(
 				map[string]any{"registryType": "mcpb", "identifier": bundle, "fileSha256": strings.Repeat("0", 64)},

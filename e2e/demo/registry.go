@@ -48,7 +48,7 @@ func (d *demo) registry(ctx context.Context) (url string, stop func(), err error
 	}
 	re := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	key := regexp.MustCompile(`clients_pin="?([^ "]+)`)
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case line := <-lines:

@@ -19,13 +19,11 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
-
-// endTime is how long a server may take to end, with much room: one second is what it promises.
-const endTime = 5 * time.Second
 
 // editing is a process of hashfile-mcp that is spoken to by hand, and the directory that it may use.
 type editing struct {
@@ -128,17 +126,17 @@ func (e *editing) line() string {
 	}
 }
 
-// soon returns the next message, which has to come within endTime.
-func (e *editing) soon() string {
+// next returns the next answer, unless the server hangs.
+func (e *editing) next() string {
 	e.t.Helper()
-	defer time.AfterFunc(endTime, func() { e.cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(hang.Long, func() { e.cmd.Process.Kill() }).Stop()
 	return e.line()
 }
 
-// ends demands that the process ends by itself with a code, soon.
+// ends demands that the process ends by itself with a code.
 func (e *editing) ends(code int) {
 	e.t.Helper()
-	late := time.AfterFunc(endTime, func() { e.cmd.Process.Kill() })
+	late := time.AfterFunc(hang.Long, func() { e.cmd.Process.Kill() })
 	defer late.Stop()
 	e.cmd.Wait()
 	if got := e.cmd.ProcessState.ExitCode(); got != code {
@@ -248,7 +246,7 @@ func testServerEnds(t *testing.T, s *editingServer) {
 // time for it gives up after a second, as it should, and is started again.
 func testPiped(t *testing.T, s *editingServer) {
 	var out []byte
-	for range 5 {
+	for end := time.Now().Add(hang.Long); time.Now().Before(end); {
 		world.Write(t, filepath.Join(s.dir, "f"), "one\n")
 		cmd := exec.Command(s.program, "--root", s.dir)
 		cmd.Env = append(os.Environ(), "HALLMARK_HOME="+s.home)
@@ -304,7 +302,7 @@ func testCancelled(t *testing.T, s *editingServer) {
 	}
 	// Another call gets a place. It would not be taken up before the edit has ended, nor before a search has.
 	e.send(toolCall(`"after"`, "read_text_file", `{"path":"f"}`))
-	for got := e.soon(); !strings.Contains(got, `"after"`); got = e.soon() {
+	for got := e.next(); !strings.Contains(got, `"after"`); got = e.next() {
 		if !strings.Contains(got, "hits in") { // of a search that was faster
 			t.Fatal(got)
 		}
@@ -318,11 +316,11 @@ func testCancelled(t *testing.T, s *editingServer) {
 	time.Sleep(50 * time.Millisecond)
 	cancel(100)
 	e.send(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`)
-	for got := e.soon(); !strings.Contains(got, `"ping"`); got = e.soon() {
+	for got := e.next(); !strings.Contains(got, `"ping"`); got = e.next() {
 	}
 
 	e.send(edits("0")) // the id is free again
-	if got := e.soon(); strings.Contains(got, "isError") || !strings.Contains(got, `"id":0,`) {
+	if got := e.next(); strings.Contains(got, "isError") || !strings.Contains(got, `"id":0,`) {
 		t.Error(got)
 	}
 	e.in.Close()

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // ErrMissing says that the program is not installed.
@@ -102,9 +104,9 @@ func (s *Server) start(program string, o Options) error {
 		s.cmd = nil
 		return err
 	}
-	client := &http.Client{Transport: s.Transport(), Timeout: 5 * time.Second}
+	client := &http.Client{Transport: s.Transport(), Timeout: hang.Long}
 	defer client.CloseIdleConnections()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hang.Long); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := client.Get("https://" + s.Host + "/v2/")
 		if err == nil {
 			return answer.Body.Close()

@@ -13,7 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // modulePath is the official registry's module.
@@ -98,7 +99,7 @@ type answer struct {
 // reason is one rule that a document broke, and where.
 type reason struct{ rule, where string }
 
-var client = &http.Client{Timeout: time.Minute}
+var client = &http.Client{Timeout: hang.Long}
 
 // ask sends a document to a validate endpoint. Both registries answer 200 with a list
 // of issues; the official one refuses malformed bodies before, with a problem.

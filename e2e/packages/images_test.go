@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	nothing "github.com/google/go-containerregistry/pkg/v1/empty"
@@ -26,6 +25,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
@@ -66,7 +66,7 @@ func (p *imageProject) write(t *testing.T, name, text string) {
 // run starts a program in the project; output is all that it printed.
 func (p *imageProject) run(t *testing.T, program string, args ...string) (code int, output string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = p.dir

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 )
 
@@ -158,7 +158,7 @@ func (p *movedProject) atTerminal(t *testing.T, answers string, args ...string) 
 		t.Fatal(err)
 	}
 	defer screen.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.bin, args...)
 	c.Dir, c.Env, c.Stdin = p.dir, p.environ(), screen
@@ -321,7 +321,7 @@ func TestMovedImages(t *testing.T) {
 // separate runs hallmark and returns what it prints apart: data, and what is for a person.
 func (p *movedProject) separate(t *testing.T, args ...string) (data json.RawMessage, notes string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.bin, args...)
 	c.Dir, c.Env = p.dir, p.environ()

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -62,7 +62,7 @@ func TestNanotar(t *testing.T) {
 			t.Skipf("%v; 'make test' installs it", err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	dir := t.TempDir()
 	run := func(name string, args ...string) []byte {

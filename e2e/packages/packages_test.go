@@ -24,6 +24,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/images"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -173,7 +174,7 @@ func fetched(t *testing.T, client *http.Client, req *http.Request, ref string) f
 	return file{ref, "sha256:" + hex.EncodeToString(hash.Sum(nil)), n, req.URL.String()}
 }
 
-var direct = &http.Client{Timeout: 2 * time.Minute}
+var direct = &http.Client{Timeout: hang.Long}
 
 func request(t *testing.T, address string) *http.Request {
 	t.Helper()
@@ -373,7 +374,7 @@ func serveRegistry(t *testing.T, config fetch.Config, allow ...string) string {
 	case err := <-done:
 		done <- nil
 		t.Fatal(err)
-	case <-time.After(time.Minute):
+	case <-time.After(hang.Long):
 		t.Fatal("the registry does not listen")
 	}
 	return ""

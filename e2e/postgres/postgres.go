@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // ErrMissing says that PostgreSQL is not installed.
@@ -155,7 +157,7 @@ func (s *Server) Start() error {
 		return err
 	}
 	s.shell, s.stdin = shell, stdin
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Long)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, s.URL("postgres"))
@@ -254,7 +256,7 @@ func (s *Server) follow(primary *Server) error {
 
 // synchronous makes commits wait for the standby, as soon as there is one.
 func (s *Server) synchronous() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Long)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -282,7 +284,7 @@ func (s *Server) synchronous() error {
 
 // Promote makes a standby the one that takes writes.
 func (s *Server) Promote() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Long)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -290,7 +292,7 @@ func (s *Server) Promote() error {
 	}
 	defer conn.Close(ctx)
 	var promoted bool
-	if err := conn.QueryRow(ctx, "SELECT pg_promote(true, 60)").Scan(&promoted); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT pg_promote(true, 120)").Scan(&promoted); err != nil {
 		return err
 	}
 	if !promoted {

@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // Clients that send a byte now and then, or nearly a whole body each and no more, or read
@@ -78,38 +80,26 @@ func TestSlowClients(t *testing.T) {
 				"Content-Length: %d\r\n\r\n%s", size+1, strings.Repeat(" ", size))
 		time.Sleep(5 * time.Millisecond) // in this order
 	}
-	began := time.Now()
 	for i := range 200 {
 		if status := r.publish(fmt.Sprintf("io.example.slow/s%d", i), "1.0.0"); status != 200 && status != 201 {
 			t.Fatalf("publish: status %d", status)
 		}
 	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("200 publishes took %s among slow clients", took)
-	}
 	if all, _ := r.list(); len(all) != 200 {
 		t.Errorf("%d records", len(all))
 	}
 	// The headers' time is ten seconds.
-	for end := time.Now().Add(25 * time.Second); put.Load() < 200; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d of the slow clients were put out", put.Load())
-		}
-	}
+	hang.Until(t, "200 of the slow clients are put out", func() bool { return put.Load() >= 200 })
 }
 
 // served demands that others are answered while somebody does what he does.
 func served(t *testing.T, r *replica, prefix string) {
 	t.Helper()
-	began := time.Now()
 	for i := range 50 {
 		if status := r.publish(fmt.Sprintf("io.example.%s/s%d", prefix, i), "1.0.0"); status != http.StatusOK &&
 			status != http.StatusCreated {
 			t.Fatalf("publish: status %d", status)
 		}
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("50 publishes took %s", took)
 	}
 }
 
@@ -138,7 +128,7 @@ func TestIdleConnections(t *testing.T) {
 		}
 	}
 	for i := 1; i < most; i += 2 {
-		silent[i].SetReadDeadline(time.Now().Add(20 * time.Second))
+		silent[i].SetReadDeadline(time.Now().Add(hang.Long))
 		answer, err := http.ReadResponse(bufio.NewReader(silent[i]), nil)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("connection %d: %v", i, err)
@@ -151,7 +141,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Logf("%d connections: %d KiB resident", most, kib)
 	}
 	// Those that never sent anything are put out after ten seconds.
-	silent[0].SetReadDeadline(time.Now().Add(25 * time.Second))
+	silent[0].SetReadDeadline(time.Now().Add(hang.Long))
 	if _, err := silent[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a connection without a request stays: %v", err)
 	}
@@ -210,7 +200,7 @@ func TestEndlessRequests(t *testing.T) {
 					return
 				}
 				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(50 * time.Second))
+				conn.SetDeadline(time.Now().Add(hang.Long))
 				answer := make(chan string, 1)
 				go func() {
 					line, _ := bufio.NewReader(conn).ReadString('\n')

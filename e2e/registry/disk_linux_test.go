@@ -10,6 +10,8 @@ import (
 	"time"
 
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // The disk of a registry on one machine is full: publishers are told to come back, readers
@@ -68,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 		if err := os.Remove(ballast); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(hang.Long); ; time.Sleep(100 * time.Millisecond) {
 			status := publish()
 			if status == http.StatusOK || status == http.StatusCreated {
 				break

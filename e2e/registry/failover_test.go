@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
@@ -55,7 +56,7 @@ func TestPostgresFailsOver(t *testing.T) {
 	}
 	publishing.more(60)
 	for _, r := range replicas { // each of them
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(hang.Long); ; time.Sleep(20 * time.Millisecond) {
 			status := r.publish("io.example.promoted/"+strings.ReplaceAll(r.addr, ":", "-"), "1.0.0")
 			if status == http.StatusOK || status == http.StatusCreated {
 				break

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
@@ -161,7 +162,7 @@ func (r *replica) run() {
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hang.Long); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := http.Get("http://" + r.addr + "/v0/ping")
 		if err == nil {
 			answer.Body.Close()
@@ -180,7 +181,7 @@ func (r *replica) kill() {
 }
 
 // client gives up on an answer after a while.
-var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+var client = &http.Client{Timeout: hang.Long, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // publish sends a document and returns the status; 0 is no answer.
 func (r *replica) publish(name, version string) int {
@@ -283,15 +284,11 @@ func (p *publishing) more(n int) {
 	waitForMore(p.t, "publishes were acknowledged", p.count, n)
 }
 
-// waitForMore waits until count, of what is named, has grown by n, for a minute at most.
+// waitForMore waits until count, of what is named, has grown by n.
 func waitForMore(t testing.TB, what string, count func() int, n int) {
 	t.Helper()
 	began := count()
-	for end := time.Now().Add(time.Minute); count() < began+n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d %s in a minute, and not %d more", count()-began, what, n)
-		}
-	}
+	hang.Until(t, fmt.Sprintf("%d more %s", n, what), func() bool { return count() >= began+n })
 }
 
 // stop ends the publishing and returns what was acknowledged.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -51,7 +52,7 @@ func logCheck(t testing.TB, base, key string, proofs ...string) (entries []strin
 func covered(t testing.TB, r *replica, trust ledger.Trust, size int64) {
 	t.Helper()
 	served := &registryclient.Client{Base: "http://" + r.addr}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(hang.Long); ; time.Sleep(50 * time.Millisecond) {
 		note, err := served.Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -283,7 +284,7 @@ func TestWitnessedLog(t *testing.T) {
 	}
 	served := &registryclient.Client{Base: "http://" + r.addr}
 	var note []byte
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(hang.Long); ; time.Sleep(50 * time.Millisecond) {
 		note, err = served.Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -26,7 +27,7 @@ func ends(t *testing.T, code int, flags []string, says ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it may begin to serve
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long) // it may begin to serve
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, flags...)
 	cmd.Env = append(os.Environ(), s3.Environment()...)

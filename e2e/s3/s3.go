@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 const module = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
@@ -117,7 +119,7 @@ func (s *Server) Start() error {
 		s.cmd = nil
 		return err
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hang.Long); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := http.Get(s.Endpoint)
 		if err == nil {
 			return answer.Body.Close()

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 )
 
@@ -181,7 +181,7 @@ func runAside(ts *testscript.TestScript, words []string) (ended bool, stderr str
 	}()
 	bin, err := exec.LookPath("hallmark") // SetPath puts it into PATH
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, words...)
 	cmd.Dir = ts.MkAbs(".")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
@@ -83,7 +84,7 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("LOGKEY", about.LogKey)
 	case <-d.done:
 		ts.Fatalf("the registry ended:\n%s", d.log.String())
-	case <-time.After(30 * time.Second):
+	case <-time.After(hang.Long):
 		ts.Fatalf("the registry does not start")
 	}
 }
@@ -101,7 +102,7 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(d.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-d.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(hang.Long):
 		ts.Fatalf("the registry does not end")
 	}
 	err := d.cmd.Wait()

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 var listening = regexp.MustCompile(`registry at (http://[^,\s]+)`)
@@ -66,7 +68,7 @@ func StartRegistry(t *testing.T, args ...string) *Registry {
 	}()
 	t.Cleanup(func() {
 		p.Cmd.Process.Signal(os.Interrupt)
-		kill := time.AfterFunc(time.Minute, func() { p.Cmd.Process.Kill() })
+		kill := time.AfterFunc(hang.Long, func() { p.Cmd.Process.Kill() })
 		<-ended
 		p.Cmd.Wait()
 		kill.Stop()
@@ -78,7 +80,7 @@ func StartRegistry(t *testing.T, args ...string) *Registry {
 	case p.URL = <-ready:
 	case <-ended:
 		t.Fatalf("the registry ended:\n%s", p.Log())
-	case <-time.After(time.Minute):
+	case <-time.After(hang.Long):
 		t.Fatal("the registry does not listen")
 	}
 	return p
@@ -87,7 +89,7 @@ func StartRegistry(t *testing.T, args ...string) *Registry {
 // Get reads a URL of a registry.
 func Get(t *testing.T, url string) (int, []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

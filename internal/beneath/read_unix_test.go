@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // TestRead: a file of a checkout is a regular one, in the checkout, and nobody waits for it.
@@ -83,7 +85,7 @@ func TestRead(t *testing.T) {
 				case want == any && got.err == nil, want != nil && want != any && !errors.Is(got.err, want):
 					t.Errorf("%s %s: %v", c.name, how, got.err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(hang.Long):
 				t.Fatalf("%s %s: waited for", c.name, how)
 			}
 		}

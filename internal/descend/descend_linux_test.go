@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // The test binary is the program that starts others, where what happens depends on what
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 		if err := other.Start(); err != nil {
 			panic(err)
 		}
-		err := Run(context.Background(), exec.Command("sh", "-c", "setsid sleep 61 & exit 0"))
+		err := Run(context.Background(), exec.Command("sh", "-c", "setsid sleep 601 & exit 0"))
 		EndAll()
 		fmt.Println(other.Process.Pid, err, alive(other.Process.Pid))
 		other.Process.Kill()
@@ -55,7 +57,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		argv := []string{"sh", "-c", os.Getenv("DESCEND_SCRIPT") + "\nsleep 60; sleep 60"}
+		argv := []string{"sh", "-c", os.Getenv("DESCEND_SCRIPT") + "\nsleep 600; sleep 600"}
 		if _, _, err := StartFile(exe, argv,
 			&os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}}); err != nil {
 			panic(err)
@@ -86,7 +88,7 @@ func alive(pid int) bool {
 // numbers waits until n processes have written their numbers into the file.
 func numbers(t *testing.T, file string, n int) (pids []int) {
 	t.Helper()
-	for range 6000 { // a minute
+	for end := time.Now().Add(hang.Long); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		data, _ := os.ReadFile(file)
 		if pids = nil; strings.HasSuffix(string(data), "\n") {
 			for _, word := range strings.Fields(string(data)) {
@@ -100,7 +102,6 @@ func numbers(t *testing.T, file string, n int) (pids []int) {
 		if len(pids) >= n {
 			return pids
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("%d of %d processes began", len(pids), n)
 	return nil
@@ -108,13 +109,13 @@ func numbers(t *testing.T, file string, n int) (pids []int) {
 
 // daemons are shell commands that leave one process each, which writes its number to $F.
 var daemons = map[string]string{
-	"a child":                 `sh -c 'echo $$ >>$F; exec sleep 60' &`,
-	"a child deaf to signals": `sh -c 'trap "" TERM HUP INT; echo $$ >>$F; sleep 60; sleep 60' &`,
-	"a group":                 `sh -m -c 'sh -c "echo \$\$ >>$F; exec sleep 60" &'`,
-	"a session":               `setsid sh -c 'echo $$ >>$F; exec sleep 60' &`,
+	"a child":                 `sh -c 'echo $$ >>$F; exec sleep 600' &`,
+	"a child deaf to signals": `sh -c 'trap "" TERM HUP INT; echo $$ >>$F; sleep 600; sleep 600' &`,
+	"a group":                 `sh -m -c 'sh -c "echo \$\$ >>$F; exec sleep 600" &'`,
+	"a session":               `setsid sh -c 'echo $$ >>$F; exec sleep 600' &`,
 	"a daemon": `setsid sh -c ` +
-		`'setsid sh -c "trap \"\" TERM HUP; echo \$\$ >>$F; sleep 60; sleep 60" & exit 0'`,
-	"a daemon with children": `setsid sh -c 'setsid sh -c "echo \$\$ >>$F; setsid sleep 62; setsid sleep 63" & exit 0'`,
+		`'setsid sh -c "trap \"\" TERM HUP; echo \$\$ >>$F; sleep 600; sleep 600" & exit 0'`,
+	"a daemon with children": `setsid sh -c 'setsid sh -c "echo \$\$ >>$F; setsid sleep 602; setsid sleep 603" & exit 0'`,
 }
 
 // TestNothingIsLeft: whatever way a program leaves something behind, it has ended when
@@ -265,13 +266,7 @@ func TestKilled(t *testing.T) {
 	pid, _ := strconv.Atoi(strings.TrimSpace(line))
 	c.Process.Kill()
 	c.Wait()
-	for range 100 {
-		if !alive(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("process %d is left", pid)
+	hang.Until(t, "what is left ends", func() bool { return !alive(pid) })
 }
 
 // TestStatuses: exit statuses are not taken from those who wait for them, and what was
@@ -304,22 +299,15 @@ func TestStatuses(t *testing.T) {
 		})
 	}
 	group.Wait()
-	left := 0
-	for range 100 {
-		left = 0
+	hang.Until(t, "no children are left to be reaped", func() bool {
+		left := 0
 		for _, tree := range descendants(os.Getpid(), listProcesses()) {
 			if tree[0].pid != long.Process.Pid {
 				left++
 			}
 		}
-		if left == 0 {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if left != 0 {
-		t.Errorf("%d children are left to be reaped", left)
-	}
+		return left == 0
+	})
 	input.Close()
 	f.Wait(long.Wait)
 }

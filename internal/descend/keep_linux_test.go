@@ -100,7 +100,7 @@ func TestKeeperIsTransparent(t *testing.T) {
 		`kill -SEGV $$`:              "signal: segmentation fault: ",
 		`kill -QUIT $$`:              "signal: quit: ",
 		`kill -KILL $$`:              "signal: killed: ",
-		`trap 'echo t; exit 3' TERM; echo begun; sleep 60 & wait`: "exit status 3: begun\nt\n",
+		`trap 'echo t; exit 3' TERM; echo begun; sleep 600 & wait`: "exit status 3: begun\nt\n",
 	} {
 		p, f, out := kept(t, script)
 		if strings.HasPrefix(script, "trap") {
@@ -120,7 +120,7 @@ func TestKeeperIsTransparent(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", script, got, err, want)
 		}
 	}
-	p, f, out := kept(t, `echo; exec >/dev/null 2>&1; sleep 60`)
+	p, f, out := kept(t, `echo; exec >/dev/null 2>&1; sleep 600`)
 	if said, err := io.ReadAll(out); err != nil || string(said) != "\n" { // while it runs on
 		t.Errorf("%q, %v", said, err)
 	}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 func TestMain(m *testing.M) {
@@ -103,7 +105,7 @@ func TestKill(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		acknowledged := 0
-		timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		timer := time.AfterFunc(hang.Long, func() { cmd.Process.Kill() })
 		for lines.Scan() { // one line at least, so that it is at work
 			if _, err := fmt.Sscanf(lines.Text(), "%d", &acknowledged); err != nil {
 				t.Fatal(lines.Text())

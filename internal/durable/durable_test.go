@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // names lists dir.
@@ -430,7 +432,7 @@ func TestLockIsAFile(t *testing.T) {
 			t.Logf("%s: %v", what, err)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 		if _, err := Lock(ctx, path, "x"); !errors.Is(err, ErrNoLock) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -114,7 +114,7 @@ func TestHeld(t *testing.T) {
 	}
 
 	// Many at once get through, as each gives way to the others.
-	config.Limits.Retries, config.Limits.Parallel = 50, 8
+	config.Limits.Retries, config.Limits.Parallel = 100_000, 8
 	c = newClient(t, config)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -100,11 +101,10 @@ func testConfig(t *testing.T) Config {
 	goroutines := runtime.NumGoroutine()
 	config := quickConfig(t)
 	t.Cleanup(func() {
-		for range 200 {
+		for end := time.Now().Add(hang.Long); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if runtime.NumGoroutine() <= goroutines {
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 		buf := make([]byte, 64<<10)
 		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines,
@@ -132,8 +132,8 @@ func quickConfig(t *testing.T) Config {
 		Dir:     dir,
 		RootCAs: pool,
 		AnyHost: true, // who asks is the tests' own; see hostuse_test.go for the others
-		Limits: Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: 5 * time.Second,
-			FileTime: 20 * time.Second},
+		Limits: Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: hang.Long,
+			FileTime: hang.Long},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
@@ -155,10 +156,6 @@ func (c *client) send(lines ...string) {
 	}
 }
 
-// hung is after how long a test gives up waiting. A busy machine takes ten seconds for the 64 MiB of the longest
-// message under the race detector.
-const hung = time.Minute
-
 // next is the next line from the relay, line feed included.
 func (c *client) next() string {
 	c.t.Helper()
@@ -168,7 +165,7 @@ func (c *client) next() string {
 			c.t.Fatalf("the relay ended; notes:\n%s", c.notes)
 		}
 		return line
-	case <-time.After(hung):
+	case <-time.After(hang.Long):
 		c.t.Fatalf("no line; notes:\n%s", c.notes)
 		return ""
 	}
@@ -217,7 +214,7 @@ func (c *client) wait() int {
 	select {
 	case <-c.done:
 		return c.code
-	case <-time.After(hung):
+	case <-time.After(hang.Long):
 		buf := make([]byte, 1<<16)
 		c.t.Fatalf("the relay does not end\n%s", buf[:runtime.Stack(buf, true)])
 		return 0

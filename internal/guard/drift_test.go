@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
@@ -235,11 +236,12 @@ func TestUnlistable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := base().Set("tools/list", x.answers...)
+			o := Options{Approved: approve(t, "tool", addTool), ListTimeout: hang.Long}
 			if name == "silent" {
-				r["tools/list"] = [][]string{{"!sleep 0"}}
+				r["tools/list"], o.ListTimeout = [][]string{{"!sleep 0"}}, time.Second
 			}
 			p, _ := startPeer(t, r, nil)
-			c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), ListTimeout: time.Second})
+			c := relayTo(t, p, o)
 			c.shake()
 			c.send(callTool("1", "add"))
 			if x.why == "" {
@@ -323,7 +325,7 @@ func TestMidSession(t *testing.T) {
 	})
 	t.Run("announced without end", func(t *testing.T) {
 		p, log := startPeer(t, base().Set("tools/list", []string{change, tools(addTool)}), nil)
-		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), rest: time.Hour})
 		c.shake()
 		for i := range 40 {
 			id := fmt.Sprintf(`"c%d"`, i)
@@ -333,7 +335,7 @@ func TestMidSession(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		got, _ := os.ReadFile(log)
-		if n := strings.Count(string(got), "tools/list"); n < listBurst || n > 2*listBurst {
+		if n := strings.Count(string(got), "tools/list"); n < listBurst || n > listBurst+1 {
 			t.Errorf("%d listings", n)
 		}
 	})
@@ -343,7 +345,7 @@ func TestMidSession(t *testing.T) {
 			flood[i] = change
 		}
 		p, log := startPeer(t, base(addTool).Set("flood", flood), nil)
-		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), rest: time.Hour})
 		c.shake()
 		c.send(callTool("1", "add"))
 		c.next()
@@ -353,7 +355,7 @@ func TestMidSession(t *testing.T) {
 		}
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		got, _ := os.ReadFile(log)
-		if n := strings.Count(string(got), "tools/list"); n > 2*listBurst {
+		if n := strings.Count(string(got), "tools/list"); n > listBurst+1 {
 			t.Errorf("%d listings", n)
 		}
 	})
@@ -425,7 +427,7 @@ func TestAllAtOnce(t *testing.T) {
 	r["initialize"] = [][]string{append([]string{"!sleep 0.1"}, r["initialize"][0]...)}
 	p, _ := startPeer(t, r, nil)
 	// How long the server may go on once the client is away is of other tests: here it has only begun.
-	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), grace: hung})
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), grace: hang.Long, left: hang.Long})
 	c.send(hello, initialized, callTool("1", "add"), listTools)
 	c.in.Close()
 	c.want(helloAnswer)

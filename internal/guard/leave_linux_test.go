@@ -12,20 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
-// leftWithin bounds what takes a second by itself, on a busy machine.
-const leftWithin = 2500 * time.Millisecond
-
-// TestClientLeaves: whatever the server does, the relay is over soon after its client has left, and no process
-// of the server runs on.
+// TestClientLeaves: whatever the server does, the relay is over after its client has left, and no process of the
+// server runs on.
 func TestClientLeaves(t *testing.T) {
-	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60;` +
-		` sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
+	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 600;` +
+		` sleep 600' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 601; sleep 601' & while true; do sleep 1; done`
 	flood := strings.Repeat(`{"jsonrpc":"2.0","method":"x"}`+"\n", 10000) // more than pipes hold
 	session := hello + "\n" + initialized + "\n" + callTool("1", "add") + "\n"
-	listingHangs := base(addTool).Set("tools/list", []string{"!sleep 60"})
+	listingHangs := base(addTool).Set("tools/list", []string{"!sleep 600"})
 	for name, x := range map[string]struct {
 		start func(t *testing.T) *process.Process
 		send  string
@@ -57,7 +55,7 @@ func TestClientLeaves(t *testing.T) {
 		"server and what it left are deaf": {func(t *testing.T) *process.Process { return startShell(t, deafShell) },
 			session, func(in, out *os.File) { in.Close() }},
 		"server that goes leaves a daemon": {func(t *testing.T) *process.Process {
-			return startShell(t, "setsid sh -c 'trap \"\" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & cat >/dev/null")
+			return startShell(t, "setsid sh -c 'trap \"\" TERM; echo $$ >$PIDS; sleep 601; sleep 601' & cat >/dev/null")
 		}, session, func(in, out *os.File) { in.Close() }},
 		"remote server gives no answer yet": {func(t *testing.T) *process.Process { return silentRemote(t) }, session,
 			func(in, out *os.File) { in.Close() }},
@@ -79,18 +77,8 @@ func TestClientLeaves(t *testing.T) {
 			}()
 			go io.WriteString(inW, x.send)
 			time.Sleep(300 * time.Millisecond)
-			began := time.Now()
 			x.leave(inW, outR)
-			select {
-			case <-done:
-			case <-time.After(20 * time.Second):
-				t.Fatal("the relay does not end")
-			}
-			took := time.Since(began)
-			t.Logf("%v", took)
-			if took > leftWithin {
-				t.Errorf("the relay took %v to end", took)
-			}
+			hang.Ends(t, "the relay", func() { <-done })
 			if data, err := os.ReadFile(os.Getenv("PIDS")); err == nil {
 				pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
 				if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
@@ -106,12 +94,8 @@ func TestSignalled(t *testing.T) {
 	p := startShell(t, `trap '' TERM HUP INT QUIT; while true; do sleep 1; done`)
 	c := relayTo(t, p, Options{})
 	time.Sleep(200 * time.Millisecond)
-	began := time.Now()
 	signalSelf(t)
 	c.wait()
-	if took := time.Since(began); took > leftWithin {
-		t.Errorf("the relay took %v to end", took)
-	}
 }
 
 // startShell starts a shell as a server.

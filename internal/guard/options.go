@@ -40,8 +40,8 @@ type Options struct {
 
 	ListTimeout time.Duration // for one listing by the guard; 0 is 60 s
 
-	// Limits that tests make smaller; 0 is the constant.
-	lineLimit   int
-	grace, term time.Duration
-	rest        time.Duration
+	// Limits that tests set; 0 is the constant.
+	lineLimit         int
+	grace, term, left time.Duration
+	rest              time.Duration
 }

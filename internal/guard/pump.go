@@ -65,11 +65,8 @@ func (r *relay) writeReplies() {
 	}
 }
 
-// heldGrace is how long calls may wait for a listing once the client has left.
-const heldGrace = 250 * time.Millisecond
-
 // waitForHeld waits until held calls have been passed on, before the server's input is closed: a client
-// may send everything and close at once.
+// may send everything and close at once. Once it has left, calls may wait for a listing for half of the server's time.
 func (r *relay) waitForHeld(serverDone <-chan struct{}) {
 	r.mu.Lock()
 	holding := r.holding
@@ -77,7 +74,7 @@ func (r *relay) waitForHeld(serverDone <-chan struct{}) {
 	if holding == nil {
 		return
 	}
-	t := time.NewTimer(heldGrace)
+	t := time.NewTimer(r.o.left / 2)
 	defer t.Stop()
 	select {
 	case <-holding:

@@ -45,7 +45,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 	leaving := make(chan struct{}) // closed when that time begins
 	clientLeft := sync.OnceFunc(func() {
 		close(leaving)
-		time.AfterFunc(min(r.o.grace, process.GraceLeft), hurry)
+		time.AfterFunc(min(r.o.grace, r.o.left), hurry)
 	})
 	stopWatching := pipe.Watch(clientIn, clientOut, clientLeft, r.leave)
 	defer stopWatching()
@@ -129,6 +129,9 @@ func newRelay(ctx context.Context, client *pipe.Sink, p *process.Process, o Opti
 	}
 	if o.term == 0 {
 		o.term = process.GraceTerm
+	}
+	if o.left == 0 {
+		o.left = process.GraceLeft
 	}
 	if o.ListTimeout == 0 {
 		o.ListTimeout = 60 * time.Second

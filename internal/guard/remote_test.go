@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
@@ -42,7 +43,7 @@ func TestRemoteSDK(t *testing.T) {
 		for _, v := range kind.versions {
 			t.Run(kind.name+"/"+v, func(t *testing.T) {
 				t.Parallel()
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 				defer cancel()
 				var deleted atomic.Int32
 				url := served(t, &kind.o, func(h http.Handler) http.Handler {
@@ -115,7 +116,7 @@ func TestRemoteSDK(t *testing.T) {
 				if !kind.o.Stateless || v >= process.FirstStateless {
 					select {
 					case <-changed:
-					case <-time.After(5 * time.Second):
+					case <-time.After(hang.Long):
 						t.Fatal("no list_changed", notes)
 					}
 				} else if _, err := s.ListTools(ctx, nil); err != nil {
@@ -424,11 +425,7 @@ func TestRemoteCancel(t *testing.T) {
 	c.send(callTool("1", "add"))
 	time.Sleep(100 * time.Millisecond)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	select {
-	case <-gone:
-	case <-time.After(5 * time.Second):
-		t.Fatal("the request goes on")
-	}
+	hang.Ends(t, "the request", func() { <-gone })
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 	c.wantError("2", jsonrpc.CodeInternal, "no answer")
 	c.in.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
@@ -67,7 +68,7 @@ func TestRoots(t *testing.T) {
 				t.Helper()
 				f()
 				// The notification travels beside the calls.
-				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				for end := time.Now().Add(hang.Long); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					r := p.call("list_allowed_directories", nil)
 					if got := r.directories(); len(got) == len(allowed) &&
 						(len(got) == 0 || got[0] == allowed[0]) {

@@ -9,7 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // TestEndOfInput ends with the client's end, whether the client reads the answer that is written or not, and leaves
@@ -57,11 +58,5 @@ func TestEndOfInput(t *testing.T) {
 		}
 		s.Close()
 	}
-	for range 500 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	hang.Until(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
 }

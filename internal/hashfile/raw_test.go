@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
@@ -132,7 +133,7 @@ func (p *rawClient) ask(method, params string) rawMessage {
 	select {
 	case m := <-p.begin(method, params):
 		return m
-	case <-time.After(30 * time.Second):
+	case <-time.After(hang.Long):
 		p.t.Fatalf("%s %s is not answered", method, params)
 		return rawMessage{}
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime/metrics"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // How much garbage may lie about depends on the heap that is in use; a percentage that somebody chose stays.
@@ -21,7 +23,7 @@ func TestCollectRarely(t *testing.T) {
 		t.Fatalf("the percentage is %d", percent())
 	}
 	becomes := func(what string, ok func(int) bool) {
-		for end := time.Now().Add(10 * time.Second); !ok(percent()); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(hang.Long); !ok(percent()); time.Sleep(time.Millisecond) {
 			runtime.GC()
 			if time.Now().After(end) {
 				t.Fatalf("%s: the percentage is %d", what, percent())

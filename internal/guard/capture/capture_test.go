@@ -80,7 +80,7 @@ func TestCaptureHostile(t *testing.T) {
 			"initialize: the server ended without an answer: exit status 7"},
 		"is killed at once": {guardtest.Base().Set("initialize", []string{"!kill -9 $$"}),
 			"initialize: the server ended without an answer: signal: killed"},
-		"hangs": {guardtest.Base().Set("tools/list", []string{"!sleep 30"}), "no answer"},
+		"hangs": {guardtest.Base().Set("tools/list", []string{"!sleep 600"}), "no answer"},
 		"folded": {guardtest.Base().Set("tools/list",
 			[]string{`{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]},"Result":{}}`}), "letter case"},
 		"bad instructions": {guardtest.Base().Set("initialize",

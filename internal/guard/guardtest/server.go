@@ -61,7 +61,7 @@ func runServer(mode string) int {
 		}
 	case "deaf": // reads nothing, ignores TERM, and lives
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 	case "term": // says that it got the signal
 		ch := make(chan os.Signal, 1)
 		signal.Notify(ch, syscall.SIGTERM)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // TestStopEndsRead stops a source at any moment of a read: what was written before arrives, the read ends, and a
@@ -46,7 +48,7 @@ func TestStopEndsRead(t *testing.T) {
 			if all != "abc" {
 				t.Fatalf("owned %t, direct %t: got %q", owned, direct, all)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(hang.Long):
 			t.Fatalf("owned %t, direct %t: the read did not end", owned, direct)
 		}
 		if !owned {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // TestOrder: what is written is written in the order of the calls, and a reading call sees what was written before it.
@@ -122,14 +124,11 @@ func TestUnread(t *testing.T) {
 		c.send(call(i, "read", "x"), "garbage", `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	}
 	c.in.Close()
-	select {
-	case err := <-c.done:
-		if err != nil {
+	hang.Ends(t, "the server", func() {
+		if err := <-c.done; err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
-		t.Error("the server goes on")
-	}
+	})
 }
 
 // TestCancelled: a call that is cancelled is not answered, ends if it is at work, and never begins if it waits.
@@ -190,7 +189,7 @@ func TestInputEnds(t *testing.T) {
 					t.Error(got)
 				}
 			}
-			c.ended(5 * time.Second)
+			c.ended()
 		})
 	}
 }

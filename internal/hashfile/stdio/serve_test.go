@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // client is a client of a server in this process, which has the tools wait, read and write.
@@ -83,21 +85,18 @@ func (c *client) line() string {
 	return c.out.Text()
 }
 
-// ended demands that the server ends without an error, soon.
-func (c *client) ended(within time.Duration) {
+// ended demands that the server ends without an error.
+func (c *client) ended() {
 	c.t.Helper()
 	go func() {
 		for c.out.Scan() {
 		}
 	}()
-	select {
-	case err := <-c.done:
-		if err != nil {
+	hang.Ends(c.t, "the server", func() {
+		if err := <-c.done; err != nil {
 			c.t.Error(err)
 		}
-	case <-time.After(within):
-		c.t.Errorf("the server goes on after %v", within)
-	}
+	})
 }
 
 func call(id int, tool, argument string) string {
@@ -152,7 +151,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%.99q: then %s", x.line, got)
 		}
 		c.in.Close()
-		c.ended(10 * time.Second)
+		c.ended()
 	}
 }
 
@@ -181,7 +180,7 @@ func TestStreamEnds(t *testing.T) {
 	if got := c.line(); !strings.Contains(got, `"hello"`) {
 		t.Error(got)
 	}
-	c.ended(10 * time.Second)
+	c.ended()
 }
 
 // TestBatches: those versions that have batches answer them in one line.
@@ -259,5 +258,5 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	c.in.Close()
-	c.ended(10 * time.Second)
+	c.ended()
 }

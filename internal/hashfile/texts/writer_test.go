@@ -9,8 +9,9 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // buffer is a client's end that fails after room bytes, if room is not 0.
@@ -66,13 +67,7 @@ func TestWriter(t *testing.T) {
 		t.Errorf("%d writes of %d bytes", out.writes, out.Len())
 	}
 	cancel()
-	for range 500 {
-		if texts.held() == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d texts are held after the call", texts.held())
+	hang.Until(t, "no text is held after the call", func() bool { return texts.held() == 0 })
 }
 
 func (t *Texts) held() int {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
@@ -229,7 +230,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	}
 	try := func(want int, before ...func()) {
 		t.Helper()
-		for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(hang.Long); ; time.Sleep(10 * time.Millisecond) {
 			for _, f := range before {
 				f()
 			}
@@ -279,7 +280,7 @@ func TestBodiesOfOneAddress(t *testing.T) {
 	}
 	try := func(from string, want int, before ...func()) {
 		t.Helper()
-		for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(hang.Long); ; time.Sleep(10 * time.Millisecond) {
 			for _, f := range before {
 				f()
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
@@ -44,7 +45,7 @@ func TestHostileS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := servertest.ArchiveServer(t, servertest.NewShelf(t, faulty))
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: hang.Long}
 	random := rand.NewChaCha8([32]byte{1})
 	acked := map[string][]byte{}
 	place := func(id string) string { return f.URL + "/v0/artifacts/" + id }
@@ -126,7 +127,6 @@ func TestHostileS3(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			h.Did.Store(0)
 			h.Mode.Store(c.mode)
-			began := time.Now()
 			text := archive()
 			if got := put("during-"+c.mode, text); got != c.put {
 				t.Errorf("upload: %d, want %d", got, c.put)
@@ -138,9 +138,6 @@ func TestHostileS3(t *testing.T) {
 			read("before", "bytes=100-") // of which read demands the bytes
 			if h.Did.Load() == 0 {
 				t.Error("nothing was done")
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("took %s", took)
 			}
 			h.Mode.Store("")
 			// What was refused can be sent again, what was acknowledged is there.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
@@ -53,11 +54,7 @@ func TestGramCountsRefresh(t *testing.T) {
 		t.Helper()
 		db.gramCounts.due.Store(0)
 		db.gramCounts.refresh(db.pool)
-		for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("nothing was asked")
-			}
-		}
+		hang.Until(t, "statistics are asked for", done)
 	}
 	in := func() time.Duration { return time.Until(time.Unix(db.gramCounts.due.Load(), 0)) }
 	refresh(func() bool { return in() <= gramCountsMissing })

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
@@ -156,7 +156,7 @@ func TestSQLiteReadsDoNotWait(t *testing.T) {
 	if _, err := tx.Exec("UPDATE servers SET build = 'uncommitted'"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang.Long)
 	defer cancel()
 	for range 3 * sqliteReaders {
 		got, err := db.Get(ctx, "io.github.o/a", registry.Latest)
