@@ -184,7 +184,7 @@ func TestRuntimes(t *testing.T) {
 				c := s.Command(append([]string{"-call", "greet", bin, "run"}, args...)...)
 				c.Path = client
 				out, err := c.CombinedOutput()
-				if c.ProcessState == nil || !ended(c.ProcessState.ExitCode()) ||
+				if c.ProcessState == nil || !world.Ended(c.ProcessState.ExitCode()) ||
 					!strings.Contains(string(out), "call greet: "+answer+"\n") {
 					t.Errorf("%v\n%s", err, out)
 				}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -102,3 +103,7 @@ func NeedsPython(t *testing.T) {
 		}
 	}
 }
+
+// Ended reports whether a server that e2e/client talked to ended as it should: by itself, or,
+// on a machine so slow that it could not in the time that it has, by the guard's SIGTERM.
+func Ended(code int) bool { return code == 0 || code == 128+int(syscall.SIGTERM) }

@@ -1,4 +1,4 @@
-package servers
+package pypi
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +34,49 @@ var pythonServers = []struct {
 		"42"},
 }
 
+// temporary holds the worlds, which tests share.
+var temporary string
+
+func TestMain(m *testing.M) {
+	var err error
+	if temporary, err = os.MkdirTemp("", "hallmark-pypi-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	filepath.WalkDir(temporary, func(name string, e os.DirEntry, err error) error { // slots are read-only
+		if err == nil && e.IsDir() {
+			os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	os.RemoveAll(temporary)
+	os.Exit(code)
+}
+
+// withUV is the world with uv, whose first server is pinned once for the tests that use it one after the other.
+var withUV *pythonWorld
+
+func pinnedWithUV(t *testing.T) *pythonWorld {
+	t.Helper()
+	if withUV == nil {
+		w := newPythonWorld(t, os.Getenv("PATH"))
+		w.pin(t, "calculator")
+		withUV = w
+	}
+	return withUV
+}
+
+// pin pins one server, and requires that all that it has is verified.
+func (w *pythonWorld) pin(t *testing.T, name string) {
+	t.Helper()
+	if code, _, messages := w.run(t, w.bin, "pin", name, "--yes"); code != 0 {
+		t.Fatalf("pin %s: exit code %d\n%s", name, code, messages)
+	} else if !strings.Contains(messages, "each verified") ||
+		!regexp.MustCompile(`(?m)^  script      [a-z_.]+:main$`).MatchString(messages) {
+		t.Errorf("pin %s says\n%s", name, messages)
+	}
+}
+
 // pythonWorld is a project whose servers are those, with an empty home of its own.
 type pythonWorld struct {
 	bin, client, dir, home string
@@ -44,17 +86,20 @@ type pythonWorld struct {
 
 func newPythonWorld(t *testing.T, path string) *pythonWorld {
 	t.Helper()
-	w := &pythonWorld{bin: world.Build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir(), path: path}
-	w.client = filepath.Join(t.TempDir(), "client")
+	w := &pythonWorld{path: path}
+	base, err := os.MkdirTemp(temporary, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.dir, w.home, w.client = filepath.Join(base, "project"), filepath.Join(base, "home"), filepath.Join(base, "client")
+	for _, dir := range []string{w.dir, w.home} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.bin = filepath.Join(base, "hallmark")
+	built.Into(t, w.bin, "cmd/hallmark")
 	built.Into(t, w.client, "e2e/client")
-	t.Cleanup(func() { // slots are read-only
-		filepath.WalkDir(w.home, func(name string, e os.DirEntry, err error) error {
-			if err == nil && e.IsDir() {
-				os.Chmod(name, 0o700)
-			}
-			return nil
-		})
-	})
 	config := "manifest_version = 1\n"
 	for _, s := range pythonServers {
 		arguments, err := json.Marshal(s.arguments)
@@ -90,10 +135,6 @@ func (w *pythonWorld) run(t *testing.T, program string, args ...string) (code in
 	return c.ProcessState.ExitCode(), out.String(), messages.String()
 }
 
-// ended reports whether a server that e2e/client talked to ended as it should: by itself, or,
-// on a machine so slow that it could not in the time that it has, by the guard's SIGTERM.
-func ended(code int) bool { return code == 0 || code == 128+int(syscall.SIGTERM) }
-
 // tree is the installed tree that the lock has of a server.
 func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 	t.Helper()
@@ -116,23 +157,51 @@ func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 	return lock.Servers[name].Closure.Engine, tree
 }
 
-// TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
-// the store without any network or resolver, and calls them. It reaches package registries.
-func TestPythonServers(t *testing.T) {
-	t.Parallel()
+// TestPythonWithoutUV pins with pip alone, and the tree is the one that uv makes: what is
+// locked by one can be run by the other. It reaches package registries.
+func TestPythonWithoutUV(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reaches package registries")
 	}
 	world.NeedsPython(t)
-	w := newPythonWorld(t, os.Getenv("PATH"))
-	for _, s := range pythonServers {
-		if code, _, messages := w.run(t, w.bin, "pin", s.name, "--yes"); code != 0 {
-			t.Fatalf("pin %s: exit code %d\n%s", s.name, code, messages)
-		} else if !strings.Contains(messages, "each verified") ||
-			!regexp.MustCompile(`(?m)^  script      [a-z_.]+:main$`).MatchString(messages) {
-			t.Errorf("pin %s says\n%s", s.name, messages)
+	// A PATH with python and without uv.
+	bare := t.TempDir()
+	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bare, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	alone := newPythonWorld(t, bare+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
+	alone.pin(t, "calculator")
+	var engines, trees []string
+	for _, w := range []*pythonWorld{pinnedWithUV(t), alone} {
+		engine, tree := w.tree(t, "calculator")
+		engines, trees = append(engines, engine), append(trees, tree)
+		code, out, messages := w.run(t, w.client, "-call", `calculate={"expression":"6*7"}`, w.bin, "run", "calculator")
+		if !world.Ended(code) || !strings.Contains(out, "42") {
+			t.Errorf("%s: exit code %d\n%s\n%s", engine, code, out, messages)
 		}
 	}
+	if engines[0] != "uv" || engines[1] != "pip" {
+		t.Fatalf("the engines are %q", engines)
+	}
+	if trees[0] != trees[1] {
+		t.Errorf("uv installs %s, pip %s", trees[0], trees[1])
+	}
+}
+
+// TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
+// the store without any network or resolver, and calls them. It reaches package registries.
+func TestPythonServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reaches package registries")
+	}
+	world.NeedsPython(t)
+	w := pinnedWithUV(t)
+	w.pin(t, "time")
+	w.pin(t, "sqlite")
 	if engine, tree := w.tree(t, "time"); engine != "uv" || !strings.HasPrefix(tree, "sha256:") {
 		t.Errorf("engine %q, tree %q", engine, tree)
 	}
@@ -164,7 +233,7 @@ func TestPythonServers(t *testing.T) {
 			args = append([]string{"-call", s.call}, args...)
 		}
 		code, out, messages := w.run(t, w.client, args...)
-		if !ended(code) || !strings.Contains(out, "tool "+s.tool+":") || !strings.Contains(out, s.answer) {
+		if !world.Ended(code) || !strings.Contains(out, "tool "+s.tool+":") || !strings.Contains(out, s.answer) {
 			t.Errorf("run %s: exit code %d\n%s\n%s", s.name, code, out, messages)
 		}
 	}
@@ -208,43 +277,4 @@ func TestPythonServers(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, messages)
 		}
 	})
-}
-
-// TestPythonWithoutUV pins with pip alone, and the tree is the one that uv makes: what is
-// locked by one can be run by the other. It reaches package registries.
-func TestPythonWithoutUV(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("reaches package registries")
-	}
-	world.NeedsPython(t)
-	both := newPythonWorld(t, os.Getenv("PATH"))
-	// A PATH with python and without uv.
-	bare := t.TempDir()
-	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bare, "python3")); err != nil {
-		t.Fatal(err)
-	}
-	alone := newPythonWorld(t, bare+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
-	var engines, trees []string
-	for _, w := range []*pythonWorld{both, alone} {
-		if code, _, messages := w.run(t, w.bin, "pin", "calculator", "--yes"); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, messages)
-		}
-		engine, tree := w.tree(t, "calculator")
-		engines, trees = append(engines, engine), append(trees, tree)
-		code, out, messages := w.run(t, w.client, "-call", `calculate={"expression":"6*7"}`, w.bin, "run", "calculator")
-		if !ended(code) || !strings.Contains(out, "42") {
-			t.Errorf("%s: exit code %d\n%s\n%s", engine, code, out, messages)
-		}
-	}
-	if engines[0] != "uv" || engines[1] != "pip" {
-		t.Fatalf("the engines are %q", engines)
-	}
-	if trees[0] != trees[1] {
-		t.Errorf("uv installs %s, pip %s", trees[0], trees[1])
-	}
 }
