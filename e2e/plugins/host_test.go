@@ -47,7 +47,7 @@ func pluginHosts(t *testing.T) (dir string, nodes []string) {
 }
 
 // sameInAnyNode are tests of the package that a second Node need not repeat every day.
-var sameInAnyNode = []string{"example.test.js", "package.test.js", "scripts.test.js", "hostile.test.js"}
+var sameInAnyNode = []string{"example.test.js", "package.test.js", "scripts.test.js", "hostile.test.js", "tiers.test.js"}
 
 // testPackage runs the tests of the package for hosts, none of which may be skipped, with some of the evasions and
 // of the ways out of a context. A second Node has a seed of its own, and leaves out what is the same in any.
