@@ -131,7 +131,7 @@ func TestSubjects(t *testing.T) {
 		"only what is hashed": {fmt.Sprintf(npm, "notes"), "", false, 0},
 		"a hash of it":        {fmt.Sprintf(npm, "notes"), `"npm:notes@1.0.0":"` + sum + `"`, true, 1},
 		"a hash of its file":  {release, `"` + strings.Replace(wheel, "my-", "My_", 1) + `":"` + sum + `"`, true, 2},
-		"as another spells it": {`{"registryType":"nuget","identifier":"Notes","version":"1.0.0","transport":{"type":"stdio"}}`,
+		"as another spells it": {strings.Replace(fmt.Sprintf(npm, "Notes"), `"npm"`, `"nuget"`, 1),
 			`"nuget:notes@1.0.0":"` + sum + `"`, true, 1},
 		"as many as allowed": {fmt.Sprintf(npm, "a") + "," + fmt.Sprintf(npm, "b"), "", true, 2},
 		"too many": {fmt.Sprintf(npm, "a") + "," + fmt.Sprintf(npm, "b") + "," + fmt.Sprintf(npm, "c"), "", true,
