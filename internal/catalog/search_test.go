@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,8 +34,9 @@ func TestSearchPages(t *testing.T) {
 		s := &search{words: []string{"notes", "kept"}, limit: c.limit}
 		err := s.each(registry.Query{}, func(q registry.Query) ([]Hit, string, error) {
 			asked++
-			return []Hit{{Name: "@acme/Notes", Description: "are kept"}, {Name: "notes"}, {Name: "x", Description: "Kept notes"}},
-				c.next(q.Cursor), nil
+			hits := []Hit{{Name: "@acme/Notes", Description: "are kept"}, {Name: "notes"},
+				{Name: "x", Description: "Kept notes"}}
+			return hits, c.next(q.Cursor), nil
 		}, out)
 		if err != nil || asked != c.pages || len(out.Hits) != c.hits || out.More != c.more {
 			t.Errorf("%s: %d pages, %d hits, more: %v, %v", name, asked, len(out.Hits), out.More, err)
@@ -54,7 +54,8 @@ func TestSearchRegistry(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"servers":[{"server":{"name":"io.github.acme/notes","version":"1.0.0"},"_meta":{}}],"metadata":{}}`))
+		w.Write([]byte(`{"servers":[{"server":{"name":"io.github.acme/notes","version":"1.0.0"},"_meta":{}}],` +
+			`"metadata":{}}`))
 	}))
 	defer s.Close()
 	h := &host.Host{Getenv: func(string) string { return "" }, Places: host.Places{State: t.TempDir()}}
@@ -67,8 +68,8 @@ func TestSearchRegistry(t *testing.T) {
 	if err != nil || len(found.Hits) != 1 || found.Hits[0].Name != "io.github.acme/notes" || asked[0] != "NOTES" {
 		t.Errorf("%+v, %v, asked %q", found, err, asked)
 	}
-	if _, err := Look(context.Background(), h, project.Registry{URL: s.URL}, "kit@1.0.0", Options{}); evidence.ClassOf(err) !=
-		evidence.Validation || !strings.Contains(err.Error(), "is not in the registry") {
+	_, err = Look(t.Context(), h, project.Registry{URL: s.URL}, "kit@1.0.0", Options{})
+	if evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "is not in the registry") {
 		t.Errorf("%v", err)
 	}
 }
@@ -82,12 +83,14 @@ func TestReadMember(t *testing.T) {
 		program bool
 		tools   string
 	}{
-		"a text":    {archive.Entry{Path: "a.txt"}, "---\ntools: x\n---\n", false, ""},
-		"by bits":   {archive.Entry{Path: "a", Exec: true}, "", true, ""},
-		"by bytes":  {archive.Entry{Path: "a.txt"}, "#!/bin/sh\n", true, ""},
-		"by name":   {archive.Entry{Path: "a/B.PY"}, "", true, ""},
-		"one line":  {archive.Entry{Path: "a.md"}, "---\nname: a\nallowed-tools: Bash(*), Read\n---\ntools: no\n", false, "Bash(*), Read"},
-		"a list":    {archive.Entry{Path: "a.md"}, "---\r\ntools:\r\n  - Bash\r\n  - Read\r\nname: x\r\n---\r\n", false, "Bash Read"},
+		"a text":   {archive.Entry{Path: "a.txt"}, "---\ntools: x\n---\n", false, ""},
+		"by bits":  {archive.Entry{Path: "a", Exec: true}, "", true, ""},
+		"by bytes": {archive.Entry{Path: "a.txt"}, "#!/bin/sh\n", true, ""},
+		"by name":  {archive.Entry{Path: "a/B.PY"}, "", true, ""},
+		"one line": {archive.Entry{Path: "a.md"}, "---\nname: a\nallowed-tools: Bash(*), Read\n---\ntools: no\n",
+			false, "Bash(*), Read"},
+		"a list": {archive.Entry{Path: "a.md"}, "---\r\ntools:\r\n  - Bash\r\n  - Read\r\nname: x\r\n---\r\n", false,
+			"Bash Read"},
 		"quoted":    {archive.Entry{Path: "a.md"}, "---\n\"Allowed-Tools\": Bash\n", false, "Bash"},
 		"no front":  {archive.Entry{Path: "a.md"}, "# x\n---\ntools: Bash\n---\n", false, ""},
 		"two of it": {archive.Entry{Path: "a.md"}, "---\ntools: Read\nallowed-tools: Bash\n---\n", false, "Read Bash"},

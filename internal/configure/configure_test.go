@@ -42,7 +42,7 @@ const head = "manifest_version = 1 # ours\n"
 // nothing to do.
 func TestMigrateConfig(t *testing.T) {
 	sum := digest.FromBytes([]byte("x")).String()[len("sha256:"):]
-	dir, read := config(t, head+"[providers.mcp.a]\ntype = \"stdio\"\ncommand = \"node\" # run\narguments = [\"a.js\"]\n"+
+	dir, read := config(t, head+"[providers.mcp.a]\ntype = 'stdio'\ncommand = 'node' # run\narguments = ['a.js']\n"+
 		"checksum.value = '"+sum+"'\n")
 	m, err := MigrateConfig(t.Context(), dir)
 	if err != nil || !slices.Equal(m.Servers, []string{"a"}) || len(m.Kept) != 0 || m.LauncherOnly["a"] == "" {
@@ -58,7 +58,8 @@ func TestMigrateConfig(t *testing.T) {
 	}
 	outside, _ := config(t, after)
 	linked := t.TempDir()
-	if err := os.Symlink(filepath.Join(outside, project.ConfigFile), filepath.Join(linked, project.ConfigFile)); err != nil {
+	to, from := filepath.Join(outside, project.ConfigFile), filepath.Join(linked, project.ConfigFile)
+	if err := os.Symlink(to, from); err != nil {
 		t.Skip(err)
 	}
 	for name, dir := range map[string]string{"none": t.TempDir(), "a link": linked} {
@@ -79,7 +80,7 @@ func TestVerifyServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("names of programs are others there")
 	}
-	dir, read := config(t, head+"[providers.mcp.a]\ntype = \"stdio\"\ncommand = \"node\"\narguments = [\"a.js\"] # mine\n"+
+	dir, read := config(t, head+"[providers.mcp.a]\ntype = 'stdio'\ncommand = 'node'\narguments = ['a.js'] # mine\n"+
 		"[providers.mcp.b]\ntype = \"stdio\"\ncommand = \"./tool\"\n"+
 		"[providers.mcp.c]\ntype = \"stdio\"\ncommand = \"npx\"\narguments = [\"notes@1.0.0\"]\n"+
 		"[providers.mcp.d]\ntype = \"stdio\"\ncommand = \"./none\"\n"+
@@ -87,7 +88,9 @@ func TestVerifyServer(t *testing.T) {
 	write(t, filepath.Join(dir, "a.js"), "one")
 	write(t, filepath.Join(dir, "tool"), "tool")
 	h := &host.Host{Getenv: func(string) string { return "" }}
-	verify := func(name string, write bool) (*VerifyResult, error) { return VerifyServer(t.Context(), h, dir, name, write) }
+	verify := func(name string, write bool) (*VerifyResult, error) {
+		return VerifyServer(t.Context(), h, dir, name, write)
+	}
 	before := read()
 	v, err := verify("a", false)
 	if err != nil || v.Written || v.Type != project.VerifyFile || len(v.Files) != 1 || read() != before {
@@ -99,7 +102,8 @@ func TestVerifyServer(t *testing.T) {
 		}
 	}
 	sum := digest.FromBytes([]byte("one")).String()
-	if text := read(); !strings.Contains(text, "# mine\n") || !strings.Contains(text, strings.TrimPrefix(sum, "sha256:")) {
+	if text := read(); !strings.Contains(text, "# mine\n") ||
+		!strings.Contains(text, strings.TrimPrefix(sum, "sha256:")) {
 		t.Errorf("got\n%s", text)
 	}
 	if names, err := ServersToVerify(dir); err != nil || !slices.Equal(names, []string{"a", "b", "e"}) {
@@ -112,7 +116,8 @@ func TestVerifyServer(t *testing.T) {
 	if v, err := verify("a", false); err != nil || v.Verdict.Class() != evidence.Integrity {
 		t.Errorf("a file that changed: %+v, %v", v, err)
 	}
-	for name, class := range map[string]evidence.Class{"c": evidence.Refused, "d": evidence.Operation, "x": evidence.Validation} {
+	for name, class := range map[string]evidence.Class{"c": evidence.Refused, "d": evidence.Operation,
+		"x": evidence.Validation} {
 		if v, err := verify(name, true); evidence.ClassOf(err) != class {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}

@@ -49,7 +49,8 @@ func TestRefusalOfSeveral(t *testing.T) {
 		HostUse{Host: "b.example.com", File: "hallmark.toml"}, HostUse{Host: "c.example.com:8443", File: ".npmrc"})
 	var e *evidence.Error
 	if !errors.As(err, &e) || e.Subject != "hallmark.toml" ||
-		!strings.HasSuffix(e.Hint, "--allow-host a.example.com --allow-host b.example.com --allow-host c.example.com:8443") ||
+		!strings.HasSuffix(e.Hint, "--allow-host a.example.com --allow-host b.example.com "+
+			"--allow-host c.example.com:8443") ||
 		!strings.Contains(e.Error(), "wants a.example.com, b.example.com, c.example.com:8443 (.npmrc) asked") {
 		t.Errorf("%v: %+v", err, e)
 	}

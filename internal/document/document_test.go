@@ -47,8 +47,8 @@ func site(t *testing.T) *host.Host {
 		var files []string
 		for name, more := range map[string]string{"my_notes-1.0-py3-none-any.whl": "",
 			"my_notes-1.0.tar.gz": `,"yanked":true,"yanked_reason":"leaks"`} {
-			files = append(files, fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":"%s"}%s}`, name, s.URL,
-				name, strings.TrimPrefix(digest.FromBytes([]byte(name)).String(), "sha256:"), more))
+			files = append(files, fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":"%s"}%s}`, name,
+				s.URL, name, strings.TrimPrefix(digest.FromBytes([]byte(name)).String(), "sha256:"), more))
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"info":{"name":"my-notes","version":"1.0"},"urls":[%s]}`, strings.Join(files, ","))
@@ -60,6 +60,20 @@ func site(t *testing.T) *host.Host {
 	h := &host.Host{Fetch: fetch.New(c)}
 	t.Cleanup(h.Fetch.CloseIdleConnections)
 	return h
+}
+
+// verified is what the hashes of a document come to, if each file needs one.
+func verified(t *testing.T, h *host.Host, data string) policy.Verdict {
+	t.Helper()
+	doc, err := Parse("server.json", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Verify(t.Context(), h, doc, "server.json", policy.Settings{RequireHashes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // What is hashed and written is verified, keeps the other bytes and the mode of the file, and a hash
@@ -87,27 +101,15 @@ func TestHashAndVerify(t *testing.T) {
 		!strings.HasPrefix(string(data), raw[:strings.Index(raw, `"file_hashes"`)]) {
 		t.Errorf("%v, %v:\n%s", err, info.Mode(), data)
 	}
-	verify := func(data string) policy.Verdict {
-		t.Helper()
-		doc, err := Parse(file, []byte(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := Verify(t.Context(), h, doc, file, policy.Settings{RequireHashes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	v := verify(string(data))
+	v := verified(t, h, string(data))
 	if !v.Allowed() || !strings.Contains(fmt.Sprint(v.Findings), "withdrawn by its publisher: leaks") {
 		t.Errorf("%v, %v", v.Err(), v.Findings)
 	}
-	v = verify(strings.Replace(string(data), hashes.Files[1].Value, digest.FromBytes(nil).String(), 1))
+	v = verified(t, h, strings.Replace(string(data), hashes.Files[1].Value, digest.FromBytes(nil).String(), 1))
 	if v.Class() != evidence.Integrity {
 		t.Errorf("a hash of something else: %v", v.Err())
 	}
-	if v := verify(raw); v.Class() != evidence.Refused && v.Class() != evidence.Integrity {
+	if v := verified(t, h, raw); v.Class() != evidence.Refused && v.Class() != evidence.Integrity {
 		t.Errorf("no hash where each is required: %v", v.Err())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -143,7 +145,8 @@ func TestSubjects(t *testing.T) {
 		}
 		all, _, err := Subjects(client, doc, "server.json", c.with)
 		if c.want < 0 {
-			if evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "3 files; the limit is 2") {
+			if evidence.ClassOf(err) != evidence.Validation ||
+				!strings.Contains(err.Error(), "3 files; the limit is 2") {
 				t.Errorf("%s: %v", name, err)
 			}
 		} else if err != nil || len(all) != c.want {
@@ -176,13 +179,25 @@ func TestUnfitDocuments(t *testing.T) {
 	}
 }
 
+// directory is one called dir with a file, which is a link to a file elsewhere if its content is "->".
+func directory(t *testing.T, file, content string) string {
+	t.Helper()
+	dir, outside := filepath.Join(t.TempDir(), "dir"), filepath.Join(t.TempDir(), "package.json")
+	err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(outside, []byte(`{"name":"secret"}`), 0o600))
+	if content == "->" {
+		err = errors.Join(err, os.Symlink(outside, filepath.Join(dir, file)))
+	} else if file != "" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Init takes what manifests say, and passwords of addresses no further. It
 // neither follows a link out of the project nor replaces what is there.
 func TestInit(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "package.json")
-	if err := os.WriteFile(outside, []byte(`{"name":"secret"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		file, content string
 		want          string // KIND IDENTIFIER of SERVER
@@ -201,16 +216,7 @@ func TestInit(t *testing.T) {
 		"elsewhere":  {"package.json", "->", "", evidence.Refused},
 		"other JSON": {"package.json", `{"name":1}`, "", evidence.Validation},
 	} {
-		dir := filepath.Join(t.TempDir(), "dir")
-		err := os.Mkdir(dir, 0o700)
-		if c.content == "->" {
-			err = errors.Join(err, os.Symlink(outside, filepath.Join(dir, c.file)))
-		} else if c.file != "" {
-			err = errors.Join(err, os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o600))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := directory(t, c.file, c.content)
 		file, err := Init(t.Context(), nil, dir, nil)
 		data, _ := os.ReadFile(filepath.Join(dir, "server.json"))
 		if c.class != evidence.OK {

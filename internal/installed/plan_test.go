@@ -120,12 +120,8 @@ func TestPlannedWrites(t *testing.T) {
 		if evidence.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", name, err)
 		}
-		locked := 0
-		for _, e := range p.Report {
-			if e.Authority == evidence.Lock {
-				locked++
-			}
-		}
+		locked := len(slices.DeleteFunc(slices.Clone(p.Report),
+			func(e evidence.Evidence) bool { return e.Authority != evidence.Lock }))
 		if (len(p.Written) == 1) != c.writes || (len(p.Kept) == 1) != c.keeps || len(p.Files) != len(p.Written) ||
 			locked != c.locked || !evidence.Same(p.after.Sums.Files["t/x.md"], sum(c.knownAfterward)) {
 			t.Errorf("%s: %+v", name, p)
@@ -140,7 +136,8 @@ func TestReadReceipt(t *testing.T) {
 		t.Fatalf("nothing was installed: %+v, %v", f, err)
 	}
 	was := installedBefore(w, "a.md")
-	p := &Plan{w: w, before: &Files{Receipt: machine.NewReceipt(w.Dir), Sums: machine.NewMaterialized(w.Dir)}, after: was}
+	p := &Plan{w: w, before: &Files{Receipt: machine.NewReceipt(w.Dir), Sums: machine.NewMaterialized(w.Dir)},
+		after: was}
 	files, err := p.Records()
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%d records, %v", len(files), err)
@@ -238,7 +235,8 @@ func TestPlanClientEntries(t *testing.T) {
 		data, _ := os.ReadFile(w.Place(".cursor/mcp.json"))
 		return string(data)
 	}
-	if changed, err := plan("notes"); err != nil || changed != ".cursor/mcp.json" || !strings.Contains(read(), `"run"`) {
+	if changed, err := plan("notes"); err != nil || changed != ".cursor/mcp.json" ||
+		!strings.Contains(read(), `"run"`) {
 		t.Errorf("%q, %v\n%s", changed, err, read())
 	}
 	if changed, err := plan("notes"); err != nil || changed != "" {

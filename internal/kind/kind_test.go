@@ -79,7 +79,8 @@ func TestLatestOfPackage(t *testing.T) {
 func TestLatestWithoutVersions(t *testing.T) {
 	pinned := "oci.example.com/a/b@" + digest.FromBytes(nil).String()
 	for name, s := range map[project.ServerKind]project.Server{
-		project.KindCommand: {Name: "n", Command: "./notes"}, project.KindHTTP: {Name: "n", URL: "https://mcp.example.com"},
+		project.KindCommand:  {Name: "n", Command: "./notes"},
+		project.KindHTTP:     {Name: "n", URL: "https://mcp.example.com"},
 		project.KindImage:    {Name: "n", Command: "docker", Arguments: []string{"run", "-i", pinned}},
 		project.KindArtifact: {Name: "n", Source: "@acme/notes@1.0.0"},
 	} {
@@ -172,18 +173,20 @@ func TestRemoteNeedsConsent(t *testing.T) {
 		class evidence.Class
 		says  string
 	}{
-		"a variable":         {s, answer(true), "s3cret", evidence.Refused, "--allow-env TOKEN=mcp.example.com"},
-		"one that is unset":  {s, answer(true), "", evidence.Operation, "TOKEN"},
-		"nobody agreed":      {plain, answer(false), "", evidence.Refused, "nothing was sent"},
-		"the caller agreed":  {plain, answer(true), "", evidence.OK, ""},
-		"nobody is asked":    {plain, nil, "", evidence.OK, ""},
-		"an URL that is not": {project.Server{Name: "n", URL: "https://[x", Type: "http"}, nil, "", evidence.Validation, "URL"},
+		"a variable":        {s, answer(true), "s3cret", evidence.Refused, "--allow-env TOKEN=mcp.example.com"},
+		"one that is unset": {s, answer(true), "", evidence.Operation, "TOKEN"},
+		"nobody agreed":     {plain, answer(false), "", evidence.Refused, "nothing was sent"},
+		"the caller agreed": {plain, answer(true), "", evidence.OK, ""},
+		"nobody is asked":   {plain, nil, "", evidence.OK, ""},
+		"an URL that is not": {project.Server{Name: "n", URL: "https://[x", Type: "http"}, nil, "", evidence.Validation,
+			"URL"},
 	} {
 		variables := map[string]string{}
 		if c.token != "" {
 			variables["TOKEN"] = c.token
 		}
-		r, err := remote{}.Resolve(t.Context(), Declaration{Workspace: newWorkspace(t, variables), Server: c.s, Begin: c.begin})
+		r, err := remote{}.Resolve(t.Context(),
+			Declaration{Workspace: newWorkspace(t, variables), Server: c.s, Begin: c.begin})
 		if evidence.ClassOf(err) != c.class || (r.Program != nil) != (err == nil) ||
 			err != nil && (!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%s: %v, %v", name, r.Program, err)
@@ -208,8 +211,8 @@ func TestOpenImage(t *testing.T) {
 		path  string
 		class evidence.Class
 	}{"no engine": {t.TempDir(), evidence.Operation}, "a script": {bin, evidence.Refused}} {
-		p, err := openImage(w, project.Server{Name: "n", Command: "docker", Arguments: []string{"run", "oci.example.com/a:1"}},
-			sum, project.Approval{Path: c.path})
+		s := project.Server{Name: "n", Command: "docker", Arguments: []string{"run", "oci.example.com/a:1"}}
+		p, err := openImage(w, s, sum, project.Approval{Path: c.path})
 		if evidence.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", name, err)
 		}

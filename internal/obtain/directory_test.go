@@ -23,7 +23,8 @@ func newProject(t *testing.T, files map[string]string) *workspace.Workspace {
 	t.Helper()
 	base := host.RealPath(t.TempDir())
 	w := workspace.Empty(&host.Host{Places: host.Places{State: filepath.Join(base, "state"),
-		Cache: filepath.Join(base, "cache")}, Getenv: func(string) string { return "" }}, filepath.Join(base, "project"))
+		Cache: filepath.Join(base, "cache")}, Getenv: func(string) string { return "" }}, filepath.Join(base,
+		"project"))
 	w.Approvals = project.NewApprovals(w.Dir)
 	for path, text := range files {
 		name, err := w.Path(filepath.FromSlash(path)), error(nil)
@@ -98,12 +99,17 @@ func TestObtainDirectory(t *testing.T) {
 		evidence.Validation {
 		t.Errorf("no directory: %v", err)
 	}
+	checkSlot(t, first)
+}
+
+// checkSlot demands that what is read of a slot is what was audited, whatever happens to the store since.
+func checkSlot(t *testing.T, first *Archive) {
+	t.Helper()
 	for name, version := range map[string]string{"kit": "1.0.1", "kits": "1.0.0"} {
 		if _, err := ReadManifest(first.Slot, name, version); evidence.ClassOf(err) != evidence.Integrity {
 			t.Errorf("as %s@%s: %v", name, version, err)
 		}
 	}
-	// What was read is what was audited, whatever happens to the store since.
 	file := filepath.Join(first.Slot.Dir(), "skills", "greet", "SKILL.md")
 	os.Chmod(file, 0o600)
 	if err := os.WriteFile(file, []byte("Evil!.\n"), 0o600); err != nil {
@@ -151,7 +157,8 @@ func TestReadFolder(t *testing.T) {
 	if _, err := ReadFolder(w.Path("kit"), "kit"); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("a facet: %v", err)
 	}
-	if _, err := ReadFolder(w.Path("out"), "out"); err == nil || !strings.Contains(err.Error(), "leads out of the dir") {
+	if _, err := ReadFolder(w.Path("out"), "out"); err == nil ||
+		!strings.Contains(err.Error(), "leads out of the dir") {
 		t.Errorf("a link that leads out: %v", err)
 	}
 }

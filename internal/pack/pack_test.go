@@ -96,15 +96,18 @@ func TestRefusals(t *testing.T) {
 		"a missing file":    {map[string]string{"facet.json": facetManifest, "NOTICE": "x"}, "agents/a.md"},
 		"a link in it":      {server("lib/x", "->../main.js"), `"lib/x" is a symbolic link`},
 		"no entry":          {server("server.json", strings.Replace(serverJSON, "main.js", "no.js", 1)), "no.js"},
-		"a dir that is one": {map[string]string{"facet.json": facetManifest, "NOTICE/x": "x", "agents/a.md": "x"}, `"NOTICE" is a directory`},
-		"a linked dir":      {map[string]string{"facet.json": facetManifest, "NOTICE": "x", "d/a.md": "x", "agents": "->d"}, `"agents" is a symbolic link`},
+		"a dir that is one": {map[string]string{"facet.json": facetManifest, "NOTICE/x": "x", "agents/a.md": "x"},
+			`"NOTICE" is a directory`},
+		"a linked dir": {map[string]string{"facet.json": facetManifest, "NOTICE": "x", "d/a.md": "x",
+			"agents": "->d"}, `"agents" is a symbolic link`},
 	} {
 		dir, file := dirOf(t, c.files), filepath.Join(t.TempDir(), "out.facet")
 		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Pack(t.Context(), Options{Dir: dir, File: file})
-		if data, _ := os.ReadFile(file); evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), c.says) ||
+		if data, _ := os.ReadFile(file); evidence.ClassOf(err) != evidence.Validation ||
+			!strings.Contains(err.Error(), c.says) ||
 			string(data) != "old" {
 			t.Errorf("%s: %v (%v); the older archive has %d bytes", name, err, evidence.ClassOf(err), len(data))
 		}
@@ -129,7 +132,8 @@ func TestChangedSince(t *testing.T) {
 	}
 	defer root.Close()
 	d := &SourceDir{Root: root}
-	if err := errors.Join(d.List(), os.Remove(filepath.Join(dir, "NOTICE")), os.Mkdir(filepath.Join(dir, "NOTICE"), 0o700)); err != nil ||
+	if err := errors.Join(d.List(), os.Remove(filepath.Join(dir, "NOTICE")), os.Mkdir(filepath.Join(dir, "NOTICE"),
+		0o700)); err != nil ||
 		len(d.Files) != 3 {
 		t.Fatalf("%d files, %v", len(d.Files), err)
 	}

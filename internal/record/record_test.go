@@ -21,7 +21,8 @@ import (
 // packaged is the document of a server with these packages, and further members.
 func packaged(packages, more string) json.RawMessage {
 	return json.RawMessage(`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-		"name":"io.github.acme/packed","description":"Notes","version":"1.0.0","packages":[` + packages + `]` + more + `}`)
+		"name":"io.github.acme/packed","description":"Notes","version":"1.0.0",
+		"packages":[` + packages + `]` + more + `}`)
 }
 
 const npmPackage = `{"registryType":"npm","identifier":"notes","version":"1.0.0","transport":{"type":"stdio"}`
@@ -140,7 +141,8 @@ func TestFromEnvelope(t *testing.T) {
 // a record claims nothing is not vouched for.
 func TestClaimsOf(t *testing.T) {
 	is := digest.FromBytes([]byte("w"))
-	r := read(t, packaged(`{"registryType":"pypi","identifier":"my-notes","version":"1.0","transport":{"type":"stdio"}}`,
+	r := read(t, packaged(`{"registryType":"pypi","identifier":"my-notes","version":"1.0",`+
+		`"transport":{"type":"stdio"}}`,
 		`,"file_hashes":{"pypi:my-notes==1.0/my_notes-1.0-py3-none-any.whl":"`+is.String()+`"}`), registry.Meta{})
 	o := hosttest.Observed(is)
 	for ref, c := range map[string]struct {
@@ -165,13 +167,14 @@ func TestClaimsOf(t *testing.T) {
 func TestStartablePackage(t *testing.T) {
 	for packages, want := range map[string]string{
 		npmPackage + `}`: "npm:notes@1.0.0", // the first one
-		`{"registryType":"oci","identifier":"oci.example.com/a:1","transport":{"type":"stdio"}},` + npmPackage + "}": "npm:" +
+		`{"registryType":"oci","identifier":"oci.example.com/a:1","transport":{"type":"stdio"}},` + npmPackage +
+			"}": "npm:" +
 			"notes@1.0.0",
 		npmPackage + `,"packageArguments":[{"type":"positional","value":"serve"},` +
 			`{"type":"named","name":"--dir","value":"{dir}"},{"type":"named","name":"--log","value":"x"}],` +
 			`"environmentVariables":[{"name":"TOKEN"}]}`: "npm:notes@1.0.0 serve --log x TOKEN",
-		npmPackage + `,"packageArguments":[{"type":"named","name":"--dir","isRequired":true}]}`: "needs a value for its " +
-			`argument "--dir"`,
+		npmPackage + `,"packageArguments":[{"type":"named","name":"--dir","isRequired":true}]}`: "needs a " +
+			`value for its argument "--dir"`,
 		`{"registryType":"npm","identifier":"notes","version":"1.0.0","transport":{"type":"streamable-http",` +
 			`"url":"https://mcp.example.com/"}}`: "has no package of npm or PyPI with stdio",
 	} {

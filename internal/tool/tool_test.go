@@ -98,7 +98,8 @@ func TestFindInterpreters(t *testing.T) {
 		if (err == nil) != strings.HasPrefix(c.want, "/") || !strings.Contains(got, c.want) {
 			t.Errorf("%s, %q: %s, want %s", c.program, c.text, got, c.want)
 		}
-		if want := strings.Contains(c.want, "mismatch"); err != nil && (evidence.ClassOf(err) == evidence.Integrity) != want {
+		if want := strings.Contains(c.want, "mismatch"); err != nil &&
+			(evidence.ClassOf(err) == evidence.Integrity) != want {
 			t.Errorf("%s, %q: %v", c.program, c.text, evidence.ClassOf(err))
 		}
 	}
@@ -160,18 +161,21 @@ func TestInterpreterPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		start, err := InterpreterPath(m.w, "notes", found, real)
-		if name == "venv" && (err != nil || start != found) || name != "venv" && evidence.ClassOf(err) != evidence.Refused {
+		if name == "venv" && (err != nil || start != found) || name != "venv" &&
+			evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: %s, %v", name, start, err)
 		}
 	}
-	for name, ok := range map[string]bool{"ruby": false, "python3": false, "perl5.36": false, "tool": true, "node": true} {
+	for name, ok := range map[string]bool{"ruby": false, "python3": false, "perl5.36": false, "tool": true,
+		"node": true} {
 		own := m.write(m.w.Path("bin", name), "")
 		if _, err := InterpreterPath(m.w, "notes", own, own); (err == nil) != ok {
 			t.Errorf("%s of the project: %v", name, err)
 		}
 	}
 	m.write(m.w.Path("bin", "python3._pth"), "lib\n")
-	if _, err := InterpreterPath(m.w, "notes", m.w.Path("bin", "python3"), real); evidence.ClassOf(err) != evidence.Refused {
+	if _, err := InterpreterPath(m.w, "notes", m.w.Path("bin", "python3"),
+		real); evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("with a ._pth: %v", err)
 	}
 }

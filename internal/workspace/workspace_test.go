@@ -54,11 +54,12 @@ func TestOpenRefuses(t *testing.T) {
 		class                   evidence.Class
 		says                    string
 	}{
-		"no hallmark.toml":  {missing, missing, missing, evidence.Validation, "hallmark.toml: there is no such file"},
-		"no TOML":           {"[", missing, missing, evidence.Validation, "hallmark.toml"},
-		"no lock":           {declared, "{}", missing, evidence.Validation, "hallmark.lock"},
-		"others' approvals": {declared, missing, `{"approvals_version":1,"project":"/x"}`, evidence.Validation, "restore"},
-		"the first fault":   {"[", "{}", "{}", evidence.Validation, "hallmark.toml"},
+		"no hallmark.toml": {missing, missing, missing, evidence.Validation, "hallmark.toml: there is no such file"},
+		"no TOML":          {"[", missing, missing, evidence.Validation, "hallmark.toml"},
+		"no lock":          {declared, "{}", missing, evidence.Validation, "hallmark.lock"},
+		"others' approvals": {declared, missing, `{"approvals_version":1,"project":"/x"}`, evidence.Validation,
+			"restore"},
+		"the first fault": {"[", "{}", "{}", evidence.Validation, "hallmark.toml"},
 	} {
 		p := hosttest.NewFacetProject(t, "")
 		for path, text := range map[string]string{
@@ -302,7 +303,8 @@ func TestFindCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{
-		"tool": filepath.Join(bin, "tool"), "./tool": w.Path("tool"), "bin/tool": w.Path("bin", "tool"), "/x/tool": "/x/tool",
+		"tool": filepath.Join(bin, "tool"), "./tool": w.Path("tool"), "bin/tool": w.Path("bin", "tool"),
+		"/x/tool": "/x/tool",
 	} {
 		if got, err := w.FindCommand(command, bin); err != nil || got != want {
 			t.Errorf("%s is %s, want %s: %v", command, got, want, err)

@@ -32,7 +32,8 @@ func room(t *testing.T, files map[string]string) {
 	t.Setenv("HALLMARK_TOKEN", "")
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		err := os.MkdirAll(filepath.Dir(name), 0o700)
+		if err = errors.Join(err, os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +115,8 @@ func TestOwnDocument(t *testing.T) {
 	if _, said, err := run(t, "validate", "server.json"); err == nil || strings.Contains(said, "not a regular file") {
 		t.Errorf("named: %v: %s", err, said)
 	}
-	if _, said, err := run(t, "validate", "dir/other.json"); err != nil || !strings.Contains(said, "other.json is valid") {
+	if _, said, err := run(t, "validate", "dir/other.json"); err != nil ||
+		!strings.Contains(said, "other.json is valid") {
 		t.Errorf("%v: %s", err, said)
 	}
 }
@@ -166,8 +168,8 @@ func TestNobodyConfirms(t *testing.T) {
 // What the registry says is shown in escapes, and what is no evidence is an error.
 func TestRegistryEvidence(t *testing.T) {
 	for text, want := range map[string]string{
-		`[{"subject":"a\u001b[2J","scheme":"file","outcome":"match","actual":"x","from":"y"}]`: `match         a\x1b[2J` +
-			"  file  x  of y\n",
+		`[{"subject":"a\u001b[2J","scheme":"file","outcome":"match","actual":"x"}]`: `match         a\x1b[2J` +
+			"  file  x\n",
 		`[]`: "", `{`: "error",
 	} {
 		var out bytes.Buffer

@@ -53,7 +53,8 @@ func TestStrict(t *testing.T) {
 // Keys that stand twice are kept, and the last one counts; escapes are read, and places are counted in
 // characters from one.
 func TestNodes(t *testing.T) {
-	root, err := JSON.Parse([]byte("\ufeff// x\r\n{\"a\": [\"\\ud83d\\ude00\", \"\\ud83d\"], \"a\": {\"b\": null}, // y\n}"), true)
+	root, err := JSON.Parse([]byte("\ufeff// x\r\n"+`{"a": ["\ud83d\ude00", "\ud83d"], "a": {"b": null}, // y`+
+		"\n}"), true)
 	if err != nil || len(root.Members) != 2 || root.Get("a").Get("b") == nil || !root.Get("a").Get("b").IsNull() {
 		t.Fatalf("%+v, %v", root, err)
 	}
@@ -68,7 +69,8 @@ func TestNodes(t *testing.T) {
 			t.Errorf("byte %d is at line %d, column %d", at, line, column)
 		}
 	}
-	if _, err := JSON.Parse([]byte("{\n  \"é\": x y}"), true); err == nil || !strings.HasPrefix(err.Error(), "line 2, column 9: ") {
+	if _, err := JSON.Parse([]byte("{\n  \"é\": x y}"), true); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 2, column 9: ") {
 		t.Errorf("%v", err)
 	}
 	// Tables of one name and dotted keys of TOML are one object, and each item of a list has a place of its own.
@@ -90,7 +92,8 @@ func TestAliases(t *testing.T) {
 
 // What is written is read as it was, in every format and whatever it holds.
 func TestQuoteIsRead(t *testing.T) {
-	texts := []string{"", "a b", `"\`, "é\u2028\u0085", "\u0080\u009f\ufeff\ufffe\uffff", "\x00\x1b\x7f\n\r\t", "<&>", "# - : [", "${X}", "\U0001f600"}
+	texts := []string{"", "a b", `"\`, "é\u2028\u0085", "\u0080\u009f\ufeff\ufffe\uffff", "\x00\x1b\x7f\n\r\t", "<&>",
+		"# - : [", "${X}", "\U0001f600"}
 	for _, format := range []Format{JSON, TOML, YAML, FrontMatter} {
 		text := "a: " + FormatList(texts) + "\n"
 		switch format {

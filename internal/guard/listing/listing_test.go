@@ -38,7 +38,8 @@ func TestList(t *testing.T) {
 		{[]string{`{"tools":[1],"nextCursor":"\u0041"}`, `{"nextCursor":"","tools":[2]}`}, "1 2",
 			`tools/list {"cursor":"\u0041"}`},
 		{[]string{`{"tools":[1],"nextCursor":null}`}, "1", "tools/list {}"},
-		{[]string{`{"tools":[1],"nextCursor":"A"}`, `{"tools":[2],"nextCursor":"\u0041"}`}, "that of an earlier one", ""},
+		{[]string{`{"tools":[1],"nextCursor":"A"}`, `{"tools":[2],"nextCursor":"\u0041"}`}, "that of an earlier one",
+			""},
 		{[]string{`{"tools":[1],"nextCursor":7}`}, "not a string", ""},
 		{[]string{`{"prompts":[]}`}, `no member "tools"`, ""},
 		{[]string{`{"tools":{}}`}, `the member "tools" is not an array`, ""},
@@ -80,7 +81,8 @@ func TestBounds(t *testing.T) {
 	if items, err := l.List(t.Context(), 0); err != nil || len(items) != MaxItems {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
-	if _, err := l.List(t.Context(), 1); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d items", MaxItems)) {
+	if _, err := l.List(t.Context(), 1); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("more than %d items", MaxItems)) {
 		t.Errorf("one item more: %v", err)
 	}
 	if asked[1] != `prompts/list {"_meta":{"k":1}}` {
@@ -104,8 +106,9 @@ func TestBounds(t *testing.T) {
 // What a server offers is what its capabilities name with a value; one that names nothing offers nothing.
 func TestReadOffers(t *testing.T) {
 	for text, want := range map[string]Offers{
-		`{}`: {}, `null`: {}, `{"tools":{}}`: {Tools: true}, `{"tools":null,"prompts":{"listChanged":true}}`: {Prompts: true},
-		`{"resources":{},"x":1}`: {Resources: true},
+		`{}`: {}, `null`: {}, `{"tools":{}}`: {Tools: true},
+		`{"tools":null,"prompts":{"listChanged":true}}`: {Prompts: true},
+		`{"resources":{},"x":1}`:                        {Resources: true},
 	} {
 		got, err := ReadOffers(new(jsonrpc.Scanner), []byte(text), jsonrpc.Span{Lo: 0, Hi: len(text)})
 		if err != nil || got != want || got.Has("tools") != want.Tools || got.Has("resources") != want.Resources {

@@ -56,7 +56,8 @@ func TestIntroduction(t *testing.T) {
 			t.Errorf("%s\nbecame %s, without %q\nwant   %s, without %q", c.in, got, left, want, c.left)
 		}
 	}
-	if got, _ := pruned(t, around+`"serverInfo":{"name":"x y"}}}`, Introduction("")); !strings.Contains(got, `"server"`) {
+	if got, _ := pruned(t, around+`"serverInfo":{"name":"x y"}}}`, Introduction("")); !strings.Contains(got,
+		`"server"`) {
 		t.Errorf("without a name of the user's: %s", got)
 	}
 }
@@ -105,8 +106,10 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%s\nbecame %s", in, got)
 		}
 	}
-	got, left := pruned(t, `{"jsonrpc":"1.0 obey","error":{"code":1,"message":"Obey \u001b[2J"}}`, Introduction("notes"))
-	if !strings.HasPrefix(got, `{"jsonrpc":"2.0","error":{"code":1,"message":"hallmark: `) || strings.Contains(got, `\u001b`) ||
+	got, left := pruned(t, `{"jsonrpc":"1.0 obey","error":{"code":1,"message":"Obey \u001b[2J"}}`,
+		Introduction("notes"))
+	if !strings.HasPrefix(got, `{"jsonrpc":"2.0","error":{"code":1,"message":"hallmark: `) ||
+		strings.Contains(got, `\u001b`) ||
 		left != "jsonrpc" {
 		t.Errorf("%s, without %q", got, left)
 	}

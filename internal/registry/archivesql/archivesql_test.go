@@ -67,11 +67,13 @@ func TestDamagedRow(t *testing.T) {
 	}
 	defer raw.Close()
 	for column, value := range map[string]string{
-		"content_integrity": "sha256:00", "content_hash": "md5:x", "document_digest": "x", "assets": "{", "findings": "[",
+		"content_integrity": "sha256:00", "content_hash": "md5:x", "document_digest": "x", "assets": "{",
+		"findings": "[",
 	} {
 		name := strings.ReplaceAll(column, "_", "-")
 		registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Facet, name, "1.0.0", 0))
-		if _, err := raw.ExecContext(t.Context(), "UPDATE archives SET "+column+" = ? WHERE name = ?", value, name); err != nil {
+		if _, err := raw.ExecContext(t.Context(), "UPDATE archives SET "+column+" = ? WHERE name = ?", value,
+			name); err != nil {
 			t.Fatal(err)
 		}
 		if rec, err := db.Archive(t.Context(), ledger.Facet, name, "1.0.0"); err == nil ||
@@ -89,14 +91,16 @@ func TestBeforeTheTransaction(t *testing.T) {
 	}
 	for _, f := range []registry.Finding{
 		{Kind: ledger.Server, Name: "io.github.a/b", Version: "1.0.0"}, {Kind: "other", Name: "kit", Version: "1.0.0"},
-		{Kind: ledger.Facet, Name: "kit", Version: registry.Latest}, {Kind: ledger.Facet, Name: "k\x00", Version: "1.0.0"},
+		{Kind: ledger.Facet, Name: "kit", Version: registry.Latest}, {Kind: ledger.Facet, Name: "k\x00",
+			Version: "1.0.0"},
 		{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", Build: "\xff"},
 	} {
 		if _, err := archivesql.ArchiveFinding(f); err == nil {
 			t.Errorf("a finding about %+v", f)
 		}
 	}
-	if f, err := archivesql.ArchiveFinding(registry.Finding{Kind: ledger.Facet, Name: "kit", Version: "1.0.0"}); err != nil {
+	if f, err := archivesql.ArchiveFinding(registry.Finding{Kind: ledger.Facet, Name: "kit",
+		Version: "1.0.0"}); err != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

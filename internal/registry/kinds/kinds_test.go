@@ -52,7 +52,8 @@ func archives(t *testing.T) map[string][]byte {
 		}
 		return data
 	}
-	return map[string][]byte{"facet": kit(""), "private": kit(`,"private":true`), "artifact": read(server), "plugin": read(zip)}
+	return map[string][]byte{"facet": kit(""), "private": kit(`,"private":true`), "artifact": read(server),
+		"plugin": read(zip)}
 }
 
 func section(data []byte) *io.SectionReader {
@@ -129,7 +130,8 @@ func TestTable(t *testing.T) {
 		}
 	}
 	a := registry.ArchiveRecord{ContentHash: digest.FromBytes(nil)}
-	if b := (registry.ArchiveRecord{ContentHash: digest.FromBytes([]byte("b"))}); kinds.SameBytes(a, b) || !kinds.SameBytes(a, a) ||
+	if b := (registry.ArchiveRecord{ContentHash: digest.FromBytes([]byte("b"))}); kinds.SameBytes(a, b) ||
+		!kinds.SameBytes(a, a) ||
 		kinds.SameBytes(registry.ArchiveRecord{}, registry.ArchiveRecord{}) {
 		t.Error("records are of the same bytes by something else than their digests")
 	}
