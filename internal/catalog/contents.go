@@ -119,6 +119,7 @@ var programs = []string{".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", "
 // without a question, as it is written there.
 func allowedTools(text []byte) string {
 	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxHead+1) // a long line must not hide what follows it
 	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "---" {
 		return ""
 	}
@@ -130,7 +131,7 @@ func allowedTools(text []byte) string {
 		switch {
 		case strings.TrimSpace(line) == "---":
 			return strings.Join(found, " ")
-		case ok && slices.Contains([]string{"allowed-tools", "tools"}, strings.ToLower(strings.Trim(key, `"'`))):
+		case ok && slices.Contains([]string{"allowed-tools", "tools"}, strings.ToLower(strings.Trim(strings.TrimRight(key, " \t"), `"'`))):
 			inside = true
 			if value = strings.TrimSpace(value); value != "" {
 				found = append(found, value)

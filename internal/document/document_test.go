@@ -1,0 +1,241 @@
+package document
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// text is a server.json with these packages and hashes.
+func text(packages, hashes string) string {
+	return fmt.Sprintf(`{ "$schema": %q, "name": "io.github.o/notes", "description": "d", "version": "1.0.0",
+  "packages": [%s], "file_hashes": {%s} }`, model.CurrentSchemaURL, packages, hashes)
+}
+
+const (
+	release = `{"registryType":"pypi","identifier":"my-notes","version":"1.0","transport":{"type":"stdio"}}`
+	wheel   = "pypi:my-notes==1.0/my_notes-1.0-py3-none-any.whl"
+)
+
+// site serves a PyPI release with a wheel and a withdrawn sdist, whose bytes are their own names.
+func site(t *testing.T) *host.Host {
+	t.Helper()
+	var s *httptest.Server
+	s = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, ok := strings.CutPrefix(r.URL.Path, "/files/"); ok {
+			io.WriteString(w, name)
+			return
+		}
+		var files []string
+		for name, more := range map[string]string{"my_notes-1.0-py3-none-any.whl": "",
+			"my_notes-1.0.tar.gz": `,"yanked":true,"yanked_reason":"leaks"`} {
+			files = append(files, fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":"%s"}%s}`, name,
+				s.URL, name, strings.TrimPrefix(digest.FromBytes([]byte(name)).String(), "sha256:"), more))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"info":{"name":"my-notes","version":"1.0"},"urls":[%s]}`, strings.Join(files, ","))
+	}))
+	t.Cleanup(s.Close)
+	c := fetch.Config{Dir: t.TempDir(), RootCAs: x509.NewCertPool(), Limits: fetch.Limits{Retries: -1}}
+	c.RootCAs.AddCert(s.Certificate())
+	c.PyPI.Base = s.URL
+	h := &host.Host{Fetch: fetch.New(c)}
+	t.Cleanup(h.Fetch.CloseIdleConnections)
+	return h
+}
+
+// verified is what the hashes of a document come to, if each file needs one.
+func verified(t *testing.T, h *host.Host, data string) policy.Verdict {
+	t.Helper()
+	doc, err := Parse("server.json", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Verify(t.Context(), h, doc, "server.json", policy.Settings{RequireHashes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// What is hashed and written is verified, keeps the other bytes and the mode of the file, and a hash
+// of something else is a mismatch.
+func TestHashAndVerify(t *testing.T) {
+	h, file := site(t), filepath.Join(t.TempDir(), "server.json")
+	raw := text(release, "")
+	if err := os.WriteFile(file, []byte(raw), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Parse(file, []byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, err := HashFiles(t.Context(), h, doc, file)
+	if err != nil || len(hashes.Files) != 2 || hashes.Files[0].Key != wheel {
+		t.Fatalf("%+v, %v", hashes, err)
+	}
+	if err := WriteHashes(file, []byte(raw), hashes.Files); err != nil {
+		t.Fatal(err)
+	}
+	shown, data, err := ReadFile(file, os.Open)
+	info, _ := os.Stat(file)
+	if err != nil || shown != filepath.ToSlash(file) || info.Mode().Perm() != 0o640 ||
+		!strings.HasPrefix(string(data), raw[:strings.Index(raw, `"file_hashes"`)]) {
+		t.Errorf("%v, %v:\n%s", err, info.Mode(), data)
+	}
+	v := verified(t, h, string(data))
+	if !v.Allowed() || !strings.Contains(fmt.Sprint(v.Findings), "withdrawn by its publisher: leaks") {
+		t.Errorf("%v, %v", v.Err(), v.Findings)
+	}
+	v = verified(t, h, strings.Replace(string(data), hashes.Files[1].Value, digest.FromBytes(nil).String(), 1))
+	if v.Class() != evidence.Integrity {
+		t.Errorf("a hash of something else: %v", v.Err())
+	}
+	if v := verified(t, h, raw); v.Class() != evidence.Refused && v.Class() != evidence.Integrity {
+		t.Errorf("no hash where each is required: %v", v.Err())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Verify(ctx, h, doc, file, policy.Settings{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// A claim and a package are one subject, however the name is spelled; a release whose file is claimed
+// counts as that file.
+func TestSubjects(t *testing.T) {
+	client, sum := fetch.New(fetch.Config{Limits: fetch.Limits{DocumentFiles: 2}}), digest.FromBytes(nil).String()
+	const npm = `{"registryType":"npm","identifier":"%s","version":"1.0.0","transport":{"type":"stdio"}}`
+	for name, c := range map[string]struct {
+		packages, hashes string
+		with             bool
+		want             int // subjects; -1: too many files
+	}{
+		"a package":           {fmt.Sprintf(npm, "notes"), "", true, 1},
+		"only what is hashed": {fmt.Sprintf(npm, "notes"), "", false, 0},
+		"a hash of it":        {fmt.Sprintf(npm, "notes"), `"npm:notes@1.0.0":"` + sum + `"`, true, 1},
+		"a hash of its file":  {release, `"` + strings.Replace(wheel, "my-", "My_", 1) + `":"` + sum + `"`, true, 2},
+		"as another spells it": {strings.Replace(fmt.Sprintf(npm, "Notes"), `"npm"`, `"nuget"`, 1),
+			`"nuget:notes@1.0.0":"` + sum + `"`, true, 1},
+		"as many as allowed": {fmt.Sprintf(npm, "a") + "," + fmt.Sprintf(npm, "b"), "", true, 2},
+		"too many": {fmt.Sprintf(npm, "a") + "," + fmt.Sprintf(npm, "b") + "," + fmt.Sprintf(npm, "c"), "", true,
+			-1},
+	} {
+		doc, err := Parse("server.json", []byte(text(c.packages, c.hashes)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all, _, err := Subjects(client, doc, "server.json", c.with)
+		if c.want < 0 {
+			if evidence.ClassOf(err) != evidence.Validation ||
+				!strings.Contains(err.Error(), "3 files; the limit is 2") {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if err != nil || len(all) != c.want {
+			t.Errorf("%s: %d subjects, %v", name, len(all), err)
+		}
+	}
+}
+
+// All problems of a document are told at once, and a file that cannot be read is told for what it is.
+func TestUnfitDocuments(t *testing.T) {
+	_, err := Parse("server.json", []byte(`{"$schema":"x","name":"no slash","version":"","description":""}`))
+	var e *evidence.Error
+	if !errors.As(err, &e) || e.Kind != evidence.Validation || strings.Count(e.Detail, "\n") < 3 {
+		t.Errorf("%v", err)
+	}
+	dir := t.TempDir()
+	_, _, err = ReadFile(filepath.Join(dir, "none"), os.Open)
+	if !errors.As(err, &e) || e.Kind != evidence.Validation || !strings.Contains(e.Hint, "hallmark init") {
+		t.Errorf("%v", err)
+	}
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, make([]byte, maxDocument+100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, data, err := ReadFile(large, os.Open); err != nil || len(data) != maxDocument+1 {
+		t.Errorf("%d bytes are read, %v", len(data), err)
+	}
+	if got := Clip("äöü", 2); got != "äö" || Clip("äö", 2) != "äö" {
+		t.Errorf("cut to %q", got)
+	}
+}
+
+// directory is one called dir with a file, which is a link to a file elsewhere if its content is "->".
+func directory(t *testing.T, file, content string) string {
+	t.Helper()
+	dir, outside := filepath.Join(t.TempDir(), "dir"), filepath.Join(t.TempDir(), "package.json")
+	err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(outside, []byte(`{"name":"secret"}`), 0o600))
+	if content == "->" {
+		err = errors.Join(err, os.Symlink(outside, filepath.Join(dir, file)))
+	} else if file != "" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Init takes what manifests say, and passwords of addresses no further. It
+// neither follows a link out of the project nor replaces what is there.
+func TestInit(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, content string
+		want          string // KIND IDENTIFIER of SERVER
+		class         evidence.Class
+	}{
+		"npm": {"package.json", `{"name":"@acme/notes","version":"2.0.0","repository":` +
+			`{"url":"git+ssh://git:s3cret@git.example.com/a/b.git"}}`,
+			"npm @acme/notes of io.github.acme/notes at https://git.example.com/a/b", evidence.OK},
+		"its own name": {"package.json", `{"name":"n","mcpName":"com.acme/n"}`, "npm n of com.acme/n", evidence.OK},
+		"python":       {"pyproject.toml", "[project]\nname = \"n\"", "pypi n of com.example/dir", evidence.OK},
+		"image": {"Dockerfile", "", "oci oci.example.com/your-org/dir:1.0.0 of com.example/dir",
+			evidence.OK},
+		"nothing":    {"", "", "npm @your-org/your-package of com.example/dir", evidence.OK},
+		"no JSON":    {"package.json", `{"name":`, "", evidence.Validation},
+		"there":      {"server.json", "{}", "", evidence.Validation},
+		"elsewhere":  {"package.json", "->", "", evidence.Refused},
+		"other JSON": {"package.json", `{"name":1}`, "", evidence.Validation},
+	} {
+		dir := directory(t, c.file, c.content)
+		file, err := Init(t.Context(), nil, dir, nil)
+		data, _ := os.ReadFile(filepath.Join(dir, "server.json"))
+		if c.class != evidence.OK {
+			if evidence.ClassOf(err) != c.class || len(data) > 0 && string(data) != c.content {
+				t.Errorf("%s: %v\n%s", name, err, data)
+			}
+			continue
+		}
+		var doc serverjson.Document
+		if err := errors.Join(err, json.Unmarshal(data, &doc)); err != nil || file == "" || len(doc.Packages) != 1 {
+			t.Errorf("%s: %v\n%s", name, err, data)
+			continue
+		}
+		got := doc.Packages[0].RegistryType + " " + doc.Packages[0].Identifier + " of " + doc.Name
+		if doc.Repository != nil {
+			got += " at " + doc.Repository.URL
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
