@@ -180,7 +180,7 @@ agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 real:
-	@$(WHOLE) '^TestRealServers$$' ./e2e/servers
+	@$(WHOLE) '^(TestRealServers|TestPythonServers)$$' ./e2e/servers ./e2e/pypi
 
 hints:
 	@$(WHOLE) '^TestHintsLeadOn$$' ./cmd/hallmark

@@ -89,9 +89,15 @@ func kept(t *testing.T, script string) (p *os.Process, f *Family, out *os.File) 
 // and files, is sent the same signals, and ends as it would without.
 func TestKeeperIsTransparent(t *testing.T) {
 	const list = `set -- /proc/$$/fd/*; for f; do echo "${f##*/}"; done` // in the shell itself: a pipe's ends come and go
-	inherited, err := exec.Command("sh", "-c", list).Output()            // where a test runs others may leave some open
-	if err != nil {
-		t.Fatal(err)
+	var inherited []byte                                                 // where a test runs others may leave some open
+	for range 5 {                                                        // and some are open for a moment
+		out, err := exec.Command("sh", "-c", list).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inherited == nil || len(out) < len(inherited) {
+			inherited = out
+		}
 	}
 	for script, want := range map[string]string{
 		`echo "$0 $A $PWD"; ` + list: "exit status 0: a b b c /\n" + string(inherited),
