@@ -24,12 +24,12 @@ import (
 // FollowHints runs some scripts once more, and after each refusal the command that its hint names,
 // in the same place: it must not refuse the same with the same hint. Each hint is followed once for each command that
 // gives it. Nothing else is asked of the scripts, some of which count what a followed hint does. They are those
-// whose refusals have the most hints with commands: it runs a few of them, and 'make hints' all.
+// whose refusals have the most hints with commands: it runs the quick ones and one more, and 'make hints' all.
 func FollowHints(t *testing.T, scripts []string) {
 	f := &follower{t: t}
 	p := params(t)
 	scripts = slices.DeleteFunc(scripts, func(name string) bool { return !hinting.MatchString(filepath.Base(name)) })
-	p.Files = sample.Of(t, scripts, 5)
+	p.Files = chooseHinting(t, scripts)
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		env.Values[followerKey{}] = f
@@ -45,6 +45,26 @@ func FollowHints(t *testing.T, scripts []string) {
 var hinting = regexp.MustCompile(`^(facet_|git_tag|hints|install_|plugin_(usage|revalidate|version_kept)|` +
 	`reads_environment|removed_(lock|project)|run_(script|tampered\.|unlocked)|scan_project|source_server|strays|` +
 	`surface|upgrade_gone|usage|verify_locked|waived)`)
+
+// quick are the scripts of them that take little time and give most of the hints. As most hints are those of one
+// script, a few scripts at random would seldom follow one that leads nowhere.
+var quick = regexp.MustCompile(`^(git_tag|install_local|plugin_(revalidate|version_kept)|removed_lock|run_tampered\.|` +
+	`run_unlocked|surface|waived)`)
+
+func chooseHinting(t *testing.T, scripts []string) []string {
+	if sample.Whole() {
+		return scripts
+	}
+	var always, others []string
+	for _, name := range scripts {
+		if quick.MatchString(filepath.Base(name)) {
+			always = append(always, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	return append(always, sample.Of(t, others, 1)...)
+}
 
 // lenientT is a test that does not fail, whatever its scripts find.
 type lenientT struct{ *testing.T }
