@@ -29,7 +29,8 @@ func TestEditChain(t *testing.T) {
 	w.write("f", "a\r\nb\r\nc")
 	_, hash := w.read("f")
 	tried, err := w.edit(EditRequest{Path: "f", FileHash: hash, DryRun: true}, replaceOp(anchor(2, "b"), "B"))
-	if err != nil || w.content("f") != "a\r\nb\r\nc" || !digest.Equal(tried.Hash, digest.FromBytes([]byte("a\r\nB\r\nc"))) {
+	if err != nil || w.content("f") != "a\r\nb\r\nc" ||
+		!digest.Equal(tried.Hash, digest.FromBytes([]byte("a\r\nB\r\nc"))) {
 		t.Errorf("%+v, %v", tried, err)
 	}
 	// What was not written cannot be the base of an edit.
@@ -139,8 +140,8 @@ func TestExplain(t *testing.T) {
 		replaceOp(strings.Replace(anchor(5, "g"), "5:", "4:", 1), "G"))
 	must(t, err)
 	said := strings.Join(done.Explain(), "\n")
-	for _, want := range []string{"operation 1: line 3 repeats line 4, already there before; unless that is meant, delete " +
-		anchor(3, "}"), "operation 2: anchor 4:", "was moved to line 5"} {
+	for _, want := range []string{"operation 1: line 3 repeats line 4, already there before; unless that is meant, " +
+		"delete " + anchor(3, "}"), "operation 2: anchor 4:", "was moved to line 5"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s does not say %s", said, want)
 		}

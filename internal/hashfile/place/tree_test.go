@@ -147,11 +147,12 @@ func TestCheckWritable(t *testing.T) {
 	write(t, d, "half/HEAD", "x\n")
 	write(t, d, "half/objects/x", "x\n")
 	sc := allow(t, d)
-	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit", ".GIT/config",
-		"sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
+	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit",
+		".GIT/config", "sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
 		refused(t, path, at(t, sc, path).CheckWritable(), refusal.ReadOnly)
 	}
-	for _, path := range []string{"new", "vendor.go", "half/config", ".github/x", ".gitignore", "go.summary", "refs", "HEAD"} {
+	for _, path := range []string{"new", "vendor.go", "half/config", ".github/x", ".gitignore", "go.summary", "refs",
+		"HEAD"} {
 		if err := at(t, sc, path).CheckWritable(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -120,11 +120,12 @@ func TestRootPaths(t *testing.T) {
 	if got, err := rootPaths(roots()); got == nil || len(got) != 0 || err != nil {
 		t.Errorf("no roots: %q, %v", got, err)
 	}
-	if got, err := rootPaths(roots(slices.Repeat([]string{"file:///a"}, maxClientRoots+1)...)); len(got) != maxClientRoots {
+	many := roots(slices.Repeat([]string{"file:///a"}, maxClientRoots+1)...)
+	if got, err := rootPaths(many); len(got) != maxClientRoots {
 		t.Errorf("many: %d, %v", len(got), err)
 	}
-	for what, answer := range map[string]*mcp.ListRootsResult{"nothing": nil, "no list": {}, "no URI": roots("file:///a", ""),
-		"a hole": {Roots: []*mcp.Root{nil}}} {
+	for what, answer := range map[string]*mcp.ListRootsResult{"nothing": nil, "no list": {},
+		"no URI": roots("file:///a", ""), "a hole": {Roots: []*mcp.Root{nil}}} {
 		if got, err := rootPaths(answer); err == nil {
 			t.Errorf("%s: %q", what, got)
 		}
@@ -161,7 +162,8 @@ func TestRelinked(t *testing.T) {
 			t.Errorf("%s: %d are absent", what, len(absent))
 		}
 		for _, a := range absent {
-			if r := sc.RefuseOutside("f", a.given+"/f"); r.Code != refusal.NotFound || !strings.Contains(r.Message, "elsewhere") {
+			r := sc.RefuseOutside("f", a.given+"/f")
+			if r.Code != refusal.NotFound || !strings.Contains(r.Message, "elsewhere") {
 				t.Errorf("%s: %v", what, r)
 			}
 		}
@@ -208,8 +210,8 @@ func TestNarrow(t *testing.T) {
 	if got := sc.Directories(); !slices.Equal(got, below(base, []string{"out", "in/a"})) || len(sc.Absent()) != 1 {
 		t.Errorf("%q, %v", got, sc.Absent())
 	}
-	for path, holds := range map[string]bool{"in": true, "in/a": true, "in/link": true, "out": true, ".": true, "in/a/b": false,
-		"none": true, "in/c": false, "in_evil": false} {
+	for path, holds := range map[string]bool{"in": true, "in/a": true, "in/link": true, "out": true, ".": true,
+		"in/a/b": false, "none": true, "in/c": false, "in_evil": false} {
 		if sc.HoldsRoot(filepath.Join(base, path)) != holds {
 			t.Errorf("%s holds a root: %v", path, !holds)
 		}
@@ -234,9 +236,10 @@ func TestFindRoot(t *testing.T) {
 // TestRefuseAll: a call that may use nothing is told why.
 func TestRefuseAll(t *testing.T) {
 	for want, sc := range map[string]*Scope{
-		"and none of these (/b, /c\\n) lies in it": {narrow: true, within: []string{"/b", "/c"}, given: []string{"/b", "/c\n"}},
-		"and lists none that is a directory":       {narrow: true},
-		"started without --root; start it with":    {},
+		"and none of these (/b, /c\\n) lies in it": {narrow: true, within: []string{"/b", "/c"},
+			given: []string{"/b", "/c\n"}},
+		"and lists none that is a directory":    {narrow: true},
+		"started without --root; start it with": {},
 	} {
 		if r := sc.RefuseOutside("f", "/f"); r.Code != hashline.Code("outside_roots") || !strings.Contains(r.Message, want) {
 			t.Errorf("%v, want %s", r, want)
