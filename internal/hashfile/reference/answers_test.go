@@ -142,8 +142,14 @@ func TestReferenceAnswers(t *testing.T) {
 	if !ok || image.MIMEType != "image/png" || string(image.Data) != "\x00" {
 		t.Errorf("a picture is %v", media.Content[0])
 	}
-	must(t, os.Chmod(d+"/b", 0o640))
-	info, _ := p.call("get_file_info", arguments{"path": d + "/b"})
+}
+
+// TestFileInfo: the size, kind and permissions of a file, in the order of the reference server.
+func TestFileInfo(t *testing.T) {
+	p := serve(t)
+	path := p.write("b", "1:ab|x\n")
+	must(t, os.Chmod(path, 0o640))
+	info, _ := p.call("get_file_info", arguments{"path": path})
 	if !strings.HasPrefix(info.Text, "size: 7\ncreated: ") ||
 		!strings.HasSuffix(info.Text, "\nisDirectory: false\nisFile: true\npermissions: 640") {
 		t.Error(info.Text)

@@ -73,8 +73,8 @@ func TestFold(t *testing.T) {
 	}
 	for _, code := range []string{`a`, `1`, `'a' + b`, `'a' - 'b'`, "`a${b}`", "f`a`", `['a', b].join('')`,
 		`['a', , 'b'].join('')`, `[...'ab'].join('')`, `['a'].join()`, `a.join('')`, `'a'.concat(...b)`,
-		`'a'.replace('a', 'b')`, `['a'][1]`, `['a'][-1]`, `['a']['0']`, `[...b, 'a'][0]`, `['a'][1e3]`, `a[0]`,
-		`'\u{110000}'`, `'a' && 'b'`} {
+		`['a', 'b'].join(...'-+')`, `'a'.replace('a', 'b')`, `['a'][1]`, `['a'][-1]`, `['a']['0']`, `[...b, 'a'][0]`,
+		`['a'][1e3]`, `a[0]`, `'\u{110000}'`, `'a' && 'b'`} {
 		if got, ok := Fold(expression(t, code)); ok {
 			t.Errorf("%s is %q", code, got)
 		}
