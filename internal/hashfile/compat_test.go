@@ -19,30 +19,6 @@ func compat(t *testing.T, name, dir string) *peer {
 	return p
 }
 
-// says makes a call and demands its text.
-func (p *peer) says(tool string, args arguments, want string) {
-	p.t.Helper()
-	r, err := p.s.CallTool(p.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		p.t.Fatalf("%s: %v", tool, err)
-	}
-	if got := r.Content[0].(*mcp.TextContent).Text; got != want || r.IsError {
-		p.t.Errorf("%s %v says (error %t)\n%q, want\n%q", tool, args, r.IsError, got, want)
-	}
-}
-
-// refuses makes a call that must fail, and demands what its text contains.
-func (p *peer) refuses(tool string, args arguments, want string) {
-	p.t.Helper()
-	r, err := p.s.CallTool(p.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		p.t.Fatalf("%s: %v", tool, err)
-	}
-	if got := r.Content[0].(*mcp.TextContent).Text; !r.IsError || !strings.Contains(got, want) {
-		p.t.Errorf("%s %v says (error %t) %q, want %q", tool, args, r.IsError, got, want)
-	}
-}
-
 func TestCompatUnknown(t *testing.T) {
 	_, err := New(Config{Compat: "Reference", Locks: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "hashfile-mcp, reference") {

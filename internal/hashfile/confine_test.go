@@ -307,14 +307,3 @@ func TestMoveSourceRaceGHSA7m4xrv66mxhh(t *testing.T) {
 		t.Error("the outside is changed")
 	}
 }
-
-// TestUnicodeNames: names are bytes; look-alikes are other names.
-func TestUnicodeNames(t *testing.T) {
-	inside, _ := outsideOf(t)
-	write(t, inside, "cafe\u0301", "decomposed\n")
-	p := serve(t, inside)
-	r := p.call("read_text_file", arguments{"path": inside + "/caf\u00e9"})
-	if r.Error != "not_found" && !strings.Contains(r.Text, "decomposed") {
-		t.Errorf("%s: %s", r.Error, r.Text)
-	}
-}

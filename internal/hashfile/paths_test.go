@@ -1,37 +1,9 @@
 package hashfile
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// TestRelativePaths: with several allowed directories a relative path is that of the only file that it can mean.
-func TestRelativePaths(t *testing.T) {
-	a, b := dir(t), dir(t)
-	write(t, a, "one", "one\n")
-	write(t, b, "two", "two\n")
-	write(t, a, "both", "a\n")
-	write(t, b, "both", "b\n")
-	write(t, a, "AGENTS.md", "---\nforbidden: [secret]\n---\n")
-	write(t, a, "secret", "no\n")
-	p, _ := connect(t, Config{Roots: []string{a, b}}, "2025-11-25", nil)
-	for path, want := range map[string]string{"one": "|one\n", "two": "|two\n", "./two": "|two\n"} {
-		if r := p.call("read_text_file", arguments{"path": path}).ok(); !strings.Contains(r.Text, want) {
-			t.Errorf("%s: %s", path, r.Text)
-		}
-	}
-	r := p.call("read_text_file", arguments{"path": "both"}).refused("invalid")
-	for _, full := range []string{filepath.Join(a, "both"), filepath.Join(b, "both")} {
-		if !strings.Contains(r.Text, full) {
-			t.Errorf("%s does not name %s", r.Text, full)
-		}
-	}
-	p.call("read_text_file", arguments{"path": "none"}).refused("invalid")
-	p.call("read_text_file", arguments{"path": "secret"}).refused("forbidden")
-	p.call("read_text_file", arguments{"path": "../" + filepath.Base(a) + "/one"}).ok()
-	p.call("read_text_file", arguments{"path": "../../etc/passwd"}).refused("outside_roots")
-}
 
 // TestPathForms: a file URI is a path, and what is none is said in words.
 func TestPathForms(t *testing.T) {

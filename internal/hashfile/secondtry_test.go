@@ -331,19 +331,6 @@ func TestMissingNamesNothingHidden(t *testing.T) {
 	}
 }
 
-// TestOddNamesThatExist: files of odd names are read, and those of frameworks are created.
-func TestOddNamesThatExist(t *testing.T) {
-	d := dir(t)
-	p := serve(t, d)
-	for _, name := range []string{"'quoted'", " blank ", "~", "$x", "a:3", "[id].tsx", "*"} {
-		write(t, d, name, "x\n")
-		p.call("read_text_file", arguments{"path": name}).ok()
-	}
-	for _, name := range []string{"[slug].tsx", "b~", "it's", "c:3", "(group)", "#x#"} {
-		p.call("write_text_file", arguments{"path": name, "content": "x\n"}).ok()
-	}
-}
-
 // TestUnderstood makes calls that are not as the schema says and have one meaning.
 func TestUnderstood(t *testing.T) {
 	d := dir(t)

@@ -1,7 +1,6 @@
 package hashfile
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,34 +167,6 @@ func TestManyPaths(t *testing.T) {
 	p.call("read_multiple_files", arguments{"paths": slices.Repeat([]string{"f"}, 100)}).ok()
 	p.call("read_multiple_files", arguments{"paths": slices.Repeat([]string{"f"}, 100+1)}).refused("invalid")
 	p.call("read_multiple_files", arguments{"paths": []string{}}).refused("invalid")
-}
-
-// TestLongNames edits and moves files whose names have no room for more.
-func TestLongNames(t *testing.T) {
-	d := dir(t)
-	name := strings.Repeat("n", 249) + "\u65e5\u672c"
-	path := write(t, d, name, "a\n")
-	p := serve(t, d)
-	read := p.call("read_text_file", arguments{"path": name}).ok()
-	p.call("edit_text_file",
-		arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("a"), "b"))}).ok()
-	if content(t, path) != "b\n" {
-		t.Error("it is not edited")
-	}
-	p.call("write_text_file", arguments{"path": strings.Repeat("m", 255), "content": "x"}).ok()
-	p.call("write_text_file", arguments{"path": strings.Repeat("m", 256), "content": "x"}).refused("io")
-}
-
-// TestSameLock moves a file to a path of which the lock is the same: it does not wait for itself.
-func TestSameLock(t *testing.T) {
-	d := dir(t)
-	from := write(t, d, "f", "f\n")
-	slot := func(path string) byte { return sha256.Sum256([]byte(path))[0] }
-	to := ""
-	for i := 0; to == "" || slot(to) != slot(from); i++ {
-		to = filepath.Join(d, "g"+strconv.Itoa(i))
-	}
-	serve(t, d).call("move_file", arguments{"source": from, "destination": to}).ok()
 }
 
 // TestLongAnswers bounds what an edit and a refusal answer.

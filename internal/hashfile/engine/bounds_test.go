@@ -1,0 +1,240 @@
+//go:build unix
+
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+)
+
+// search returns the lines that a search finds, by their text, and the number of hits in each file.
+func (w *world) search(in SearchRequest, pattern string) (lines, counts string, cut bool) {
+	w.t.Helper()
+	in.Pattern = regexp.MustCompile(pattern)
+	found, err := w.Search(w.t.Context(), w.sc, in)
+	must(w.t, err)
+	var texts, hits []string
+	for _, f := range found.Files {
+		rel, err := filepath.Rel(w.dir, f.Path)
+		must(w.t, err)
+		hits = append(hits, fmt.Sprintf("%s:%d", rel, len(f.Numbers)))
+		for _, line := range f.Lines {
+			_, text, _ := strings.Cut(line, "|")
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ";"), strings.Join(hits, " "), found.Cut
+}
+
+// tree returns the paths of a walk.
+func (w *world) tree(path string, limit int, leave Leave) (paths string, more bool) {
+	w.t.Helper()
+	found, more, err := w.Walk(w.t.Context(), w.sc, path, limit, leave)
+	must(w.t, err)
+	var all []string
+	for _, e := range found {
+		all = append(all, e.Path)
+	}
+	return strings.Join(all, " "), more
+}
+
+// TestRefusedMoves leaves both places as they are.
+func TestRefusedMoves(t *testing.T) {
+	other := dir(t)
+	w := serve(t, other)
+	d := w.dir
+	w.write("f", "f\n")
+	w.write("linked", "linked\n")
+	w.write("plain/deep/y", "y\n")
+	w.write("target/AGENTS.md", "---\nforbidden: [plain/deep/y]\nread_only: [fixed/deep/y]\n---\n")
+	must(t, os.Link(filepath.Join(d, "linked"), filepath.Join(d, "linked2")))
+	must(t, os.Symlink("target", filepath.Join(d, "link")))
+	for _, x := range []struct {
+		from, to string
+		code     hashline.Code
+	}{
+		{d + "/f", d + "/none/deep/f", refusal.NotFound},
+		{d + "/plain", d + "/target/plain", refusal.Forbidden},
+		{d + "/plain", d + "/target/fixed", refusal.ReadOnly},
+		{d + "/linked", other + "/linked", refusal.HardLink},
+		{d + "/none", d + "/x", refusal.NotFound},
+		{d + "/plain", d + "/plain/deep/plain", hashline.Invalid},
+		{d + "/plain", d + "/link", refusal.Exists},
+		{d + "/f", d + "/f", refusal.Exists},
+		{d + "/f", d + "/plain", refusal.Exists},
+		{d + "/f", d + "/g ", hashline.Invalid},
+		{d, d + "/plain/x", refusal.ReadOnly},
+		{d + "/f", other + "/.git/f", refusal.ReadOnly},
+		{d + "/f", filepath.Dir(d) + "/f", refusal.OutsideRoots},
+	} {
+		refused(t, x.from+" to "+x.to, w.Move(t.Context(), w.sc, x.from, x.to), x.code)
+	}
+	for _, there := range []string{"f", "linked", "linked2", "plain/deep/y"} {
+		w.content(there)
+	}
+	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain",
+		d + "/target/fixed"} {
+		if _, err := os.Lstat(gone); err == nil {
+			t.Errorf("%s is there", gone)
+		}
+	}
+	must(t, w.Move(t.Context(), w.sc, d+"/plain", d+"/target/free"))
+}
+
+// TestRepositoryIsLeftOut leaves .git out of what is listed and searched.
+func TestRepositoryIsLeftOut(t *testing.T) {
+	w := serve(t)
+	w.write(".git/config", "hit\n")
+	w.write(".github/f", "hit\n")
+	w.write("sub/.git", "hit\n") // of a submodule, a file
+	if got, _ := w.tree(".", 100, nil); got != ".github .github/f sub sub/.git" {
+		t.Errorf("%q", got)
+	}
+	if _, counts, _ := w.search(SearchRequest{Limit: 10}, "hit"); counts != ".github/f:1 sub/.git:1" {
+		t.Error(counts)
+	}
+}
+
+// TestContextOnce shows each line once, if the contexts of hits meet.
+func TestContextOnce(t *testing.T) {
+	w := serve(t)
+	w.write("f", "1\n2\n3 hit\n4\n5 hit\n6\n7\n8\n9\n10\n11 hit\n")
+	lines, _, _ := w.search(SearchRequest{Limit: 10, Context: 2}, "hit")
+	if lines != "1;2;3 hit;4;5 hit;6;7;9;10;11 hit" {
+		t.Error(lines)
+	}
+}
+
+// TestDeepTree walks directories that are nested as deep as is allowed, and no deeper.
+func TestDeepTree(t *testing.T) {
+	const deepest = 64
+	w := serve(t)
+	nested := strings.Repeat("n/", deepest)
+	w.write(nested+"f", "found\n")
+	if _, counts, _ := w.search(SearchRequest{Limit: 10}, "found"); counts != nested+"f:1" {
+		t.Error(counts)
+	}
+	must(t, os.Mkdir(filepath.Join(w.dir, nested, "n"), 0o700))
+	_, _, err := w.Walk(t.Context(), w.sc, ".", 1000, nil)
+	refused(t, "a walk", err, hashline.TooLarge)
+	_, err = w.Search(t.Context(), w.sc, SearchRequest{Limit: 10, Pattern: regexp.MustCompile("found")})
+	refused(t, "a search", err, hashline.TooLarge)
+	// A move counts from the directory that is moved.
+	must(t, os.Mkdir(filepath.Join(w.dir, nested, "n/n"), 0o700))
+	refused(t, "a move", w.Move(t.Context(), w.sc, "n", "m"), hashline.TooLarge)
+}
+
+// TestLargeFileSearched: a file of 16 MiB is searched, and a larger one passed over.
+func TestLargeFileSearched(t *testing.T) {
+	w := serve(t)
+	path := w.write("f", strings.Repeat("a line of 16 b.\n", 1<<20-1)+"it is the needle")
+	for _, want := range []string{"f:1", ""} {
+		if _, counts, _ := w.search(SearchRequest{Limit: 10}, "needle"); counts != want {
+			t.Errorf("%s, want %s", counts, want)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		must(t, err)
+		f.WriteString("\n")
+		f.Close()
+	}
+}
+
+// TestSearchBounds: a search ends at each of its limits, and says so; a file that was named is told to be no text.
+func TestSearchBounds(t *testing.T) {
+	w := serve(t)
+	w.write("a", "hit 1\nhit 2\n")
+	w.write("b.go", "hit 3\n")
+	w.write("bin", "hit\x00\n")
+	goFiles, _ := rules.NewGlobs("*.{go,rs}")
+	for what, c := range map[string]struct {
+		in     SearchRequest
+		counts string
+		cut    bool
+	}{
+		"all":       {SearchRequest{Limit: 9}, "a:2 b.go:1", false},
+		"two":       {SearchRequest{Limit: 2}, "a:2", true},
+		"one":       {SearchRequest{Limit: 1}, "a:1", true},
+		"a glob":    {SearchRequest{Limit: 9, Only: goFiles}, "b.go:1", false},
+		"a file":    {SearchRequest{Limit: 9, Path: "a"}, "a:2", false},
+		"few words": {SearchRequest{Limit: 9, Tokens: EstimateTokens([]byte(anchor(1, "hit 1") + "|hit 1\n"))}, "a:1", true},
+	} {
+		if _, counts, cut := w.search(c.in, "hit"); counts != c.counts || cut != c.cut {
+			t.Errorf("%s: %s, %v", what, counts, cut)
+		}
+	}
+	for path, code := range map[string]hashline.Code{"bin": hashline.Binary, "none": refusal.NotFound} {
+		_, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 9, Path: path, Pattern: regexp.MustCompile("hit")})
+		refused(t, path, err, code)
+	}
+	names, err := w.FindNames(t.Context(), w.sc, SearchRequest{Limit: 1, Only: goFiles})
+	if err != nil || len(names.Entries) != 1 || names.Entries[0].Path != filepath.Join(w.dir, "b.go") || names.Cut {
+		t.Errorf("%+v, %v", names, err)
+	}
+	everything, _ := rules.NewGlobs("*")
+	names, err = w.FindNames(t.Context(), w.sc, SearchRequest{Limit: 2, Only: everything})
+	if err != nil || len(names.Entries) != 2 || !names.Cut {
+		t.Errorf("%+v, %v", names, err)
+	}
+}
+
+// TestListBounds: a listing says how much it leaves out, and a walk that there is more.
+func TestListBounds(t *testing.T) {
+	w := serve(t)
+	for _, name := range []string{"a", "b/c", "d/skip/x", "d/y"} {
+		w.write(name, "x\n")
+	}
+	for limit, more := range map[int]int{0: 3, 2: 1, 3: 0, 4: 0} {
+		l, err := w.List(w.sc, ".", limit, true)
+		if err != nil || l.More != more || len(l.Entries) != 3-more {
+			t.Errorf("%d: %+v, %v", limit, l, err)
+		}
+	}
+	leave := func(rel string, isDir bool) bool { return isDir && filepath.Base(rel) == "skip" }
+	for limit, want := range map[int]string{5: "a b b/c d d/y", 4: "a b b/c d", 6: "a b b/c d d/y"} {
+		if got, more := w.tree(".", limit, leave); got != want || more != (limit < 5) {
+			t.Errorf("%d: %s, %v", limit, got, more)
+		}
+	}
+	if got, _ := w.tree("d", 9, leave); got != "y" {
+		t.Errorf("below d: %s", got)
+	}
+}
+
+// TestLongNames edits and moves files whose names have no room for more.
+func TestLongNames(t *testing.T) {
+	w := serve(t)
+	name := strings.Repeat("n", 249) + "\u65e5\u672c"
+	w.write(name, "a\n")
+	_, hash := w.read(name)
+	_, err := w.Edit(t.Context(), w.sc, EditRequest{Path: name, FileHash: hash,
+		Operations: []hashline.Operation{replaceOp(anchor(1, "a"), "b")}})
+	if err != nil || w.content(name) != "b\n" {
+		t.Error("it is not edited", err)
+	}
+	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 255), Content: "x"})
+	must(t, err)
+	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 256), Content: "x"})
+	refused(t, "a longer name", err, refusal.IO)
+}
+
+// TestSameLock moves a file to a path of which the lock is the same: it does not wait for itself.
+func TestSameLock(t *testing.T) {
+	w := serve(t)
+	from := w.write("f", "f\n")
+	slot := func(path string) byte { return sha256.Sum256([]byte(path))[0] }
+	to := ""
+	for i := 0; to == "" || slot(to) != slot(from); i++ {
+		to = filepath.Join(w.dir, "g"+strconv.Itoa(i))
+	}
+	must(t, w.Move(t.Context(), w.sc, from, to))
+}

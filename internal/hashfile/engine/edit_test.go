@@ -1,0 +1,273 @@
+//go:build unix
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+)
+
+// edit makes one edit of a file.
+func (w *world) edit(in EditRequest, ops ...hashline.Operation) (*Edited, error) {
+	in.Operations = ops
+	return w.Edit(w.t.Context(), w.sc, in)
+}
+
+// TestEditChain: what an edit answers suffices for the next one, and a dry run changes nothing.
+func TestEditChain(t *testing.T) {
+	w := serve(t)
+	w.write("f", "a\r\nb\r\nc")
+	_, hash := w.read("f")
+	tried, err := w.edit(EditRequest{Path: "f", FileHash: hash, DryRun: true}, replaceOp(anchor(2, "b"), "B"))
+	if err != nil || w.content("f") != "a\r\nb\r\nc" ||
+		!digest.Equal(tried.Hash, digest.FromBytes([]byte("a\r\nB\r\nc"))) {
+		t.Errorf("%+v, %v", tried, err)
+	}
+	// What was not written cannot be the base of an edit.
+	_, err = w.edit(EditRequest{Path: "f", FileHash: Abbreviate(tried.Hash), Rebase: true}, replaceOp(anchor(1, "a"), "x"))
+	refused(t, "on a dry run", err, hashline.Stale)
+	for i, word := range []string{"one", "two"} {
+		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(i+1, string("ab"[i])), word))
+		if err != nil || done.Lines[i] != anchor(i+1, word)+"|"+word {
+			t.Fatalf("%s: %+v, %v", word, done, err)
+		}
+		hash = Abbreviate(done.Hash)
+	}
+	if got := w.content("f"); got != "one\r\ntwo\r\nc" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestEditRefused leaves the file as it was, by each code.
+func TestEditRefused(t *testing.T) {
+	w := serve(t)
+	const text = "a\nb\nb\nlast"
+	w.write("f", text)
+	w.write("bin", "\x00")
+	w.write("AGENTS.md", "---\nread_only: [go.sum]\n---\n")
+	w.write("go.sum", text)
+	_, hash := w.read("f")
+	a, b := anchor(1, "a"), anchor(2, "b")
+	for what, c := range map[string]struct {
+		path, hash string
+		ops        []hashline.Operation
+		code       hashline.Code
+	}{
+		"no line":     {"f", hash, []hashline.Operation{replaceOp("1:00", "x")}, hashline.AnchorNotFound},
+		"two lines":   {"f", hash, []hashline.Operation{replaceOp("1:"+b[2:], "x")}, hashline.AnchorAmbiguous},
+		"twice":       {"f", hash, []hashline.Operation{replaceOp(a, "x"), replaceOp(a, "y")}, hashline.Overlap},
+		"the same":    {"f", hash, []hashline.Operation{replaceOp(a, "a")}, hashline.NoChange},
+		"a tag":       {"f", hash, []hashline.Operation{replaceOp(a, a+"|x")}, hashline.EchoedTags},
+		"a NUL":       {"f", hash, []hashline.Operation{replaceOp(a, "x\x00")}, hashline.Binary},
+		"nothing":     {"f", hash, nil, hashline.Invalid},
+		"no hash":     {"f", "", []hashline.Operation{replaceOp(a, "x")}, hashline.Invalid},
+		"another":     {"f", "sha256:" + strings.Repeat("0", 64), []hashline.Operation{replaceOp(a, "x")}, hashline.Stale},
+		"no text":     {"bin", hash, []hashline.Operation{replaceOp(a, "x")}, hashline.Binary},
+		"protected":   {"go.sum", hash, []hashline.Operation{replaceOp(a, "x")}, refusal.ReadOnly},
+		"missing":     {"none", hash, []hashline.Operation{replaceOp(a, "x")}, refusal.NotFound},
+		"a directory": {".", hash, []hashline.Operation{replaceOp(a, "x")}, refusal.ReadOnly},
+	} {
+		_, err := w.edit(EditRequest{Path: c.path, FileHash: c.hash}, c.ops...)
+		r := refused(t, what, err, c.code)
+		if fresh := r.FileHash != ""; fresh && (r.FileHash != hash || *r.TotalLines != 4) ||
+			!fresh && (c.code == hashline.Invalid || c.code == hashline.Stale) {
+			t.Errorf("%s: the hash of now is %q, of %v lines", what, r.FileHash, r.TotalLines)
+		}
+	}
+	w.o.MaxFile = int64(len(text))
+	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(a, "xx"))
+	refused(t, "a byte too many", err, hashline.TooLarge)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = w.Edit(ended, w.sc, EditRequest{Path: "f", FileHash: hash,
+		Operations: []hashline.Operation{replaceOp(a, "x")}}); err == nil {
+		t.Error("a call that was canceled writes")
+	}
+	if w.content("f") != text || w.content("go.sum") != text {
+		t.Error("a file is changed")
+	}
+}
+
+// TestRebase: an edit of what changed meanwhile is refused with where its lines are now, and is merged if that is asked
+// for and the two do not meet.
+func TestRebase(t *testing.T) {
+	w := serve(t)
+	w.write("f", "a\nb\nc\nd\ne\n")
+	_, hash := w.read("f")
+	w.write("f", "A\na\nb\nc\nd\ne\n")
+	d := replaceOp(anchor(4, "d"), "D")
+	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, d)
+	r := refused(t, "changed", err, hashline.Stale)
+	if want := []refusal.MovedAnchor{{Operation: 1, Anchor: anchor(4, "d"), Now: anchor(5, "d")}}; !reflect.DeepEqual(
+		r.Anchors, want) || !strings.Contains(r.Message, `on_stale "rebase"`) {
+		t.Errorf("%+v", r)
+	}
+	if w.content("f") != "A\na\nb\nc\nd\ne\n" {
+		t.Error("a refused edit is made")
+	}
+	done, err := w.edit(EditRequest{Path: "f", FileHash: hash, Rebase: true}, d)
+	must(t, err)
+	if !done.Rebased || w.content("f") != "A\na\nb\nc\nD\ne\n" || !strings.Contains(done.Explain()[0], "rebased onto") {
+		t.Errorf("%q, %+v", w.content("f"), done)
+	}
+	for _, rebase := range []bool{false, true} { // the same line, by somebody else
+		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Rebase: rebase}, d)
+		if r := refused(t, "met", err, hashline.Stale); strings.Contains(r.Message, `on_stale "rebase"`) {
+			t.Error(r.Message)
+		}
+	}
+	if w.content("f") != "A\na\nb\nc\nD\ne\n" {
+		t.Errorf("%q", w.content("f"))
+	}
+}
+
+// TestExplain: a repeated line and a moved anchor are said to be.
+func TestExplain(t *testing.T) {
+	w := serve(t)
+	w.write("f", "f {\n\treturn\n}\n\ng\n")
+	_, hash := w.read("f")
+	done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(2, "\treturn"), "\treturn 1\n}"),
+		replaceOp(strings.Replace(anchor(5, "g"), "5:", "4:", 1), "G"))
+	must(t, err)
+	said := strings.Join(done.Explain(), "\n")
+	for _, want := range []string{"operation 1: line 3 repeats line 4, already there before; unless that is meant, " +
+		"delete " + anchor(3, "}"), "operation 2: anchor 4:", "was moved to line 5"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s does not say %s", said, want)
+		}
+	}
+	if got := done.Anchors(1, 2); got != anchor(1, "f {")+".."+anchor(2, "\treturn 1") {
+		t.Error(got)
+	}
+}
+
+// TestParseFileHash: a hash is understood as it is shown, and refused where it could be another one's.
+func TestParseFileHash(t *testing.T) {
+	whole := strings.Repeat("0123456789abcdef", 4)
+	for text, want := range map[string]string{
+		"sha256:0123456789ab": "0123456789ab", "0123456789AB": "0123456789ab", " sha256:" + whole + "\n": whole,
+		"[file_hash=sha256:0123456789ab total_lines=3]": "0123456789ab", "file_hash=0123456789ab": "0123456789ab",
+		"": "", "sha256:": "", "0123456789a": "", whole + "0": "", "sha512:" + whole: "", "0123456789ag": "", "*": "",
+	} {
+		if got, r := parseFileHash(text); got != want || (r == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", text, got, r)
+		}
+	}
+}
+
+// TestReadRanges: lines are read as they are asked for, up to each limit; what is no range is refused.
+func TestReadRanges(t *testing.T) {
+	w := serve(t)
+	w.write("f", "one\ntwo\nthree\nfour")
+	w.write("empty", "")
+	for _, c := range []struct {
+		in   ReadRequest
+		text string
+		cut  bool
+		code hashline.Code
+	}{
+		{ReadRequest{Path: "f"}, "one\ntwo\nthree\nfour", false, ""},
+		{ReadRequest{Path: "f", First: 2, Last: 3}, "two\nthree\n", false, ""},
+		{ReadRequest{Path: "f", First: 4, Last: math.MaxInt}, "four", false, ""},
+		{ReadRequest{Path: "f", MaxLines: 2}, "one\ntwo\n", true, ""},
+		{ReadRequest{Path: "f", MaxBytes: 8}, "one\ntwo\n", true, ""},
+		{ReadRequest{Path: "f", MaxBytes: 7}, "one\n", true, ""},
+		{ReadRequest{Path: "f", MaxTokens: 1}, "one\n", true, ""},
+		{ReadRequest{Path: "empty"}, "", false, ""},
+		{ReadRequest{Path: "f", First: 3, MaxBytes: 5}, "", false, hashline.TooLarge},
+		{ReadRequest{Path: "f", First: 5}, "", false, hashline.Invalid},
+		{ReadRequest{Path: "f", First: -1}, "", false, hashline.Invalid},
+		{ReadRequest{Path: "f", Last: -1}, "", false, hashline.Invalid},
+		{ReadRequest{Path: "f", MaxBytes: -1}, "", false, hashline.Invalid},
+		{ReadRequest{Path: "f", First: 3, Last: 2}, "", false, hashline.Invalid},
+		{ReadRequest{Path: "."}, "", false, refusal.NotAFile},
+	} {
+		r, err := w.Read(t.Context(), w.sc, c.in)
+		if c.code != "" {
+			refused(t, "a read", err, c.code)
+		} else if err != nil || string(r.Text) != c.text || r.Cut != c.cut {
+			t.Errorf("%+v: %+v, %v", c.in, r, err)
+		}
+	}
+}
+
+// TestWriteRefused: what exists is replaced only by one who read it, and what is no text is not replaced by text.
+func TestWriteRefused(t *testing.T) {
+	w := serve(t)
+	w.write("f", "one\n")
+	w.write("bin", "\x00")
+	_, hash := w.read("f")
+	for what, c := range map[string]struct {
+		in   WriteRequest
+		code hashline.Code
+	}{
+		"unread":        {WriteRequest{Path: "f", Content: "x"}, refusal.Exists},
+		"stale":         {WriteRequest{Path: "f", Content: "x", FileHash: strings.Repeat("0", 12)}, hashline.Stale},
+		"no hash":       {WriteRequest{Path: "f", Content: "x", FileHash: "f00"}, hashline.Invalid},
+		"as it is":      {WriteRequest{Path: "f", Content: "one\n", FileHash: hash}, hashline.NoChange},
+		"tags":          {WriteRequest{Path: "f", Content: "1:ab|x\n", FileHash: hash}, hashline.EchoedTags},
+		"NUL":           {WriteRequest{Path: "f", Content: "x\x00", FileHash: hash}, hashline.Binary},
+		"gone":          {WriteRequest{Path: "g", Content: "x", FileHash: hash}, refusal.NotFound},
+		"no directory":  {WriteRequest{Path: "no/g", Content: "x"}, refusal.NotFound},
+		"a directory":   {WriteRequest{Path: "g/", Content: "x"}, hashline.Invalid},
+		"an odd name":   {WriteRequest{Path: "'g'", Content: "x"}, hashline.Invalid},
+		"no text there": {WriteRequest{Path: "bin", Content: "x"}, hashline.Binary},
+	} {
+		_, err := w.Write(t.Context(), w.sc, c.in)
+		refused(t, what, err, c.code)
+	}
+	if left, _ := filepath.Glob(w.dir + "/*"); len(left) != 2 || w.content("f") != "one\n" || w.content("bin") != "\x00" {
+		t.Errorf("%q", left)
+	}
+	for _, in := range []WriteRequest{{Path: "f", Content: "1:ab|x\r\n", Replace: true, Untagged: true},
+		{Path: "f", Content: "1:ab|x\r\n", Replace: true, Untagged: true}, {Path: "new", Content: "y\r\n"}} {
+		done, err := w.Write(t.Context(), w.sc, in)
+		if err != nil || done.Created != (in.Path == "new") || done.LineEnding != "crlf" || w.content(in.Path) != in.Content {
+			t.Errorf("%+v, %v, %q", done, err, w.content(in.Path))
+		}
+	}
+}
+
+// TestRewrite: what a function makes of a file is written, if it is text and not the same.
+func TestRewrite(t *testing.T) {
+	w := serve(t)
+	path := w.write("f", "one\n")
+	before, err := os.Stat(path)
+	must(t, err)
+	to := func(text string, err error) func([]byte) ([]byte, error) {
+		return func([]byte) ([]byte, error) { return []byte(text), err }
+	}
+	for _, c := range []struct {
+		in   RewriteRequest
+		code hashline.Code
+	}{
+		{RewriteRequest{Change: to("x\x00", nil)}, hashline.Binary},
+		{RewriteRequest{Change: to("", errors.New("no"))}, refusal.IO},
+		{RewriteRequest{Change: to("one\n", nil)}, ""},
+		{RewriteRequest{Change: to("two\n", nil), DryRun: true}, ""},
+	} {
+		c.in.Path = "f"
+		if done, err := w.Rewrite(t.Context(), w.sc, c.in); c.code != "" {
+			refused(t, "a rewrite", err, c.code)
+		} else if err != nil || !digest.Equal(done.Hash, digest.FromBytes(done.New)) || string(done.Old) != "one\n" {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || w.content("f") != "one\n" {
+		t.Errorf("it is written: %q", w.content("f"))
+	}
+	if _, err := w.Rewrite(t.Context(), w.sc, RewriteRequest{Path: "f", Change: to("two\n", nil)}); err != nil ||
+		w.content("f") != "two\n" {
+		t.Errorf("%v, %q", err, w.content("f"))
+	}
+}
