@@ -57,7 +57,7 @@ func FoldBy(e js.INode, name NamedText, depth int) (string, bool) {
 		}
 		var b strings.Builder
 		for _, part := range e.List {
-			text, ok := Unescape(strings.TrimSuffix(strings.TrimLeft(string(part.Value), "`}"), "${"))
+			text, ok := pieceText(string(part.Value), "${")
 			if !ok {
 				return "", false
 			}
@@ -67,10 +67,19 @@ func FoldBy(e js.INode, name NamedText, depth int) (string, bool) {
 			}
 			b.WriteString(text + x)
 		}
-		text, ok := Unescape(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(e.Tail), "`"), "}"), "`"))
+		text, ok := pieceText(string(e.Tail), "`")
 		return b.String() + text, ok
 	}
 	return "", false
+}
+
+// pieceText is the text of a piece of a template, which begins with one ` or } and ends with end. Each end of a line
+// in it is a line feed.
+func pieceText(piece, end string) (string, bool) {
+	if piece == "" {
+		return "", false
+	}
+	return Unescape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimSuffix(piece[1:], end)))
 }
 
 // foldIndex folds an element of a constant array.
