@@ -2,6 +2,7 @@ package facet
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -254,8 +255,8 @@ func TestEveryByteCounts(t *testing.T) {
 // A .facet that nobody vouches for is held to its own claims. They cover every byte but
 // these, whose change alters nothing that is unpacked, and is told by the content_hash of
 // a record alone: in the header of gzip the flag FTEXT and those that are reserved, the
-// time, the extra flags and the system; the bits that fill the last byte of the
-// compressed stream; and white space in build-manifest.json.
+// time, the extra flags and the system; what the compressed stream can say in other
+// bits, such as those that fill its last byte; and white space in build-manifest.json.
 func TestArchiveFlips(t *testing.T) {
 	rounds := 2000
 	if text := os.Getenv("HALLMARK_FLIPS"); text != "" {
@@ -299,8 +300,9 @@ func TestArchiveFlips(t *testing.T) {
 			unnoticed["time of gzip"]++
 		case i == 8 || i == 9:
 			unnoticed["extra flags and system of gzip"]++
-		case at == last, at == last-4: // the end of the data, and the header of the empty block there
-			unnoticed["filling bits"]++
+		case i >= 10 && at <= last && gunzip(bad[gz:gz+int(size)]) == gunzip(data[gz:gz+int(size)]):
+			// Filling bits, or a match that is found as well elsewhere, in a run of zeros: the same text in other words.
+			unnoticed["other deflate of the same"]++
 		case at < gz-tree.TarBlock && strings.ContainsRune(" \t\r\n", rune(data[at])) &&
 			strings.ContainsRune(" \t\r\n", rune(bad[at])):
 			unnoticed["white space"]++
@@ -309,6 +311,19 @@ func TestArchiveFlips(t *testing.T) {
 		}
 	}
 	t.Logf("%d changes; not noticed: %v", rounds, unnoticed)
+}
+
+// gunzip is what a gzip member holds, or why it holds nothing.
+func gunzip(member []byte) string {
+	r, err := gzip.NewReader(bytes.NewReader(member))
+	if err != nil {
+		return err.Error()
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func TestPackRoundTrip(t *testing.T) {
