@@ -126,7 +126,7 @@ cross:
 	done
 
 lint: vet
-	@echo "gofmt -l ."; unformatted=$$(gofmt -l .); \
+	@echo "gofmt -l"; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	$(GO) test -C tools ./...

@@ -102,6 +102,7 @@ var heavy = []struct {
 	// tests
 	{"testing", nil},
 	{"e2e", nil},
+	{"internal/hashfile/hashfiletest", nil},
 	{"internal/hosttest", nil},
 	{"internal/registry/dbtest", nil},
 	{"internal/registry/dnstest", nil},

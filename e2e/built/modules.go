@@ -18,7 +18,7 @@ import (
 
 // Modules puts packages of npm ("zod@4.1.8") with all that they depend on into dir/node_modules, as npm installs them
 // without their scripts. The files are the test's own. npm is asked once for a list of packages: what it installed is
-// kept in bin/built/npm of the module.
+// kept in bin/built/.npm of the module, whose dot keeps ./... of go out of it.
 func Modules(t testing.TB, dir string, packages ...string) error {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
@@ -31,7 +31,7 @@ func Modules(t testing.TB, dir string, packages ...string) error {
 	}
 	list := strings.Join(slices.Sorted(slices.Values(packages)), "\n")
 	sum := sha256.Sum256([]byte(list))
-	kept := filepath.Join(root, "bin", "built", "npm", hex.EncodeToString(sum[:8]))
+	kept := filepath.Join(root, "bin", "built", ".npm", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return err
 	}

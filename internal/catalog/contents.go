@@ -131,7 +131,8 @@ func allowedTools(text []byte) string {
 		switch {
 		case strings.TrimSpace(line) == "---":
 			return strings.Join(found, " ")
-		case ok && slices.Contains([]string{"allowed-tools", "tools"}, strings.ToLower(strings.Trim(strings.TrimRight(key, " \t"), `"'`))):
+		case ok && slices.Contains([]string{"allowed-tools", "tools"},
+			strings.ToLower(strings.Trim(strings.TrimRight(key, " \t"), `"'`))):
 			inside = true
 			if value = strings.TrimSpace(value); value != "" {
 				found = append(found, value)

@@ -101,7 +101,7 @@ func TestLinksAreRefused(t *testing.T) {
 		"linked": outside, "file.json": filepath.Join(outside, "a.json"), "inner": w.Path("plain"),
 	} {
 		if err := os.Symlink(to, w.Path(from)); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	write(t, w.Path("plain", "a.json"), "mine")
@@ -133,7 +133,7 @@ func TestReplace(t *testing.T) {
 	w, outside := opened(t, declared), t.TempDir()
 	lock := durable.File{Path: w.Path(project.LockFile), Data: []byte("new")}
 	if err := os.Symlink(outside, w.Path(project.SurfacesDir)); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	err := w.Replace(t.Context(), []durable.File{lock, {Path: w.SurfacePath("notes"), Data: []byte("{}")}})
 	hosttest.RefusedWith(t, err, evidence.Refused, project.SurfacesDir, "is not a plain directory")
@@ -164,7 +164,7 @@ func TestContains(t *testing.T) {
 		w.Path("out"): filepath.Join(outside, "tool"), filepath.Join(outside, "in"): w.Path(project.ConfigFile),
 	} {
 		if err := os.Symlink(to, from); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]bool{

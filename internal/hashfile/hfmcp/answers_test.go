@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/hashfiletest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -71,8 +72,25 @@ func dropDescriptions(schema map[string]any) {
 	}
 }
 
+type arguments = hashfiletest.Arguments
+
+func serve(t *testing.T) *hashfiletest.Peer {
+	t.Helper()
+	return hashfiletest.Serve(t, Tools)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ops are the operations of an edit.
+func ops(all ...arguments) []arguments { return all }
+
 func TestRustSchemas(t *testing.T) {
-	tools := serve(t).tools
+	tools := serve(t).Tools
 	if len(tools) != len(rustTools) {
 		t.Errorf("there are %d tools", len(tools))
 	}
@@ -101,47 +119,44 @@ func hash12(text string) string { return digest.FromBytes([]byte(text)).Hex()[:1
 
 func TestRustAnswers(t *testing.T) {
 	p := serve(t)
-	d := p.dir
+	d := p.Dir
 	text := "function hello() {\n  return \"world\";\n}\n"
-	a := p.write("a.js", text)
+	a := p.Write("a.js", text)
 	header := "[Metadata: total_lines=3, file_hash=" + hash12(text)
 	tagged := "1:d3|function hello() {\n2:98|  return \"world\";\n3:88|}\n"
-	p.says("read_text_file", arguments{"path": a}, header+"]\n"+tagged)
-	p.says("read_text_file", arguments{"path": a, "start_line": 1, "end_line": nil}, header+"]\n"+tagged)
-	p.says("read_text_file", arguments{"path": a, "start_line": 2, "end_line": 2},
+	p.Says("read_text_file", arguments{"path": a}, header+"]\n"+tagged)
+	p.Says("read_text_file", arguments{"path": a, "start_line": 1, "end_line": nil}, header+"]\n"+tagged)
+	p.Says("read_text_file", arguments{"path": a, "start_line": 2, "end_line": 2},
 		header+", displaying_lines=2-2]\n2:98|  return \"world\";\n")
-	p.says("read_file", arguments{"path": a}, text)
+	p.Says("read_file", arguments{"path": a}, text)
 	missing := filepath.Join(d, "missing")
-	p.says("read_multiple_files", arguments{"paths": []string{a, missing}, "for_edit": true}, fmt.Sprintf(
+	p.Says("read_multiple_files", arguments{"paths": []string{a, missing}, "for_edit": true}, fmt.Sprintf(
 		"[\n  {\n    \"path\": %q,\n    \"content\": %q,\n    \"success\": true\n  },\n"+
 			"  {\n    \"path\": %q,\n    \"error\": \"%s does not exist\",\n    \"success\": false\n  }\n]",
 		a, header+"]\n"+tagged, missing, missing))
-	p.says("read_multiple_files", arguments{"paths": []string{}}, "[]")
+	p.Says("read_multiple_files", arguments{"paths": []string{}}, "[]")
 	after := "function hello() {\n  return 1;\n}\n"
 	lines := "1:d3|function hello() {\n2:d5|  return 1;\n3:88|}\n"
 	edit := arguments{"path": a, "file_hash": hash12(text), "operations": ops(arguments{"op_type": "replace",
 		"anchor": "2:98", "end_anchor": nil, "content": "  return 1;"})}
-	got, _ := p.call("edit_text_file", edit)
-	want := "Successfully edited " + a + "\n[Metadata: total_lines=3, file_hash=" + hash12(after) + "]\n" + lines
-	if got != want {
-		t.Errorf("an edit says %q, want %q", got, want)
+	p.Says("edit_text_file", edit,
+		"Successfully edited "+a+"\n[Metadata: total_lines=3, file_hash="+hash12(after)+"]\n"+lines)
+	if p.Content(a) != after {
+		t.Errorf("the file is %q", p.Content(a))
 	}
-	if p.content(a) != after {
-		t.Errorf("the file is %q", p.content(a))
-	}
-	p.refuses("edit_text_file", edit, "has changed since it was read")
-	p.says("write_text_file", arguments{"path": a, "content": "\u00e9\n"}, "Successfully wrote 3 bytes to "+a)
-	p.says("write_file", arguments{"path": d + "/b", "content": ""}, "Wrote 0 bytes to "+d+"/b")
-	p.says("create_directory", arguments{"path": d + "/x/y"}, "Created directory: "+d+"/x/y")
-	p.says("move_file", arguments{"source": d + "/b", "destination": d + "/x/c.log"}, "Moved "+d+"/b to "+d+"/x/c.log")
-	p.says("list_directory", arguments{"path": d}, "[FILE] a.js\n[DIR] x\n")
+	p.Refuses("edit_text_file", edit, "has changed since it was read")
+	p.Says("write_text_file", arguments{"path": a, "content": "\u00e9\n"}, "Successfully wrote 3 bytes to "+a)
+	p.Says("write_file", arguments{"path": d + "/b", "content": ""}, "Wrote 0 bytes to "+d+"/b")
+	p.Says("create_directory", arguments{"path": d + "/x/y"}, "Created directory: "+d+"/x/y")
+	p.Says("move_file", arguments{"source": d + "/b", "destination": d + "/x/c.log"}, "Moved "+d+"/b to "+d+"/x/c.log")
+	p.Says("list_directory", arguments{"path": d}, "[FILE] a.js\n[DIR] x\n")
 	base := filepath.Base(d)
-	p.says("directory_tree", arguments{"path": d}, base+"/\n├── a.js\n└── x/\n    ├── c.log\n    └── y/\n")
-	p.says("directory_tree", arguments{"path": d, "exclude_patterns": []string{"*.log", "**/y"}}, base+"/\n├── a.js\n└── x/\n")
-	p.says("directory_tree", arguments{"path": d, "exclude_patterns": []string{"x"}}, base+"/\n└── a.js\n")
-	p.refuses("write_file", arguments{"path": a, "content": "1:ab|x\n"}, "begins with a tag")
-	p.refuses("move_file", arguments{"source": a, "destination": d + "/x"}, "exists already")
-	p.refuses("read_text_file", arguments{"path": a, "start_line": 9}, "there is no line 9")
+	p.Says("directory_tree", arguments{"path": d}, base+"/\n├── a.js\n└── x/\n    ├── c.log\n    └── y/\n")
+	p.Says("directory_tree", arguments{"path": d, "exclude_patterns": []string{"*.log", "**/y"}}, base+"/\n├── a.js\n└── x/\n")
+	p.Says("directory_tree", arguments{"path": d, "exclude_patterns": []string{"x"}}, base+"/\n└── a.js\n")
+	p.Refuses("write_file", arguments{"path": a, "content": "1:ab|x\n"}, "begins with a tag")
+	p.Refuses("move_file", arguments{"source": a, "destination": d + "/x"}, "exists already")
+	p.Refuses("read_text_file", arguments{"path": a, "start_line": 9}, "there is no line 9")
 }
 
 // TestRustFlaws tests that what goes wrong in the server in Rust goes right here: the cases were tried there.
@@ -175,17 +190,17 @@ func TestRustFlaws(t *testing.T) {
 		{"", ops(op("insert_after", "0:", "", "x")), "x"},
 	} {
 		p := serve(t)
-		path := p.write("f", v.text)
-		said, refused := p.call("edit_text_file",
+		path := p.Write("f", v.text)
+		said, refused := p.Call("edit_text_file",
 			arguments{"path": path, "file_hash": hash12(v.text), "operations": v.ops})
-		got := strings.TrimSuffix(p.content(path), "\n")
+		got := strings.TrimSuffix(p.Content(path), "\n")
 		switch want := strings.TrimSuffix(v.want, "\n"); {
-		case v.want == "" && (refused == nil || p.content(path) != v.text):
-			t.Errorf("%q %v: %q, %s; want a refusal", v.text, v.ops, got, said)
+		case v.want == "" && (refused == nil || p.Content(path) != v.text):
+			t.Errorf("%q %v: %q, %s; want a refusal", v.text, v.ops, got, said.Text)
 		case v.want == "-" && (refused != nil || got != ""):
-			t.Errorf("%q %v: %q, %s; want nothing", v.text, v.ops, got, said)
+			t.Errorf("%q %v: %q, %s; want nothing", v.text, v.ops, got, said.Text)
 		case v.want != "" && v.want != "-" && (refused != nil || got != want):
-			t.Errorf("%q %v: %q, %s; want %q", v.text, v.ops, got, said, want)
+			t.Errorf("%q %v: %q, %s; want %q", v.text, v.ops, got, said.Text, want)
 		}
 	}
 }
@@ -193,10 +208,11 @@ func TestRustFlaws(t *testing.T) {
 // TestManyFiles: files that cannot be given are said each in its place, and the bounds of a call hold.
 func TestManyFiles(t *testing.T) {
 	p := serve(t)
-	half := p.write("half", strings.Repeat("0123456\n", maxFile/8/2+1))
-	small := p.write("<small>", "s\n")
-	bin := p.write("bin", "\x00")
-	text, refused := p.call("read_multiple_files", arguments{"paths": []string{half, "../x", half, bin, small}})
+	half := p.Write("half", strings.Repeat("0123456\n", hashfiletest.MaxFile/8/2+1))
+	small := p.Write("<small>", "s\n")
+	bin := p.Write("bin", "\x00")
+	answer, refused := p.Call("read_multiple_files", arguments{"paths": []string{half, "../x", half, bin, small}})
+	text := answer.Text
 	var all []struct {
 		Path, Content, Error string
 		Success              bool
@@ -213,12 +229,12 @@ func TestManyFiles(t *testing.T) {
 	if !strings.Contains(text, small) || all[4].Content != "s\n" {
 		t.Errorf("%.200s", text)
 	}
-	p.refuses("read_multiple_files", arguments{"paths": make([]string, maxPaths+1)}, "give at most 1000")
-	p.refuses("directory_tree", arguments{"path": p.dir, "exclude_patterns": make([]string, maxPatterns+1)},
+	p.Refuses("read_multiple_files", arguments{"paths": make([]string, maxPaths+1)}, "give at most 1000")
+	p.Refuses("directory_tree", arguments{"path": p.Dir, "exclude_patterns": make([]string, maxPatterns+1)},
 		"more than 100 patterns")
-	p.refuses("directory_tree", arguments{"path": p.dir, "exclude_patterns": []string{"ok", strings.Repeat("x", 5000)}},
+	p.Refuses("directory_tree", arguments{"path": p.Dir, "exclude_patterns": []string{"ok", strings.Repeat("x", 5000)}},
 		"has 5000 bytes")
-	p.refuses("directory_tree", arguments{"path": small}, "not a directory")
+	p.Refuses("directory_tree", arguments{"path": small}, "not a directory")
 }
 
 // TestLargeText: a large text is written in pieces, with the same tags as a small one.
@@ -227,11 +243,11 @@ func TestLargeText(t *testing.T) {
 	line := strings.Repeat("0123456789", 10) + "\n"
 	large, small := strings.Repeat(line, texts.Large/len(line)+2), line
 	tagged := func(text string) []string {
-		got, refused := p.call("read_text_file", arguments{"path": p.write("f", text)})
+		got, refused := p.Call("read_text_file", arguments{"path": p.Write("f", text)})
 		if refused != nil {
-			t.Fatal(got)
+			t.Fatal(got.Text)
 		}
-		return strings.Split(got, "\n")
+		return strings.Split(got.Text, "\n")
 	}
 	lines, first := tagged(large), tagged(small)
 	n := strings.Count(large, "\n")
@@ -244,19 +260,19 @@ func TestLargeText(t *testing.T) {
 // TestNamesForgeNothing: a name with control characters stands on one line, in lists, trees and what is said of it.
 func TestNamesForgeNothing(t *testing.T) {
 	p := serve(t)
-	p.write("sub/ev\nil\u202e", "x\n")
-	p.says("list_directory", arguments{"path": "sub"}, "[FILE] ev\\nil\\u{202e}\n")
-	p.says("directory_tree", arguments{"path": "sub"}, "sub/\n└── ev\\nil\\u{202e}\n")
-	p.says("create_directory", arguments{"path": "a\nb"}, "Created directory: a\\nb")
-	p.says("move_file", arguments{"source": "a\nb", "destination": "\x1bc"}, `Moved a\nb to \x1bc`)
-	p.says("write_file", arguments{"path": "x\ny", "content": "a"}, `Wrote 1 bytes to x\ny`)
-	p.refuses("read_file", arguments{"path": "no\nne"}, `no\nne does not exist`)
+	p.Write("sub/ev\nil\u202e", "x\n")
+	p.Says("list_directory", arguments{"path": "sub"}, "[FILE] ev\\nil\\u{202e}\n")
+	p.Says("directory_tree", arguments{"path": "sub"}, "sub/\n└── ev\\nil\\u{202e}\n")
+	p.Says("create_directory", arguments{"path": "a\nb"}, "Created directory: a\\nb")
+	p.Says("move_file", arguments{"source": "a\nb", "destination": "\x1bc"}, `Moved a\nb to \x1bc`)
+	p.Says("write_file", arguments{"path": "x\ny", "content": "a"}, `Wrote 1 bytes to x\ny`)
+	p.Refuses("read_file", arguments{"path": "no\nne"}, `no\nne does not exist`)
 }
 
 // TestOnlyWritersWrite: the tools that say that they only read change nothing, and those that write come last.
 func TestOnlyWritersWrite(t *testing.T) {
 	p := serve(t)
-	path := p.write("d/f", "x\n")
+	path := p.Write("d/f", "x\n")
 	wrote := false
 	for _, tool := range Tools(nil) {
 		if wrote && !tool.Writes {
@@ -265,11 +281,11 @@ func TestOnlyWritersWrite(t *testing.T) {
 		if wrote = wrote || tool.Writes; tool.Writes {
 			continue
 		}
-		for _, at := range []string{path, p.dir + "/d", p.dir + "/new"} {
-			p.call(tool.Name, arguments{"path": at})
+		for _, at := range []string{path, p.Dir + "/d", p.Dir + "/new"} {
+			p.Call(tool.Name, arguments{"path": at})
 		}
 	}
-	if all, err := filepath.Glob(p.dir + "/*"); err != nil || len(all) != 1 || p.content(path) != "x\n" || !wrote {
+	if all, err := filepath.Glob(p.Dir + "/*"); err != nil || len(all) != 1 || p.Content(path) != "x\n" || !wrote {
 		t.Errorf("%q, %v", all, err)
 	}
 }

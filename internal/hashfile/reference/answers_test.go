@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/hashfiletest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
@@ -21,13 +22,40 @@ import (
 func editText(t *testing.T, text string, edits ...string) (after, said string, refused *mcp.CallToolResult) {
 	t.Helper()
 	p := serve(t)
-	path := p.write("f", text)
+	path := p.Write("f", text)
 	var all []arguments
 	for i := 0; i < len(edits); i += 2 {
 		all = append(all, arguments{"oldText": edits[i], "newText": edits[i+1]})
 	}
-	a, refused := p.call("edit_file", arguments{"path": path, "edits": all})
-	return p.content(path), a.Text, refused
+	a, refused := p.Call("edit_file", arguments{"path": path, "edits": all})
+	return p.Content(path), a.Text, refused
+}
+
+type arguments = hashfiletest.Arguments
+
+type peer struct {
+	*hashfiletest.Peer
+	t *testing.T
+}
+
+func serve(t *testing.T) peer {
+	t.Helper()
+	return peer{hashfiletest.Serve(t, Tools), t}
+}
+
+// says makes a call and demands its text, which clients that read only structures get too.
+func (p peer) says(tool string, args arguments, want string) {
+	p.t.Helper()
+	if a := p.Says(tool, args, want); !a.Repeat {
+		p.t.Errorf("%s %v gives no structured content", tool, args)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestReferenceEdit(t *testing.T) {
@@ -98,12 +126,12 @@ func TestReferenceEditRefused(t *testing.T) {
 
 func TestReferenceAnswers(t *testing.T) {
 	p := serve(t)
-	d := p.dir
-	a := p.write("a.txt", "one\r\ntwo\nthree")
-	p.write("sub/b.go", "b\n")
-	p.write("sub/.gitignore", "c\n")
-	p.write("sub/c", "c\n")
-	picture := p.write("p.PNG", "\x00")
+	d := p.Dir
+	a := p.Write("a.txt", "one\r\ntwo\nthree")
+	p.Write("sub/b.go", "b\n")
+	p.Write("sub/.gitignore", "c\n")
+	p.Write("sub/c", "c\n")
+	picture := p.Write("p.PNG", "\x00")
 	p.says("read_file", arguments{"path": a}, "one\r\ntwo\nthree")
 	p.says("read_text_file", arguments{"path": a, "head": 2}, "one\r\ntwo")
 	p.says("read_text_file", arguments{"path": a, "tail": 2}, "two\nthree")
@@ -133,11 +161,11 @@ func TestReferenceAnswers(t *testing.T) {
 	p.says("move_file", arguments{"source": a, "destination": d + "/b"}, "Successfully moved "+a+" to "+d+"/b")
 	p.says("read_multiple_files", arguments{"paths": []string{d + "/b", a}},
 		d+"/b:\n1:ab|x\n\n\n---\n"+a+": Error - "+a+" does not exist")
-	p.refuses("read_text_file", arguments{"path": picture}, "read_media_file gives it in base64")
-	p.refuses("read_text_file", arguments{"path": d + "/b", "head": 1, "tail": 1}, "cannot be given together")
-	p.refuses("read_text_file", arguments{"path": d + "/b", "start_line": 1}, "it takes path, tail, head")
-	p.refuses("search_files", arguments{"path": d, "pattern": "!(a)"}, "exclude with another pattern")
-	media, _ := p.call("read_media_file", arguments{"path": picture})
+	p.Refuses("read_text_file", arguments{"path": picture}, "read_media_file gives it in base64")
+	p.Refuses("read_text_file", arguments{"path": d + "/b", "head": 1, "tail": 1}, "cannot be given together")
+	p.Refuses("read_text_file", arguments{"path": d + "/b", "start_line": 1}, "it takes path, tail, head")
+	p.Refuses("search_files", arguments{"path": d, "pattern": "!(a)"}, "exclude with another pattern")
+	media, _ := p.Call("read_media_file", arguments{"path": picture})
 	image, ok := media.Content[0].(*mcp.ImageContent)
 	if !ok || image.MIMEType != "image/png" || string(image.Data) != "\x00" {
 		t.Errorf("a picture is %v", media.Content[0])
@@ -147,9 +175,9 @@ func TestReferenceAnswers(t *testing.T) {
 // TestFileInfo: the size, kind and permissions of a file, in the order of the reference server.
 func TestFileInfo(t *testing.T) {
 	p := serve(t)
-	path := p.write("b", "1:ab|x\n")
+	path := p.Write("b", "1:ab|x\n")
 	must(t, os.Chmod(path, 0o640))
-	info, _ := p.call("get_file_info", arguments{"path": path})
+	info, _ := p.Call("get_file_info", arguments{"path": path})
 	if !strings.HasPrefix(info.Text, "size: 7\ncreated: ") ||
 		!strings.HasSuffix(info.Text, "\nisDirectory: false\nisFile: true\npermissions: 640") {
 		t.Error(info.Text)
@@ -170,7 +198,7 @@ func TestReferenceDiff(t *testing.T) {
 // TestSchemas: the schemas are of the old draft that clients of the reference server know, and their defaults hold.
 func TestSchemas(t *testing.T) {
 	p := serve(t)
-	for name, tool := range p.tools {
+	for name, tool := range p.Tools {
 		in, ok := tool.InputSchema.(*jsonschema.Schema)
 		if !ok || in.Schema != draft || tool.OutputSchema.(*jsonschema.Schema).Schema != draft {
 			t.Errorf("%s takes %v and gives %v", name, tool.InputSchema, tool.OutputSchema)
@@ -182,14 +210,14 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	// A dry run is not the default, and changes nothing.
-	path := p.write("f", "a\n")
+	path := p.Write("f", "a\n")
 	edit := arguments{"path": path, "edits": []arguments{{"oldText": "a", "newText": "b"}}, "dryRun": true}
-	tried, _ := p.call("edit_file", edit)
-	if p.content(path) != "a\n" {
+	tried, _ := p.Call("edit_file", edit)
+	if p.Content(path) != "a\n" {
 		t.Error("a dry run changes the file")
 	}
 	delete(edit, "dryRun")
-	if done, _ := p.call("edit_file", edit); done.Text != tried.Text || p.content(path) != "b\n" {
+	if done, _ := p.Call("edit_file", edit); done.Text != tried.Text || p.Content(path) != "b\n" {
 		t.Errorf("%q and then %q", tried.Text, done.Text)
 	}
 }
@@ -197,12 +225,12 @@ func TestSchemas(t *testing.T) {
 // TestManyFiles: files that cannot be given are said each in its place, and the bounds of a call hold.
 func TestManyFiles(t *testing.T) {
 	p := serve(t)
-	half := p.write("half", strings.Repeat("0123456\n", maxFile/8/2+1))
-	small, none := p.write("small", "s\n"), filepath.Join(p.dir, "none\n")
-	bin := p.write("bin", "\x00")
-	a, refused := p.call("read_multiple_files", arguments{"paths": []string{half, none, half, bin, small}})
+	half := p.Write("half", strings.Repeat("0123456\n", hashfiletest.MaxFile/8/2+1))
+	small, none := p.Write("small", "s\n"), filepath.Join(p.Dir, "none\n")
+	bin := p.Write("bin", "\x00")
+	a, refused := p.Call("read_multiple_files", arguments{"paths": []string{half, none, half, bin, small}})
 	parts := strings.Split(a.Text, "\n---\n")
-	if refused != nil || len(parts) != 5 || len(parts[0]) < maxFile/2 || parts[4] != small+":\ns\n\n" {
+	if refused != nil || len(parts) != 5 || len(parts[0]) < hashfiletest.MaxFile/2 || parts[4] != small+":\ns\n\n" {
 		t.Fatalf("%.200q", a.Text)
 	}
 	for i, want := range map[int]string{1: `none\n: Error - `, 2: "half: Error - the files together are too large",
@@ -211,23 +239,23 @@ func TestManyFiles(t *testing.T) {
 			t.Errorf("%.200q, want %s", parts[i], want)
 		}
 	}
-	p.refuses("read_multiple_files", arguments{"paths": []string{}}, "give 1 to 1000")
-	p.refuses("read_multiple_files", arguments{"paths": make([]string, maxPaths+1)}, "give 1 to 1000")
-	p.refuses("edit_file", arguments{"path": small, "edits": slices.Repeat([]arguments{{"oldText": "s", "newText": "s"}},
+	p.Refuses("read_multiple_files", arguments{"paths": []string{}}, "give 1 to 1000")
+	p.Refuses("read_multiple_files", arguments{"paths": make([]string, maxPaths+1)}, "give 1 to 1000")
+	p.Refuses("edit_file", arguments{"path": small, "edits": slices.Repeat([]arguments{{"oldText": "s", "newText": "s"}},
 		maxEdits+1)}, "give at most 1000")
-	p.refuses("directory_tree", arguments{"path": p.dir, "excludePatterns": slices.Repeat([]string{"a"}, maxPatterns+1)},
+	p.Refuses("directory_tree", arguments{"path": p.Dir, "excludePatterns": slices.Repeat([]string{"a"}, maxPatterns+1)},
 		"more than 100 patterns")
-	p.refuses("read_text_file", arguments{"path": small, "head": -1}, "give a number of lines")
+	p.Refuses("read_text_file", arguments{"path": small, "head": -1}, "give a number of lines")
 }
 
 // TestSizes: names are sorted as people do, sizes are those of what may be seen, and a name forges no line.
 func TestSizes(t *testing.T) {
 	p := serve(t)
 	for name, size := range map[string]int{"b2": 1024, "a": 1536, "B1": 0, "_x": 1023, "7": 1 << 20, "ev\nil": 1} {
-		p.write(name, strings.Repeat("x", size))
+		p.Write(name, strings.Repeat("x", size))
 	}
-	must(t, errors.Join(os.Symlink("a", p.dir+"/in"), os.Symlink("/etc/passwd", p.dir+"/out")))
-	a, _ := p.call("list_directory_with_sizes", arguments{"path": p.dir})
+	must(t, errors.Join(os.Symlink("a", p.Dir+"/in"), os.Symlink("/etc/passwd", p.Dir+"/out")))
+	a, _ := p.Call("list_directory_with_sizes", arguments{"path": p.Dir})
 	var got []string
 	for _, line := range strings.Split(strings.Split(a.Text, "\n\n")[0], "\n") {
 		got = append(got, strings.Join(strings.Fields(line)[1:], " "))
@@ -244,8 +272,8 @@ func TestMedia(t *testing.T) {
 	for name, want := range map[string]string{"a.jpeg": "image/jpeg", "b.SVG": "image/svg+xml", "c.ogg": "audio/ogg",
 		"d e.bin": "application/octet-stream", "png": "application/octet-stream", "empty": "application/octet-stream"} {
 		data := strings.TrimPrefix("\x00\xff"+name, "\x00\xffempty")
-		path := p.write(name, data)
-		a, _ := p.call("read_media_file", arguments{"path": path})
+		path := p.Write(name, data)
+		a, _ := p.Call("read_media_file", arguments{"path": path})
 		kind, got := "", []byte(nil)
 		switch item := a.Content[0].(type) {
 		case *mcp.ImageContent:
@@ -262,6 +290,6 @@ func TestMedia(t *testing.T) {
 			t.Errorf("%s: %s, %q", name, kind, got)
 		}
 	}
-	p.refuses("read_media_file", arguments{"path": p.dir}, "is a directory")
-	p.refuses("read_media_file", arguments{"path": "../x"}, "outside the allowed")
+	p.Refuses("read_media_file", arguments{"path": p.Dir}, "is a directory")
+	p.Refuses("read_media_file", arguments{"path": "../x"}, "outside the allowed")
 }

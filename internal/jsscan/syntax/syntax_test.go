@@ -66,7 +66,7 @@ func TestFold(t *testing.T) {
 		`['a', 'b'].join('/')`: "a/b", `'a'.concat('b', "c" + 'd')`: "abcd", `['a', 'b'][1]`: "b",
 		`['a', ['b'].join('')][0]`: "a",
 		`'\x61' + "\u{62}"`:        "ab", "`a${'b'}}c{`": "ab}c{",
-		"`./${'a'}}/x${''}.js`": "./a}/x.js", "`}x`": "}x", "`a\r\nb\rc`": "a\nb\nc",
+		"`./${'a'}}/x${''}.js`": "./a}/x.js", "`}x`": "}x", "`a\r\nb\rc`": "a\nb\nc", "`a\\\r\nb`": "ab",
 	} {
 		if got, ok := Fold(expression(t, code)); !ok || got != want {
 			t.Errorf("%s: %q, %v; want %q", code, got, ok, want)
