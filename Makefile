@@ -180,7 +180,7 @@ agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 real:
-	@$(WHOLE) '^(TestRealServers|TestPythonServers)$$' ./e2e/servers ./e2e/pypi
+	@$(WHOLE) '^(TestRealServers|TestPythonServers|TestPythonWithoutUV)$$' ./e2e/servers ./e2e/pypi
 
 hints:
 	@$(WHOLE) '^TestHintsLeadOn$$' ./cmd/hallmark

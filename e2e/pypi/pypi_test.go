@@ -28,21 +28,21 @@ type pythonServer struct {
 // pythonServers are real MCP servers of PyPI, as their users declare them: in each of the
 // ways to name a version. Others are upgraded by TestRealServers.
 var pythonServers = []pythonServer{
-	{"time", []string{"--with", "mcp<2", "mcp-server-time==2026.1.26", "--local-timezone=Etc/UTC"}, "convert_time",
-		`convert_time={"source_timezone":"Etc/UTC","time":"12:00","target_timezone":"Asia/Tokyo"}`, "+9.0h"},
 	{"sqlite", []string{"--from", "mcp-server-sqlite==0.6.2", "--with", "mcp<2", "mcp-server-sqlite", "--db-path",
 		"x.db"}, "read_query",
 		`read_query={"query":"SELECT 40+2 AS n"}`, "'n': 42"},
+	{"time", []string{"--with", "mcp<2", "mcp-server-time==2026.1.26", "--local-timezone=Etc/UTC"}, "convert_time",
+		`convert_time={"source_timezone":"Etc/UTC","time":"12:00","target_timezone":"Asia/Tokyo"}`, "+9.0h"},
 	{"calculator", []string{"--with", "mcp<2", "mcp-server-calculator"}, "calculate", `calculate={"expression":"6*7"}`,
 		"42"},
 }
 
-// tried are the servers of this run: all but the first, or all.
+// tried are the servers of this run: the first, or all.
 func tried() []pythonServer {
 	if sample.Whole() {
 		return pythonServers
 	}
-	return pythonServers[1:]
+	return pythonServers[:1]
 }
 
 // temporary holds the worlds, which tests share.
@@ -64,14 +64,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withUV is the world with uv, whose first server is pinned once for the tests that use it one after the other.
+// withUV is the world with uv, whose first server is pinned once for the tests that use it, one after the other: the
+// last of them upgrades it.
 var withUV *pythonWorld
 
 func pinnedWithUV(t *testing.T) *pythonWorld {
 	t.Helper()
 	if withUV == nil {
 		w := newPythonWorld(t, os.Getenv("PATH"))
-		w.pin(t, "calculator")
+		w.pin(t, "sqlite")
 		withUV = w
 	}
 	return withUV
@@ -168,8 +169,8 @@ func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 	return lock.Servers[name].Closure.Engine, tree
 }
 
-// TestPythonWithoutUV pins with pip alone, and the tree is the one that uv makes: what is
-// locked by one can be run by the other. It reaches package registries.
+// TestPythonWithoutUV has pip alone install what uv resolved and locked, and both make the same tree. 'make real' has
+// pip resolve, too. It reaches package registries.
 func TestPythonWithoutUV(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reaches package registries")
@@ -185,26 +186,42 @@ func TestPythonWithoutUV(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := newPythonWorld(t, bare+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
-	alone.pin(t, "calculator")
-	var engines, trees []string
-	for _, w := range []*pythonWorld{pinnedWithUV(t), alone} {
-		engine, tree := w.tree(t, "calculator")
-		engines, trees = append(engines, engine), append(trees, tree)
-		code, out, messages := w.run(t, w.client, "-call", `calculate={"expression":"6*7"}`, w.bin, "run", "calculator")
-		if !world.Ended(code) || !strings.Contains(out, "42") {
-			t.Errorf("%s: exit code %d\n%s\n%s", engine, code, out, messages)
-		}
+	pinned := pinnedWithUV(t)
+	if err := os.RemoveAll(alone.dir); err != nil {
+		t.Fatal(err)
 	}
-	if engines[0] != "uv" || engines[1] != "pip" {
-		t.Fatalf("the engines are %q", engines)
+	if err := os.CopyFS(alone.dir, os.DirFS(pinned.dir)); err != nil {
+		t.Fatal(err)
 	}
-	if trees[0] != trees[1] {
-		t.Errorf("uv installs %s, pip %s", trees[0], trees[1])
+	_, shown, _ := alone.run(t, alone.bin, "review", "sqlite", "--json")
+	var review struct {
+		Consent string `json:"consent"`
+	}
+	world.Decode(t, []byte(shown), &review)
+	if code, _, messages := alone.run(t, alone.bin, "review", "sqlite", "--approve", review.Consent); code != 0 {
+		t.Fatalf("review: exit code %d\n%s", code, messages)
+	}
+	code, got, messages := alone.run(t, alone.client, "-call", `read-query={"query":"SELECT 40+2 AS n"}`, alone.bin, "run",
+		"sqlite")
+	if !world.Ended(code) || !strings.Contains(got, "'n': 42") {
+		t.Errorf("exit code %d\n%s\n%s", code, got, messages)
+	}
+	if code, out, messages := alone.run(t, alone.bin, "check", "--offline"); code != 0 {
+		t.Errorf("check: exit code %d\n%s%s", code, out, messages)
+	}
+	if !sample.Whole() {
+		return
+	}
+	resolved := newPythonWorld(t, alone.path)
+	resolved.pin(t, "sqlite")
+	engine, tree := resolved.tree(t, "sqlite")
+	if byUV, want := pinned.tree(t, "sqlite"); engine != "pip" || byUV != "uv" || tree != want {
+		t.Errorf("%s resolves and installs %s, %s %s", byUV, want, engine, tree)
 	}
 }
 
 // TestPythonServers pins real servers of PyPI with all that they depend on, runs them from
-// the store without any network or resolver, and calls them: two of them every day, all with 'make real'. It reaches
+// the store without any network or resolver, and calls them: one of them every day, all with 'make real'. It reaches
 // package registries.
 func TestPythonServers(t *testing.T) {
 	if testing.Short() {
@@ -212,9 +229,8 @@ func TestPythonServers(t *testing.T) {
 	}
 	world.NeedsPython(t)
 	w := pinnedWithUV(t)
-	w.pin(t, "sqlite")
-	if sample.Whole() {
-		w.pin(t, "time")
+	for _, s := range tried()[1:] {
+		w.pin(t, s.name)
 	}
 	if engine, tree := w.tree(t, "sqlite"); engine != "uv" || !strings.HasPrefix(tree, "sha256:") {
 		t.Errorf("engine %q, tree %q", engine, tree)
@@ -257,20 +273,21 @@ func TestPythonServers(t *testing.T) {
 
 	t.Run("tampered", func(t *testing.T) {
 		found, err := filepath.Glob(
-			filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_calculator",
-				"calculator.py"))
-		if err != nil || len(found) != 1 {
+			filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_sqlite",
+				"server.py"))
+		if err != nil || len(found) != 2 { // of both versions
 			t.Fatal(found, err)
 		}
-		if err := os.Chmod(found[0], 0o600); err != nil {
-			t.Fatal(err)
+		for _, name := range found {
+			if err := os.Chmod(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte("raise SystemExit('bytes that nobody verified')\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := os.WriteFile(found[0], []byte("raise SystemExit('bytes that nobody verified')\n"), 0o600); err !=
-			nil {
-			t.Fatal(err)
-		}
-		code, _, messages := w.run(t, w.bin, "run", "calculator")
-		if code != 3 || !strings.Contains(messages, "mcp_server_calculator/calculator.py") ||
+		code, _, messages := w.run(t, w.bin, "run", "sqlite")
+		if code != 3 || !strings.Contains(messages, "mcp_server_sqlite/server.py") ||
 			strings.Contains(messages, "nobody verified") {
 			t.Errorf("exit code %d\n%s", code, messages)
 		}
