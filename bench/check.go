@@ -170,8 +170,11 @@ func (p *lockedProject) pin(i int, declared project.Server) error {
 		return err
 	}
 	kept, _ := p.lock.Server(name)
-	p.approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: "/usr/bin", At: pinnedAt,
-		Trees: entry.Closure.Trees}
+	approval := project.Approval{Entry: kept.Approvable(), Path: "/usr/bin", At: pinnedAt}
+	for platform, tree := range entry.Closure.Trees {
+		approval.Remember(*entry.Closure, platform, tree)
+	}
+	p.approvals.Servers[name] = approval
 	p.files[project.SurfaceFile(name)] = shown.FormatIndented()
 	p.files[project.ClosureSubject(name)] = stored
 	return nil

@@ -78,7 +78,7 @@ const (
 func (b Books) Servers() []string {
 	names := slices.AppendSeq(b.Lock.Servers(), maps.Keys(b.Config.Servers))
 	for name, approval := range b.Memory.Servers {
-		if b.mayDeclare(approval.Facet) {
+		if b.mayDeclare(approval.Facet, name) {
 			names = append(names, name)
 		}
 	}
@@ -104,14 +104,30 @@ func (b Books) declares(facet string) bool {
 	return ok || len(b.brought[facet]) > 0
 }
 
-// mayDeclare reports whether a facet may declare a server that this machine approved as one of
-// it; "" never does. One that is locked with other contents than were installed here need not
-// do so any more: a server of a facet need have no table of its own.
-func (b Books) mayDeclare(facet string) bool {
+// Withdrawn returns the names of servers that this machine approved as those of a facet, and that the facet does not
+// declare any more as it is installed here.
+func (b Books) Withdrawn() (names []string) {
+	for name, approval := range b.Memory.Servers {
+		accepted, ok := b.Memory.Facets[approval.Facet]
+		if ok && b.declares(approval.Facet) && accepted.Servers != nil && !slices.Contains(accepted.Servers, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// mayDeclare reports whether a facet may declare a server that this machine approved as one of it; "" never does.
+// What is installed here says which servers it declares. One that is locked with other contents need not declare
+// them any more.
+func (b Books) mayDeclare(facet, server string) bool {
 	if facet == "" || !b.declares(facet) {
 		return false
 	}
 	entry, locked := b.Lock.Facet(facet)
 	accepted, ok := b.Memory.Facets[facet]
-	return !locked || !ok || evidence.Same(entry.Integrity, accepted.Integrity)
+	if !ok {
+		return true
+	}
+	return (!locked || evidence.Same(entry.Integrity, accepted.Integrity)) &&
+		(accepted.Servers == nil || slices.Contains(accepted.Servers, server))
 }

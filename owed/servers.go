@@ -64,7 +64,7 @@ func (b Books) serverEntry(name, pin string) List {
 			Claim: claim, By: evidence.Caller, Why: "--require-lock", Fix: fmt.Sprintf("run '%s'", pin),
 		})
 	}
-	if approval, ok := b.Memory.Servers[name]; ok && (mine || b.mayDeclare(approval.Facet)) {
+	if approval, ok := b.Memory.Servers[name]; ok && (mine || b.mayDeclare(approval.Facet, name)) {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Machine,
 			Why: "an entry was approved on this machine at " + formatTime(approval.At),

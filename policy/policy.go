@@ -162,8 +162,8 @@
 //	check     status       log        -       policy     -          warn    integrity     policy
 //	check     proof        log        -       integrity  warn       policy  integrity     policy
 //	check     cosignature  log        -       signature  signature  policy  operation     policy
-//	check     checkpoint   log        -       warn       warn       policy  operation     policy
-//	check     finding      log        -       warn       -          policy  integrity     policy
+//	check     checkpoint   log        -       policy     warn       policy  operation     policy
+//	check     finding      log        -       policy     -          policy  integrity     policy
 //	check     log-key      lock       -       integrity  policy     policy  operation     policy
 //	check     log-key      machine    -       integrity  policy     policy  operation     policy
 //	check     file         lock       -       integrity  policy     policy  operation     policy
@@ -186,8 +186,8 @@
 //	check     tree         machine    -       integrity  -          policy  operation     policy
 //	check     surface      machine    -       drift      warn       policy  drift         policy
 //	check     launch       machine    -       policy     policy     warn    policy        policy
-//	check     approval     machine    -       warn       warn       -       warn          policy
-//	check     installed    machine    -       warn       warn       -       warn          policy
+//	check     approval     machine    -       policy     warn       -       warn          policy
+//	check     installed    machine    -       policy     warn       -       warn          policy
 //	scan      facet-tar    log        -       integrity  policy     policy  integrity     policy
 //	scan      document     log        -       integrity  policy     policy  integrity     policy
 //	scan      proof        log        -       integrity  -          policy  integrity     policy
@@ -195,7 +195,7 @@
 //	scan      checkpoint   log        -       policy     policy     policy  operation     policy
 //	scan      log-key      machine    -       integrity  warn       policy  operation     policy
 //	scan      document     lock       -       integrity  integrity  policy  integrity     integrity
-//	scan      launch       lock       -       policy     policy     warn    policy        policy
+//	scan      launch       lock       -       policy     policy     warn    operation     policy
 //	scan      source       lock       -       policy     policy     policy  policy        policy
 //	scan      launch       project    -       policy     policy     policy  policy        policy
 //	scan      launch       verify     -       warn       warn       -       warn          policy

@@ -480,3 +480,16 @@ func TestMissingIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A check that ends with "verified" holds no row that says mismatch: none is only warned of.
+func TestCheckRefusesMismatches(t *testing.T) {
+	for _, r := range commentTable(t) {
+		if r.flow != Check {
+			continue
+		}
+		e := evidence.Evidence{Claim: evidence.Claim{Scheme: r.scheme, Authority: r.authority}, Outcome: evidence.Mismatch}
+		if Judge(Check, Settings{}, evidence.Report{e}).Allowed() {
+			t.Errorf("%s by %s that differs is allowed", r.scheme, r.authority)
+		}
+	}
+}

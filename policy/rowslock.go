@@ -112,13 +112,9 @@ var lockRows = []rule{
 		hint: lockedLaunchHint,
 	},
 	{
-		flows: []Flow{Check}, scheme: evidence.Launch, authority: evidence.Lock,
+		flows: []Flow{Check, Scan}, scheme: evidence.Launch, authority: evidence.Lock,
 		does: cells{allow, refused, refused, warn, operation, refused},
 		hint: lockedLaunchHint,
-	},
-	{
-		flows: []Flow{Scan}, scheme: evidence.Launch, authority: evidence.Lock,
-		does: cells{allow, refused, refused, warn, refused, refused},
 	},
 	{
 		flows: []Flow{Pin}, scheme: evidence.Pin, authority: evidence.Lock,

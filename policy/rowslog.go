@@ -61,12 +61,18 @@ var logRows = []rule{
 	},
 	{
 		flows: []Flow{Check}, scheme: evidence.Checkpoint, authority: evidence.Log,
-		does: cells{allow, warn, warn, refused, operation, refused},
+		does: cells{allow, refused, warn, refused, operation, refused},
 		hint: checkpointHint,
 	},
 	{
-		flows: []Flow{Pin, Install, Check, Plugin}, scheme: evidence.Finding, authority: evidence.Log,
+		flows: []Flow{Pin, Install, Plugin}, scheme: evidence.Finding, authority: evidence.Log,
 		does: cells{allow, warn, allow, refused, integrity, refused},
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.Finding, authority: evidence.Log,
+		does: cells{allow, refused, allow, refused, integrity, refused},
+		hint: on(evidence.Mismatch, "'hallmark info' shows what its publisher claimed and what failed; upgrade to a "+
+			"version whose claims hold, or take it out with 'hallmark unpin' or 'hallmark remove'"),
 	},
 	{
 		flows: []Flow{Install, Check}, scheme: evidence.LogKey, authority: evidence.Lock,

@@ -86,7 +86,7 @@ var machineRows = []rule{
 	},
 	{
 		flows: []Flow{Check}, scheme: evidence.Approval, authority: evidence.Machine,
-		does: cells{allow, warn, warn, allow, warn, refused},
+		does: cells{allow, refused, warn, allow, warn, refused},
 		hint: approvalHint,
 	},
 	{
@@ -103,7 +103,7 @@ var machineRows = []rule{
 	},
 	{
 		flows: []Flow{Check}, scheme: evidence.Installed, authority: evidence.Machine,
-		does: cells{allow, warn, warn, allow, warn, refused},
+		does: cells{allow, refused, warn, allow, warn, refused},
 	},
 	{
 		flows: []Flow{Scan}, scheme: evidence.Document, authority: evidence.Caller,

@@ -89,7 +89,6 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Pin: "file: machine; tree: machine; oci: lock; surface: lock; launch: lock; pin: lock; " +
 				"finding: log",
 			Install: "installed: machine; finding: log",
-			Check:   "approval: machine; checkpoint: log; installed: machine; finding: log",
 			Scan:    "launch: verify; approval: machine; secret: caller",
 			Plugin:  "finding: log; capability: caller; tool: caller",
 		},
@@ -115,7 +114,8 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock; " +
 				"approval: machine",
 			Check: "file: machine; launch: lock machine project; pin: lock; status: log; " +
-				"source: lock manifest project; unhashed: lock; import: lock",
+				"source: lock manifest project; unhashed: lock; import: lock; approval: machine; " +
+				"checkpoint: log; installed: machine; finding: log",
 			Scan: "document: caller; launch: lock machine caller project; pin: caller; transport: caller; " +
 				"access: machine caller; checkpoint: log; source: lock",
 			Plugin: "status: record log; checkpoint: log; import: manifest; permission: manifest caller; " +
@@ -257,7 +257,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Bare:    "file: lock machine; launch: lock machine; approval: machine",
 			Install: "facet-tar: record; source: manifest project; unhashed: lock; approval: machine",
 			Check:   "launch: machine project; pin: lock; source: manifest project; unhashed: lock",
-			Scan:    "launch: lock machine project; pin: caller; transport: caller; access: caller; source: lock",
+			Scan:    "launch: machine project; pin: caller; transport: caller; access: caller; source: lock",
 			Plugin:  "permission: manifest caller; allowlist: caller",
 		},
 		"drift": {

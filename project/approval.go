@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -31,6 +32,9 @@ type Approvals struct {
 type AcceptedFacet struct {
 	Version   string        `json:"version"`
 	Integrity digest.Digest `json:"integrity"`
+	// Servers are those that it declares; nil in a file of an older version, which does not say so.
+	Servers  []string `json:"servers"`
+	Composes []string `json:"composes,omitempty"` // the facets that it brings along
 	AcceptedLog
 	At time.Time `json:"at"`
 }
@@ -40,8 +44,10 @@ type Approval struct {
 	Entry   digest.Digest `json:"entry"`             // see [ServerLock.Approvable]
 	Path    string        `json:"path"`              // PATH for the server, as it was at approval
 	Runtime *Runtime      `json:"runtime,omitempty"` // the interpreter, if there is one
-	// Trees are the installed trees by platform, as this machine made them from the closure. A
-	// lock's own list of trees does not prove that they follow from the closure.
+	// Made are the trees that this machine installed for the server, of this entry and of earlier ones, oldest first.
+	// A lock's own list of trees does not prove that they follow from the closure.
+	Made []MadeTree `json:"made,omitempty"`
+	// Trees is what versions 1 and 2 have in place of Made, without the closures; it is not used.
 	Trees map[string]digest.Digest `json:"trees,omitempty"`
 	Facet string                   `json:"facet,omitempty"` // that declares the server
 	AcceptedLog
@@ -53,6 +59,13 @@ type Approval struct {
 	At     time.Time   `json:"at"`
 }
 
+// MadeTree is a tree that this machine installed. It counts for the closure that it was made of, and for no other.
+type MadeTree struct {
+	Closure  digest.Digest `json:"closure"` // see [ClosureLock.Origin]
+	Platform string        `json:"platform"`
+	Tree     digest.Digest `json:"tree"`
+}
+
 // Runtime is the interpreter of a package on this machine.
 type Runtime struct {
 	Path    string        `json:"path"`
@@ -60,7 +73,9 @@ type Runtime struct {
 	Version string        `json:"version"` // node's major version, "20"; the tag of the wheels that fit python best
 }
 
-const approvalsVersion = 2
+// Version 3 says of which closure each tree was made. The trees of versions 1 and 2 do not say so: they are not read,
+// and installed again.
+const approvalsVersion = 3
 
 // MaxApprovals bounds the file, in bytes.
 const MaxApprovals = 16 << 20
@@ -80,8 +95,8 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		return nil, err
 	}
 	switch {
-	case read.Version != 1 && read.Version != approvalsVersion:
-		return nil, fmt.Errorf("approvals_version is %d; this build reads 1 and %d", read.Version, approvalsVersion)
+	case read.Version < 1 || read.Version > approvalsVersion:
+		return nil, fmt.Errorf("approvals_version is %d; this build reads 1 to %d", read.Version, approvalsVersion)
 	case read.Project != project:
 		return nil, errors.New("holds the approvals of another project")
 	case read.Servers == nil:
@@ -95,18 +110,23 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		return nil, err
 	}
 	for name, approved := range read.Servers {
-		if err := approved.check(); err != nil {
+		if err := approved.check(read.Version); err != nil {
 			return nil, fmt.Errorf("%+q: %w", name, err)
 		}
+		approved.Trees = nil
+		read.Servers[name] = approved
 	}
 	for name, approved := range read.Unlocked {
-		if err := approved.check(); err != nil {
+		if err := approved.check(read.Version); err != nil {
 			return nil, fmt.Errorf("%+q, which is not locked: %w", name, err)
 		}
 	}
 	for name, accepted := range read.Facets {
 		if accepted.Version == "" || accepted.Integrity.Algorithm() != digest.SHA256 || accepted.At.IsZero() {
 			return nil, fmt.Errorf("%+q: does not say which facet was accepted, and when", name)
+		}
+		if (accepted.Servers != nil) != (read.Version >= 3) {
+			return nil, fmt.Errorf("%+q: approvals_version %d does not have this list of servers", name, read.Version)
 		}
 	}
 	a.Servers = read.Servers
@@ -142,8 +162,14 @@ func (a Approvals) isVersion1() bool {
 }
 
 // check refuses an approval that does not say what was approved.
-func (a Approval) check() error {
+func (a Approval) check(version int) error {
 	switch {
+	case version < 3 && a.Made != nil || version >= 3 && a.Trees != nil:
+		return fmt.Errorf("remembers installed trees in a form that approvals_version %d does not have", version)
+	case slices.ContainsFunc(a.Made, func(t MadeTree) bool {
+		return t.Closure.IsZero() || t.Platform == "" || t.Tree.IsZero()
+	}):
+		return errors.New("does not say of what an installed tree was made")
 	case a.Entry.Algorithm() != digest.SHA256:
 		return errors.New("does not say what was approved")
 	case a.At.IsZero():
@@ -161,6 +187,30 @@ func (a Approval) Approved(extra []string) bool {
 
 // MaxExtra is how many lists of arguments are remembered of one server; the oldest is dropped.
 const MaxExtra = 32
+
+// MadeTrees returns the trees that this machine installed of a closure, by platform.
+func (a Approval) MadeTrees(c ClosureLock) map[string]digest.Digest {
+	origin, trees := c.Origin(), map[string]digest.Digest{}
+	for _, t := range a.Made {
+		if evidence.Same(t.Closure, origin) {
+			trees[t.Platform] = t.Tree
+		}
+	}
+	return trees
+}
+
+// MaxMade is how many trees are remembered of one server; the oldest is dropped.
+const MaxMade = 64
+
+// Remember adds the tree that this machine installed of a closure for a platform.
+func (a *Approval) Remember(c ClosureLock, platform string, tree digest.Digest) {
+	made := MadeTree{c.Origin(), platform, tree}
+	a.Made = slices.DeleteFunc(slices.Clone(a.Made), func(t MadeTree) bool {
+		return t.Platform == platform && evidence.Same(t.Closure, made.Closure)
+	})
+	a.Made = append(a.Made, made)
+	a.Made = a.Made[max(0, len(a.Made)-MaxMade):]
+}
 
 // Approve adds a list of arguments for 'run' to those that were approved.
 func (a *Approval) Approve(extra []string) {

@@ -6,6 +6,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
+// Renew makes the lock one of this build's version.
+func (l *Lock) Renew() { l.version = LockVersion }
+
 // Version is the lockfile_version that was read; that of this build for a lock that is new.
 func (l *Lock) Version() int {
 	if l.version == 0 {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -39,6 +40,13 @@ type ClosureLock struct {
 	// Trees are the installed trees by platform: "linux/amd64+node20", "linux/amd64+go1.26.2",
 	// "linux/amd64+cp311-cp311-manylinux_2_36_x86_64".
 	Trees map[string]digest.Digest `json:"trees"`
+}
+
+// Origin is the digest of what the trees of a closure follow from: its packages, and the install scripts that run.
+func (c ClosureLock) Origin() digest.Digest {
+	h := digest.NewHasher()
+	fmt.Fprintf(h, "hallmark-closure-v1\n%s\n%q\n", c.Lock, c.Scripts)
+	return h.Digest(digest.SHA256)
 }
 
 // ClosureSubject, and the functions below, are the subjects under which a server's parts

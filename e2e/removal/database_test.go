@@ -75,7 +75,7 @@ func newKeeper(t *testing.T) *keeper {
 		db.AddFinding(t.Context(),
 			registry.Finding{Name: named, Version: "1.0.0", At: at, Build: "v9", Evidence: []byte(fails)}),
 		db.AddArchiveFinding(t.Context(),
-			registry.Finding{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", At: at, Build: "v9",
+			registry.Finding{Kind: ledger.Facet, Name: "kit", Version: "0.9.0", At: at, Build: "v9",
 				Evidence: []byte(fails)}),
 		db.Tokens().Add(t.Context(), token, hash),
 	); err != nil {

@@ -119,8 +119,8 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 			dirs[of.Project] = true
 			if approvals, err := project.ParseApprovals(data, of.Project); err == nil {
 				for _, a := range approvals.Servers {
-					for _, d := range a.Trees {
-						kept = append(kept, d)
+					for _, t := range a.Made {
+						kept = append(kept, t.Tree)
 					}
 				}
 			}

@@ -7,17 +7,17 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// updateLock sets the lock to what was gathered and returns all files that change: those of the
-// plan and more, hallmark.toml with its new text, and what Hallmark itself keeps.
+// updateLock sets the lock, and what this machine accepted, to what was gathered. It returns the other files that
+// change: those of the plan and more, hallmark.toml with its new text, and what Hallmark itself keeps.
 func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Plan,
 	more []durable.File) ([]durable.File, error) {
 	w, files := a.Workspace, slices.Concat(p.Files, more)
@@ -45,23 +45,9 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 				return nil, err
 			}
 		}
-		data, err := w.Lock.Encode()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(w.Path(project.LockFile), data, 0o644); err != nil {
-			return nil, err
-		}
+		w.Lock.Renew()
 	}
-	remembered, err := a.rememberFacets()
-	if err != nil {
-		return nil, err
-	}
-	if remembered != nil {
-		if err := add(w.ApprovalsPath(), remembered, 0o600); err != nil {
-			return nil, err
-		}
-	}
+	a.rememberFacets()
 	records, err := p.Records()
 	if err != nil {
 		return nil, err
@@ -74,30 +60,17 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 	return files, nil
 }
 
-// withApprovals replaces the files of this machine's approvals, of which several steps of one change
-// return one each, by one file with the approvals as they are now.
-func withApprovals(w *workspace.Workspace, files []durable.File) ([]durable.File, error) {
-	ours := func(f durable.File) bool { return f.Path == w.ApprovalsPath() }
-	if !slices.ContainsFunc(files, ours) {
-		return files, nil
-	}
-	data, err := w.Approvals.Encode()
-	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}), err
-}
-
-// rememberFacets adds the installed facets to what this machine accepted, removes those that are no
-// longer installed, and returns the encoded approvals; nil if they did not change.
-func (a *Assembly) rememberFacets() ([]byte, error) {
-	w, changed := a.Workspace, false
-	for name := range w.Approvals.Facets {
-		if _, ok := a.Pieces[name]; !ok {
-			delete(w.Approvals.Facets, name)
-			changed = true
-		}
-	}
+// rememberFacets adds the installed facets to what this machine accepted. What was accepted before and is not
+// installed any more stays remembered: the project's files may have lost it.
+func (a *Assembly) rememberFacets() {
+	w := a.Workspace
 	logs := map[string]project.AcceptedLog{} // by registry
 	for name, x := range a.Pieces {
-		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity}
+		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity, Servers: []string{},
+			Composes: slices.Sorted(maps.Keys(x.Entry.Composes))}
+		for _, declared := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+			now.Servers = append(now.Servers, facet.EntryName(declared))
+		}
 		if r := x.LockedRecord(); r != nil && r.Proof != "" {
 			log, ok := logs[r.Registry]
 			if !ok {
@@ -108,15 +81,34 @@ func (a *Assembly) rememberFacets() ([]byte, error) {
 		}
 		before, ok := w.Approvals.Facets[name]
 		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) &&
+			slices.Equal(before.Servers, now.Servers) && before.Servers != nil &&
+			slices.Equal(before.Composes, now.Composes) &&
 			before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum &&
 			before.MaxAge == now.MaxAge {
 			continue
 		}
-		now.At, changed = w.Host.Now().UTC(), true
+		now.At = w.Host.Now().UTC()
 		w.Approvals.Facets[name] = now
 	}
-	if !changed {
-		return nil, nil
+}
+
+// forgetFacets forgets facets that a person removed, with what only they brought along, and their servers.
+func (a *Assembly) forgetFacets(names []string) {
+	memory := a.Workspace.Approvals
+	for _, name := range names {
+		if _, installed := a.Pieces[name]; installed {
+			continue
+		}
+		accepted, ok := memory.Facets[name]
+		if !ok {
+			continue
+		}
+		delete(memory.Facets, name)
+		for server, approval := range memory.Servers {
+			if approval.Facet == name {
+				delete(memory.Servers, server)
+			}
+		}
+		a.forgetFacets(accepted.Composes)
 	}
-	return w.Approvals.Encode()
 }

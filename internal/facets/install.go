@@ -135,6 +135,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
 	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(w, servers.names))
+	a.forgetFacets(req.remove)
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
@@ -143,20 +144,16 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	if files, err = withApprovals(w, slices.Concat(files, more, copies)); err != nil {
-		return out, err
-	}
-	if o.Dry || len(files) == 0 {
+	if o.Dry {
 		return out, nil
 	}
-	if err := w.Replace(ctx, files); err != nil {
+	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies)); err != nil || !out.Written {
 		return out, err
 	}
 	pin.RemoveEmptyDirs(w, slices.Concat(out.Deleted, out.Clients))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
-	out.Written = true
 	return out, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -62,6 +63,16 @@ func TestComposition(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	lock = w.Read(project.LockFile)
+
+	// It stays remembered, so that it does not come back as another one, until a person forgets it.
+	w.Want("kit = \"1.0.*\"\nsuite = \"*\"\n")
+	if _, err := w.Install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused ||
+		!strings.Contains(err.Error(), "'hallmark forget suite'") {
+		t.Errorf("it is declared again: %v", err)
+	}
+	if err := workspace.Forget(t.Context(), w.Host, w.Dir, []string{"suite"}); err != nil {
+		t.Fatal(err)
+	}
 
 	w.Put("broken",
 		map[string]string{

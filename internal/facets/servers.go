@@ -88,7 +88,6 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	if out.changes = skipped; err != nil {
 		return out, err
 	}
-	changed := false
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && sameLaunch(entry, s)
@@ -126,21 +125,13 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			}
 			continue
 		}
-		out.files, out.names, changed = append(out.files, files...), append(out.names, s.Name), true
+		out.files, out.names = append(out.files, files...), append(out.names, s.Name)
 	}
-	if !a.o.Frozen {
-		files, removed := a.removeUndeclared(wanted)
-		out.files, out.changes = append(out.files, files...), append(out.changes, removed...)
-		changed = changed || len(removed) > 0
+	files, removed, err := a.removeUndeclared(wanted)
+	if err != nil {
+		return out, err
 	}
-	changed = a.forgetRemovedServers() || changed
-	if changed {
-		approvals, err := a.Workspace.Approvals.Encode()
-		if err != nil {
-			return out, err
-		}
-		out.files = append(out.files, durable.File{Path: a.Workspace.ApprovalsPath(), Data: approvals, Perm: 0o600})
-	}
+	out.files, out.changes = append(out.files, files...), append(out.changes, removed...)
 	slices.Sort(out.names)
 	return out, nil
 }
@@ -216,8 +207,9 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 }
 
 // removeUndeclared takes the servers that no facet declares any more out of the lock, and returns
-// the files of theirs that are removed.
-func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed []ServerChange) {
+// the files of theirs that are removed. A frozen installation refuses such a lock.
+func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed []ServerChange,
+	err error) {
 	for _, name := range a.Workspace.Lock.Servers() {
 		entry, _ := a.Workspace.Lock.Server(name)
 		if entry.Launch.Facet == "" ||
@@ -227,32 +219,17 @@ func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.Fi
 		if _, here := a.Pieces[entry.Launch.Facet]; here && a.o.Servers.Skip {
 			continue
 		}
+		if a.o.Frozen {
+			return nil, nil, evidence.Errorf(evidence.Refused, name,
+				"run 'hallmark install' without --frozen, and commit the lock",
+				fmt.Errorf("is locked as a server of the facet %+q, which does not declare it", entry.Launch.Facet))
+		}
 		a.Workspace.Lock.Remove(name)
-		delete(a.Workspace.Approvals.Servers, name)
 		removed = append(removed,
 			ServerChange{Name: name, Facet: entry.Launch.Facet, Outcome: ServerRemoved, Before: &entry})
 		files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 	}
-	return files, removed
-}
-
-// forgetRemovedServers forgets the approval of each server of a facet that does not declare it any
-// more: another machine's upgrade took it out of the lock. The contents of the facet are here and
-// verified. It reports whether there was any.
-func (a *Assembly) forgetRemovedServers() (changed bool) {
-	for name, approved := range a.Workspace.Approvals.Servers {
-		if _, locked := a.Workspace.Lock.Server(name); locked || approved.Facet == "" {
-			continue
-		}
-		if x, here := a.Pieces[approved.Facet]; here {
-			if _, _, declares := x.Manifest.FindServer(name); declares {
-				continue
-			}
-		}
-		delete(a.Workspace.Approvals.Servers, name)
-		changed = true
-	}
-	return changed
+	return files, removed, nil
 }
 
 // serverOwners are the facets that declare servers, by name of the server.
@@ -264,21 +241,4 @@ func (a *Assembly) serverOwners() map[string]string {
 		}
 	}
 	return out
-}
-
-// DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.
-func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.ServerLock) (e evidence.Evidence) {
-	declared, d, ok := m.FindServer(name)
-	l := entry.Launch
-	same := ok && (d.Floor != nil && l.Source == project.SourceName(declared, *d.Floor) ||
-		d.Image != "" && project.Server{Command: l.Command, Arguments: l.Arguments}.Kind().Pulled() &&
-			slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
-		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
-			maps.Equal(l.Environment, d.Env))
-	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock,
-		Text: "as " + subject + " declares it", Where: project.LockFile}
-	if same {
-		return evidence.Fact(c, c.Text)
-	}
-	return evidence.Fact(c, "otherwise, or not at all")
 }

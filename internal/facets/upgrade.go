@@ -166,15 +166,10 @@ func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string)
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
-	lock, err := w.Lock.Encode()
-	if err != nil {
-		return false, err
-	}
-	files = append(files, durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
 	if text != nil {
 		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: text, Perm: 0o644})
 	}
-	return true, w.Replace(ctx, files)
+	return w.Commit(ctx, files)
 }
 
 // pinOutdated pins the servers that are outdated. It returns the files that change, save for the
@@ -223,9 +218,5 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 			return nil, nil, err
 		}
 	}
-	if len(files) == 0 {
-		return nil, nil, nil
-	}
-	approvals, err := w.Approvals.Encode()
-	return append(files, durable.File{Path: w.ApprovalsPath(), Data: approvals, Perm: 0o600}), text, err
+	return files, text, nil
 }

@@ -77,7 +77,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 // findTree looks up the tree of a locked package in the store.
 func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t tree, err error) {
 	t.platform = k.PlatformKey(rt)
-	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.Trees[t.platform]
+	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.MadeTrees(*l.Entry.Closure)[t.platform]
 	t.wanted = t.made
 	if l.TrustLock && t.made.IsZero() {
 		t.wanted = t.locked
@@ -124,6 +124,32 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 	return err
 }
 
+// checkTree audits the tree of a platform in the store: the locked one, or if the lock has none, the one that this
+// machine made, which the next run makes again if it is gone.
+func checkTree(ctx context.Context, st *store.Store, server, platform string, locked, made digest.Digest) (
+	evidence.Report, error) {
+	claim := evidence.Claim{Subject: project.TreeSubject(server, platform), Scheme: evidence.Tree}
+	want := locked
+	if locked.IsZero() {
+		want = made
+	}
+	in, err := program.AuditSlot(ctx, st, server, platform, want)
+	switch {
+	case err != nil:
+		return nil, err
+	case in == nil && locked.IsZero():
+		return nil, nil
+	case in == nil:
+		claim.Authority, claim.Want, claim.Where = evidence.Lock, []digest.Digest{locked}, project.LockFile
+		return evidence.Report{evidence.CannotVerify(claim, evidence.NotFound,
+			"not in this machine's store; the next run fetches and verifies it")}, nil
+	case in.Slot == nil || made.IsZero():
+		return in.Report, nil
+	}
+	return append(in.Report, program.OwnTreeEvidence(claim, made,
+		evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()})), nil
+}
+
 // OpenRuntime opens the interpreter, or finds the compiler.
 func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
 	return k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
@@ -138,28 +164,18 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
+	made := l.Approval.MadeTrees(*entry.Closure)
+	platforms := slices.AppendSeq(slices.Collect(maps.Keys(entry.Closure.Trees)), maps.Keys(made))
+	slices.Sort(platforms)
+	for _, key := range slices.Compact(platforms) {
 		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
 			continue
 		}
-		want := entry.Closure.Trees[key]
-		in, err := program.AuditSlot(ctx, st, name, key, want)
+		more, err := checkTree(ctx, st, name, key, entry.Closure.Trees[key], made[key])
 		if err != nil {
 			return nil, err
 		}
-		if in == nil {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
-				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
-				Want: []digest.Digest{want}, Where: project.LockFile,
-			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
-			continue
-		}
-		report = append(report, in.Report...)
-		if made := l.Approval.Trees[key]; in.Slot != nil && !made.IsZero() {
-			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
-			report = append(report, program.OwnTreeEvidence(claim, made,
-				evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
-		}
+		report = append(report, more...)
 	}
 	if k.inspectRuntime != nil { // which is done when it is about to build
 		return report, nil

@@ -156,7 +156,15 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	approval, approved := l.Workspace.Approvals.Servers[name]
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	l.report = append(l.report, lockentry.ApprovalEvidence(l.Workspace, name, *l.Entry, l.Options.TrustLock))
+	consent := lockentry.ApprovalEvidence(l.Workspace, name, *l.Entry, l.Options.TrustLock)
+	l.report = append(l.report, consent)
+	if consent.Outcome == evidence.Waived { // who approved the entry was shown what declares the server
+		origin, err := lockentry.OriginEvidence(ctx, l.Workspace, name, *l.Entry)
+		if err != nil {
+			return nil, adm, err
+		}
+		l.report = append(l.report, origin...)
+	}
 	files, err := lockentry.ReadStored(l.Workspace, name, *l.Entry)
 	if err != nil {
 		return nil, adm, err

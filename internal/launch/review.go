@@ -100,8 +100,12 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	if err != nil {
 		return nil, err
 	}
-	before := expected.Of(evidence.Launch, evidence.Document,
-		evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
+	origin, err := lockentry.OriginEvidence(ctx, w, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(slices.Concat(
+		evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, origin, stored.Report))
 	if entry.Record != nil && entry.Record.Proof != "" {
 		// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
 		if known, err := logs.KnowsKey(entry.Record.Registry); err != nil {
@@ -256,11 +260,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 		&launch
 	approval.Approve(o.Arguments)
 	w.Approvals.Unlocked[s.Name] = approval
-	data, err := w.Approvals.Encode()
-	if err != nil {
-		return out, err
-	}
-	return out, w.Replace(ctx, []durable.File{{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}})
+	_, err = w.Commit(ctx, nil)
+	return out, err
 }
 
 // readDrift reads the surface of a drift note into out as it would be approved: the locked surface
@@ -347,21 +348,11 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 		if err := w.Lock.Add(r.Verdict.Admitted(), r.Name, entry, r.Surface); err != nil {
 			return err
 		}
-		lock, err := w.Lock.Encode()
-		if err != nil {
-			return err
-		}
 		files = append(files,
-			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.FormatIndented(), Perm: 0o644},
-			durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
+			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.FormatIndented(), Perm: 0o644})
 	}
 	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.Host.Now().UTC(), &entry.Launch
 	w.Approvals.Servers[r.Name] = approval
-	approvals, err := w.Approvals.Encode()
-	if err != nil {
-		return err
-	}
-	files = append(files, durable.File{Path: w.ApprovalsPath(), Data: approvals, Perm: 0o600})
 	if r.Note != nil {
 		left, err := refusedNote(w, r, entry)
 		if err != nil {
@@ -369,7 +360,8 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 		}
 		files = append(files, left)
 	}
-	return w.Replace(ctx, files)
+	_, err := w.Commit(ctx, files)
+	return err
 }
 
 // refusedNote returns the drift note that remains after an approval: the refused items, compared

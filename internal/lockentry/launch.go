@@ -50,13 +50,20 @@ func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerL
 	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine,
 		Where: "what was approved on this machine"}
 	o := evidence.Observed{Digests: []digest.Digest{entry.Approvable()}, From: "the entry of " + project.LockFile}
-	if a, ok := w.Approvals.Servers[name]; ok {
+	a, approved := w.Approvals.Servers[name]
+	if approved {
 		c.Want = []digest.Digest{a.Entry}
 	}
 	e := evidence.Compare(c, o)
-	if e.Outcome != evidence.Match && trustLock {
+	switch {
+	case e.Outcome == evidence.Match:
+		return e
+	case trustLock:
 		return evidence.Waive(c, o, "--trust-lock")
+	case approved:
+		e.Reason = "the entry is another one than was approved here at " + a.At.Format("2006-01-02 15:04:05Z")
 	}
+	e.Fix = "run 'hallmark review " + name + "', or give --trust-lock where the checkout itself is trusted"
 	return e
 }
 

@@ -79,11 +79,6 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	if len(files) == 0 {
 		return all, nil
 	}
-	accepted, err := lockFiles(w)
-	if err != nil {
-		return all, err
-	}
-	files = append(files, accepted...)
 	if from != nil {
 		more, err := adoptionFiles(w, from, all, o.WriteConfig)
 		if err != nil {
@@ -91,7 +86,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		}
 		files = append(files, more...)
 	}
-	if err := w.Replace(ctx, files); err != nil {
+	if _, err := w.Commit(ctx, files); err != nil {
 		return all, err
 	}
 	for _, p := range all {
@@ -222,15 +217,20 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 // approve adds this machine's approval of the entry.
 func (p *Pinning) approve() {
 	name, entry := p.Declared.Name, &p.Result.Entry
+	before := p.Workspace.Approvals.Servers[name]
 	var extra [][]string // approved with this launch line, and no other
 	if b := p.Result.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
-		extra = p.Workspace.Approvals.Servers[name].Extra
+		extra = before.Extra
 	}
-	p.Workspace.Approvals.Servers[name] = project.Approval{
-		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Trees: p.found.Trees, At: entry.ApprovedAt,
+	approval := project.Approval{
+		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Made: before.Made, At: entry.ApprovedAt,
 		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
+	for platform, tree := range p.found.Trees {
+		approval.Remember(*entry.Closure, platform, tree)
+	}
+	p.Workspace.Approvals.Servers[name] = approval
 	delete(p.Workspace.Approvals.Unlocked, name)
 }
 

@@ -97,10 +97,7 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	if err != nil {
 		return nil, err
 	}
-	var (
-		all  []Unpinned
-		lock bool
-	)
+	var all []Unpinned
 	for _, name := range names {
 		entry, locked := w.Lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
@@ -115,21 +112,13 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 				errors.New("is not pinned, and no client's file that is known was rewritten for it"))
 		}
 		if u.Unlocked {
-			lock = true
 			w.Lock.Remove(name)
 			delete(w.Approvals.Servers, name)
 			files = append(files, lockentry.FilesBeside(w, name, &entry, nil, nil)...)
 		}
 		all = append(all, u)
 	}
-	if lock {
-		accepted, err := lockFiles(w)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, accepted...)
-	}
-	if err := w.Replace(ctx, files); err != nil {
+	if _, err := w.Commit(ctx, files); err != nil {
 		return nil, err
 	}
 	for _, u := range all {

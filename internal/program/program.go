@@ -114,6 +114,9 @@ func (p *Program) UseRuntime(m *executable.Image, version string, approved *proj
 		c.Want = []digest.Digest{approved.Digest}
 	}
 	p.AddSubject(c, m.Observed())
+	if e := &p.Report[len(p.Report)-1]; e.Outcome == evidence.Mismatch {
+		e.Fix = "if you updated it, run 'hallmark review " + p.Server + "'; else find out who did"
+	}
 }
 
 // VerifyEvidence returns the evidence of a verify block. exe is the executable that was opened to

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -36,7 +37,7 @@ type scannedEntry struct {
 
 // judge returns the evidence about the entry and Hallmark: whether it starts hallmark as it should,
 // or starts a server around it.
-func (e *scannedEntry) judge() evidence.Report {
+func (e *scannedEntry) judge(ctx context.Context) evidence.Report {
 	if e.server.Client == "hallmark" {
 		return nil // hallmark.toml declares servers, and starts none
 	}
@@ -53,7 +54,7 @@ func (e *scannedEntry) judge() evidence.Report {
 		}
 		return e.report // refused as malformed, whatever it is
 	case how == "hallmark":
-		e.judgeHallmark()
+		e.judgeHallmark(ctx)
 		return e.report
 	case how == "hashfile-mcp" && e.program.check("hashfile-mcp", e.server.Command, e.startDir(), e.project) == nil:
 		e.judgeEditor(e.server.Args)

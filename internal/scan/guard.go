@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 )
 
 // judgeHallmark judges an entry whose command is called hallmark.
-func (e *scannedEntry) judgeHallmark() {
+func (e *scannedEntry) judgeHallmark(ctx context.Context) {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, "this machine's hallmark"
 	found := evidence.Fact(c, c.Text)
@@ -33,7 +34,7 @@ func (e *scannedEntry) judgeHallmark() {
 	}
 	switch sub := e.server.Args[0]; sub {
 	case "run":
-		e.judgeRun(e.server.Args[1:])
+		e.judgeRun(ctx, e.server.Args[1:])
 	case "hashfile":
 		e.judgeEditor(e.server.Args[1:])
 	default:
@@ -42,7 +43,7 @@ func (e *scannedEntry) judgeHallmark() {
 }
 
 // judgeRun judges an entry that starts hallmark run with args.
-func (e *scannedEntry) judgeRun(args []string) {
+func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	line, problems := runline.Read(args, !e.file.User)
 	for _, p := range problems {
 		e.refuse(p)
@@ -97,7 +98,7 @@ func (e *scannedEntry) judgeRun(args []string) {
 			runline.Quote(line.Name), "hallmark pin "+line.Name))
 		return
 	}
-	found, err := heldEvidence(v, line.Name, declared, entry)
+	found, err := heldEvidence(ctx, v, line.Name, declared, entry)
 	if err != nil {
 		e.refuse("what is locked of it cannot be read: " + err.Error())
 		return
@@ -115,8 +116,8 @@ func (e *scannedEntry) judgeRun(args []string) {
 // heldEvidence returns the evidence that hallmark run gathers about a server's lock entry before it
 // looks for its program: how the server is declared, this machine's approval, the files beside the
 // lock, the proof as far as this machine can verify it offline, and what is owed and missing.
-func heldEvidence(v openedProject, name string, declared project.Server, entry project.ServerLock) (evidence.Report,
-	error) {
+func heldEvidence(ctx context.Context, v openedProject, name string, declared project.Server,
+	entry project.ServerLock) (evidence.Report, error) {
 	w := v.w
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
@@ -134,7 +135,15 @@ func heldEvidence(v openedProject, name string, declared project.Server, entry p
 	if err != nil {
 		return nil, err
 	}
-	found := append(evidence.Report{launch, lockentry.ApprovalEvidence(w, name, entry, false)}, files.Report...)
+	approval := lockentry.ApprovalEvidence(w, name, entry, false)
+	found := append(evidence.Report{launch, approval}, files.Report...)
+	if approval.Outcome != evidence.Match {
+		origin, err := lockentry.OriginEvidence(ctx, w, name, entry)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, origin...)
+	}
 	return books.Server(name).Settle(append(found, proof...)), nil
 }
 

@@ -151,7 +151,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 				}
 				continue
 			}
-			scanned, found := sc.judgeServer(f, s, shown)
+			scanned, found := sc.judgeServer(ctx, f, s, shown)
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
 			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
@@ -235,7 +235,8 @@ func newScan(h *host.Host, o Options) *scan {
 }
 
 // judgeServer judges one entry by the rules.
-func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
+func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Server, shown string) (Server,
+	evidence.Report) {
 	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
 		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
@@ -263,7 +264,7 @@ func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Ser
 	}
 	report = append(report, malformedEvidence(s, claim)...)
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
-	own := e.judge()
+	own := e.judge(ctx)
 	out.Cover, out.Roots = e.cover, e.roots
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)

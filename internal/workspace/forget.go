@@ -31,9 +31,6 @@ func Forget(ctx context.Context, h *host.Host, dir string, names []string) error
 			files = append(files, durable.File{Path: w.DriftPath(name), Remove: true})
 		}
 	}
-	data, err := w.Approvals.Encode()
-	if err != nil {
-		return err
-	}
-	return w.Replace(ctx, append(files, durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}))
+	_, err = w.Commit(ctx, files)
+	return err
 }

@@ -75,7 +75,7 @@ func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
 			}
 		}
 	}
-	tell(books.Servers(), maps.Keys(w.Approvals.Servers))
+	tell(slices.Concat(books.Servers(), books.Withdrawn()), maps.Keys(w.Approvals.Servers))
 	tell(books.Facets(), maps.Keys(w.Approvals.Facets))
 	return unseen
 }

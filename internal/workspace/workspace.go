@@ -86,6 +86,8 @@ type Workspace struct {
 	Approvals *project.Approvals
 	Release   func() // lets writers in again
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
+
+	lockRead, approvalsRead []byte // the files as they were read; nil if there are none
 }
 
 // Logs returns the logs that a command with these options relies on for the project.
@@ -317,7 +319,7 @@ func (w *Workspace) readConfig() error {
 func (w *Workspace) readLock() error {
 	w.Lock = &project.Lock{}
 	data, err := ReadPlain(w.Path(project.LockFile), project.MaxLock)
-	if data == nil || err != nil {
+	if w.lockRead = data; data == nil || err != nil {
 		return err
 	}
 	w.Lock, err = project.ParseLock(data)
@@ -330,6 +332,7 @@ func (w *Workspace) ReadApprovals() error {
 	if err != nil {
 		return err
 	}
+	w.approvalsRead = data
 	if w.Approvals, err = project.ParseApprovals(data, w.Dir); err != nil {
 		return &evidence.Error{
 			Subject: w.ApprovalsPath(), Kind: evidence.Validation, Err: err,

@@ -215,7 +215,7 @@ func accept(t *testing.T, p *hosttest.FacetProject) string {
 	accepted := project.NewApprovals(dir)
 	accepted.Servers["notes"] = project.Approval{Entry: digest.FromBytes(nil), Path: "/bin", At: at}
 	accepted.Facets = map[string]project.AcceptedFacet{
-		"kit": {Version: "1.0.0", Integrity: digest.FromBytes(nil), At: at}}
+		"kit": {Version: "1.0.0", Integrity: digest.FromBytes(nil), Servers: []string{}, At: at}}
 	data, err := accepted.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,91 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Commit replaces files of the project and of its state, together with the lock and this machine's approvals if w
+// holds others than it read: all or none. It reports whether there was anything to replace. Nothing else writes these
+// two files.
+func (w *Workspace) Commit(ctx context.Context, files []durable.File) (changed bool, err error) {
+	lock, err := w.changedLock()
+	if err != nil {
+		return false, err
+	}
+	approvals, err := w.changedApprovals()
+	if err != nil {
+		return false, err
+	}
+	files = slices.Concat(files, lock, approvals)
+	if len(files) == 0 {
+		return false, nil
+	}
+	return true, w.Replace(ctx, files)
+}
+
+// changedLock returns the change of the lock; none if it accepts what the file does. A lock that accepts nothing is
+// no file.
+func (w *Workspace) changedLock() ([]durable.File, error) {
+	now, err := w.Lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	before := &project.Lock{}
+	if w.lockRead != nil {
+		if before, err = project.ParseLock(w.lockRead); err != nil {
+			return nil, err
+		}
+	}
+	then, err := before.Encode()
+	if err != nil || before.Version() == w.Lock.Version() && bytes.Equal(now, then) {
+		return nil, err
+	}
+	file := durable.File{Path: w.Path(project.LockFile), Data: now, Perm: 0o644}
+	switch {
+	case len(w.Lock.Servers())+len(w.Lock.Facets()) > 0:
+	case w.lockRead == nil:
+		return nil, nil
+	default:
+		file = durable.File{Path: file.Path, Remove: true}
+	}
+	return []durable.File{file}, nil
+}
+
+// changedApprovals returns the change of this machine's approvals; none if they are those of the file.
+func (w *Workspace) changedApprovals() ([]durable.File, error) {
+	now, err := w.Approvals.Encode()
+	if err != nil {
+		return nil, err
+	}
+	before, err := project.ParseApprovals(w.approvalsRead, w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	then, err := before.Encode()
+	if err != nil || bytes.Equal(now, then) {
+		return nil, err
+	}
+	return []durable.File{{Path: w.ApprovalsPath(), Data: now, Perm: 0o600}}, nil
+}
+
+// UpdateApprovals reads this machine's approvals anew and writes them as change leaves them, unless it reports that
+// it changed nothing. It needs no lock of a writer, as nobody waits while the files are held.
+func (w *Workspace) UpdateApprovals(ctx context.Context, change func(*project.Approvals) bool) error {
+	if err := w.HoldFiles(ctx); err != nil {
+		return err
+	}
+	defer w.Release()
+	if err := w.ReadApprovals(); err != nil || !change(w.Approvals) {
+		return err
+	}
+	data, err := w.Approvals.Encode()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(w.ApprovalsPath(), data, 0o600)
+}
