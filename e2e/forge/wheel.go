@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"strings"
 )
 
@@ -57,12 +58,13 @@ func WheelRecord(files ...string) string {
 
 // Parts of paths in wheels of hx_whl 1.0.0: at the top, below that in .data, and below both.
 var (
-	wheelTops = []string{"hx", "hx", "hx", "more", "bin", "include", "lib", "share", "x.data", "X.DATA",
+	wheelTops = []string{"hx", "hx", "bin", "bin", "bin", "include", "lib", "share", "more", "x.data", "X.DATA",
 		"HX_WHL-1.0.0.data", "hx-whl-1.0.0.data", "hx.whl-1.0.0.data", "hx_whl-1.0.data", "hx_whl-1.0.0.data ",
 		"hx_whl-1.0.0.dist-info", "HX_WHL-1.0.0.dist-info", "hx_whl-1.0.dist-info", "other-1.dist-info"}
-	wheelKinds = []string{"purelib", "platlib", "purelib", "platlib", "scripts", "scripts", "data", "data", "headers",
+	wheelKinds = []string{"purelib", "platlib", "purelib", "platlib", "scripts", "scripts", "scripts", "data", "data",
+		"headers",
 		"Purelib", "data/data", "stuff", ""}
-	wheelRests = []string{"hx/__init__.py", "hx/a.py", "hx/A.py", "hx", "a.py", "tool", "tool.exe", "tool-script.py",
+	wheelRests = []string{"hx/__init__.py", "hx/a.py", "hx/A.py", "hx", "a.py", "tool", "tool", "tool.exe", "tool-script.py",
 		"bin/tool", "bin/a.py", "share/hx/a", "etc/hx/a", "lib/a.so", "lib/python/a.py", "li/a", "include/a.h",
 		"include/python/hx-whl/a.h", "METADATA", "purelib/hx/a.py", "hx_whl-1.0.0.data/purelib/hx/a.py",
 		"hx_whl-1.0.0.dist-info/METADATA", "hx_whl-1.0.0.dist-info/entry_points.txt", "new-1.dist-info/METADATA",
@@ -75,20 +77,26 @@ func ForgeWheel(r *rand.Rand) []byte {
 	const release = "hx_whl-1.0.0"
 	pick := func(all []string) string { return all[r.IntN(len(all))] }
 	files := []string{"hx/__init__.py", "x = 1\n"}
-	add := func(path string) {
-		if path = strings.ReplaceAll(path, "//", "/"); !hasPath(files, path) {
-			files = append(files, path, fmt.Sprintf("content = %d\n", len(files)))
+	add := func(name string) {
+		if name = strings.ReplaceAll(name, "//", "/"); !hasPath(files, name) {
+			files = append(files, name, fmt.Sprintf("content = %d\n", len(files)))
 		}
 	}
 	for range 1 + r.IntN(3) {
+		rest := pick(wheelRests)
 		if r.IntN(3) == 0 {
-			add(pick(wheelTops) + "/" + pick(wheelRests))
-		} else {
-			add(release + ".data/" + pick(wheelKinds) + "/" + pick(wheelRests))
+			add(pick(wheelTops) + "/" + rest)
+			continue
 		}
+		kind := pick(wheelKinds)
+		if kind == "scripts" && r.IntN(8) > 0 {
+			rest = path.Base(rest)
+		}
+		add(release + ".data/" + kind + "/" + rest)
 	}
 	if r.IntN(3) == 0 && !hasPath(files, release+".dist-info/entry_points.txt") {
-		files = append(files, release+".dist-info/entry_points.txt", "[console_scripts]\n"+pick(wheelScripts)+" = hx:x\n")
+		files = append(files, release+".dist-info/entry_points.txt",
+			"[console_scripts]\n"+pick(wheelScripts)+" = hx:x\n")
 	}
 	return Wheel(release, files...)
 }
