@@ -12,7 +12,7 @@
 # make bench   ratios against references of the same run
 # make tokens  what the editing server and its peers cost a model, in tokens
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
-# make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
+# make forge   FORGED (2,000) archives and wheels that programs may read differently, nine of which read them
 # make remove  every removal from every file, row and answer that is read, and every command
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 # make hosts   all tests of the package for hosts of plugins, in each Node
@@ -149,7 +149,7 @@ flip:
 	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' ./internal/facets ./facet ./internal/store ./project
 
 forge:
-	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestOneReading$$' ./e2e
+	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^(TestOneReading|TestOneWheel)$$' ./e2e
 
 # Edits by anchors, against a model that applies them line by line.
 batches:

@@ -120,7 +120,7 @@ func TestZipContradictions(t *testing.T) {
 		}, ProblemExtraField},
 		"a field cut off": {func(z *forge.Zip) { z.Entries[0].Local.Extra = []byte{1, 0, 9, 0} },
 			ProblemExtraField},
-		"a size of 64 bits": {func(z *forge.Zip) { z.Entries[0].Local.Extra = forge.Wide(7, 7) },
+		"a size of 64 bits": {func(z *forge.Zip) { z.Entries[0].Local.Extra = forge.Wide(7, 8) },
 			ProblemContradiction},
 		"one of 64 bits": {func(z *forge.Zip) {
 			z.Entries[0].Local.Size = 1<<32 - 1

@@ -103,8 +103,13 @@ func (z *zipReader) compareSizes(e *zipMember, h []byte, fields map[uint16][]byt
 		sizes       = []int64{0, 0}
 		err         error
 	)
-	// Some programs that do not know the sizes yet write zeros beside the field for them.
-	if !deferred || packed != 0 || raw != 0 || !bytes.Equal(fields[extraZip64], make([]byte, 16)) {
+	// Some programs that do not know the sizes yet write zeros beside the field for them, and that of
+	// the wheels of protobuf writes both sizes twice: whichever is read, it is the same.
+	same := le.AppendUint64(le.AppendUint64(nil, uint64(raw)), uint64(packed))
+	if field := fields[extraZip64]; bytes.Equal(field, same) && packed != zipAbsent32 && raw != zipAbsent32 &&
+		(!deferred || packed == 0 && raw == 0) {
+		sizes = []int64{int64(raw), int64(packed)}
+	} else {
 		if sizes, err = z.readNumbers(e.name, fields, []uint32{raw, packed}, true); err != nil {
 			return err
 		}

@@ -69,7 +69,8 @@ def read_zip(d):
         need(d[offset + 30:offset + 30 + n] == name and (f, m) == (flags, method) and version <= 45, "local header")
         extra = fields(d[offset + 30 + n:body], name)
         need((0x7075 in extra) == renamed and (real32 == 0xFFFFFFFF) == (packed32 == 0xFFFFFFFF), "local header")
-        if not (flags & 8 and extra.get(1) == bytes(16) and real32 == packed32 == 0):
+        twice = extra.get(1) == struct.pack("<QQ", real32, packed32) and 0xFFFFFFFF not in (real32, packed32)
+        if not (twice and (not flags & 8 or real32 == packed32 == 0)):
             real32, packed32 = widen(extra, real32, packed32)
         for local, central in ((sum_, crc), (packed32, packed), (real32, real)):
             need(local == central or flags & 8 and local == 0, "local header")

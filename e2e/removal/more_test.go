@@ -3,15 +3,14 @@
 package removal
 
 import (
-	"archive/zip"
 	"bytes"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
@@ -184,30 +184,14 @@ def main():
 // wheel puts version 1.0.0 of a Python package into an index.
 func wheel(t *testing.T, index *npmtest.Server, name, metadata string, files map[string]string) {
 	t.Helper()
-	info := name + "-1.0.0.dist-info/"
-	files[info+"METADATA"] = "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0.0\n" + metadata
-	files[info+"WHEEL"] = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-	record := info + "RECORD,,\n"
-	for path, text := range files {
-		record += fmt.Sprintf("%s,sha256=%s,%d\n", path, base64URL(digest.FromBytes([]byte(text))), len(text))
+	list := []string{name + "-1.0.0.dist-info/METADATA",
+		"Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0.0\n" + metadata}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, path, files[path])
 	}
-	files[info+"RECORD"] = record
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for path, text := range files {
-		out, err := z.Create(path)
-		if err == nil {
-			_, err = io.WriteString(out, text)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file, sum := name+"-1.0.0-py3-none-any.whl", digest.FromBytes(b.Bytes()).Hex()
-	index.File("/files/"+file, b.Bytes())
+	data := forge.Wheel(name+"-1.0.0", list...)
+	file, sum := name+"-1.0.0-py3-none-any.whl", digest.FromBytes(data).Hex()
+	index.File("/files/"+file, data)
 	index.File("/pypi/"+name+"/1.0.0/json",
 		fmt.Appendf(nil,
 			`{"info":{"name":%q,"version":"1.0.0"},"urls":[{"filename":%q,"url":"%s/files/%s",`+
@@ -336,10 +320,6 @@ func newRemovedImages(t *testing.T) *removalWorld {
 	w.skip = func(file string) bool { return file == "shown.json" || file == "server" }
 	w.without = map[string]string{"pin --yes notes": "there is no engine that starts it"}
 	return w
-}
-
-func base64URL(d digest.Digest) string {
-	return base64.RawURLEncoding.EncodeToString(d.Bytes())
 }
 
 // Who says yes beforehand did not agree that fewer witnesses, or older cosignatures, are

@@ -1,8 +1,6 @@
 package closure
 
 import (
-	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -54,34 +53,16 @@ func TestPipURL(t *testing.T) {
 	}))
 	defer server.Close()
 	publish := func(name string, requires ...string) {
-		var wheel bytes.Buffer
-		z := zip.NewWriter(&wheel)
-		info := name + "-1.0.dist-info/"
 		metadata := "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n"
 		for _, r := range requires {
 			metadata += "Requires-Dist: " + r + "\n"
 		}
-		for _, f := range [][2]string{
-			{name + ".py", ""}, {info + "METADATA", metadata},
-			{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-			{info + "RECORD", name + ".py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"},
-		} {
-			w, err := z.Create(f[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(f[1])); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		wheel := forge.Wheel(name+"-1.0", name+".py", "", name+"-1.0.dist-info/METADATA", metadata)
 		file := name + "-1.0-py3-none-any.whl"
-		pages["/files/"+file] = wheel.Bytes()
+		pages["/files/"+file] = wheel
 		pages["/simple/"+name+"/"] = fmt.Appendf(nil,
 			`<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%[1]s</a></body></html>`, file,
-			digest.FromBytes(wheel.Bytes()).Hex())
+			digest.FromBytes(wheel).Hex())
 	}
 	elsewhere := server.URL + "/elsewhere/hidden-1.0-py3-none-any.whl"
 	publish("leaf")

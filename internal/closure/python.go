@@ -181,17 +181,12 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 		if err := MoveFile(d.Path(), name); err != nil {
 			return err
 		}
-		if all[i].Ref != t.Ref {
-			if err := packagefile.CheckWheel(name); err != nil {
-				return evidence.Errorf(evidence.Validation, all[i].Ref.String(), "", err)
-			}
-			return nil
+		wheel, err := packagefile.ReadWheel(name, all[i].Ref)
+		if err != nil {
+			return err
 		}
-		// Only this call writes these fields.
-		t.Observed = d.Observed
-		var err error
-		if t.Wheel, err = packagefile.ReadWheel(name); err != nil {
-			return evidence.Errorf(evidence.Validation, t.Ref.String(), "", err)
+		if all[i].Ref == t.Ref { // only this call writes these fields
+			t.Observed, t.Wheel = d.Observed, wheel
 		}
 		return nil
 	})

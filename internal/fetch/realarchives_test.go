@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 )
 
@@ -59,13 +60,14 @@ func TestRealArchives(t *testing.T) {
 	}
 	for _, name := range realArchives {
 		group.Go(func() error {
-			d, err := c.Fetch(t.Context(), mustRef(t, name))
+			ref := mustRef(t, name)
+			d, err := c.Fetch(t.Context(), ref)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return nil
 			}
 			defer d.Close()
-			err = readRealArchive(d.Path(), strings.HasSuffix(name, ".whl"))
+			err = readRealArchive(d.Path(), ref, strings.HasSuffix(name, ".whl"))
 			why, explained := refusedArchives[name]
 			if _, refused := errors.AsType[*archive.Error](err); refused != explained || err != nil && !refused {
 				t.Errorf("%s: %v; the table says %q", name, err, why)
@@ -76,7 +78,7 @@ func TestRealArchives(t *testing.T) {
 	group.Wait()
 }
 
-func readRealArchive(name string, zip bool) error {
+func readRealArchive(name string, ref artifact.Ref, zip bool) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func readRealArchive(name string, zip bool) error {
 			func(archive.Entry, io.Reader) error { return nil })
 		return err
 	}
-	if err := packagefile.CheckWheel(name); err != nil {
+	if _, err := packagefile.ReadWheel(name, ref); err != nil {
 		return err
 	}
 	info, err := f.Stat()

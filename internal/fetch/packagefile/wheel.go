@@ -7,15 +7,21 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 // Wheel is what a wheel says of itself.
 type Wheel struct {
 	Scripts map[string]string // console scripts: "module:function", by the name of the command
 	MCPName string            // the MCP server that its description says it is for; "" if none
+
+	commands []string // of all scripts, of the console and others
 }
 
-// maxWheelText bounds each file that is read of a wheel, in bytes.
+// maxWheelText bounds METADATA and entry_points.txt of a wheel, in bytes.
 const maxWheelText = 4 << 20
 
 var (
@@ -23,65 +29,84 @@ var (
 	extrasRE  = regexp.MustCompile(`\s*\[[^\]]*\]$`)
 )
 
-// ReadWheel reads the entry points and the description of the wheel in the file name.
-func ReadWheel(name string) (*Wheel, error) {
+// ReadWheel reads the wheel ref in the file name to its last byte. It refuses a wheel that
+// installers would install differently, and one whose files are not those of its RECORD: see
+// spec/wheel.md. The class of bytes that differ from RECORD is integrity, that of all else validation.
+func ReadWheel(name string, ref artifact.Ref) (*Wheel, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := openZip(f, maxZipList)
+	w, err := readWheel(f, ref)
 	if err != nil {
-		return nil, err
-	}
-	w := &Wheel{Scripts: map[string]string{}}
-	seen := map[string]bool{}
-	for _, path := range z.paths {
-		dir, base, ok := strings.Cut(path, "/")
-		if !ok || !strings.HasSuffix(dir, ".dist-info") || base != "METADATA" && base != "entry_points.txt" {
-			continue
+		class := evidence.Validation
+		if _, differs := errors.AsType[*digest.MismatchError](err); differs {
+			class = evidence.Integrity
 		}
-		if seen[base] {
-			return nil, fmt.Errorf("has %s twice", base)
-		}
-		seen[base] = true
-		text, err := z.read(path, maxWheelText)
-		if err != nil {
-			return nil, err
-		}
-		if base == "METADATA" {
-			if m := mcpNameRE.FindSubmatch(text); m != nil {
-				w.MCPName = string(m[1])
-			}
-			continue
-		}
-		if err := w.readEntryPoints(string(text)); err != nil {
-			return nil, err
-		}
-	}
-	if !seen["METADATA"] {
-		return nil, errors.New("is no wheel: it has no METADATA")
+		return nil, evidence.Errorf(class, ref.String(), "", err)
 	}
 	return w, nil
 }
 
-// readEntryPoints reads the section of console scripts of entry_points.txt, an ini file.
+func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
+	z, err := openZip(f, maxWheelList)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := newWheelPaths(z.paths, ref)
+	if err != nil {
+		return nil, err
+	}
+	record, err := z.readRecord(paths.info)
+	if err != nil {
+		return nil, err
+	}
+	metadata, entries := paths.info+"/METADATA", paths.info+"/entry_points.txt"
+	texts := map[string]string{}
+	for _, path := range z.paths {
+		kept := int64(0)
+		if path == metadata || path == entries {
+			kept = maxWheelText
+		}
+		if texts[path], err = z.readRecorded(path, record, kept); err != nil {
+			return nil, err
+		}
+	}
+	if err := record.checkAllFound(); err != nil {
+		return nil, err
+	}
+	w := &Wheel{Scripts: map[string]string{}}
+	if m := mcpNameRE.FindStringSubmatch(texts[metadata]); m != nil {
+		w.MCPName = m[1]
+	}
+	if err := w.readEntryPoints(texts[entries]); err != nil {
+		return nil, err
+	}
+	return w, paths.addCommands(w.commands)
+}
+
+// readEntryPoints reads the scripts of entry_points.txt, an ini file.
 func (w *Wheel) readEntryPoints(text string) error {
-	console := false
+	section := ""
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		switch {
 		case line == "" || line[0] == '#' || line[0] == ';':
 		case line[0] == '[':
-			console = line == "[console_scripts]"
-		case console:
+			section = line
+		case section == "[console_scripts]" || section == "[gui_scripts]":
 			name, target, ok := strings.Cut(line, "=")
 			if !ok {
 				return fmt.Errorf("entry_points.txt has %+q", line)
 			}
-			target = extrasRE.ReplaceAllString(strings.TrimSpace(target), "")
-			w.Scripts[strings.TrimSpace(name)] = strings.ReplaceAll(target, " ", "")
+			name = strings.TrimSpace(name)
+			w.commands = append(w.commands, name)
+			if section == "[console_scripts]" {
+				target = extrasRE.ReplaceAllString(strings.TrimSpace(target), "")
+				w.Scripts[name] = strings.ReplaceAll(target, " ", "")
+			}
 		}
 	}
 	if err := lines.Err(); err != nil {

@@ -1,46 +1,39 @@
 package packagefile
 
 import (
-	"archive/zip"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-func writeWheel(t testing.TB, files ...string) string {
+// readBytes reads a wheel of hx-whl 1.0.0.
+func readBytes(t testing.TB, data []byte) (*Wheel, error) {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "a.whl")
-	f, err := os.Create(name)
+	name := filepath.Join(t.TempDir(), "wheel")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := artifact.NewPyPI("hx-whl", "1.0.0", "hx_whl-1.0.0-py3-none-any.whl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := zip.NewWriter(f)
-	for i := 0; i < len(files); i += 2 {
-		w, err := z.Create(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return ReadWheel(name, ref)
 }
 
 func TestReadWheel(t *testing.T) {
-	const metadata = "Name: a\n\n<!-- mcp-name: io.github.acme/notes -->\n"
+	const info = "hx_whl-1.0.0.dist-info/"
+	const metadata = "Name: hx-whl\n\n<!-- mcp-name: io.github.acme/notes -->\n"
 	const entries = "[gui_scripts]\ng = a:g\n; c\n[console_scripts]\n a-b = a.b : main [extra]\nx=a:run.it\n\n" +
 		"[other]\ny = z\n"
-	w, err := ReadWheel(writeWheel(t, "a/METADATA", "no", "a-1.dist-info/METADATA", metadata,
-		"a-1.dist-info/entry_points.txt", entries))
+	w, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", "a/METADATA", "no", info+"METADATA", metadata,
+		info+"entry_points.txt", entries))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,31 +42,57 @@ func TestReadWheel(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	for want, files := range map[string][]string{
-		"it has no METADATA": {"a/__init__.py", ""},
-		"has METADATA twice": {"a-1.dist-info/METADATA", "", "b-1.dist-info/METADATA", ""},
-		"entry_points.txt has": {"a-1.dist-info/METADATA", "", "a-1.dist-info/entry_points.txt",
-			"[console_scripts]\nx\n"},
-		`METADATA" is larger than 4`: {"a-1.dist-info/METADATA", strings.Repeat("a", maxWheelText+1)},
+		"entry_points.txt has":         {info + "entry_points.txt", "[console_scripts]\nx\n"},
+		`METADATA" is larger than 4`:   {info + "METADATA", strings.Repeat("a", maxWheelText+1)},
+		"no hash of SHA-256":           {info + "RECORD", "a,md5=AAAA,\n"},
+		`no hash of "hx_whl-1.0.0.dis`: {info + "RECORD", ""},
 	} {
-		if _, err := ReadWheel(writeWheel(t, files...)); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", files...))
+		if err == nil || !strings.Contains(err.Error(), want) || evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
 
-func FuzzReadWheel(f *testing.F) {
-	name := filepath.Join(f.TempDir(), "a-1.0-py3-none-any.whl")
-	wheel, err := os.ReadFile(writeWheel(f, "a-1.0.dist-info/METADATA", "Name: a\n\nmcp-name: io.example/a\n",
-		"a-1.0.dist-info/entry_points.txt", "[console_scripts]\na = a.main:run [x]\n"))
+// TestWheelVectors runs spec/wheel.json.
+func TestWheelVectors(t *testing.T) {
+	data, err := os.ReadFile("../../../spec/wheel.json")
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	f.Add(wheel)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
+	var v struct {
+		Wheels []struct {
+			Name    string
+			Files   []string
+			Outcome string
 		}
-		w, err := ReadWheel(name)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, w := range v.Wheels {
+		outcome := "ok"
+		_, err := readBytes(t, forge.Pack(w.Files...))
+		if err != nil {
+			outcome = evidence.ClassOf(err).String()
+		}
+		if outcome != w.Outcome {
+			t.Errorf("%s: %v; want %s", w.Name, err, w.Outcome)
+		}
+		count[outcome]++
+	}
+	if count["ok"] < 10 || count["integrity"] < 3 || count["validation"] < 40 {
+		t.Error("vectors are missing:", count)
+	}
+}
+
+func FuzzReadWheel(f *testing.F) {
+	f.Add(forge.Wheel("hx_whl-1.0.0", "hx/__init__.py", "", "hx_whl-1.0.0.data/scripts/tool", "",
+		"hx_whl-1.0.0.dist-info/METADATA", "Name: hx-whl\n\nmcp-name: io.example/a\n",
+		"hx_whl-1.0.0.dist-info/entry_points.txt", "[console_scripts]\na = a.main:run [x]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, err := readBytes(t, data)
 		if err != nil {
 			return
 		}

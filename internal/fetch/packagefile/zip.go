@@ -3,8 +3,7 @@
 // would unpack differently, before another program installs them; see package archive.
 //
 // What it reads is the publisher's. The list of files at the end of a zip is at most 4 MiB in a
-// package that is read and 32 MiB in one that is checked only, and each file that is read has a
-// bound of its own.
+// .nupkg and 32 MiB in a wheel, and each file that is held in memory has a bound of its own.
 package packagefile
 
 import (
@@ -21,8 +20,8 @@ import (
 // Bounds of the list of files at the end of a zip, in bytes. The whole list is held in memory,
 // where an entry of 46 bytes takes some hundreds.
 const (
-	maxZipList   = 4 << 20  // of a package that is read
-	maxWheelList = 32 << 20 // of one that is only checked, and installed by another program
+	maxZipList   = 4 << 20  // of a .nupkg
+	maxWheelList = 32 << 20 // of a wheel, and of its RECORD
 )
 
 // zipFile is the zip of a package: the paths of its files in byte order, and how they are
@@ -32,8 +31,7 @@ type zipFile struct {
 	open  func(path string) (io.ReadCloser, error)
 }
 
-// openZip opens the zip of a package, whose list of files has at most list bytes. What its files
-// unpack to is not bounded here: read bounds each file that is read.
+// openZip opens the zip of a package, whose list of files has at most list bytes.
 func openZip(f *os.File, list int64) (*zipFile, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -41,7 +39,7 @@ func openZip(f *os.File, list int64) (*zipFile, error) {
 	}
 	const unbounded = 1 << 40 // bytes, or times
 	files, open, err := archive.OpenPackageZip(f, info.Size(), archive.Limits{
-		Packed: unbounded, Unpacked: unbounded, Ratio: unbounded, Entries: int(list / 46), Directory: list,
+		Packed: unbounded, Unpacked: maxUnpacked, Ratio: unbounded, Entries: int(list / 46), Directory: list,
 	})
 	if e, ok := errors.AsType[*archive.Error](err); ok && e.Problem == archive.ProblemTooManyEntries {
 		err = fmt.Errorf("zip: its list of files has more than %s bytes", evidence.Group(list))
