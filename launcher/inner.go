@@ -15,10 +15,10 @@ import (
 // several words as a line of its own, and a word counts if it is called as a program of this package's
 // grammar and what follows it may be that program's command line. The comment of the package has the rule.
 func (t Target) InnerLine() []string {
-	args, image := t.Args, false
+	args := t.Args
 	switch {
-	case t.Opaque != "":
-		args = t.words
+	case t.Opaque != "": // refused as a whole
+		return nil
 	case t.File != "" || t.Module != "": // of an interpreter, whose arguments hold the file too
 		if at := slices.Index(args, t.File+t.Module); at >= 0 {
 			args = args[at+1:]
@@ -26,10 +26,7 @@ func (t Target) InnerLine() []string {
 	case t.Bin != "" && t.Launcher != "uv run":
 		args = append([]string{t.Bin}, args...)
 	}
-	if len(t.Packages) > 0 {
-		image = t.Packages[0].Ecosystem == OCI
-	}
-	return InnerLine(args, image)
+	return InnerLine(args, len(t.Packages) > 0 && t.Packages[0].Ecosystem == OCI)
 }
 
 // InnerLine is [Target.InnerLine] for the arguments that a server gets. An image brings its own
@@ -51,6 +48,21 @@ func InnerLine(args []string, image bool) []string {
 	}
 	return nil
 }
+
+// DescribeInner says what the arguments of a server do that have that inner line, with its command and
+// arguments as JSON and TOML write them. Secrets are redacted.
+func DescribeInner(line []string) (reason, command, args string) {
+	shown := Redact(line)
+	text := strings.Join(shown, " ")
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	return "its command line may start or fetch another program, which nothing verifies: " + text,
+		encode(shown[0]), encode(shown[1:])
+}
+
+// maxShown bounds a command line in a message, in bytes.
+const maxShown = 200
 
 // argumentWord is a word of a server's arguments.
 type argumentWord struct {

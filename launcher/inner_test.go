@@ -24,7 +24,6 @@ func TestInnerLine(t *testing.T) {
 		{"./wrap|npx|-y|mail-demo", "npx -y mail-demo"},
 		{"docker|run|-i|img@sha256:" + strings.Repeat("0", 64) + "|npx|-y|mail-demo", "npx -y mail-demo"},
 		{"docker|run|--entrypoint|npx|img:1|-y|mail-demo", "npx -y mail-demo"},
-		{"sudo|npx|-y|mail-demo", "npx -y mail-demo"},
 		// other spellings
 		{"npx|a@1.0.0|/usr/local/bin/npx|-y|mail-demo", "/usr/local/bin/npx -y mail-demo"},
 		{`npx|a@1.0.0|C:\node\npx.cmd|-y|mail-demo`, `\node\npx.cmd -y mail-demo`},

@@ -266,6 +266,7 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	report := append(evidence.Report{
 		lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock),
 	}, lockentry.AnyArgumentsEvidence(declared)...)
+	report = append(report, lockentry.InnerEvidence(declared, entry.Arguments, nil)...)
 	stored, err := lockentry.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err

@@ -156,6 +156,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	approval, approved := l.Workspace.Approvals.Servers[name]
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
+	l.report = append(l.report, lockentry.InnerEvidence(l.Declared, l.Entry.Arguments, l.Options.Arguments)...)
 	l.report = append(l.report, lockentry.ApprovalEvidence(l.Workspace, name, *l.Entry, l.Options.TrustLock))
 	files, err := lockentry.ReadStored(l.Workspace, name, *l.Entry)
 	if err != nil {
