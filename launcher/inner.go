@@ -72,7 +72,7 @@ type argumentWord struct {
 	line    bool // its argument has several words
 	leads   bool // it begins a line or all arguments, or follows "--"
 	value   bool // an option stands before it
-	joined  bool // command is the end of text, as in --runtime=node
+	joined  bool // it is an argument, and command its end: --runtime=node
 }
 
 // splitArguments cuts arguments into words: at blanks, quotes and what separates commands and items.
@@ -86,7 +86,7 @@ func splitArguments(args []string) (out []argumentWord) {
 			w.leads = leads && len(parts) == 1 && arg[0] != '-' || isLine && (len(out) == first || part.at.shell)
 			w.command = strings.TrimLeft(w.text, "=:!")
 			if at := strings.LastIndexAny(w.command, "=:!"); at >= 0 {
-				w.command, w.joined = w.command[at+1:], true
+				w.command, w.joined = w.command[at+1:], !isLine
 			}
 			if strings.HasPrefix(w.command, "-") || strings.HasPrefix(w.text, "@") || strings.Contains(w.text, "://") {
 				w.command = ""
