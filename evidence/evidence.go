@@ -231,7 +231,8 @@ func (e Evidence) Next() string {
 	switch {
 	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
 		return e.Fix
-	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree || e.Scheme == FacetTar || e.Scheme == File):
+	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree || e.Scheme == FacetTar || e.Scheme == File ||
+		e.Scheme == Pin):
 		return e.Fix
 	}
 	return ""

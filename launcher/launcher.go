@@ -34,6 +34,19 @@
 // says which package is meant. It does not say what bytes it has, nor what versions its
 // dependencies have.
 //
+// # Inner programs
+//
+// A wrapper, such as a proxy, starts what its arguments name, and no version or lock of the wrapper says
+// anything of that. Wrappers cannot be listed; what they start is called by the programs of this grammar.
+// [Target.InnerLine] therefore reads the server's own arguments, each with several words as a line: a word
+// counts that is the name of such a program, also with a path, a Windows suffix or "--option=" before it,
+// if what follows may be that program's command line. That is so if a package or image follows; after
+// npx, bunx, pnpx, uvx and dnx if anything does; after another launcher if a command that starts or
+// fetches does; after an interpreter if a module, a text (-c, -e) or a file with a suffix does, and where
+// the word begins the arguments or a line, or follows "--", whatever does. So a value that is only called
+// as a program passes: "--shell bash", "--language python src", "--runtime=node". In an image only
+// fetching counts, because its interpreters and files are its own. What cannot be told counts.
+//
 // The vectors are in spec/launcher.json.
 package launcher
 

@@ -62,6 +62,7 @@ func document(t testing.TB) ([]vector, []script) {
 		Format  string
 		Lines   []vector
 		Scripts []script
+		Inner   any // TestInnerVectors
 	}
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.DisallowUnknownFields()

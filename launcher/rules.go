@@ -16,6 +16,7 @@ const (
 	RuleUnpinned     = "unpinned-launcher"      // a package without a version
 	RuleRange        = "range-or-tag-version"   // a package whose version can move
 	RuleImage        = "mutable-image-tag"      // an image without a digest
+	RuleInner        = "inner-launcher"         // arguments that may start or fetch another program
 	RuleShell        = "opaque-shell"           // a shell line that is more than one simple command
 	RuleUnknown      = "unknown-launcher"       // a command line whose grammar does not tell what runs
 	RuleVerify       = "verify-hashes-launcher" // a verify block that hashes the runtime, not the tool
@@ -42,6 +43,8 @@ var Rules = map[string]string{
 	RuleRange: "The version is a range or a tag: which one runs may change without a word.",
 	RuleImage: "The image is named by a tag, which its publisher can move to other content; only a digest " +
 		"names one image.",
+	RuleInner: "The arguments may start or fetch another program, which neither a version nor a lock of the " +
+		"server says anything of.",
 	RuleShell:   "A shell reads the command line, so that what it runs cannot be told.",
 	RuleUnknown: "The command line does not tell what is run.",
 	RuleVerify: "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool " +
@@ -106,6 +109,11 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	case t.Opaque != "":
 		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
 			redact(t.Opaque), "")
+	}
+	if line := t.InnerLine(); line != nil {
+		reason, command, args := DescribeInner(line)
+		add(RuleInner, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
+			reason, `"command": `+command+`, "args": `+args)
 	}
 	fix := d.pinnedSpelling(t)
 	for _, p := range t.Packages {

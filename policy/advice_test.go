@@ -73,6 +73,8 @@ var advice = []struct {
 		"run 'hallmark pin' for this server again"},
 	{"unverifiable waived", "pin: lock", "launch check",
 		"run 'hallmark pin' for this server again"},
+	{"match unverifiable", "pin: lock", "bare",
+		"run 'hallmark pin' for this server again"},
 	{"absent unverifiable waived", "source: lock manifest project", "",
 		"run 'hallmark install' without --frozen, and commit hallmark.lock"},
 	{"mismatch", "source: lock manifest project", "",

@@ -117,6 +117,7 @@
 //	launch    approval     machine    -       policy     policy     warn    policy        policy
 //	bare      file         lock       policy  policy     -          policy  policy        policy
 //	bare      launch       lock       policy  policy     policy     warn    policy        policy
+//	bare      pin          lock       policy  policy     policy     warn    policy        policy
 //	bare      file         verify     -       integrity  warn       -       operation     policy
 //	bare      file         machine    -       policy     -          policy  policy        policy
 //	bare      launch       machine    -       policy     policy     warn    policy        policy

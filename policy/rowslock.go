@@ -125,7 +125,12 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Launch, Check}, scheme: evidence.Pin, authority: evidence.Lock,
 		does: cells{allow, refused, refused, refused, refused, refused},
-		hint: first(undecided, always("run 'hallmark pin' for this server again")),
+		hint: pinAgainHint,
+	},
+	{
+		flows: []Flow{Bare}, scheme: evidence.Pin, authority: evidence.Lock,
+		does: cells{refused, refused, refused, warn, refused, refused},
+		hint: pinAgainHint,
 	},
 	{
 		flows: []Flow{Install}, scheme: evidence.Source, authority: evidence.Lock,
@@ -218,7 +223,8 @@ var (
 		}
 		return TagAdvice(name, strings.HasPrefix(e.Observed.Text, "none"))
 	}
-	imageHint = first(undecided, always("the tag leads to another image than the one that was approved, "+
+	pinAgainHint = first(undecided, always("run 'hallmark pin' for this server again"))
+	imageHint    = first(undecided, always("the tag leads to another image than the one that was approved, "+
 		"which goes on running; 'hallmark upgrade' shows the new one"))
 )
 

@@ -44,7 +44,7 @@ var judged = map[Flow]findings{
 		"go-module: lock; facet-tar: record log lock sidecar manifest; document: record log lock; " +
 		"launch: lock machine project; pin: lock; approval: machine; log-key: machine; proof: log; " +
 		"cosignature: log; checkpoint: log; unhashed: lock; import: lock",
-	Bare:    "file: lock verify machine; launch: lock machine; approval: machine",
+	Bare:    "file: lock verify machine; launch: lock machine; pin: lock; approval: machine",
 	Session: "surface: lock",
 	Install: "file: record lock sidecar manifest; facet-tar: record log lock sidecar manifest; oci: lock; " +
 		"api-surface: log; document: record log lock; status: record log; log-key: lock machine; " +
@@ -80,7 +80,7 @@ var usually = map[evidence.Outcome]string{
 var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 	evidence.Match: {
 		"policy": {
-			Bare: "file: lock; launch: lock",
+			Bare: "file: lock; launch: lock; pin: lock",
 		},
 	},
 	evidence.Mismatch: {
@@ -110,7 +110,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Pin:    "pin: caller; approval: machine; status: record log; checkpoint: log; import: lock",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
 				"unhashed: lock; import: lock",
-			Bare: "file: lock machine; launch: lock machine; approval: machine",
+			Bare: "file: lock machine; launch: lock machine; pin: lock; approval: machine",
 			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock; " +
 				"approval: machine",
 			Check: "file: machine; launch: lock machine project; pin: lock; status: log; " +
@@ -173,7 +173,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Launch: "file: record lock; go-module: lock; facet-tar: record log lock; document: record log; " +
 				"launch: lock machine project; pin: lock; approval: machine; checkpoint: log; unhashed: lock; " +
 				"import: lock",
-			Bare: "launch: lock machine; approval: machine",
+			Bare: "launch: lock machine; pin: lock; approval: machine",
 			Install: "file: record; facet-tar: record log; document: log; log-key: lock machine; checkpoint: log; " +
 				"source: manifest project; installed: lock; unhashed: lock; approval: machine",
 			Check: "file: lock; facet-tar: log; document: record log; launch: lock machine project; pin: lock; " +
@@ -204,7 +204,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Send:    "file: publisher; api-surface: manifest; log-key: machine",
 			Pin:     "api-surface: record; surface: machine; status: record log",
 			Launch:  "launch: machine; approval: machine",
-			Bare:    "launch: lock machine; approval: machine",
+			Bare:    "launch: lock machine; pin: lock; approval: machine",
 			Install: "status: record log; installed: machine",
 			Check:   "file: verify; launch: lock machine; status: log",
 			Scan:    "launch: lock",
@@ -254,7 +254,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Accept:  "unhashed: manifest",
 			Pin:     "facet-tar: record; pin: lock caller; approval: machine",
 			Launch:  "launch: machine project; pin: lock; approval: machine; unhashed: lock",
-			Bare:    "file: lock machine; launch: lock machine; approval: machine",
+			Bare:    "file: lock machine; launch: lock machine; pin: lock; approval: machine",
 			Install: "facet-tar: record; source: manifest project; unhashed: lock; approval: machine",
 			Check:   "launch: machine project; pin: lock; source: manifest project; unhashed: lock",
 			Scan:    "launch: machine project; pin: caller; transport: caller; access: caller; source: lock",

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -179,6 +180,23 @@ func TestImages(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "the container engine compares the image with this digest") {
 		t.Errorf("check: exit code %d\n%s", code, out)
 	}
+
+	t.Run("entry point", func(t *testing.T) {
+		image, err := mutate.Config(nothing.Image, v1.Config{Entrypoint: []string{"npx", "-y", "mail"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		index := mutate.AppendManifests(nothing.Index, mutate.IndexAddendum{Add: image,
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}}})
+		if err := remote.WriteIndex(r.reference(t, "acme/inner", "v1"), index, r.options()...); err != nil {
+			t.Fatal(err)
+		}
+		p := newImageProject(t, w, tools, r.Host+"/acme/inner:v1")
+		code, out := p.run(t, p.bin, "pin", "--yes")
+		if code != 4 || !strings.Contains(out, "another program, which nothing verifies: npx -y mail serve") {
+			t.Errorf("exit code %d\n%s", code, out)
+		}
+	})
 
 	t.Run("pull", func(t *testing.T) {
 		code, out := p.run(t, p.bin, "pull", "notes", "--output", "one.oci", "--platform", "linux/s390x")

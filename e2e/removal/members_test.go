@@ -174,7 +174,7 @@ var unreadTypes = []unread{
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"internal/check.lockedTrees() project.decodeLock() internal/store.parseSidecar()",
 		"one member of a file that another type here reads as a whole"},
-	{"internal/kind.imagePlatform() serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
+	{"internal/kind.imageConfig serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
 		"internal/plugins.Script",
 		"of bytes whose digest is compared before they are read, or that are only written"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},

@@ -256,16 +256,12 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		return nil, nil
 	}
 	if !locked {
-		e := lockentry.LaunchEvidence(w, declared, nil)
-		if declared.Unlocked {
-			e = lockentry.WaiveUnlocked(e)
-		}
-		return slices.Concat(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared),
-			program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)), nil
+		return checkUnlocked(w, declared), nil
 	}
 	report := append(evidence.Report{
 		lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock),
 	}, lockentry.AnyArgumentsEvidence(declared)...)
+	report = append(report, lockentry.InnerEvidence(declared, entry.Arguments, nil)...)
 	stored, err := lockentry.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
@@ -286,6 +282,18 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	}
 	drift, err := driftEvidence(w, name, entry)
 	return slices.Concat(report, more, drift), err
+}
+
+// checkUnlocked looks at a declared server that has no entry.
+func checkUnlocked(w *workspace.Workspace, declared project.Server) evidence.Report {
+	report := evidence.Report{lockentry.LaunchEvidence(w, declared, nil)}
+	if declared.Unlocked {
+		report[0] = lockentry.WaiveUnlocked(report[0])
+	} else {
+		report = append(report, lockentry.InnerEvidence(declared, nil, nil)...)
+	}
+	return slices.Concat(report, lockentry.AnyArgumentsEvidence(declared),
+		program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil))
 }
 
 // driftEvidence returns what a guard noted about name.

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -15,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -52,13 +56,14 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 		return r, err
 	}
 	entry.Platforms = manifest.Platforms
-	if !manifest.Config.IsZero() {
-		platform, err := imagePlatform(ctx, d.Workspace, ref, manifest.Config)
-		if err != nil {
-			return r, err
-		}
-		entry.Platforms = map[string]digest.Digest{platform: entry.Digest}
+	config, err := readConfig(ctx, d.Workspace, ref, manifest)
+	if err != nil {
+		return r, err
 	}
+	if !manifest.Config.IsZero() {
+		entry.Platforms = map[string]digest.Digest{config.platform(): entry.Digest}
+	}
+	r.Report = append(r.Report, lockentry.InnerLineEvidence(d.Server.Name, config.inner(t))...)
 	r.Report = append(r.Report, document.RegistryEvidence(found)...)
 	r.Report = append(r.Report, (*record.Record)(nil).ClaimsOf(ref, found.Observed)...)
 	r.Report = append(r.Report, evidence.Compare(evidence.Claim{
@@ -165,38 +170,93 @@ func ReadImage(file string, ref artifact.Ref) (*fetch.Image, error) {
 // maxImageManifest bounds a manifest, and a configuration, in bytes.
 const maxImageManifest = 4 << 20
 
-// imagePlatform returns the platform in the configuration of an image.
-func imagePlatform(ctx context.Context, w *workspace.Workspace,
-	ref artifact.Ref, config digest.Digest) (string, error) {
-	at, err := BlobRef(ref, config)
-	if err != nil {
-		return "", err
+// imageConfig is what is read of the configuration of an image: its platform, and what it starts.
+type imageConfig struct {
+	OS           string `json:"os"`
+	Architecture string `json:"architecture"`
+	Variant      string `json:"variant"`
+	Config       struct {
+		Entrypoint []string
+		Cmd        []string
+	} `json:"config"`
+}
+
+// platform returns the platform that an image is for.
+func (c imageConfig) platform() string {
+	return strings.TrimSuffix(c.OS+"/"+c.Architecture+"/"+c.Variant, "/")
+}
+
+// inner returns the command line of another program that the image fetches, started as t says; nil if
+// it fetches none.
+func (c imageConfig) inner(t launcher.Target) []string {
+	if t.Bin != "" { // --entrypoint
+		return nil // the command line itself says what is started
 	}
-	d, err := w.Host.Fetch.FetchBlob(ctx, at)
+	command := c.Config.Cmd
+	if len(t.Args) > 0 {
+		command = t.Args
+	}
+	return launcher.InnerLine(slices.Concat(c.Config.Entrypoint, command), true)
+}
+
+// readConfig reads the configuration of an image, or of the image of an index that this machine would
+// run. It is zero if an index has none for this machine.
+func readConfig(ctx context.Context, w *workspace.Workspace, ref artifact.Ref,
+	named *fetch.Image) (c imageConfig, err error) {
+	of := named
+	if of.Config.IsZero() {
+		for _, platform := range slices.Sorted(maps.Keys(of.Platforms)) {
+			if platform != "linux/"+runtime.GOARCH && !strings.HasPrefix(platform, "linux/"+runtime.GOARCH+"/") {
+				continue
+			}
+			data, err := readBlob(ctx, w, ref, of.Platforms[platform], "the index of the image",
+				func(ctx context.Context, at artifact.Ref) (*fetch.Download, error) {
+					return w.Host.Fetch.Fetch(ctx, at)
+				})
+			if err != nil {
+				return c, err
+			}
+			if of, err = fetch.ReadImage(data); err != nil || of.Config.IsZero() {
+				return c, evidence.Errorf(evidence.Refused, ref.String(), "",
+					errors.Join(errors.New("has an image of "+platform+" that cannot be read"), err))
+			}
+			break
+		}
+	}
+	if of.Config.IsZero() {
+		return c, nil
+	}
+	data, err := readBlob(ctx, w, ref, of.Config, "the manifest of the image", w.Host.Fetch.FetchBlob)
 	if err != nil {
-		return "", host.NoAnswer(at.String(), err)
+		return c, err
+	}
+	err = surface.DecodeKnown(data, &c)
+	if isIndex := of != named; err != nil || !isIndex && (c.OS == "" || c.Architecture == "") {
+		return c, evidence.Errorf(evidence.Refused, ref.String(), "",
+			errors.Join(errors.New("does not say which platform the image is for"), err))
+	}
+	return c, nil
+}
+
+// readBlob fetches what named, a manifest, names by its digest, and compares it.
+func readBlob(ctx context.Context, w *workspace.Workspace, image artifact.Ref, want digest.Digest, named string,
+	get func(context.Context, artifact.Ref) (*fetch.Download, error)) ([]byte, error) {
+	at, err := BlobRef(image, want)
+	if err != nil {
+		return nil, err
+	}
+	d, err := get(ctx, at)
+	if err != nil {
+		return nil, host.NoAnswer(at.String(), err)
 	}
 	defer d.Close()
 	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock,
-		Want: []digest.Digest{config}, Where: "the manifest of the image"}
+		Want: []digest.Digest{want}, Where: named}
 	if v := policy.Judge(policy.Pin, policy.Settings{},
 		evidence.Report{evidence.Compare(claim, d.Observed)}); !v.Allowed() {
-		return "", v.Err()
+		return nil, v.Err()
 	}
-	data, err := host.ReadFile(d.Path(), maxImageManifest)
-	if err != nil {
-		return "", err
-	}
-	var platform struct {
-		OS           string `json:"os"`
-		Architecture string `json:"architecture"`
-		Variant      string `json:"variant"`
-	}
-	if err := surface.DecodeKnown(data, &platform); err != nil || platform.OS == "" || platform.Architecture == "" {
-		return "", evidence.Errorf(evidence.Refused, at.String(), "",
-			errors.Join(errors.New("does not say which platform the image is for"), err))
-	}
-	return strings.TrimSuffix(platform.OS+"/"+platform.Architecture+"/"+platform.Variant, "/"), nil
+	return host.ReadFile(d.Path(), maxImageManifest)
 }
 
 // BlobRef returns the ref of another manifest or a blob in the repository of an image.

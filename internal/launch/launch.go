@@ -136,6 +136,21 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 
+// addConsent adds evidence of what is declared and given as arguments, and of who agreed to it.
+func (l *Launch) addConsent(ctx context.Context, approval project.Approval) error {
+	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
+	l.report = append(l.report, l.argumentsEvidence(approval)...)
+	l.report = append(l.report, lockentry.InnerEvidence(l.Declared, l.Entry.Arguments, l.Options.Arguments)...)
+	consent := lockentry.ApprovalEvidence(l.Workspace, l.Declared.Name, *l.Entry, l.Options.TrustLock)
+	l.report = append(l.report, consent)
+	if consent.Outcome != evidence.Waived { // who approved the entry was shown what declares the server
+		return nil
+	}
+	origin, err := lockentry.OriginEvidence(ctx, l.Workspace, l.Declared.Name, *l.Entry)
+	l.report = append(l.report, origin...)
+	return err
+}
+
 // Prepare verifies all claims about the server, and returns the program and the admission to start
 // it. The caller closes the program, which may be non-nil beside an error.
 func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
@@ -153,17 +168,9 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if l.Entry == nil {
 		return l.prepareUnlocked(ctx)
 	}
-	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	approval, approved := l.Workspace.Approvals.Servers[name]
-	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	consent := lockentry.ApprovalEvidence(l.Workspace, name, *l.Entry, l.Options.TrustLock)
-	l.report = append(l.report, consent)
-	if consent.Outcome == evidence.Waived { // who approved the entry was shown what declares the server
-		origin, err := lockentry.OriginEvidence(ctx, l.Workspace, name, *l.Entry)
-		if err != nil {
-			return nil, adm, err
-		}
-		l.report = append(l.report, origin...)
+	if err := l.addConsent(ctx, approval); err != nil {
+		return nil, adm, err
 	}
 	files, err := lockentry.ReadStored(l.Workspace, name, *l.Entry)
 	if err != nil {

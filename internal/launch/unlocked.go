@@ -33,6 +33,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	// missing approval.
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
+	l.report = append(l.report, l.innerEvidence()...)
 	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval); err != nil {
 		return prog, adm, err
 	}
@@ -105,6 +106,19 @@ func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
 		e.Fix = "run 'hallmark review --unlocked " + l.Declared.Name + "'"
 	}
 	return e
+}
+
+// innerEvidence says whether the arguments may start another program. A verify block claims nothing of
+// such a program; who leaves the server unlocked has been told that nothing of it is verified.
+func (l *Launch) innerEvidence() evidence.Report {
+	report := lockentry.InnerEvidence(l.Declared, nil, l.Options.Arguments)
+	if l.Declared.Unlocked || l.Options.Unlocked || l.fromCommandLine {
+		for i, e := range report {
+			report[i] = evidence.Waive(e.Claim, e.Observed, e.Reason)
+			report[i].Rule, report[i].Fix = e.Rule, e.Fix
+		}
+	}
+	return report
 }
 
 // argumentsEvidence says whether this machine approved the arguments that the server gets in

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/kind"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -15,13 +16,19 @@ func (p *Pinning) resolve(ctx context.Context) error {
 		Workspace: p.Workspace, Logs: p.Logs, Server: p.Declared, Path: p.Path, Before: p.Result.Before,
 		AllowScripts: p.Options.AllowScripts, Begin: p.Options.Begin, Judge: p.judge,
 	}
-	source := p.Declared.Kind()
+	source, arguments := p.Declared.Kind(), p.Declared.Arguments
 	if source == "" {
 		var err error
 		if d.Record, err = p.readRecord(ctx); err != nil {
 			return err
 		}
-		source = project.ServerKind(d.Record.Ref.Kind())
+		source, arguments = project.ServerKind(d.Record.Ref.Kind()), d.Record.Arguments
+	}
+	if inner := lockentry.InnerEvidence(p.Declared, arguments, nil); inner != nil {
+		p.report = append(p.report, inner...)
+		if _, err := p.judge(nil); err != nil {
+			return err // before anything is fetched or opened for it
+		}
 	}
 	found, err := kind.Of(source).Resolve(ctx, d)
 	p.found, p.report = found, append(p.report, found.Report...)
