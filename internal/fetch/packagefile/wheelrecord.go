@@ -119,7 +119,7 @@ func (record *wheelRecord) checkAllFound() error {
 	for _, path := range slices.Sorted(maps.Keys(record.lines)) {
 		line := record.lines[path]
 		if strings.HasSuffix(path, "/") && line.size <= 0 &&
-			(line.sum.IsZero() || digest.Equal(line.sum, digest.FromBytes(nil))) {
+			(line.sum.IsZero() || evidence.Same(line.sum, digest.FromBytes(nil))) {
 			continue
 		}
 		return fmt.Errorf("RECORD has %s, which is not there", wire.Quoted(path))
