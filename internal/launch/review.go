@@ -29,20 +29,22 @@ import (
 // Reviewed is what a person may approve about a server.
 type Reviewed struct {
 	Name     string
-	Entry    project.ServerLock  // as it would be approved; zero for a server that is not locked
-	Unlocked *project.Server     // a server that is not locked, whose launch line would be approved; else nil
-	Extra    []string            // arguments for 'run' after '--' that would be approved too
-	Surface  *surface.Surface    // what would be approved
-	Changes  []surface.Change    // since the locked surface
-	Note     *machine.DriftNote  // drift that is reviewed; nil if the entry itself is
-	Items    []string            // keys of what drifted, in the order of Changes
-	Refused  []string            // those of Items that are not to be approved
-	Absent   []string            // keys of approved items that a client was not shown: a notice, nothing to approve
-	Runtime  *project.Runtime    // the interpreter that would be approved
-	Approved *project.Runtime    // another one that was approved before, or nil
-	Weaker   []project.Weakening // what was approved before and would not be demanded any more
-	Verdict  policy.Verdict
-	Clean    bool // nothing to approve
+	Entry    project.ServerLock // as it would be approved; zero for a server that is not locked
+	Unlocked *project.Server    // a server that is not locked, whose launch line would be approved; else nil
+	Extra    []string           // arguments for 'run' after '--' that would be approved too
+	Surface  *surface.Surface   // what would be approved
+	Changes  []surface.Change   // since the locked surface
+	Note     *machine.DriftNote // drift that is reviewed; nil if the entry itself is
+	Items    []string           // keys of what drifted, in the order of Changes
+	Refused  []string           // those of Items that are not to be approved
+	Absent   []string           // keys of approved items that a client was not shown: a notice, nothing to approve
+	Runtime  *project.Runtime   // the interpreter that would be approved
+	Approved *project.Runtime   // another one that was approved before, or nil
+	// EntryApproved says that the entry is approved as it is: only the interpreter or the arguments are new.
+	EntryApproved bool
+	Weaker        []project.Weakening // what was approved before and would not be demanded any more
+	Verdict       policy.Verdict
+	Clean         bool // nothing to approve
 }
 
 // Consent returns the digest that an approval is bound to: that of everything that was shown.
@@ -78,6 +80,11 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return nil, err
 	}
 	defer done()
+	return reviewServer(ctx, w, name, o)
+}
+
+// reviewServer is [Review] in a project that is open for writing.
+func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o ReviewOptions) (*Reviewed, error) {
 	declared, err := w.Server(name)
 	if err != nil {
 		return nil, err
@@ -125,7 +132,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	out.Surface = stored.Surface
 	approval, approved := w.Approvals.Servers[name]
 	if !approved {
-		approval.Path = h.Getenv("PATH")
+		approval.Path = w.Host.Getenv("PATH")
 	}
 	var same bool
 	if out.Runtime, same, err = findRuntime(ctx, w, declared, &entry, approval); err != nil {
@@ -134,6 +141,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	if !same {
 		out.Approved = approval.Runtime
 	}
+	out.EntryApproved = evidence.Same(approval.Entry, entry.Approvable())
 	if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 &&
 		!o.Dismiss && o.Items == nil {
 		if declared.Extra != "" || approval.Approved(o.Arguments) {

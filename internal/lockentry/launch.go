@@ -63,7 +63,8 @@ func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerL
 	case approved:
 		e.Reason = "the entry is another one than was approved here at " + a.At.Format("2006-01-02 15:04:05Z")
 	}
-	e.Fix = "run 'hallmark review " + name + "', or give --trust-lock where the checkout itself is trusted"
+	e.Fix = "run 'hallmark review " + name + "', or 'hallmark review' for all that waits; or give --trust-lock where " +
+		"the checkout itself is trusted"
 	return e
 }
 

@@ -115,7 +115,8 @@ func (p *Program) UseRuntime(m *executable.Image, version string, approved *proj
 	}
 	p.AddSubject(c, m.Observed())
 	if e := &p.Report[len(p.Report)-1]; e.Outcome == evidence.Mismatch {
-		e.Fix = "if you updated it, run 'hallmark review " + p.Server + "'; else find out who did"
+		e.Fix = "if you updated it, run 'hallmark review', which asks once for all servers that it starts; else find " +
+			"out who did"
 	}
 }
 

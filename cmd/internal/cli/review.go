@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -23,12 +25,14 @@ func reviewCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var o launch.ReviewOptions
 	c := &cobra.Command{
-		Use:     "review NAME [-- arguments]",
+		Use:     "review [NAME [-- arguments]]",
 		Short:   "Show what changed since a server was approved, and approve it",
-		Example: "notes\nnotes --item tool:add_note\nnotes --dismiss\nnotes -- --root docs",
+		Example: "\nnotes\nnotes --item tool:add_note\nnotes --dismiss\nnotes -- --root docs",
 		Long: `Show the differences between the approved surface of a server and the one that a guard
 saw last, and ask for each item whether it is approved; or, on a machine that has not
 approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
+Without NAME all servers are shown whose entries or interpreters this machine has not approved
+yet, as after a clone, a pull or an update of Node, and one question is about all of them.
 Of a server that needs no lock entry the launch line is shown and approved. Arguments after '--'
 are approved for 'hallmark run NAME --'.
 
@@ -36,8 +40,11 @@ In scripts --approve takes the digest that was shown as "consent", of all items 
 those that --item names.`,
 		Args: app.Args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
-			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
+			if dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
 				return errors.New("takes one NAME; arguments for 'hallmark run' follow '--'")
+			}
+			if len(names) == 0 && (o.Items != nil || o.Dismiss || o.Unlocked) {
+				return errors.New("--item, --dismiss and --unlocked are about one server: name it")
 			}
 			return nil
 		}),
@@ -52,6 +59,9 @@ those that --item names.`,
 					return app.Usage(c, err)
 				}
 			}
+			if len(names) == 0 {
+				return reviewWaiting(c.Context(), a, h, dir, o.Approve, asJSON)
+			}
 			o.Arguments = names[1:]
 			chosen := false
 			o.Choose = func(r *launch.Reviewed) (items []string, err error) {
@@ -59,7 +69,7 @@ those that --item names.`,
 					return nil, nil // one question is enough
 				}
 				chosen = true
-				showReview(a, a.Stderr, r)
+				showReview(a.Stderr, r)
 				return chooseItems(c.Context(), a, r.Items)
 			}
 			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
@@ -70,7 +80,7 @@ those that --item names.`,
 					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
 					return host.InformedConsent, nil
 				case !asJSON:
-					showReview(a, a.Stderr, r)
+					showReview(a.Stderr, r)
 				}
 				return a.Ask(c.Context(), "Approve this?")
 			}
@@ -134,6 +144,92 @@ those that --item names.`,
 	return c
 }
 
+// reviewWaiting shows all servers that wait for approval, and asks once.
+func reviewWaiting(ctx context.Context, a *app.App, h *host.Host, dir string, approve digest.Digest,
+	asJSON bool) error {
+	w, err := launch.ReviewWaiting(ctx, h, dir, launch.WaitingOptions{Approve: approve,
+		Confirm: func(w *launch.Waiting) (host.Consent, error) {
+			if !asJSON {
+				showWaiting(a.Stderr, w)
+			}
+			return a.Ask(ctx, "Approve all of this?")
+		}})
+	if asJSON {
+		result := struct {
+			app.Outcome
+			Consent digest.Digest    `json:"consent"`
+			Servers []waitingOutcome `json:"servers"`
+			Drifted []string         `json:"drifted"` // reviewed one by one
+		}{app.OutcomeOf(w.Verdict, err), digest.Digest{}, []waitingOutcome{}, append([]string{}, w.Drifted...)}
+		for _, r := range w.Servers {
+			result.Servers = append(result.Servers, waitingOutcome{r.Name, r.Consent(), r.Entry, r.Runtime, r.Weaker})
+		}
+		if len(w.Servers) > 0 {
+			result.Consent = w.Consent()
+		}
+		return a.WriteJSON(result, err)
+	}
+	for _, name := range w.Drifted {
+		fmt.Fprintf(a.Stderr, "%s: %s drifted; 'hallmark review %[2]s' shows what changed\n", a.Name, name)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(w.Servers) == 0:
+		fmt.Fprintf(a.Stderr, "%s: nothing to approve\n", a.Name)
+	default:
+		fmt.Fprintf(a.Stderr, "%s: approved: %s\n", a.Name, strings.Join(namesOf(w.Servers), ", "))
+	}
+	return nil
+}
+
+// waitingOutcome is a server that waits for approval, as it is printed.
+type waitingOutcome struct {
+	Name    string              `json:"name"`
+	Consent digest.Digest       `json:"consent"` // to this server alone
+	Entry   project.ServerLock  `json:"entry"`
+	Runtime *project.Runtime    `json:"runtime,omitempty"`
+	Weaker  []project.Weakening `json:"weaker,omitempty"`
+}
+
+func namesOf(all []*launch.Reviewed) (names []string) {
+	for _, r := range all {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// showWaiting shows all that waits: each new entry, and each new interpreter once, with the servers that it starts.
+func showWaiting(w io.Writer, waiting *launch.Waiting) {
+	var updated []*launch.Reviewed
+	for _, r := range waiting.Servers {
+		if r.EntryApproved && r.Runtime != nil && r.Approved != nil && len(r.Weaker) == 0 {
+			updated = append(updated, r)
+			continue
+		}
+		showReview(w, r)
+	}
+	for len(updated) > 0 {
+		first := updated[0]
+		same := func(r *launch.Reviewed) bool {
+			return sameRuntime(r.Runtime, first.Runtime) && sameRuntime(r.Approved, first.Approved)
+		}
+		var of []*launch.Reviewed
+		for _, r := range updated {
+			if same(r) {
+				of = append(of, r)
+			}
+		}
+		updated = slices.DeleteFunc(updated, same)
+		fmt.Fprintf(w, "\n%s\n  started by  %s  %s\n  before      %s  %s\n", strings.Join(namesOf(of), ", "),
+			surface.Escape(first.Runtime.Path), first.Runtime.Digest, surface.Escape(first.Approved.Path),
+			first.Approved.Digest)
+	}
+	fmt.Fprintf(w, "\n  consent     %s  (all)\n", waiting.Consent())
+}
+
+func sameRuntime(a, b *project.Runtime) bool { return a.Path == b.Path && evidence.Same(a.Digest, b.Digest) }
+
 // chooseItems asks for each drifted item whether it is approved.
 func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, error) {
 	fmt.Fprint(a.Stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
@@ -155,7 +251,7 @@ func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, err
 	return approved, nil
 }
 
-func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
+func showReview(w io.Writer, r *launch.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
 	defer func() {
 		if len(r.Extra) > 0 {

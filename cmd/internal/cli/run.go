@@ -96,7 +96,7 @@ the server's table has extra_arguments = "any".`,
 			}
 			if term.IsTerminal(int(a.Stdin.Fd())) { // else it is the client's
 				o.Ask = func(r *launch.Reviewed) (host.Consent, error) {
-					showReview(a, a.Stderr, r)
+					showReview(a.Stderr, r)
 					return a.Ask(c.Context(), "Approve this?")
 				}
 			}
