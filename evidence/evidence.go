@@ -232,7 +232,7 @@ func (e Evidence) Next() string {
 	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
 		return e.Fix
 	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree || e.Scheme == FacetTar || e.Scheme == File ||
-		e.Scheme == Pin):
+		e.Scheme == Pin || e.Scheme == Source):
 		return e.Fix
 	}
 	return ""

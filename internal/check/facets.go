@@ -47,6 +47,11 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 		entry, locked := w.Lock.Facet(name)
 		if ok {
 			report = append(report, obtain.SourceEvidence(w.Config.Registry, declared, entry, locked))
+			now, err := obtain.DirectoryEvidence(ctx, w, declared, entry)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			report = append(report, now...)
 		}
 		if locked {
 			report = append(report, facets.BroughtEvidence(w, books.Bringing(name), name, entry, locked)...)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -68,10 +69,40 @@ func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits a
 	if err := source.List(); err != nil {
 		return nil, pack.DirError(where, err)
 	}
-	if _, err := facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
+	var err error
+	if packed.made, err = facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
 		return nil, pack.DirError(where, err)
 	}
 	return &packed, nil
+}
+
+// DirectoryEvidence compares the directory that hallmark.toml names for a facet, as it is now, with what was locked of
+// it. It is nil for a facet of another source.
+func DirectoryEvidence(ctx context.Context, w *workspace.Workspace, f project.Facet, entry project.FacetLock) (
+	evidence.Report, error) {
+	if f.Kind() != project.FromLocal || entry.Source.Kind != project.FromLocal {
+		return nil, nil
+	}
+	c := SourceClaim(f.Name + " in " + f.Path)
+	c.Want = []digest.Digest{entry.Integrity}
+	root, err := os.OpenRoot(localPath(w, f))
+	if err != nil {
+		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
+	}
+	defer root.Close()
+	packed, err := packDirectory(ctx, root, f, archive.Limits{})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return evidence.Report{evidence.CannotVerify(c, evidence.Malformed, err.Error())}, nil
+	}
+	e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{packed.made.Integrity}, From: f.Path})
+	if e.Outcome != evidence.Match {
+		e.Reason = "the directory was changed since it was locked"
+		e.Fix = "look at what changed; 'hallmark install' locks what the directory holds now"
+	}
+	return evidence.Report{e}, nil
 }
 
 // findVersions finds nothing: what the directory holds is what an installation takes.

@@ -81,8 +81,9 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 // packedDir is the archive of a directory.
 type packedDir struct {
 	body  bytes.Buffer
-	rule  int         // of package wrap; 0 for a directory that is a facet
-	notes []wrap.Note //
+	made  *facet.Packed // of body
+	rule  int           // of package wrap; 0 for a directory that is a facet
+	notes []wrap.Note
 }
 
 // packWrapped packs a directory that is no facet as one called name.
@@ -92,7 +93,7 @@ func packWrapped(ctx context.Context, d wrap.Dir, name string, limits archive.Li
 		return nil, err
 	}
 	p := &packedDir{rule: wrap.Rule, notes: wrapped.Notes}
-	_, err = facet.Pack(ctx, &p.body, wrapped.Files, wrapped.Open, limits)
+	p.made, err = facet.Pack(ctx, &p.body, wrapped.Files, wrapped.Open, limits)
 	return p, err
 }
 
