@@ -14,6 +14,7 @@
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
 # make forge   FORGED (2,000) archives and wheels that programs may read differently, nine of which read them
 # make remove  every removal from every file, row and answer that is read, and every command
+# make sequences  a hundred sequences of pulls and commands on machines that remember
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 # make hosts   all tests of the package for hosts of plugins, in each Node
 # make bundles all packages that are bundled, by each bundler
@@ -48,7 +49,7 @@ COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
 .PHONY: build man demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
-	kill hosts bundles hints agree real processes clean
+	sequences kill hosts bundles hints agree real processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -172,6 +173,9 @@ WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -c
 
 hosts:
 	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e/plugins
+
+sequences:
+	@$(WHOLE) '^TestSequences$$' ./e2e/sequences
 
 bundles:
 	@$(WHOLE) '^(TestBundles|TestAccountOf.*)$$' ./e2e/plugins ./internal/jsscan
