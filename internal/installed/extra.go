@@ -49,7 +49,14 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 			if d.IsDir() && dirs[at] || files[at] != nil {
 				return nil
 			}
-			if len(report) < lockentry.MaxExtra {
+			who, err := leftBySystem(name, d)
+			switch {
+			case err != nil:
+				return err
+			case len(report) >= lockentry.MaxExtra:
+			case who != "":
+				report = append(report, leftoverOfSystemEvidence(at, who))
+			default:
 				report = append(report, extraEvidence(at, skills[skill]))
 			}
 			if d.IsDir() {
