@@ -47,7 +47,9 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 		entry, locked := w.Lock.Facet(name)
 		if ok {
 			report = append(report, obtain.SourceEvidence(w.Config.Registry, declared, entry, locked))
-			now, err := obtain.DirectoryEvidence(ctx, w, declared, entry)
+		}
+		if ok && locked {
+			now, err := obtain.Inspect(ctx, w, declared, entry)
 			if err != nil {
 				return nil, nil, nil, err
 			}

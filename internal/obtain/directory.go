@@ -76,13 +76,9 @@ func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits a
 	return &packed, nil
 }
 
-// DirectoryEvidence compares the directory that hallmark.toml names for a facet, as it is now, with what was locked of
-// it. It is nil for a facet of another source.
-func DirectoryEvidence(ctx context.Context, w *workspace.Workspace, f project.Facet, entry project.FacetLock) (
-	evidence.Report, error) {
-	if f.Kind() != project.FromLocal || entry.Source.Kind != project.FromLocal {
-		return nil, nil
-	}
+// inspect packs the directory as it is now.
+func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	entry project.FacetLock) (evidence.Report, error) {
 	c := SourceClaim(f.Name + " in " + f.Path)
 	c.Want = []digest.Digest{entry.Integrity}
 	root, err := os.OpenRoot(localPath(w, f))

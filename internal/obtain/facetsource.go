@@ -20,6 +20,9 @@ type facetSource interface {
 
 	// findName reads the name of a facet that is to be declared. It makes no request if offline is set.
 	findName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error)
+	// inspect compares what the declaration names on this machine with what was locked of it; it is nil for a source
+	// that is elsewhere. It makes no request.
+	inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (evidence.Report, error)
 }
 
 // Versions are what the source of a facet has now; empty what it does not tell.

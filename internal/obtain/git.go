@@ -108,6 +108,12 @@ func hasTagOf(f project.Facet, locked *project.FacetLock) bool {
 	return locked != nil && f.Tag != "" && locked.Source.Tag == f.Tag && locked.Source.URL == f.Git
 }
 
+// inspect says nothing: what was locked is elsewhere.
+func (gitSource) inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (evidence.Report,
+	error) {
+	return nil, nil
+}
+
 // findVersions asks the repository which commit is meant now.
 func (gitSource) findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
 	locked *project.FacetLock) (Versions, evidence.Report, error) {

@@ -132,6 +132,12 @@ func (s *Sources) confirmVersion(ctx context.Context, r Request,
 	return c, err
 }
 
+// inspect says nothing: what was locked is elsewhere.
+func (registrySource) inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (
+	evidence.Report, error) {
+	return nil, nil
+}
+
 // findVersions asks the registry for the newest active versions.
 func (registrySource) findVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
 	_ *project.FacetLock) (Versions, evidence.Report, error) {

@@ -26,6 +26,13 @@ func FindVersions(ctx context.Context, w *workspace.Workspace, f project.Facet,
 	return sourceOf(f).findVersions(ctx, w, f, locked)
 }
 
+// Inspect compares what a declaration names on this machine, as it is now, with what was locked of it. It makes no
+// request; of a source that is elsewhere it says nothing.
+func Inspect(ctx context.Context, w *workspace.Workspace, f project.Facet, locked project.FacetLock) (evidence.Report,
+	error) {
+	return sourceOf(f).inspect(ctx, w, f, locked)
+}
+
 // FindName reads the name of a facet, which is declared without one, where it comes from. It makes no
 // request if offline is set.
 func FindName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error) {
