@@ -296,7 +296,10 @@ func (w *Workspace) ReadFiles() error {
 	others.Go(func() { approvals = w.ReadApprovals() })
 	err := w.readConfig()
 	others.Wait()
-	return cmp.Or(err, locked, approvals)
+	if err = cmp.Or(err, locked, approvals); err == nil && w.approvalsRead == nil {
+		w.inheritApprovals()
+	}
+	return err
 }
 
 func (w *Workspace) readConfig() error {
