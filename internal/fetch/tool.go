@@ -1,0 +1,112 @@
+package fetch
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// tool is what the user's files say of one ecosystem. They are read when it is first needed, so that
+// a command that asks no registry opens no file of another tool, and a broken file stops only what
+// comes from the registries of its own tool.
+type tool struct {
+	config  Config
+	hosts   consent.Hosts     // that the configuration names
+	network *transfer.Network // nil if the ecosystem has none of its own
+}
+
+// readTool reads what the user's files say of an ecosystem. An error that is not a refusal is of
+// class Validation.
+func (c *Client) readTool(e ecosystem) (*tool, error) {
+	config := c.config
+	if config.user != nil {
+		reader := *config.user
+		reader.Ignored = new(userconfig.IgnoredSettings)
+		if err := e.configure(&config, &reader); err != nil {
+			if _, ok := errors.AsType[*evidence.Error](err); ok {
+				return nil, err
+			}
+			return nil, evidence.Errorf(evidence.Validation, "", "mend or remove that file", err)
+		}
+		config.named, config.ignored, config.warnings = reader.Named, reader.Ignored, reader.Warnings
+	}
+	for _, w := range config.warnings {
+		c.log.Warn(w)
+	}
+	t := &tool{config: config, hosts: consent.NewHosts(config.named, config.Agreement, config.AnyHost)}
+	_, configured := e.registries(config)
+	for _, base := range configured {
+		t.hosts.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
+	}
+	if own := e.route(config, c.route()); own != nil {
+		t.network = c.idle.add(*own)
+	}
+	return t, nil
+}
+
+// withTool returns a view of c for packages of a kind, which has the configuration of their
+// ecosystem.
+func (c *Client) withTool(kind artifact.Kind) (*Client, error) {
+	read := c.tools[kind]
+	if read == nil {
+		return c, nil
+	}
+	t, err := read()
+	if err != nil {
+		return nil, err
+	}
+	view := *c
+	view.config, view.hosts = t.config, c.hosts.WithTool(t.hosts)
+	if t.network != nil {
+		view.network = t.network
+	}
+	return &view, nil
+}
+
+// isNamedByTool reports whether the user's configuration of any tool names a host. A configuration
+// that cannot be read names none.
+func (c *Client) isNamedByTool(host string) bool {
+	for _, e := range ecosystems {
+		if t, err := c.tools[e.kind()](); err == nil && t.hosts.Names(host) {
+			return true
+		}
+	}
+	return false
+}
+
+// route returns how the hosts of ecosystems without a route of their own are reached.
+func (c *Client) route() transfer.Route {
+	return transfer.Route{RootCAs: c.config.RootCAs, Proxy: c.config.Proxy, AllowAddr: c.config.AllowAddr,
+		Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: c.config.dial}
+}
+
+// connections are the networks of a client.
+type connections struct {
+	mu  sync.Mutex
+	all []*transfer.Network
+}
+
+// add makes a network.
+func (n *connections) add(route transfer.Route) *transfer.Network {
+	network := transfer.NewNetwork(route)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, network)
+	return network
+}
+
+// close closes connections that are kept for reuse.
+func (n *connections) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, network := range n.all {
+		network.CloseIdleConnections()
+	}
+}
