@@ -36,7 +36,8 @@ type Setup struct {
 }
 
 // Open makes the Host of a setup: it finds the user's directories, and combines what the setup allows
-// to be asked and sent with HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY. It opens no file.
+// to be asked and sent with HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY. It opens no file, and refuses
+// directories that somebody else could fill: see [places.Places.Check].
 func Open(s Setup) (*Host, error) {
 	environ, getenv := s.Environ, os.Getenv
 	if environ == nil {
@@ -45,6 +46,9 @@ func Open(s Setup) (*Host, error) {
 		getenv = func(name string) string { return foreign.Variable(environ, name) }
 	}
 	where, err := places.Find(getenv)
+	if err == nil {
+		err = where.Check()
+	}
 	if err != nil {
 		return nil, err
 	}
