@@ -33,19 +33,23 @@
 // # Errors
 //
 // If a host or what it answers is at fault, the error is an [*wire.Error] with a cause of
-// package evidence. A cancelled context gives an error that wraps the context's. Any other
-// error is one of this machine, such as a full disk.
+// package evidence. A cancelled context gives an error that wraps the context's. A file of the
+// user's configuration that cannot be read gives an [*evidence.Error] of class Validation. Any
+// other error is one of this machine, such as a full disk.
 package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
@@ -73,6 +77,35 @@ func New(config Config) *Client {
 		c.tools[e.kind()] = sync.OnceValues(func() (*tool, error) { return c.readTool(e) })
 	}
 	return c
+}
+
+// readTool reads what the user's files say of an ecosystem. An error that is not a refusal is of
+// class Validation.
+func (c *Client) readTool(e ecosystem) (*tool, error) {
+	config := c.config
+	if config.user != nil {
+		reader := *config.user
+		reader.Ignored = new(userconfig.IgnoredSettings)
+		if err := e.configure(&config, &reader); err != nil {
+			if _, ok := errors.AsType[*evidence.Error](err); ok {
+				return nil, err
+			}
+			return nil, evidence.Errorf(evidence.Validation, "", "mend or remove that file", err)
+		}
+		config.named, config.ignored, config.warnings = reader.Named, reader.Ignored, reader.Warnings
+	}
+	for _, w := range config.warnings {
+		c.log.Warn(w)
+	}
+	t := &tool{config: config, hosts: consent.NewHosts(config.named, config.Agreement, config.AnyHost)}
+	_, configured := e.registries(config)
+	for _, base := range configured {
+		t.hosts.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
+	}
+	if own := e.route(config, c.route()); own != nil {
+		t.network = c.idle.add(*own)
+	}
+	return t, nil
 }
 
 // Fetch downloads ref and computes sha256, the digests under algs, and those that

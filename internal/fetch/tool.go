@@ -1,16 +1,11 @@
 package fetch
 
 import (
-	"errors"
-	"strings"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
-	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // tool is what the user's files say of one ecosystem. They are read when it is first needed, so that
@@ -20,35 +15,6 @@ type tool struct {
 	config  Config
 	hosts   consent.Hosts     // that the configuration names
 	network *transfer.Network // nil if the ecosystem has none of its own
-}
-
-// readTool reads what the user's files say of an ecosystem. An error that is not a refusal is of
-// class Validation.
-func (c *Client) readTool(e ecosystem) (*tool, error) {
-	config := c.config
-	if config.user != nil {
-		reader := *config.user
-		reader.Ignored = new(userconfig.IgnoredSettings)
-		if err := e.configure(&config, &reader); err != nil {
-			if _, ok := errors.AsType[*evidence.Error](err); ok {
-				return nil, err
-			}
-			return nil, evidence.Errorf(evidence.Validation, "", "mend or remove that file", err)
-		}
-		config.named, config.ignored, config.warnings = reader.Named, reader.Ignored, reader.Warnings
-	}
-	for _, w := range config.warnings {
-		c.log.Warn(w)
-	}
-	t := &tool{config: config, hosts: consent.NewHosts(config.named, config.Agreement, config.AnyHost)}
-	_, configured := e.registries(config)
-	for _, base := range configured {
-		t.hosts.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
-	}
-	if own := e.route(config, c.route()); own != nil {
-		t.network = c.idle.add(*own)
-	}
-	return t, nil
 }
 
 // withTool returns a view of c for packages of a kind, which has the configuration of their
@@ -73,8 +39,8 @@ func (c *Client) withTool(kind artifact.Kind) (*Client, error) {
 // isNamedByTool reports whether the user's configuration of any tool names a host. A configuration
 // that cannot be read names none.
 func (c *Client) isNamedByTool(host string) bool {
-	for _, e := range ecosystems {
-		if t, err := c.tools[e.kind()](); err == nil && t.hosts.Names(host) {
+	for _, read := range c.tools {
+		if t, err := read(); err == nil && t.hosts.Names(host) {
 			return true
 		}
 	}
