@@ -21,34 +21,50 @@ import (
 // the first that does of those above it: but a sticky one, such as /tmp, may be everybody's, one of
 // this user may be writable by its group, and root may begin one below a directory of any user.
 func (p Places) Check() error {
+	isCheckout := func(at string) bool {
+		_, err := os.Lstat(filepath.Join(at, ".git"))
+		return err == nil && !p.isOwnHome(at)
+	}
 	for _, dir := range []string{p.State, p.Cache} {
 		real, existing := resolve(dir)
 		if err := refuseOthers(real, existing); err != nil {
 			return err
 		}
-		for _, named := range []string{real, dir} {
-			for at := named; at != filepath.Dir(at); at = filepath.Dir(at) {
-				if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !p.isOwnHome(at) {
-					return refusal(dir, fmt.Errorf("lies in the checkout %s, which could bring what is kept there", at))
-				}
-			}
+		if err := refuseBelow("checkout", isCheckout, dir, real); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// CheckProject refuses a state or cache directory in the directory of a project, which dir names
-// with all links resolved, unless that is the home directory as for [Places.Check]. Its error is of
-// class Refused.
+// CheckProject refuses a state or cache directory in the directory of a project, unless that is the
+// home directory as for [Places.Check]. Its error is of class Refused.
 func (p Places) CheckProject(dir string) error {
-	if p.isOwnHome(dir) {
-		return nil
+	project, err := os.Stat(dir)
+	if err != nil || p.isOwnHome(dir) {
+		return err
 	}
-	for _, place := range []string{p.State, p.Cache} {
-		real, _ := resolve(place)
-		for _, named := range []string{place, real} {
-			if rel, err := filepath.Rel(dir, named); err == nil && filepath.IsLocal(rel) {
-				return refusal(place, fmt.Errorf("lies in the project %s, which could bring what is kept there", dir))
+	isProject := func(at string) bool {
+		info, err := os.Stat(at)
+		return err == nil && os.SameFile(info, project)
+	}
+	for _, dir := range []string{p.State, p.Cache} {
+		real, _ := resolve(dir)
+		if err := refuseBelow("project", isProject, dir, real); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseBelow refuses a directory at or below one that is what the caller says: as it is named, since
+// a link there may lead elsewhere tomorrow, and with all links resolved. The root of the file system
+// is neither checkout nor project.
+func refuseBelow(what string, is func(at string) bool, dir, real string) error {
+	for _, named := range []string{real, dir} {
+		for at := named; at != filepath.Dir(at); at = filepath.Dir(at) {
+			if is(at) {
+				return refusal(dir, fmt.Errorf("lies in the %s %s, which could bring what is kept there", what, at))
 			}
 		}
 	}
