@@ -72,7 +72,7 @@ func (d *demo) facet(ctx context.Context, url string) error {
 
 	d.title("Tampered with: in the store, and in the project")
 	var slot string
-	filepath.WalkDir(filepath.Join(d.dir, "home", "cache", "store", "sha256"),
+	filepath.WalkDir(filepath.Join(d.home, "cache", "store", "sha256"),
 		func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(filepath.ToSlash(path), "content/skills/hallmark/SKILL.md") {
 				slot = path

@@ -40,6 +40,7 @@ func main() {
 // demo is the stage: a directory of its own, removed at the end.
 type demo struct {
 	bin, dir string
+	home     string // what Hallmark keeps
 	env      []string
 	step     int
 	start    time.Time
@@ -55,7 +56,11 @@ func run(bin string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(d.dir)) }()
-	d.env = append(os.Environ(), "HALLMARK_HOME="+filepath.Join(d.dir, "home"), keyVariable+"=patDummy.0000",
+	if d.home, err = os.MkdirTemp("", "hallmark-demo-"); err != nil { // not in this checkout, as is refused
+		return err
+	}
+	defer func() { err = errors.Join(err, removeAll(d.home)) }()
+	d.env = append(os.Environ(), "HALLMARK_HOME="+d.home, keyVariable+"=patDummy.0000",
 		"NO_COLOR=1")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 func (d *demo) flip(ctx context.Context, _ string) error {
 	d.title("One byte of the installed package is flipped in the store: it does not start")
 	var file string
-	err := filepath.WalkDir(filepath.Join(d.dir, "home"), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(d.home, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Name() == "index.js" &&
 			strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "content/node_modules/"+packageName+"/dist") {
 			file = path

@@ -214,10 +214,7 @@ func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
 		}
 		return ""
 	}
-	config, err := fetch.UserConfig(w.Host.Getenv, w.Dir, w.Host.Getenv("HOME"))
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	config := fetch.UserConfig(w.Host.Getenv, w.Dir, w.Host.Getenv("HOME"))
 	config.Dir = w.T.TempDir()
 	config.Limits.Retries, config.RootCAs, config.AnyHost = -1, roots, true
 	w.Host.Fetch = fetch.New(config)

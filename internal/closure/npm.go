@@ -65,7 +65,7 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range h.Fetch.IgnoredSettings() {
+	for _, line := range h.Fetch.IgnoredSettings(artifact.NPM) {
 		h.Logger.Warn(line)
 	}
 	user, checkout, err := h.Fetch.NPMFiles()

@@ -52,7 +52,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		}
 		return c, nil
 	}
-	for _, line := range h.Fetch.IgnoredSettings() {
+	for _, line := range h.Fetch.IgnoredSettings(artifact.PyPI) {
 		h.Logger.Warn(line)
 	}
 	set := append(tool.HomeVariables(work), tool.NetrcVariable(h)...)

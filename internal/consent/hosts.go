@@ -53,6 +53,8 @@ type Hosts struct {
 	mine   map[string]bool    // that the program, the user or the caller name
 	theirs map[string]HostUse // that only the checkout's configuration names
 	agreed *Agreement
+
+	elsewhere func(host string) bool // reports what else names a host; may be nil
 }
 
 // NewHosts returns Hosts that allow those of the user's configuration, and of those that a checkout
@@ -88,11 +90,25 @@ func (h Hosts) With(hosts ...string) Hosts {
 	return h
 }
 
+// WithTool returns a copy that also has the hosts of the configuration of one tool.
+func (h Hosts) WithTool(tool Hosts) Hosts {
+	h = h.With(slices.Collect(maps.Keys(tool.mine))...)
+	h.theirs = tool.theirs
+	return h
+}
+
+// OrElse returns a copy that allows the hosts for which elsewhere reports true too. It is asked last,
+// because to answer it may have to read files.
+func (h Hosts) OrElse(elsewhere func(host string) bool) Hosts {
+	h.elsewhere = elsewhere
+	return h
+}
+
 // Check returns nil if u may get a request, else an error that says how to consent.
 func (h Hosts) Check(u *url.URL, by Naming) error {
 	host := wire.HostOf(u)
 	use, theirs := h.theirs[host]
-	if by == ByAnswer || h.any || h.mine[host] || by == ByConfig && !theirs {
+	if by == ByAnswer || by == ByConfig && !theirs || h.Names(host) {
 		return nil
 	}
 	return h.agreed.CheckHost(HostUse{Host: host, File: cmp.Or(use.File, wire.ShowURL(u))})
@@ -100,13 +116,15 @@ func (h Hosts) Check(u *url.URL, by Naming) error {
 
 // Names reports whether the program itself, the user's configuration or the caller names a host, so
 // that it needs no consent.
-func (h Hosts) Names(host string) bool { return h.any || h.mine[host] }
+func (h Hosts) Names(host string) bool {
+	return h.any || h.mine[host] || h.elsewhere != nil && h.elsewhere(host)
+}
 
 // OfCheckout returns the hosts that only the checkout's configuration names, for packages of a
 // kind, sorted.
 func (h Hosts) OfCheckout(kind artifact.Kind) (uses []HostUse) {
 	for _, host := range slices.Sorted(maps.Keys(h.theirs)) {
-		if use := h.theirs[host]; use.Kind == kind && !h.mine[host] {
+		if use := h.theirs[host]; use.Kind == kind && !h.Names(host) {
 			uses = append(uses, use)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 )
@@ -20,7 +21,7 @@ func checkout(t *testing.T, files map[string]string, user string, env map[string
 		write(t, filepath.Join(dir, "project", name), text)
 	}
 	write(t, filepath.Join(dir, "home", ".npmrc"), user)
-	config, err := UserConfig(environment(env), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
+	config, err := readUserConfig(environment(env), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestVariablesOfACheckout(t *testing.T) {
 		"https://npm.example.com?${TOKEN}"} {
 		c = checkout(t, map[string]string{".npmrc": "registry=" + value}, "", env, "TOKEN=npm.example.com")
 		if base, err := c.config.NPM.Registry("a"); err != nil || strings.Contains(base, "s3cret") ||
-			len(c.IgnoredSettings()) != 1 {
+			len(c.IgnoredSettings(artifact.NPM)) != 1 {
 			t.Errorf("%s: %s, %v", value, base, err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestVariablesOfACheckout(t *testing.T) {
 		header, err := c.config.NPM.Authorization(u)
 		user, rc, filesErr := c.NPMFiles()
 		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") ||
-			len(c.IgnoredSettings()) == 0 {
+			len(c.IgnoredSettings(artifact.NPM)) == 0 {
 			t.Errorf("%s: %q, %v, %v, %s", key, header, err, filesErr, user)
 		}
 	}

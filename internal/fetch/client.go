@@ -12,14 +12,16 @@ import (
 
 // Client fetches artifacts. It is safe for concurrent use.
 type Client struct {
-	config Config
-	limits Limits
-	log    *slog.Logger
-	slots  chan struct{}                       // holds one value for each fetch that runs
-	held   *transfer.Budget                    // for the files on this machine
-	shared *transfer.Network                   // of the ecosystems without one of their own
-	own    map[artifact.Kind]*transfer.Network // of ecosystems with authorities or a proxy of their own
-	hosts  consent.Hosts                       // those that may be asked
+	config  Config
+	limits  Limits
+	log     *slog.Logger
+	slots   chan struct{}     // holds one value for each fetch that runs
+	held    *transfer.Budget  // for the files on this machine
+	network *transfer.Network // of the ecosystems without one of their own; in a view for one, of that
+	hosts   consent.Hosts     // those that may be asked
+
+	tools map[artifact.Kind]func() (*tool, error) // by the kind of their packages; shared by all views
+	idle  *connections                            // shared by all views
 
 	operator    *atomic.Pointer[[]HostCredential] // see SetCredentials; shared by all views
 	credentials []HostCredential                  // the operator's when this view was made
@@ -30,25 +32,18 @@ type Client struct {
 // Limits returns the limits of c, with defaults for what was not set.
 func (c *Client) Limits() Limits { return c.limits }
 
-// network returns the network over which Refs of a kind are fetched.
-func (c *Client) network(kind artifact.Kind) *transfer.Network {
-	if own := c.own[kind]; own != nil {
-		return own
-	}
-	return c.shared
-}
-
 // CloseIdleConnections closes connections that are kept for reuse.
-func (c *Client) CloseIdleConnections() {
-	c.shared.CloseIdleConnections()
-	for _, n := range c.own {
-		n.CloseIdleConnections()
-	}
-}
+func (c *Client) CloseIdleConnections() { c.idle.close() }
 
-// IgnoredSettings returns, when it is first called, the settings in the files of the checkout that
-// are ignored.
-func (c *Client) IgnoredSettings() []string { return c.config.ignored.Lines() }
+// IgnoredSettings returns, when it is first called, the settings for packages of a kind in the files
+// of the checkout that are ignored.
+func (c *Client) IgnoredSettings(kind artifact.Kind) []string {
+	c, err := c.withTool(kind)
+	if err != nil {
+		return nil // the fetch reports it
+	}
+	return c.config.ignored.Lines()
+}
 
 // begin waits until ref may be fetched, and gives its fetch Limits.FileTime from then on. The
 // caller calls the function that it returns when the fetch is over.

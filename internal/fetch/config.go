@@ -56,16 +56,19 @@ type Config struct {
 	// tell what to fetch, and which restricts addresses instead.
 	AnyHost bool
 
-	Logger   *slog.Logger // nil: silent
-	Warnings []string     // settings that UserConfig found and does not honour; New logs them
+	Logger *slog.Logger // nil: silent
 
 	// create makes the staging file; nil is os.CreateTemp. For tests.
 	create func(dir string) (stagingFile, error)
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // see transfer.Route; for tests
 
-	ignored *userconfig.IgnoredSettings // settings of a checkout's files that are not taken; may be nil
-	named   consent.Named               // hosts that the files of the user and of the checkout name
+	user *userconfig.Reader // of the files that the configuration is completed from: see [tool]; nil for none
+
+	// What those files say besides.
+	ignored  *userconfig.IgnoredSettings // settings of a checkout's files that are not taken; may be nil
+	named    consent.Named               // hosts that the files of the user and of the checkout name
+	warnings []string                    // settings that are not honoured
 }
 
 // ServerConfig returns the configuration of a server: without the credentials and the

@@ -22,6 +22,9 @@ func (c *Client) Description(ctx context.Context, ref artifact.Ref) (string, err
 		return "", err
 	}
 	defer release()
+	if c, err = c.withTool(ref.Kind()); err != nil {
+		return "", err
+	}
 	return e.description(ctx, c, ref)
 }
 

@@ -66,7 +66,7 @@ func (d *Download) Close() error {
 // request without a bound of its own may have most bytes.
 func (c *Client) newTransfer(ref artifact.Ref, r transfer.Request, most int64, to transfer.Sink) *transfer.Transfer {
 	r.Most = cmp.Or(r.Most, most)
-	return &transfer.Transfer{Network: c.network(ref.Kind()), Hosts: c.hosts, Request: r,
+	return &transfer.Transfer{Network: c.network, Hosts: c.hosts, Request: r,
 		Limits: c.limits.forTransfer(), Together: c.together, Sink: to, Log: c.log}
 }
 

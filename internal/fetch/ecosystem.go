@@ -46,8 +46,7 @@ type ecosystem interface {
 	namedHost(ref artifact.Ref) string
 }
 
-// ecosystems is the table of all that are fetched from. Their order is the one in which the
-// user's files are read, which decides which of several errors is reported.
+// ecosystems is the table of all that are fetched from.
 var ecosystems = []ecosystem{npm{}, pypi{}, github{}, nuget{}, cargo{}, images{}, bundles{}}
 
 // ecosystemOf returns the ecosystem of a Ref. The error is an [*wire.Error].

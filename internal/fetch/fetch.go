@@ -33,18 +33,23 @@
 // # Errors
 //
 // If a host or what it answers is at fault, the error is an [*wire.Error] with a cause of
-// package evidence. A cancelled context gives an error that wraps the context's. Any other
-// error is one of this machine, such as a full disk.
+// package evidence. A cancelled context gives an error that wraps the context's. A file of the
+// user's configuration that cannot be read gives an [*evidence.Error] of class Validation. Any
+// other error is one of this machine, such as a full disk.
 package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
@@ -59,24 +64,48 @@ func New(config Config) *Client {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	for _, w := range config.Warnings {
-		c.log.Warn(w)
-	}
 	if c.config.create == nil {
 		c.config.create = createTemp
 	}
-	c.hosts = newHosts(config)
+	c.hosts = c.newHosts()
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = transfer.NewBudget(c.limits.Held)
-	route := transfer.Route{RootCAs: config.RootCAs, Proxy: config.Proxy, AllowAddr: config.AllowAddr,
-		Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: config.dial}
-	c.shared, c.own = transfer.NewNetwork(route), make(map[artifact.Kind]*transfer.Network)
+	c.idle = new(connections)
+	c.network = c.idle.add(c.route())
+	c.tools = make(map[artifact.Kind]func() (*tool, error), len(ecosystems))
 	for _, e := range ecosystems {
-		if own := e.route(config, route); own != nil {
-			c.own[e.kind()] = transfer.NewNetwork(*own)
-		}
+		c.tools[e.kind()] = sync.OnceValues(func() (*tool, error) { return c.readTool(e) })
 	}
 	return c
+}
+
+// readTool reads what the user's files say of an ecosystem. An error that is not a refusal is of
+// class Validation.
+func (c *Client) readTool(e ecosystem) (*tool, error) {
+	config := c.config
+	if config.user != nil {
+		reader := *config.user
+		reader.Ignored = new(userconfig.IgnoredSettings)
+		if err := e.configure(&config, &reader); err != nil {
+			if _, ok := errors.AsType[*evidence.Error](err); ok {
+				return nil, err
+			}
+			return nil, evidence.Errorf(evidence.Validation, "", "mend or remove that file", err)
+		}
+		config.named, config.ignored, config.warnings = reader.Named, reader.Ignored, reader.Warnings
+	}
+	for _, w := range config.warnings {
+		c.log.Warn(w)
+	}
+	t := &tool{config: config, hosts: consent.NewHosts(config.named, config.Agreement, config.AnyHost)}
+	_, configured := e.registries(config)
+	for _, base := range configured {
+		t.hosts.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
+	}
+	if own := e.route(config, c.route()); own != nil {
+		t.network = c.idle.add(*own)
+	}
+	return t, nil
 }
 
 // Fetch downloads ref and computes sha256, the digests under algs, and those that
@@ -91,6 +120,9 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 	}
 	e, err := ecosystemOf(ref)
 	if err != nil {
+		return nil, err
+	}
+	if c, err = c.withTool(ref.Kind()); err != nil {
 		return nil, err
 	}
 	ctx, release, err := c.begin(ctx, ref)
@@ -108,21 +140,18 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	if e == nil {
 		return []artifact.Ref{ref}, nil
 	}
+	c, err := c.withTool(ref.Kind())
+	if err != nil {
+		return nil, err
+	}
 	return e.files(ctx, c, ref)
 }
 
-// UserConfig returns the configuration that a user already has, as far as it counts in a
-// checkout: see package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may
-// be empty.
-func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
-		Agreement: new(consent.Agreement), Ignored: new(userconfig.IgnoredSettings)}
-	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
-	for _, e := range ecosystems {
-		if err := e.configure(&config, user); err != nil {
-			return config, err
-		}
-	}
-	config.named, config.Warnings = user.Named, user.Warnings
-	return config, nil
+// UserConfig returns a configuration that is completed from what a user already has, as far as it
+// counts in a checkout: see package userconfig. The files of a tool are read when a client first
+// asks the registries of that tool. env is [os.Getenv] or a stand-in; projectDir and home may be
+// empty.
+func UserConfig(env func(string) string, projectDir, home string) Config {
+	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home, Agreement: new(consent.Agreement)}
+	return Config{Agreement: user.Agreement, Proxy: user.Proxy(), user: user}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -312,4 +313,18 @@ func outcomes(t *testing.T, d *Download, err error) []evidence.Outcome {
 
 func environment(m map[string]string) func(string) string {
 	return func(key string) string { return m[key] }
+}
+
+// readUserConfig is [UserConfig] with what the files of all tools say, as if each had been asked.
+func readUserConfig(env func(string) string, projectDir, home string) (Config, error) {
+	config := UserConfig(env, projectDir, home)
+	user := config.user
+	user.Ignored, config.user = new(userconfig.IgnoredSettings), nil
+	for _, e := range ecosystems {
+		if err := e.configure(&config, user); err != nil {
+			return config, err
+		}
+	}
+	config.named, config.ignored, config.warnings = user.Named, user.Ignored, user.Warnings
+	return config, nil
 }

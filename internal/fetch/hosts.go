@@ -3,37 +3,38 @@ package fetch
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// newHosts returns the hosts that a client with config may ask.
-func newHosts(config Config) consent.Hosts {
-	h := consent.NewHosts(config.named, config.Agreement, config.AnyHost)
+// newHosts returns the hosts that c may ask: the public registries, those that an operator's
+// credentials are for, and those that the user's configuration of any tool names.
+func (c *Client) newHosts() consent.Hosts {
+	h := consent.NewHosts(consent.Named{}, c.config.Agreement, c.config.AnyHost).OrElse(c.isNamedByTool)
 	for _, e := range ecosystems {
-		public, configured := e.registries(config)
+		public, _ := e.registries(c.config)
 		for _, base := range public {
 			h.Allow(wire.HostOfText(base))
 		}
-		for _, base := range configured {
-			h.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
-		}
 	}
-	for _, k := range config.Credentials {
+	for _, k := range c.config.Credentials {
 		h.Allow(k.hostPort())
 	}
 	return h
 }
 
 // Hosts returns the hosts that c would ask for a package, sorted; none for a kind that has no
-// registry. It sends nothing, and looks up no variable.
+// registry, or whose configuration cannot be read. It sends nothing, and looks up no variable.
 func (c *Client) Hosts(kind artifact.Kind, name string) []string {
 	e := ecosystemOfKind(kind)
 	if e == nil {
 		return nil
+	}
+	c, err := c.withTool(kind)
+	if err != nil {
+		return nil // the fetch reports it
 	}
 	hosts := e.packageHosts(c.config, name)
 	slices.Sort(hosts)
@@ -45,8 +46,15 @@ func (c *Client) Hosts(kind artifact.Kind, name string) []string {
 func (c *Client) Names(host string) bool { return c.hosts.Names(host) }
 
 // CheckoutHosts returns the hosts that only the checkout's configuration names, and that are
-// asked for packages of a kind, as registry or as proxy; sorted.
-func (c *Client) CheckoutHosts(kind artifact.Kind) []consent.HostUse { return c.hosts.OfCheckout(kind) }
+// asked for packages of a kind, as registry or as proxy; sorted. A configuration that cannot be read
+// names none.
+func (c *Client) CheckoutHosts(kind artifact.Kind) []consent.HostUse {
+	c, err := c.withTool(kind)
+	if err != nil {
+		return nil // the fetch reports it
+	}
+	return c.hosts.OfCheckout(kind)
+}
 
 // ForRefs returns a client for a caller who names refs: the hosts in them are asked without
 // consent.

@@ -82,7 +82,7 @@ func TestHostsOfACheckout(t *testing.T) {
 			at := func(agreed ...string) *Client {
 				dir := t.TempDir()
 				write(t, filepath.Join(dir, "project", tt.file), strings.ReplaceAll(tt.text, "HOST", host))
-				config, err := UserConfig(environment(nil), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
+				config, err := readUserConfig(environment(nil), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +139,7 @@ func TestHostsOfTheUser(t *testing.T) {
 	env := map[string]string{"PIP_EXTRA_INDEX_URL": "https://other.example.com/simple",
 		"UV_INDEX": "https://pip.example.com/other", "npm_config_registry": "https://env.example.com/",
 		"GH_HOST": "github.example.com"}
-	config, err := UserConfig(environment(env), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
+	config, err := readUserConfig(environment(env), filepath.Join(dir, "project"), filepath.Join(dir, "home"))
 	if err != nil {
 		t.Fatal(err)
 	}

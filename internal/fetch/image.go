@@ -88,6 +88,9 @@ func (c *Client) FetchTag(ctx context.Context, repository, tag string) (*Downloa
 			return nil, err
 		}
 	}
+	if c, err = c.withTool(ref.Kind()); err != nil {
+		return nil, err
+	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -104,6 +107,10 @@ func (c *Client) FetchTag(ctx context.Context, repository, tag string) (*Downloa
 func (c *Client) FetchBlob(ctx context.Context, ref artifact.Ref) (*Download, error) {
 	if ref.Kind() != artifact.OCI || ref.Digest().IsZero() {
 		return nil, unsupportedKindError(ref)
+	}
+	c, err := c.withTool(ref.Kind())
+	if err != nil {
+		return nil, err
 	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {

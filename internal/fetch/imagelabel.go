@@ -23,6 +23,10 @@ func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (
 	if ref.Kind() != artifact.OCI {
 		return "", unsupportedKindError(ref)
 	}
+	c, err := c.withTool(ref.Kind())
+	if err != nil {
+		return "", err
+	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return "", err

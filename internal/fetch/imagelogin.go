@@ -131,7 +131,7 @@ func (c *Client) findOCICredentials(ctx context.Context, ref artifact.Ref,
 // ctx.
 func (c *Client) repeatLogin(ctx context.Context, r *ociRepository, f func(context.Context, *ociGuard) error) error {
 	return c.limits.forTransfer().Repeat(ctx, func(ctx context.Context) *transfer.Failure {
-		guard := &ociGuard{net: c.shared}
+		guard := &ociGuard{net: c.network}
 		if r.plain {
 			guard.plainHost = r.base.Host
 		}

@@ -53,6 +53,10 @@ func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error)
 	if ref.Kind() != artifact.NPM {
 		return nil, unsupportedKindError(ref)
 	}
+	c, err := c.withTool(artifact.NPM)
+	if err != nil {
+		return nil, err
+	}
 	ctx, release, err := c.begin(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -142,11 +146,29 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 }
 
 // NPMRegistry returns the URL of the registry that the user's npm configuration gives for a package.
-func (c *Client) NPMRegistry(name string) (string, error) { return c.config.NPM.Registry(name) }
+func (c *Client) NPMRegistry(name string) (string, error) {
+	c, err := c.withTool(artifact.NPM)
+	if err != nil {
+		return "", err
+	}
+	return c.config.NPM.Registry(name)
+}
 
-// NPMSetting returns the value of a key of the user's npm configuration, "" if unset.
-func (c *Client) NPMSetting(key string) string { return c.config.NPM.Value(key) }
+// NPMSetting returns the value of a key of the user's npm configuration, "" if unset or if it cannot
+// be read, which [Client.NPMFiles] reports.
+func (c *Client) NPMSetting(key string) string {
+	c, err := c.withTool(artifact.NPM)
+	if err != nil {
+		return ""
+	}
+	return c.config.NPM.Value(key)
+}
 
 // NPMFiles returns the texts of the files that npm is to read in place of those of the user
 // and of the checkout: see [userconfig.NPM.Files].
-func (c *Client) NPMFiles() (user, checkout string, err error) { return c.config.NPM.Files(c.hosts) }
+func (c *Client) NPMFiles() (user, checkout string, err error) {
+	if c, err = c.withTool(artifact.NPM); err != nil {
+		return "", "", err
+	}
+	return c.config.NPM.Files(c.hosts)
+}

@@ -66,7 +66,7 @@ func TestUserConfig(t *testing.T) {
 			"npm_config_userconfig": "../nothing"}, map[string]string{"a": "", "b": "alternative", "c": ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			config, err := UserConfig(environment(tt.env), project, home)
+			config, err := readUserConfig(environment(tt.env), project, home)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestUserConfig(t *testing.T) {
 		})
 	}
 
-	config, err := UserConfig(environment(nil), "", "")
+	config, err := readUserConfig(environment(nil), "", "")
 	if err != nil || config.NPM.Setting("a") != "" {
 		t.Errorf("without files: %q, %v", config.NPM.Setting("a"), err)
 	}
@@ -89,11 +89,11 @@ func TestUserConfig(t *testing.T) {
 		t.Errorf("registry %q, %v", got, err)
 	}
 	write(t, filepath.Join(home, ".npmrc"), strings.Repeat("#", 1<<20+1))
-	if _, err = UserConfig(environment(nil), "", home); err == nil ||
+	if _, err = readUserConfig(environment(nil), "", home); err == nil ||
 		!strings.Contains(err.Error(), ".npmrc is larger") {
 		t.Errorf("error %v", err)
 	}
-	if _, err = UserConfig(environment(map[string]string{"npm_config_userconfig": home}), "", ""); err == nil {
+	if _, err = readUserConfig(environment(map[string]string{"npm_config_userconfig": home}), "", ""); err == nil {
 		t.Error("a directory was read as .npmrc")
 	}
 }
@@ -110,7 +110,7 @@ func TestGlobalPrefixOfNode(t *testing.T) {
 	}
 	path := strings.Join([]string{"relative", filepath.Join(dir, "none"), filepath.Join(dir, "bin")},
 		string(filepath.ListSeparator))
-	config, err := UserConfig(environment(map[string]string{"PATH": path}), "", "")
+	config, err := readUserConfig(environment(map[string]string{"PATH": path}), "", "")
 	if err != nil || config.NPM.Setting("a") != "global" {
 		t.Errorf("%q, %v", config.NPM.Setting("a"), err)
 	}
@@ -120,7 +120,7 @@ func TestGlobalPrefixOfNode(t *testing.T) {
 	write(t, filepath.Join(project, "tools", "bin", "node"), "")
 	write(t, filepath.Join(project, "tools", "etc", "npmrc"), "a=${SECRET}")
 	path = filepath.Join(project, "tools", "bin") + string(filepath.ListSeparator) + path
-	config, err = UserConfig(environment(map[string]string{"PATH": path, "SECRET": "theirs"}), project, "")
+	config, err = readUserConfig(environment(map[string]string{"PATH": path, "SECRET": "theirs"}), project, "")
 	if err != nil || config.NPM.Setting("a") != "global" {
 		t.Errorf("%q, %v", config.NPM.Setting("a"), err)
 	}
@@ -132,7 +132,7 @@ func TestAuthorities(t *testing.T) {
 	ca := write(t, filepath.Join(dir, "ca.pem"),
 		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[1]})))
 	write(t, filepath.Join(dir, ".npmrc"), "cafile=ca.pem\nregistry=https://npm.example.com/\n")
-	config, err := UserConfig(environment(nil), dir, "")
+	config, err := readUserConfig(environment(nil), dir, "")
 	if err != nil || config.NPM.Authorities == nil || config.RootCAs != nil {
 		t.Fatalf("%+v, %v", config.NPM, err)
 	}
@@ -146,7 +146,15 @@ func TestAuthorities(t *testing.T) {
 	if read != 0 {
 		t.Error("authorities are read before they are needed")
 	}
-	if c.network(artifact.NPM) == c.shared || c.network(artifact.PyPI) == c.network(artifact.NPM) {
+	npm, err := c.withTool(artifact.NPM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pypi, err := c.withTool(artifact.PyPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if npm.network == c.network || pypi.network == npm.network {
 		t.Error("npm's authorities count for npm alone")
 	}
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotFound) })
@@ -166,16 +174,16 @@ func TestAuthorities(t *testing.T) {
 		}
 		return config.NPM.Authorities()
 	}
-	config, err = UserConfig(environment(map[string]string{"NODE_EXTRA_CA_CERTS": ca}), "", "")
+	config, err = readUserConfig(environment(map[string]string{"NODE_EXTRA_CA_CERTS": ca}), "", "")
 	if pool, unread := given(config); err != nil || pool == nil || unread != nil {
 		t.Errorf("%v, %v, %v", pool, err, unread)
 	}
-	config, err = UserConfig(environment(map[string]string{"npm_config_cafile": "/nowhere/ca.pem"}), "", "")
+	config, err = readUserConfig(environment(map[string]string{"npm_config_cafile": "/nowhere/ca.pem"}), "", "")
 	if pool, unread := given(config); err != nil || pool != nil || unread != nil {
 		t.Errorf("a file that is not there: %v, %v, %v", pool, err, unread)
 	}
 	empty := write(t, filepath.Join(dir, "empty.pem"), "nothing")
-	config, err = UserConfig(environment(map[string]string{"npm_config_cafile": empty}), "", "")
+	config, err = readUserConfig(environment(map[string]string{"npm_config_cafile": empty}), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,14 +213,14 @@ func TestUserProxy(t *testing.T) {
 		}
 		return p.Host
 	}
-	config, err := UserConfig(environment(map[string]string{
+	config, err := readUserConfig(environment(map[string]string{
 		"HTTPS_PROXY": "http://proxy.example.com:3128", "NO_PROXY": "direct.example.com",
 	}), "", "")
 	if err != nil || via(config.Proxy, npm) != "proxy.example.com:3128" || via(config.Proxy, direct) != "" ||
 		config.NPM.Proxy != nil {
 		t.Errorf("%v: %q %q", err, via(config.Proxy, npm), via(config.Proxy, direct))
 	}
-	config, err = UserConfig(environment(map[string]string{
+	config, err = readUserConfig(environment(map[string]string{
 		"https_proxy":            "http://proxy.example.com:3128",
 		"npm_config_https_proxy": "http://npmproxy.example.com:1", "npm_config_noproxy": "direct.example.com",
 	}), "", "")
@@ -239,11 +247,11 @@ func TestWarnings(t *testing.T) {
 		{map[string]string{"npm_config__authToken": "secret"}, "no host"},
 		{map[string]string{"npm_config__auth": "secret"}, "no host"},
 	} {
-		config, err := UserConfig(environment(tt.env), "", "")
+		config, err := readUserConfig(environment(tt.env), "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := strings.Join(config.Warnings, "\n")
+		all := strings.Join(config.warnings, "\n")
 		if (tt.want == "") != (all == "") || !strings.Contains(all, tt.want) || strings.Contains(all, "secret") {
 			t.Errorf("%v: %q", tt.env, all)
 		}

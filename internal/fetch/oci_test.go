@@ -461,7 +461,7 @@ func TestOCIPlainHTTP(t *testing.T) {
 // TestImagesOfAUserPlainHTTP: what a user starts asks an image registry on loopback over plain http, as
 // docker does, and no other.
 func TestImagesOfAUserPlainHTTP(t *testing.T) {
-	config, err := UserConfig(environment(nil), "", "")
+	config, err := readUserConfig(environment(nil), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,11 +148,23 @@ func (c *Client) askPyPISource(ctx context.Context, ref artifact.Ref, ix pypiSou
 
 // UVFile returns the text of the uv.toml that uv is to read in place of all others: see
 // [userconfig.PyPI.UVFile].
-func (c *Client) UVFile() (string, error) { return c.config.PyPI.UVFile(c.hosts) }
+func (c *Client) UVFile() (string, error) {
+	c, err := c.withTool(artifact.PyPI)
+	if err != nil {
+		return "", err
+	}
+	return c.config.PyPI.UVFile(c.hosts)
+}
 
 // PipVariables returns the variables that hold all of pip's configuration: see
 // [userconfig.PyPI.PipVariables].
-func (c *Client) PipVariables() ([]string, error) { return c.config.PyPI.PipVariables(c.hosts) }
+func (c *Client) PipVariables() ([]string, error) {
+	c, err := c.withTool(artifact.PyPI)
+	if err != nil {
+		return nil, err
+	}
+	return c.config.PyPI.PipVariables(c.hosts)
+}
 
 // description returns info.description of a release. If an index has no documents of
 // releases, it takes the project's document, provided that this is of the same release.

@@ -38,7 +38,7 @@ func userOf(t *testing.T, files, env map[string]string) (Config, error) {
 	t.Helper()
 	dir := tree(t, files)
 	home := filepath.Join(dir, "home")
-	return UserConfig(func(key string) string {
+	return readUserConfig(func(key string) string {
 		if v, ok := env[key]; ok {
 			return strings.ReplaceAll(v, "HOME", home)
 		}
@@ -147,8 +147,8 @@ func TestPyPIUserConfig(t *testing.T) {
 	}
 	config, err := userOf(t,
 		map[string]string{"home/.config/pip/pip.conf": "[global]\ntrusted-host = pip.example.com"}, nil)
-	if err != nil || len(config.Warnings) != 1 || !strings.Contains(config.Warnings[0], "trusted-host") {
-		t.Errorf("%v, %v", config.Warnings, err)
+	if err != nil || len(config.warnings) != 1 || !strings.Contains(config.warnings[0], "trusted-host") {
+		t.Errorf("%v, %v", config.warnings, err)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestPyPIToken(t *testing.T) {
 		"/f/a-3.0.zip":   "-> " + other.base + "/away/a-3.0.zip",
 		"/simple/moved/": "-> " + other.base + "/simple/moved/",
 	})
-	user, err := UserConfig(func(key string) string {
+	user, err := readUserConfig(func(key string) string {
 		return map[string]string{"PIP_INDEX_URL": "https://u:p@" + index.host() + "/simple",
 			"PIP_CONFIG_FILE": os.DevNull}[key]
 	}, "", "")

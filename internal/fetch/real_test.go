@@ -19,7 +19,7 @@ func realClient(t *testing.T) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := UserConfig(os.Getenv, ".", home)
+	config, err := readUserConfig(os.Getenv, ".", home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 // itself or the user's configuration names need no consent. A person is asked about all hosts
 // with one question, and the answer is kept on this machine.
 func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
-	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return h.NeedsNoConsent(u.Host) })
 	if len(uses) == 0 {
 		return nil
 	}
@@ -24,7 +23,9 @@ func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
 	if err != nil {
 		return err
 	}
-	uses = slices.DeleteFunc(uses, func(u consent.HostUse) bool { return known.HasHost(u.Host) })
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
+		return known.HasHost(u.Host) || h.Sending.allows(u.Host) || h.NeedsNoConsent(u.Host)
+	})
 	slices.SortStableFunc(uses, func(a, b consent.HostUse) int { return strings.Compare(a.Host, b.Host) })
 	uses = slices.CompactFunc(uses, func(a, b consent.HostUse) bool { return a.Host == b.Host })
 	if len(uses) == 0 {
@@ -43,11 +44,13 @@ func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
 // NeedsNoConsent reports whether Hallmark itself or the user's own configuration names a host,
 // so that it may be asked without consent.
 func (h *Host) NeedsNoConsent(host string) bool {
-	if h.Fetch != nil && h.Fetch.Names(host) || host == HostOfURL(OfficialRegistry) {
+	if host == HostOfURL(OfficialRegistry) {
 		return true
 	}
-	s, err := CurrentSession(h)
-	return err == nil && s != nil && host == HostOfURL(s.Registry)
+	if s, err := CurrentSession(h); err == nil && s != nil && host == HostOfURL(s.Registry) {
+		return true
+	}
+	return h.Fetch != nil && h.Fetch.Names(host) // last, because it may open files of other tools
 }
 
 // AllowURL consents to the host of a URL that the user named in an option or in the environment.
@@ -95,6 +98,16 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 		return nil, consent.Refusal(uses...)
 	}
 	return agreed, nil
+}
+
+// allows reports whether the command's options let a host be asked. Nil allows none.
+func (s *Sending) allows(host string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.allowsHost(host)
 }
 
 // allowsHost reports whether the command's options let a host be asked: by its name, with

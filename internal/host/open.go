@@ -35,9 +35,9 @@ type Setup struct {
 	AskHosts func([]consent.HostUse) (Consent, error)
 }
 
-// Open makes the Host of a setup: it finds the user's directories, reads the configuration of
-// package managers, and combines what the setup allows to be asked and sent with
-// HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY.
+// Open makes the Host of a setup: it finds the user's directories, and combines what the setup allows
+// to be asked and sent with HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY. It opens no file, and refuses
+// directories that somebody else could fill: see [places.Places.Check].
 func Open(s Setup) (*Host, error) {
 	environ, getenv := s.Environ, os.Getenv
 	if environ == nil {
@@ -46,13 +46,13 @@ func Open(s Setup) (*Host, error) {
 		getenv = func(name string) string { return foreign.Variable(environ, name) }
 	}
 	where, err := places.Find(getenv)
+	if err == nil {
+		err = where.Check()
+	}
 	if err != nil {
 		return nil, err
 	}
-	config, err := fetch.UserConfig(getenv, s.Dir, FindHome(s.Environ))
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
-	}
+	config := fetch.UserConfig(getenv, s.Dir, FindHome(s.Environ))
 	config.Logger = s.Logger
 	config.Limits = s.Limits
 	if s.Progress != nil {

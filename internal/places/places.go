@@ -16,16 +16,18 @@ type Places struct {
 	State string // what must survive a cleaned cache: approvals, drift, journals
 	// Config is the project of the user's own clients, whose hallmark.toml and hallmark.lock lie there.
 	Config string
+
+	home string // by which they were found; "" if HALLMARK_HOME names them
 }
 
-// Find returns the directories: below $HALLMARK_HOME if that is set, which must be absolute, else
-// the user's cache, state and configuration directories by the platform's convention. It makes no directory. Its
-// error is of class Operation.
+// Find returns the directories: below $HALLMARK_HOME if that is set, else the user's cache, state and
+// configuration directories by the platform's convention. It makes no directory. Its error is of
+// class Refused if a directory is not absolute, since it would depend on the working directory,
+// which may be a checkout; else of class Operation.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
-		// a relative path would make the state depend on the working directory, which may be a checkout
 		if !filepath.IsAbs(home) {
-			return Places{}, placeError(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
+			return Places{}, refusal("", fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
 		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state"),
 			Config: filepath.Join(home, "config")}, nil
@@ -52,8 +54,17 @@ func Find(getenv func(string) string) (Places, error) {
 	if err != nil {
 		return Places{}, placeError(err)
 	}
+	for _, dir := range []string{cache, state, config} {
+		if !filepath.IsAbs(dir) {
+			return Places{}, refusal("", fmt.Errorf("the home directory gives %+q, which is not absolute", dir))
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
 	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark"),
-		Config: filepath.Join(config, "hallmark")}, nil
+		Config: filepath.Join(config, "hallmark"), home: home}, nil
 }
 
 func placeError(err error) error {

@@ -119,28 +119,8 @@ func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspa
 // empty one.
 func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(),
 	err error) {
-	w = &Workspace{Host: h, Release: func() {}}
-	if w.Dir, err = filepath.Abs(dir); err != nil {
+	if w, err = find(h, dir, begin); err != nil {
 		return nil, nil, err
-	}
-	if w.Dir, err = filepath.EvalSymlinks(w.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil,
-			evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project",
-				errors.New("there is no such directory"))
-	} else if err != nil {
-		return nil, nil, err
-	}
-	if h.Dir != dir { // its files are no programs of ours, wherever this is called
-		mine := *h
-		mine.Dir = w.Dir
-		w.Host = &mine
-	}
-	if w.Home, err = homeOf(h, w.Dir); err != nil {
-		return nil, nil, err
-	}
-	w.State = ProjectState(h, w.Dir)
-	if _, err := os.Lstat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
-		return nil, nil, w.missingConfig()
 	}
 	done = func() { w.Release() }
 	if err := os.MkdirAll(w.State, 0o700); err != nil {
@@ -168,6 +148,36 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 		w.Release()
 	}
 	return w, done, nil
+}
+
+// find returns the workspace of the project in dir, of which no file is read yet.
+func find(h *host.Host, dir string, begin bool) (w *Workspace, err error) {
+	w = &Workspace{Host: h, Release: func() {}}
+	if w.Dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	if w.Dir, err = filepath.EvalSymlinks(w.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project",
+			errors.New("there is no such directory"))
+	} else if err != nil {
+		return nil, err
+	}
+	if h.Dir != dir { // its files are no programs of ours, wherever this is called
+		mine := *h
+		mine.Dir = w.Dir
+		w.Host = &mine
+	}
+	if w.Home, err = homeOf(h, w.Dir); err != nil {
+		return nil, err
+	}
+	w.State = ProjectState(h, w.Dir)
+	if _, err := os.Lstat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
+		return nil, w.missingConfig()
+	}
+	if w.Home != "" { // of the user's own clients, beside whose project our files may lie
+		return w, nil
+	}
+	return w, h.Places.CheckProject(w.Dir)
 }
 
 // ProjectState returns the directory for what this machine remembers about the project in dir.
