@@ -68,7 +68,7 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 	q := s.pending[id]
 	lost := len(s.lostAnswers) > 0
 	if ok && q != nil {
-		delete(s.pending, id)
+		s.settle(id)
 		if q.order > s.lastNotification {
 			s.lastNotification = 0
 		}

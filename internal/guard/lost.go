@@ -50,7 +50,7 @@ func (s *session) endCandidate(m jsonrpc.Candidate, why error) {
 	}
 	switch {
 	case q != nil:
-		delete(s.pending, id)
+		s.settle(id)
 	case ok, !m.RPC: // it answers a request that does not wait, or is no message
 	case string(m.ID) == "null" && s.lastNotification > 0:
 		// Some servers answer notifications with a null id. This cannot be told from an
@@ -94,7 +94,7 @@ func (s *session) endAmbiguous() {
 		slices.Sort(wait)
 		for _, id := range wait {
 			ended = append(ended, s.pending[id])
-			delete(s.pending, id)
+			s.settle(id)
 		}
 		s.lostAnswers, k = s.lostAnswers[k+1:], -1
 	}
@@ -114,7 +114,7 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	s.mu.Lock()
 	q := s.pending[id]
 	if ok = ok && !m.Method.Present() && q != nil; ok {
-		delete(s.pending, id)
+		s.settle(id)
 	}
 	s.mu.Unlock()
 	if !ok {

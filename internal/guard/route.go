@@ -46,7 +46,7 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	if !ok {
 		return &refused{jsonrpc.CodeRequest, errID.Error()}
 	}
-	q := &request{rawID: bytes.Clone(m.ID.Of(line))}
+	q := &request{rawID: bytes.Clone(m.ID.Of(line)), endless: method == "subscriptions/listen"}
 	var c call
 	guarded := guardedMethod(method)
 	if guarded {

@@ -33,6 +33,7 @@ type relay struct {
 
 	replies chan []byte    // to the server, written by writeReplies
 	running sync.WaitGroup // lister and writeReplies
+	settled chan struct{}  // has room for one: less is waited for than before
 
 	mu          sync.Mutex // guards what follows
 	closed      bool       // nothing may be started any more
@@ -91,7 +92,25 @@ type request struct {
 	answer    chan listing.Answer // of askGuard; has room for one
 	rawID     []byte              // the id as it was written
 	cancelled bool
-	order     int // relay.sent, with this request
+	endless   bool // a subscription: its answer says that it has ended
+	order     int  // relay.sent, with this request
+}
+
+// waits reports whether a client waits for the answer to q.
+func (q *request) waits() bool { return q.kind != askGuard && !q.cancelled && !q.endless }
+
+// settle takes the request under id out of those that wait for an answer. r.mu is held.
+func (r *relay) settle(id string) {
+	delete(r.pending, id)
+	r.noteSettled()
+}
+
+// noteSettled wakes waitForAnswers.
+func (r *relay) noteSettled() {
+	select {
+	case r.settled <- struct{}{}:
+	default: // it will look
+	}
 }
 
 // maxPending bounds the requests that were sent and wait for an answer, and those that are held.
