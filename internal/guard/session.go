@@ -46,7 +46,8 @@ type relay struct {
 
 	// What is needed to end requests whose answers cannot be assigned, see lost.go.
 	sent             int   // requests and notifications to the server so far
-	lastNotification int   // sent when it was sent, unless a later request was answered since; 0 is none
+	lastNotification int   // sent when it was sent
+	notified         int   // notifications that may be answered yet: no later request was answered
 	lostAnswers      []int // what sent was when such an answer came, ascending
 
 	// The handshake.
@@ -123,6 +124,7 @@ type session struct {
 	flush      func() bool // writes the lines before the current one; nil outside of a pump
 	afterWrite func()      // what to do once the current line has been written
 	lineEnd    []byte      // the end of the current line, if the line is too long
+	spread     jsonrpc.Candidates
 }
 
 // refused says why a message is not forwarded.
