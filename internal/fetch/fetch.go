@@ -69,7 +69,7 @@ func New(config Config) *Client {
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = transfer.NewBudget(c.limits.Held)
 	route := transfer.Route{RootCAs: config.RootCAs, Proxy: config.Proxy, AllowAddr: config.AllowAddr,
-		Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: config.dial}
+		Patience: config.Patience, Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: config.dial}
 	c.shared, c.own = transfer.NewNetwork(route), make(map[artifact.Kind]*transfer.Network)
 	for _, e := range ecosystems {
 		if own := e.route(config, route); own != nil {

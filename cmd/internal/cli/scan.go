@@ -81,7 +81,8 @@ project below this one too.`,
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
-	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve")
+	c.Flags().BoolVar(&o.Strict, "strict", false,
+		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
