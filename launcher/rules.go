@@ -32,6 +32,7 @@ const (
 	RuleRemoved      = "removed-project"        // a project that this machine approved, without its hallmark.toml
 	RuleRoot         = "wide-root"              // an editing server for more than the project
 	RuleProgram      = "client-program"         // a command line that a client runs itself
+	RuleAutoApprove  = "auto-approve"           // an entry whose client calls tools without asking its user
 	placeholder      = "<version>"
 	placeholderImage = "sha256:<digest>"
 )
@@ -62,8 +63,10 @@ var Rules = map[string]string{
 	RuleAround: "The project locks its servers with Hallmark, and this entry starts one without it.",
 	RuleRemoved: "This machine approved servers or facets in the project, and its hallmark.toml is gone: nothing " +
 		"is verified any more.",
-	RuleRoot:       "The editing server may read and write more than the project.",
-	RuleProgram:    "The client runs a program that is no server, and may start one; nothing of it is verified.",
+	RuleRoot:    "The editing server may read and write more than the project.",
+	RuleProgram: "The client runs a program that is no server, and may start one; nothing of it is verified.",
+	RuleAutoApprove: "The client calls tools of the server without asking: what they do is seen afterwards. " +
+		"Hallmark still withholds what drifted.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",
 }
 

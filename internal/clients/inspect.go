@@ -22,7 +22,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 		return nil, err
 	}
 	var out []Server
-	at := map[*syntax.Node]int{}
+	at, readers := map[*syntax.Node]int{}, f.readers()
 	for _, shape := range f.shapes {
 		for _, e := range findEntries(root, shape, true) {
 			if f.isReference(e) {
@@ -36,6 +36,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 			if !ok && !f.holdsOnly(shape) {
 				continue // the key often means something else than servers
 			}
+			s.AutoApprove = e.findAutoApproving(readers)
 			if again {
 				out[i] = s
 				continue
@@ -157,7 +158,7 @@ var plainKeys = []string{
 	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
 	"source", "gallery", "version", "bundled", "includeTools", "excludeTools", "enabled_tools", "disabled_tools",
 	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required",
-	"checksum", "verify",
+	"checksum", "verify", codexMode,
 }
 
 // Unknown returns the keys of members that may change which program is started, or how, in a way that

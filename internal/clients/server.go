@@ -25,8 +25,9 @@ type Server struct {
 	Algorithm string // of that block
 
 	// Set by [Inspect] alone.
-	Problem   string // why the entry cannot be read as one server
-	Extension bool   // an extension of the client says what is started
+	Problem     string   // why the entry cannot be read as one server
+	Extension   bool     // an extension of the client says what is started
+	AutoApprove []string // members with which a client that has such a file calls tools without asking its user
 
 	reference string // the text that stands in place of the entry: see [NamedFile]
 	entry     entry

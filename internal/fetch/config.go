@@ -43,6 +43,9 @@ type Config struct {
 	// allows all.
 	AllowAddr func(host string, addr netip.Addr) error
 
+	// Patience bounds how long a command waits for silent hosts; nil: as long as Limits say.
+	Patience *transfer.Patience
+
 	// Progress is told the bytes received so far and in all (-1: unknown), from
 	// the goroutine that fetches. It may be told less than before, when a
 	// transfer begins anew. May be nil.

@@ -50,7 +50,7 @@ func (c *Client) isNamedByTool(host string) bool {
 // route returns how the hosts of ecosystems without a route of their own are reached.
 func (c *Client) route() transfer.Route {
 	return transfer.Route{RootCAs: c.config.RootCAs, Proxy: c.config.Proxy, AllowAddr: c.config.AllowAddr,
-		Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: c.config.dial}
+		Patience: c.config.Patience, Redirects: c.limits.Redirects, Idle: c.limits.Parallel, Dial: c.config.dial}
 }
 
 // connections are the networks of a client.

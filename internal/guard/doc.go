@@ -12,7 +12,11 @@
 //     answer. The client gets a JSON-RPC error; what the server sent is dropped,
 //     with a line on standard error, and the request that it answers is ended with an error:
 //     the one whose id can be read, leniently; or else, once no more requests wait than
-//     answers were lost, all of these.
+//     answers were lost, all of these, subscriptions excepted. So it is with an answer whose id is
+//     null or left out, and with one that is spread over several lines: what begins a line
+//     with a brace or bracket goes on in the next ones, until it closes or a line is a message. Each
+//     notification of the client explains one answer without an id that is empty or says that
+//     there is no such method, until a later request is answered. What a server merely prints ends nothing.
 //   - An answer that no pending request waits for is dropped, and so is a second
 //     one. A request under an id that is pending is refused. Ids are compared by
 //     JSON type and value.

@@ -68,17 +68,21 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 	q := s.pending[id]
 	lost := len(s.lostAnswers) > 0
 	if ok && q != nil {
-		delete(s.pending, id)
+		s.settle(id)
 		if q.order > s.lastNotification {
-			s.lastNotification = 0
+			s.notified = 0
 		}
 	}
 	s.mu.Unlock()
 	if !ok || q == nil {
 		s.notes.Printf("dropped an answer of the server that no request waits for")
+		if s.answersNotification(line, &m) {
+			return nil
+		}
 		s.endAnswered(m.Whole.Of(line), nil, errID)
 		return nil
 	}
+	s.endSpread()
 	out := s.handleAnswer(line, &m, q)
 	if lost {
 		s.endAmbiguous()
@@ -92,6 +96,7 @@ func (s *session) handleServerRequest(line []byte, m *jsonrpc.Message) []byte {
 	if !ok {
 		return s.drop(line, m, errors.New("the method is not a string of characters"))
 	}
+	s.endSpread()
 	if !m.ID.Present() {
 		s.relistChanged(method)
 		return line

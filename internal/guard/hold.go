@@ -58,6 +58,7 @@ func (s *session) release(last bool) bool {
 		if len(s.queue) == 0 {
 			close(s.holding)
 			s.holding = nil
+			s.noteSettled()
 			s.mu.Unlock()
 			return true
 		}

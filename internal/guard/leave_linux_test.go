@@ -72,7 +72,8 @@ func TestClientLeaves(t *testing.T) {
 			})
 			done := make(chan struct{})
 			go func() {
-				Relay(t.Context(), inR, outW, p, Options{Approved: approve(t, "tool", addTool)})
+				Relay(t.Context(), inR, outW, p, Options{Approved: approve(t, "tool", addTool),
+					answers: 200 * time.Millisecond, grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
 				close(done)
 			}()
 			go io.WriteString(inW, x.send)

@@ -163,6 +163,73 @@ func TestClientEnds(t *testing.T) {
 	})
 }
 
+// TestClientClosesInput: what a client has asked before it closed its input is answered first, for a while.
+func TestClientClosesInput(t *testing.T) {
+	answer := `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+	later := []string{"!sleep 0.3", result(`{"content":[]}`)}
+	session := []string{hello, initialized, callTool("1", "add")}
+	hangs, none := []string{"!sleep 600"}, []string{}
+	call := func(id, method string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{}}`
+	}
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`
+	for name, x := range map[string]struct {
+		rules rules
+		send  []string
+		want  []string
+		o     Options
+		code  int
+	}{
+		"a call": {base(addTool).Set("tools/call", later), session, []string{answer}, Options{}, 3},
+		"its listing": {base(addTool).Set("tools/list", []string{"!sleep 0.3", tools(addTool)}), session,
+			[]string{answer}, Options{}, 3},
+		"nothing waits": {base(addTool), session[:2], nil, Options{}, 3},
+		"a subscription": {base(addTool).Set("subscriptions/listen", none),
+			append(session[:3:3], call("2", "subscriptions/listen")), []string{answer}, Options{}, 3},
+		"cancelled": {base(addTool).Set("x", none),
+			append(session[:3:3], call("2", "x"), cancel), []string{answer}, Options{}, 3},
+		"is not answered": {base(addTool).Set("x", none),
+			append(session[:3:3], call("2", "x")), []string{answer}, Options{answers: time.Second}, 3},
+		"does not end": {base(addTool).Set("x", hangs), append(session[:2:2], call("2", "x")), nil,
+			Options{answers: 100 * time.Millisecond, grace: 100 * time.Millisecond}, 128 + int(syscall.SIGTERM)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := x.o
+			o.Approved, o.left = approve(t, "tool", addTool), time.Millisecond
+			if o.answers == 0 {
+				o.answers, o.grace = 2*hang.Long, 2*hang.Long
+			}
+			p, _ := startPeer(t, x.rules, map[string]any{"code": 3})
+			c := relayTo(t, p, o)
+			c.send(x.send...)
+			c.in.Close()
+			c.next() // the introduction
+			for _, line := range x.want {
+				c.want(line)
+			}
+			if code := c.wait(); code != x.code {
+				t.Errorf("code %d, want %d; notes:\n%s", code, x.code, c.notes)
+			}
+			if line := <-c.lines; line != "" {
+				t.Errorf("also got %q", line)
+			}
+		})
+	}
+	t.Run("goes meanwhile", func(t *testing.T) {
+		p, _ := startPeer(t, rules{"x": {{`{"jsonrpc":"2.0","method":"m"}`, "!sleep 600"}}}, nil)
+		c := relayTo(t, p, Options{answers: 2 * hang.Long, grace: 2 * hang.Long})
+		c.send(call("1", "x"))
+		c.in.Close()
+		c.want(`{"jsonrpc":"2.0","method":"m"}`)
+		if runtime.GOOS != "linux" {
+			c.cancel() // elsewhere it is noticed when something is written
+		}
+		c.out.Close()
+		c.wait()
+	})
+}
+
 // TestSignal: a signal to the guard reaches the server, which may still write.
 func TestSignal(t *testing.T) {
 	p := startSelf(t, "term")

@@ -15,21 +15,77 @@ import (
 // is lost, and it is not known to which. The requests that waited then are all ended as soon as no more
 // of them are left than answers were lost.
 
-// endAnswered ends the requests that a line seems to answer. tail is the end of a line that was cut.
+// errSpread says that a message was not written as one line.
+var errSpread = errors.New("it is spread over several lines")
+
+// endAnswered ends the requests that a line seems to answer, by itself or together with the lines before. tail
+// is the end of a line that was cut.
 func (s *session) endAnswered(line, tail []byte, why error) {
-	found := jsonrpc.FindCandidates(line)
+	var alone jsonrpc.Candidates
+	found := alone.Next(line)
+	if len(tail) > 0 || slices.ContainsFunc(found, func(m jsonrpc.Candidate) bool { return m.RPC && m.IsAnswer() }) {
+		s.endSpread()
+		s.spread = alone
+	} else {
+		found = s.spread.Next(line)
+	}
+	if len(tail) > 0 {
+		found = append(found, s.spread.Leave()...)
+	}
 	if id := jsonrpc.LastID(tail); id != nil && len(found) == 1 && found[0].ID == nil {
 		found[0].ID = id
 	}
 	if len(found) > 1 && why == jsonrpc.ErrLong {
 		found = append(found, jsonrpc.Candidate{RPC: true, Answer: true}) // what was cut off may be more
 	}
+	s.endCandidates(found, why)
+}
+
+// endSpread ends the requests that the lines seem to answer which were no messages, since another line was one.
+func (s *session) endSpread() { s.endCandidates(s.spread.Leave(), errSpread) }
+
+// endCandidates ends the requests that found seem to answer.
+func (s *session) endCandidates(found []jsonrpc.Candidate, why error) {
 	for _, m := range found {
+		if m.Spread {
+			why = errSpread
+		}
 		if m.IsAnswer() {
 			s.endCandidate(m, why)
 		}
 	}
 }
+
+const codeNoMethod = "n-32601" // as jsonrpc.IDKey gives it
+
+// answersNotification reports whether m may be what some servers answer to a notification, which has no answer: no
+// id, or null, and an empty result, or that there is no such method. Each notification explains one of these.
+func (s *session) answersNotification(line []byte, m *jsonrpc.Message) bool {
+	if m.ID.Present() && string(m.ID.Of(line)) != "null" {
+		return false
+	}
+	if m.Err.Present() {
+		var at [2]jsonrpc.Span
+		if _, err := s.s.Object(line, m.Err.Lo, faultFields, at[:]); err != nil {
+			return false
+		}
+		if code, _ := jsonrpc.IDKey(at[0].Of(line)); code != codeNoMethod {
+			return false
+		}
+	} else if string(m.Result.Of(line)) != "null" && !isEmptyObject(m.Result.Of(line)) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notified == 0 {
+		return false
+	}
+	s.notified--
+	return true
+}
+
+// isEmptyObject reports whether the valid JSON value raw is an object without members.
+func isEmptyObject(raw []byte) bool { return raw[0] == '{' && raw[jsonrpc.SkipSpace(raw, 1)] == '}' }
 
 // maxLostAnswers bounds the lost answers. With more, all requests that may be meant are ended.
 const maxLostAnswers = 64
@@ -50,11 +106,8 @@ func (s *session) endCandidate(m jsonrpc.Candidate, why error) {
 	}
 	switch {
 	case q != nil:
-		delete(s.pending, id)
+		s.settle(id)
 	case ok, !m.RPC: // it answers a request that does not wait, or is no message
-	case string(m.ID) == "null" && s.lastNotification > 0:
-		// Some servers answer notifications with a null id. This cannot be told from an
-		// answer to a request that was sent since, until one of those is answered.
 	default:
 		s.lostAnswers = append(s.lostAnswers, s.sent)
 	}
@@ -84,7 +137,7 @@ func (s *session) endAmbiguous() {
 	for k := 0; k < len(s.lostAnswers); k++ {
 		var wait []string
 		for id, q := range s.pending {
-			if q.order <= s.lostAnswers[k] && !q.cancelled {
+			if q.order <= s.lostAnswers[k] && !q.cancelled && !q.endless {
 				wait = append(wait, id)
 			}
 		}
@@ -94,7 +147,7 @@ func (s *session) endAmbiguous() {
 		slices.Sort(wait)
 		for _, id := range wait {
 			ended = append(ended, s.pending[id])
-			delete(s.pending, id)
+			s.settle(id)
 		}
 		s.lostAnswers, k = s.lostAnswers[k+1:], -1
 	}
@@ -114,7 +167,7 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	s.mu.Lock()
 	q := s.pending[id]
 	if ok = ok && !m.Method.Present() && q != nil; ok {
-		delete(s.pending, id)
+		s.settle(id)
 	}
 	s.mu.Unlock()
 	if !ok {
@@ -125,6 +178,7 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 		s.endAnswered(line, tail, why)
 		return nil
 	}
+	s.endSpread()
 	return s.answerBroken(q, why.Error())
 }
 

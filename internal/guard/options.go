@@ -41,7 +41,7 @@ type Options struct {
 	ListTimeout time.Duration // for one listing by the guard; 0 is 60 s
 
 	// Limits that tests set; 0 is the constant.
-	lineLimit         int
-	grace, term, left time.Duration
-	rest              time.Duration
+	lineLimit                  int
+	answers, grace, term, left time.Duration
+	rest                       time.Duration
 }

@@ -65,24 +65,38 @@ func (r *relay) writeReplies() {
 	}
 }
 
-// waitForHeld waits until held calls have been passed on, before the server's input is closed: a client
-// may send everything and close at once. Once it has left, calls may wait for a listing for half of the server's time.
-func (r *relay) waitForHeld(serverDone <-chan struct{}) {
+// waitForAnswers waits until no request of the client waits any more, before the server's input is closed: a
+// client may send everything and close at once. When spent is closed, the server has had its time.
+func (r *relay) waitForAnswers(serverDone, spent <-chan struct{}) {
+	for r.anyWaits() {
+		select {
+		case <-r.settled:
+		case <-serverDone:
+			return
+		case <-r.gone:
+			return
+		case <-r.p.Exited():
+			return
+		case <-spent:
+			return
+		}
+	}
+}
+
+// anyWaits reports whether a request of the client waits for its answer, or the guard lists the surface: for what
+// is held, and to note what drifted.
+func (r *relay) anyWaits() bool {
 	r.mu.Lock()
-	holding := r.holding
-	r.mu.Unlock()
-	if holding == nil {
-		return
+	defer r.mu.Unlock()
+	if r.holding != nil {
+		return true
 	}
-	t := time.NewTimer(r.o.left / 2)
-	defer t.Stop()
-	select {
-	case <-holding:
-	case <-serverDone:
-	case <-r.gone:
-	case <-r.p.Exited():
-	case <-t.C:
+	for _, q := range r.pending {
+		if q.waits() {
+			return true
+		}
 	}
+	return false
 }
 
 // deliveryGrace is how long a client that has left may read nothing of what is delivered.

@@ -18,10 +18,12 @@ import (
 )
 
 // Relay forwards between the client and p until either side ends, and returns the code with which p
-// ended. If the client closes clientIn, or clientOut breaks, the server's standard input is closed, and
-// a server that does not end is terminated, so that Relay returns within a second. What the server had
-// written when it ended is delivered. The signals INT, TERM, HUP and QUIT are passed on to the server,
-// which then has the same time to end. err is not nil only if ctx ended.
+// ended. What the server had written when it ended is delivered. err is not nil only if ctx ended.
+//
+// If the client closes clientIn, the requests that wait are answered first, for at most
+// [process.GraceAnswers]; then the server's standard input is closed, and a server that does not end is
+// terminated after its grace. If clientOut breaks, nobody reads answers any more: Relay returns within a
+// second. The signals INT, TERM, HUP and QUIT are passed on to the server, which then has the same time.
 //
 // A read of clientIn that waits when Relay returns is ended if clientIn is an [*os.File] on Linux;
 // elsewhere it goes on waiting in a goroutine of its own.
@@ -47,7 +49,9 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 		close(leaving)
 		time.AfterFunc(min(r.o.grace, r.o.left), hurry)
 	})
-	stopWatching := pipe.Watch(clientIn, clientOut, clientLeft, r.leave)
+	spent := make(chan struct{}) // closed when the server has had its time to answer
+	inputClosed := sync.OnceFunc(func() { time.AfterFunc(r.o.answers, func() { close(spent) }) })
+	stopWatching := pipe.Watch(clientIn, clientOut, inputClosed, r.leave)
 	defer stopWatching()
 	clientDone, serverDone, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r.running.Go(r.writeReplies)
@@ -60,8 +64,8 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 		defer close(clientDone)
 		s := session{relay: r}
 		s.pump(jsonrpc.NewLines(in, r.o.lineLimit), s.fromClient, r.server.WriteAll)
-		clientLeft()
-		r.waitForHeld(serverDone)
+		inputClosed()
+		r.waitForAnswers(serverDone, spent)
 	}()
 	endServer := sync.OnceFunc(func() {
 		go func() {
@@ -70,7 +74,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 		}()
 	})
 	// Each of these happens once; a nil channel is not waited for again.
-	client, server, gone, done, late := clientDone, serverDone, r.gone, ctx.Done(), overdue
+	client, server, gone, done, late, silent := clientDone, serverDone, r.gone, ctx.Done(), overdue, spent
 	for alive := true; alive; {
 		select {
 		case s := <-signals:
@@ -85,6 +89,9 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 			endServer()
 		case <-client:
 			client = nil
+			endServer()
+		case <-silent:
+			silent = nil
 			endServer()
 		case <-gone:
 			gone = nil
@@ -130,6 +137,9 @@ func newRelay(ctx context.Context, client *pipe.Sink, p *process.Process, o Opti
 	if o.term == 0 {
 		o.term = process.GraceTerm
 	}
+	if o.answers == 0 {
+		o.answers = process.GraceAnswers
+	}
 	if o.left == 0 {
 		o.left = process.GraceLeft
 	}
@@ -146,6 +156,7 @@ func newRelay(ctx context.Context, client *pipe.Sink, p *process.Process, o Opti
 		notes:   notes.New(o.Stderr, o.Log, o.Server),
 		nonce:   rand.Text(),
 		replies: make(chan []byte, 64),
+		settled: make(chan struct{}, 1),
 		surface: drift.NewState(o.Approved, o.Judge),
 		pending: map[string]*request{},
 		heldIDs: map[string]*held{},

@@ -46,7 +46,7 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	if !ok {
 		return &refused{jsonrpc.CodeRequest, errID.Error()}
 	}
-	q := &request{rawID: bytes.Clone(m.ID.Of(line))}
+	q := &request{rawID: bytes.Clone(m.ID.Of(line)), endless: method == "subscriptions/listen"}
 	var c call
 	guarded := guardedMethod(method)
 	if guarded {
@@ -125,7 +125,9 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 	case method == "notifications/initialized":
 		s.afterWrite = s.beginStateful
 	case method == "notifications/cancelled":
-		return s.cancelRequest(line, m)
+		if err := s.cancelRequest(line, m); err != nil {
+			return err
+		}
 	case guardedMethod(method):
 		return &refused{jsonrpc.CodeRequest, "a call without an id: " + notes.ShowText(method)}
 	}
@@ -133,6 +135,7 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 	defer s.mu.Unlock()
 	s.sent++
 	s.lastNotification = s.sent
+	s.notified++
 	return nil
 }
 

@@ -33,6 +33,7 @@ type relay struct {
 
 	replies chan []byte    // to the server, written by writeReplies
 	running sync.WaitGroup // lister and writeReplies
+	settled chan struct{}  // has room for one: less is waited for than before
 
 	mu          sync.Mutex // guards what follows
 	closed      bool       // nothing may be started any more
@@ -45,7 +46,8 @@ type relay struct {
 
 	// What is needed to end requests whose answers cannot be assigned, see lost.go.
 	sent             int   // requests and notifications to the server so far
-	lastNotification int   // sent when it was sent, unless a later request was answered since; 0 is none
+	lastNotification int   // sent when it was sent
+	notified         int   // notifications that may be answered yet: no later request was answered
 	lostAnswers      []int // what sent was when such an answer came, ascending
 
 	// The handshake.
@@ -91,7 +93,25 @@ type request struct {
 	answer    chan listing.Answer // of askGuard; has room for one
 	rawID     []byte              // the id as it was written
 	cancelled bool
-	order     int // relay.sent, with this request
+	endless   bool // a subscription: its answer says that it has ended
+	order     int  // relay.sent, with this request
+}
+
+// waits reports whether a client waits for the answer to q.
+func (q *request) waits() bool { return q.kind != askGuard && !q.cancelled && !q.endless }
+
+// settle takes the request under id out of those that wait for an answer. r.mu is held.
+func (r *relay) settle(id string) {
+	delete(r.pending, id)
+	r.noteSettled()
+}
+
+// noteSettled wakes waitForAnswers.
+func (r *relay) noteSettled() {
+	select {
+	case r.settled <- struct{}{}:
+	default: // it will look
+	}
 }
 
 // maxPending bounds the requests that were sent and wait for an answer, and those that are held.
@@ -104,6 +124,7 @@ type session struct {
 	flush      func() bool // writes the lines before the current one; nil outside of a pump
 	afterWrite func()      // what to do once the current line has been written
 	lineEnd    []byte      // the end of the current line, if the line is too long
+	spread     jsonrpc.Candidates
 }
 
 // refused says why a message is not forwarded.

@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
@@ -40,15 +41,17 @@ func ReadAll(r io.Reader, size, limit int64) ([]byte, error) {
 // Host is the machine and user for whom flows act. Commands fill it; flows read no
 // environment of their own.
 type Host struct {
-	Places  Places
-	Dir     string // of the project that the flow is for; "" is the working directory
-	Fetch   *fetch.Client
-	Environ []string // "NAME=value", as os.Environ gives it
-	Getenv  func(name string) string
-	Logger  *slog.Logger
-	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
-	Now     func() time.Time
-	Sending *Sending // which variables that a checkout names may be sent; nil: none
+	Places Places
+	Dir    string // of the project that the flow is for; "" is the working directory
+	Fetch  *fetch.Client
+	// Patience is that of Fetch and of clients of registries with hosts that are silent; nil waits longer.
+	Patience *transfer.Patience
+	Environ  []string // "NAME=value", as os.Environ gives it
+	Getenv   func(name string) string
+	Logger   *slog.Logger
+	Stderr   io.Writer // what servers print while they are captured; nil is os.Stderr
+	Now      func() time.Time
+	Sending  *Sending // which variables that a checkout names may be sent; nil: none
 
 	SkipPauses bool // tests set it: retries follow one another without a pause
 

@@ -12,9 +12,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/machine"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Setup says for which user, and with which consent, [Open] makes a Host.
@@ -68,6 +70,11 @@ func Open(s Setup) (*Host, error) {
 	}
 	config.Agreement.Ask = h.RequireVariableConsent
 	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }
+	h.Patience = &transfer.Patience{}
+	if s.Logger != nil {
+		h.Patience.Say = func(name string) { s.Logger.Warn("waiting for " + surface.Escape(name) + "…") }
+	}
+	config.Patience = h.Patience
 	h.Fetch = fetch.New(config)
 	return h, nil
 }

@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -53,23 +55,26 @@ type Result struct {
 
 // Server is one server of a client's configuration, with what looks like a secret redacted.
 type Server struct {
-	Client    string           `json:"client,omitempty"`
-	File      string           `json:"file"`
-	Line      int              `json:"line"`
-	Column    int              `json:"column"`
-	Scope     string           `json:"scope,omitempty"` // the project that it is for, in a file with several
-	Name      string           `json:"name"`
-	Command   string           `json:"command,omitempty"`
-	Arguments []string         `json:"arguments,omitempty"`
-	Variables []string         `json:"variables,omitempty"` // names
-	URL       string           `json:"url,omitempty"`
-	Disabled  bool             `json:"disabled,omitempty"`
-	Launcher  string           `json:"launcher,omitempty"`
-	Packages  []Package        `json:"packages,omitempty"`
-	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark verifies it before it starts it
-	Cover     Cover            `json:"cover,omitempty"`
-	Roots     []string         `json:"roots,omitempty"` // of hallmark hashfile
-	Findings  []policy.Finding `json:"findings"`
+	Client    string    `json:"client,omitempty"`
+	File      string    `json:"file"`
+	Line      int       `json:"line"`
+	Column    int       `json:"column"`
+	Scope     string    `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name      string    `json:"name"`
+	Command   string    `json:"command,omitempty"`
+	Arguments []string  `json:"arguments,omitempty"`
+	Variables []string  `json:"variables,omitempty"` // names
+	URL       string    `json:"url,omitempty"`
+	Disabled  bool      `json:"disabled,omitempty"`
+	Launcher  string    `json:"launcher,omitempty"`
+	Packages  []Package `json:"packages,omitempty"`
+	// Guarded says that this machine's hallmark verifies it before it starts it, and that its client asks before
+	// it calls tools.
+	Guarded     bool             `json:"guarded,omitempty"`
+	Cover       Cover            `json:"cover,omitempty"`
+	Roots       []string         `json:"roots,omitempty"`        // of hallmark hashfile
+	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
+	Findings    []policy.Finding `json:"findings"`
 }
 
 // Cover is how far Hallmark covers an entry that starts it.
@@ -154,7 +159,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 			scanned, found := sc.judgeServer(ctx, f, s, shown)
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
-			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
+			scanned.Guarded = scanned.Cover == Guarded && v.Allowed() && len(scanned.AutoApprove) == 0
 			if !v.Allowed() && scanned.Cover != Editor {
 				scanned.Cover = ""
 			}
@@ -263,6 +268,9 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
 	report = append(report, malformedEvidence(s, claim)...)
+	if out.AutoApprove = s.AutoApprove; len(out.AutoApprove) > 0 && !s.Disabled {
+		report = append(report, autoApproveEvidence(out.AutoApprove, claim))
+	}
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
 	out.Cover, out.Roots = e.cover, e.roots
@@ -299,6 +307,16 @@ func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
 		e.Rule = launcher.RuleUnknown
 	}
 	return evidence.Report{e}
+}
+
+// autoApproveEvidence returns evidence of members of an entry with which its client calls tools without asking.
+func autoApproveEvidence(members []string, claim evidence.Claim) evidence.Evidence {
+	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Lock, "its client asks before each call"
+	shown := strings.Join(launcher.Redact(members), ", ")
+	e := evidence.Waive(claim, evidence.Fact(claim, shown).Observed,
+		"its client calls tools without asking: "+runline.Quote(shown))
+	e.Rule = launcher.RuleAutoApprove
+	return e
 }
 
 // serverSubject names a server: its client, where that is known, and its name.

@@ -453,6 +453,49 @@ func TestGuardedInUserFiles(t *testing.T) {
 	}
 }
 
+// TestAutoApprove: an entry whose client calls tools without asking is warned of, and refused strictly, whether it
+// starts Hallmark or not; it is not counted as guarded.
+func TestAutoApprove(t *testing.T) {
+	b := newScanBench(t)
+	const kiro, gemini, cursor = "home/.kiro/settings/mcp.json", "home/.gemini/settings.json",
+		"home/.cursor/mcp.json"
+	run := []string{"run", "say", "--project", b.project}
+	for _, c := range []struct {
+		file, command string
+		args          []string
+		more          entry
+		found         bool
+	}{
+		{kiro, "hallmark", run, entry{"autoApprove": []string{"*"}}, true},
+		{kiro, "hallmark", run, entry{"autoApprove": "*"}, true},
+		{kiro, "hallmark", run, entry{"autoApprove": []string{}}, false},
+		{kiro, "hallmark", run, entry{"autoApprove": []string{"*"}, "disabled": true}, false},
+		{gemini, "hallmark", run, entry{"trust": true}, true},
+		{gemini, "hallmark", run, entry{"trust": false, "autoApprove": []string{"*"}}, false},
+		{cursor, "hallmark", run, entry{"trust": true}, false},
+		{kiro, "npx", []string{"-y", "notes@1.0.0"}, entry{"autoApprove": []string{"search"}}, true},
+	} {
+		e := entry{"command": c.command, "args": c.args}
+		maps.Copy(e, c.more)
+		has := func(f policy.Finding) bool { return f.Evidence.Rule == launcher.RuleAutoApprove }
+		s := b.scan(map[string]entry{"say": e}, c.file).Servers[0]
+		at := slices.IndexFunc(s.Findings, has)
+		if (at >= 0) != c.found || at >= 0 && !s.Findings[at].Warning {
+			t.Errorf("%v: %+v", e, s.Findings)
+		}
+		if want := c.command == "hallmark" && !c.found; s.Guarded != want && !s.Disabled {
+			t.Errorf("%v: guarded %v, want %v", e, s.Guarded, want)
+		}
+		b.o.Strict = true
+		strict := b.scan(map[string]entry{"say": e}, c.file)
+		b.o.Strict = false
+		at = slices.IndexFunc(strict.Rules, has)
+		if (at >= 0) != c.found || at >= 0 && strict.Rules[at].Warning {
+			t.Errorf("%v, strict: %+v", e, strict.Rules)
+		}
+	}
+}
+
 // A project's file that starts a server around Hallmark is refused, whatever it starts and
 // in whichever directory it lies; outside of a project it is not.
 func TestAroundHallmark(t *testing.T) {

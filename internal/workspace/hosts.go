@@ -35,7 +35,7 @@ func (w *Workspace) registryHosts() []consent.HostUse {
 // registryClient returns a client of the project's registry, which sends no request without
 // consent.
 func (w *Workspace) registryClient() *client.Client {
-	return &client.Client{Base: w.Config.Registry.URL,
+	return &client.Client{Base: w.Config.Registry.URL, Through: w.Host.Patience.Over,
 		May: func() error { return w.Host.RequireHostConsent(w.registryHosts()...) }}
 }
 

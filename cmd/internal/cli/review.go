@@ -228,7 +228,9 @@ func showWaiting(w io.Writer, waiting *launch.Waiting) {
 	fmt.Fprintf(w, "\n  consent     %s  (all)\n", waiting.Consent())
 }
 
-func sameRuntime(a, b *project.Runtime) bool { return a.Path == b.Path && evidence.Same(a.Digest, b.Digest) }
+func sameRuntime(a, b *project.Runtime) bool {
+	return a.Path == b.Path && evidence.Same(a.Digest, b.Digest)
+}
 
 // chooseItems asks for each drifted item whether it is approved.
 func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, error) {

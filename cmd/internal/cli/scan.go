@@ -81,7 +81,8 @@ project below this one too.`,
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
-	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what a hallmark.toml opts out of: unlocked = true")
+	c.Flags().BoolVar(&o.Strict, "strict", false,
+		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
@@ -180,6 +181,9 @@ func showScan(w io.Writer, found *scan.Result) error {
 		switch {
 		case s.Guarded:
 			b.WriteString("    guarded  hallmark run verifies it when it starts\n")
+		case s.Cover == scan.Guarded:
+			b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
+				"asking\n")
 		case s.Cover == scan.Unapproved:
 			b.WriteString(
 				"    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run " +

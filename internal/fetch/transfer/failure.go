@@ -47,6 +47,7 @@ func ConnectionFailure(err error) *Failure {
 		record      tls.RecordHeaderError
 		dns         *net.DNSError
 		operation   *net.OpError
+		silent      *SilentError
 	)
 	// A publisher is not told this machine's address, nor the server that it asks for names.
 	switch {
@@ -60,6 +61,8 @@ func ConnectionFailure(err error) *Failure {
 		f.Err = &clean
 	}
 	switch {
+	case errors.As(err, &silent):
+		f.Retry = false
 	case errors.As(err, &address):
 		f.Cause, f.Err, f.Retry = evidence.Unsupported, address, false
 	case errors.As(err, &certificate):

@@ -25,7 +25,8 @@ const UserAgent = "hallmark (+https://github.com/hallmark-mcp/hallmark)"
 // Network sends requests under one set of authorities and one proxy.
 type Network struct {
 	transport *http.Transport
-	redirects int // most hops per request
+	sender    http.RoundTripper // transport, under the Patience of the Route
+	redirects int               // most hops per request
 
 	trust func() error // reads the authorities into transport, once; called before each request
 }
@@ -45,6 +46,8 @@ type Route struct {
 
 	// Dial takes the place of a [Dialer] with AllowAddr, which nil stands for.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Patience *Patience // with hosts that are silent; may be nil
 
 	Redirects int // most hops per request
 	Idle      int // connections to a host that are kept
@@ -77,7 +80,7 @@ func NewNetwork(r Route) *Network {
 			return err
 		})
 	}
-	return &Network{transport: t, redirects: max(r.Redirects, 0), trust: trust}
+	return &Network{transport: t, sender: r.Patience.Over(t), redirects: max(r.Redirects, 0), trust: trust}
 }
 
 // CloseIdleConnections closes connections that are kept for reuse.
@@ -86,7 +89,7 @@ func (n *Network) CloseIdleConnections() { n.transport.CloseIdleConnections() }
 // RoundTrip sends one request as it is, by the rules of the [Route] alone. It is for libraries
 // that speak HTTP themselves.
 func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
-	return n.transport.RoundTrip(req)
+	return n.sender.RoundTrip(req)
 }
 
 // get sends r and follows redirects. The reply may have any status but that of a redirect. The
@@ -126,7 +129,7 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 				req.Header.Set("Authorization", value)
 			}
 		}
-		resp, err := n.transport.RoundTrip(req)
+		resp, err := n.sender.RoundTrip(req)
 		if consent.NotAgreed(err) != nil {
 			return nil, err // a proxy that nobody agreed to
 		}

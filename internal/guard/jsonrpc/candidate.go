@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ type Candidate struct {
 	RPC    bool   // it has the member jsonrpc
 	Method bool
 	Answer bool // it has a result or an error
+	Spread bool // it began in an earlier line
 }
 
 // IsAnswer reports whether c looks like an answer.
@@ -32,56 +34,101 @@ func (c Candidate) IDKey() (string, bool) {
 
 // FindCandidates returns the objects of a line that stand where messages do: at the top level,
 // or in arrays.
-func FindCandidates(line []byte) (found []Candidate) {
-	type container struct {
-		object    bool
-		candidate bool // it stands where messages do
-		name      bool // the next string is the name of a member
-		Candidate
+func FindCandidates(line []byte) []Candidate {
+	var c Candidates
+	return append(c.Next(line), c.Leave()...)
+}
+
+// Candidates finds the objects of lines that are no messages. What begins a line may go on in the next; a string
+// ends with its line.
+type Candidates struct {
+	open  []container
+	ended bool // what is open stands behind other text, and does not go on
+}
+
+// container is an object or array that has not ended yet.
+type container struct {
+	object    bool
+	candidate bool // it stands where messages do, and was not returned yet
+	inside    bool // messages stand in it
+	name      bool // the next string is the name of a member
+	Candidate
+}
+
+// Next returns the objects that end in line, and those that do not end but look like an answer already: with an
+// id, or else begun in this line. Each is returned once.
+func (c *Candidates) Next(line []byte) (found []Candidate) {
+	if c.ended {
+		c.open, c.ended = c.open[:0], false
 	}
-	var stack []container
-	leave := func() {
-		if top := stack[len(stack)-1]; top.object && top.candidate {
-			found = append(found, top.Candidate)
-		}
-		stack = stack[:len(stack)-1]
-	}
+	first := SkipSpace(line, 0)
 	for i := 0; i < len(line); i++ {
-		switch c := line[i]; c {
+		switch b := line[i]; b {
 		case '{', '[':
-			inside := len(stack) == 0 || !stack[len(stack)-1].object && stack[len(stack)-1].candidate
-			if len(stack) == MaxNesting {
+			if len(c.open) == 0 {
+				c.ended = i > first
+			}
+			inside := len(c.open) == 0 || c.open[len(c.open)-1].inside
+			if len(c.open) == MaxNesting {
 				return found
 			}
-			stack = append(stack, container{object: c == '{', candidate: inside, name: true})
+			c.open = append(c.open, container{object: b == '{', candidate: b == '{' && inside, inside: b == '[' && inside,
+				name: true})
 		case '}', ']':
-			if len(stack) > 0 {
-				leave()
+			if last := len(c.open) - 1; last >= 0 {
+				found = append(found, c.leave(last)...)
 			}
 		case ',':
-			if len(stack) > 0 {
-				stack[len(stack)-1].name = true
+			if len(c.open) > 0 {
+				c.open[len(c.open)-1].name = true
 			}
 		case '"':
 			end, _ := SkipString(line, i)
 			if end <= i+1 || end > len(line) || line[end-1] != '"' {
 				end = len(line)
 			}
-			if len(stack) > 0 && stack[len(stack)-1].name && stack[len(stack)-1].object {
-				top := &stack[len(stack)-1]
-				top.name = false
-				if at := SkipSpace(line, end); top.candidate && at < len(line) && line[at] == ':' {
-					name, _ := Text(line[i:end])
-					top.readMember(name, line, SkipSpace(line, at+1))
-				}
-			}
+			c.readString(line, i, end)
 			i = end - 1
 		}
 	}
-	for len(stack) > 0 {
-		leave()
+	for k := range c.open {
+		top := &c.open[k]
+		if top.candidate && top.IsAnswer() && (len(top.ID) > 0 || top.RPC && !top.Spread) {
+			top.candidate, found = false, append(found, top.Candidate)
+		}
+		top.Spread = true
 	}
 	return found
+}
+
+// Leave returns the objects that have not ended, and forgets them.
+func (c *Candidates) Leave() []Candidate { return c.leave(0) }
+
+// leave ends the containers from the k-th on, the innermost first.
+func (c *Candidates) leave(k int) (found []Candidate) {
+	for i := len(c.open) - 1; i >= k; i-- {
+		if c.open[i].candidate {
+			found = append(found, c.open[i].Candidate)
+		}
+	}
+	c.open = c.open[:k]
+	return found
+}
+
+// readString reads the string line[i:end], which may be the name of a member.
+func (c *Candidates) readString(line []byte, i, end int) {
+	if len(c.open) == 0 {
+		return
+	}
+	top := &c.open[len(c.open)-1]
+	if !top.name || !top.object {
+		return
+	}
+	top.name = false
+	if at := SkipSpace(line, end); top.candidate && (at == len(line) || line[at] == ':') {
+		name, _ := Text(line[i:end])
+		top.readMember(name, line, SkipSpace(line, at+1))
+	}
 }
 
 // readMember notes the member called name, whose value begins at line[i].
@@ -90,7 +137,8 @@ func (c *Candidate) readMember(name string, line []byte, i int) {
 	case "jsonrpc":
 		c.RPC = true
 	case "id":
-		c.ID = scalar(line, i)
+		id := scalar(line, i)
+		c.ID = bytes.Clone(id[:min(len(id), MaxID+1)])
 	case "method":
 		c.Method = true
 	case "result", "error":

@@ -100,8 +100,9 @@ func (p *Process) wait() {
 
 // How long a server may take to end.
 const (
-	GraceClose = 5 * time.Second // after its standard input was closed
-	GraceTerm  = 2 * time.Second // after it was asked to terminate
+	GraceAnswers = 10 * time.Second // for the requests that wait when the client closes its input
+	GraceClose   = 5 * time.Second  // after its standard input was closed
+	GraceTerm    = 2 * time.Second  // after it was asked to terminate
 
 	// When its client has left, or a signal asked for the end, all is over within a second.
 	GraceLeft = 500 * time.Millisecond // until the server is asked to terminate

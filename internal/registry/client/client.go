@@ -48,6 +48,10 @@ type Client struct {
 	// lets all be sent.
 	May func() error
 
+	// Through sends all calls but a publish, with a limit of its own on how long a registry may be silent; it is
+	// given what would send them. It may be nil.
+	Through func(http.RoundTripper) http.RoundTripper
+
 	timeout time.Duration // of a call; 0 is the above; less in tests
 }
 

@@ -72,6 +72,9 @@ func (c *Client) client(path string) *http.Client {
 			client.Transport = publishes
 		}
 	}
+	if c.Through != nil && path != publishPath { // which is answered after the registry has fetched every package
+		client.Transport = c.Through(client.Transport)
+	}
 	if c.May != nil {
 		client.Transport = asking{c.May, client.Transport}
 	}
