@@ -27,7 +27,7 @@ func TestRemovedOwesEverything(t *testing.T) {
 	var got []string
 	for _, e := range report {
 		if e.Outcome != evidence.Missing || !slices.Equal(e.Owed, []evidence.Authority{evidence.Machine}) ||
-			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"'") ||
+			!strings.HasSuffix(e.Fix, "'hallmark forget "+e.Subject+"', or all with 'hallmark forget --all'") ||
 			!strings.Contains(e.Reason, "2026-11-01 00:00:00Z") {
 			t.Errorf("%+v", e)
 		}

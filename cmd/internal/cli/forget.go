@@ -15,10 +15,11 @@ import (
 func forgetCommand(a *app.App) *cobra.Command {
 	var dir string
 	var hosts []string
+	var all bool
 	c := &cobra.Command{
 		Use:     "forget [NAME...]",
 		Short:   "Give up what this machine remembers of servers and facets",
-		Example: "notes\nacme-review\n--host registry.example.com",
+		Example: "notes\nacme-review\n--all --project old/place\n--host registry.example.com",
 		Long: `Give up what this machine remembers of servers and facets of a project: that it approved or
 installed them. What was accepted here once is owed from then on, so that taking its entry out
 of hallmark.lock is refused and not just warned about; this pays it off. Nothing of the project
@@ -28,8 +29,8 @@ With --host somebody's consent is taken back that a host which files of checkout
 asked, and that variables are sent to it, for every project.`,
 		ValidArgsFunction: completeDeclared,
 		RunE: func(c *cobra.Command, names []string) error {
-			if len(names)+len(hosts) == 0 {
-				return app.Usage(c, errors.New("name a server or a facet, or give --host"))
+			if len(names)+len(hosts) == 0 && !all || len(names) > 0 && all {
+				return app.Usage(c, errors.New("name a server or a facet, or give --all or --host"))
 			}
 			h, err := a.Host(dir)
 			if err != nil {
@@ -42,10 +43,12 @@ asked, and that variables are sent to it, for every project.`,
 				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name,
 					surface.Escape(name))
 			}
-			if len(names) == 0 {
-				return nil
+			if all {
+				names, err = workspace.ForgetAll(c.Context(), h, dir)
+			} else if len(names) > 0 {
+				err = workspace.Forget(c.Context(), h, dir, names)
 			}
-			if err := workspace.Forget(c.Context(), h, dir, names); err != nil {
+			if err != nil {
 				return err
 			}
 			for _, name := range names {
@@ -55,6 +58,7 @@ asked, and that variables are sent to it, for every project.`,
 		},
 	}
 	addProjectFlag(c, &dir)
+	c.Flags().BoolVar(&all, "all", false, "give up all that is remembered of the project, as of one that was moved away")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
 	return c
 }
