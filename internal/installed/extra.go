@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -66,6 +68,38 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 		})
 		if err != nil {
 			return nil, err
+		}
+	}
+	twins, err := findTwins(w, files)
+	return append(report, twins...), err
+}
+
+// findTwins is evidence of what has the name of a locked skill or file in another spelling, beside it: a client that
+// reads the directory reads both, and a file system without case has one of them in the other's place.
+func findTwins(w *workspace.Workspace, files map[string]*placedFile) (report evidence.Report, err error) {
+	ours, of := map[string]bool{}, map[string]string{} // paths, and by folded path the facet
+	for at, f := range files {
+		if f.picked {
+			at = cmp.Or(f.skill, at)
+			ours[at], of[spelling.Fold(at)] = true, f.of
+		}
+	}
+	dirs := map[string]bool{}
+	for at := range ours {
+		dirs[path.Dir(at)] = true
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		entries, err := os.ReadDir(w.Place(dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			at := path.Join(dir, e.Name())
+			if owner, twin := of[spelling.Fold(at)]; twin && !ours[at] && len(report) < lockentry.MaxExtra {
+				found := extraEvidence(at, owner)
+				found.Reason = "has the name of a locked skill or file in another spelling, and no claim covers it; move it away"
+				report = append(report, found)
+			}
 		}
 	}
 	return report, nil
