@@ -1,6 +1,7 @@
 package lockentry
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (
 		return out, nil
 	}
 	out.Report = append(out.Report, evidence.Compare(claim, evidence.Observed{
-		Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file",
+		Digests: []digest.Digest{closureDigest(data)}, Size: int64(len(data)), From: "the file",
 	}))
 	if out.Closure, err = project.ParseClosure(data); err != nil {
 		out.Report = append(out.Report, evidence.CannotVerify(claim, evidence.Malformed, err.Error()))
@@ -79,6 +80,12 @@ func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (
 		out.Report = append(out.Report, evidence.CannotVerify(claim, evidence.Malformed, why))
 	}
 	return out, nil
+}
+
+// closureDigest returns the digest of a closure as Hallmark wrote it: with git's core.autocrlf a checkout has it with
+// other line ends, which no text in JSON holds.
+func closureDigest(data []byte) digest.Digest {
+	return digest.FromBytes(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
 }
 
 // noFileEvidence returns evidence that a file beside the lock is missing although the lock has its

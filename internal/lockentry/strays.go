@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -159,5 +158,5 @@ func isFileOf(w *workspace.Workspace, f durable.File, entry *project.ServerLock)
 		s, err := surface.Read(data)
 		return err == nil && evidence.Same(s.Digest(), entry.Surface)
 	}
-	return entry.Closure != nil && evidence.Same(digest.FromBytes(data), entry.Closure.Lock)
+	return entry.Closure != nil && evidence.Same(closureDigest(data), entry.Closure.Lock)
 }
