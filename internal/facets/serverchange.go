@@ -20,6 +20,9 @@ const (
 	ServerSkipped   = "skipped"   // it is not locked, see Why
 )
 
+// OfAnother is why a server was skipped whose facet is none of those that are added: nobody consented to start it.
+const OfAnother = "it is of another facet than is added"
+
 // LeftOut is why a server was skipped whose facet was to be installed without its servers. All others
 // are reached by their URLs.
 const LeftOut = "--no-servers leaves it out"

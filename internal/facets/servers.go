@@ -88,6 +88,11 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	if out.changes = skipped; err != nil {
 		return out, err
 	}
+	for _, c := range skipped {
+		if _, locked := a.Workspace.Lock.Server(c.Name); locked && c.Why == OfAnother { // it stays as it is
+			out.names = append(out.names, c.Name)
+		}
+	}
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && sameLaunch(entry, s)
@@ -127,7 +132,7 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 		}
 		out.files, out.names = append(out.files, files...), append(out.names, s.Name)
 	}
-	files, removed, err := a.removeUndeclared(wanted)
+	files, removed, err := a.removeUndeclared(wanted, skipped)
 	if err != nil {
 		return out, err
 	}
@@ -156,6 +161,7 @@ func (a *Assembly) lookAnew(ctx context.Context, s project.Server) (*ServerStatu
 // are not pinned.
 func (a *Assembly) declaredServers() (wanted []project.Server, skipped []ServerChange, err error) {
 	var problems []error
+	added := a.added()
 	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[facetName]
 		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
@@ -170,12 +176,43 @@ func (a *Assembly) declaredServers() (wanted []project.Server, skipped []ServerC
 			case !ok:
 				skip.Why = "it is reached by its URL"
 				skipped = append(skipped, skip)
+			case added != nil && !added[facetName] && !a.isLockedAs(s):
+				skip.Why = OfAnother
+				skipped = append(skipped, skip)
 			default:
 				wanted = append(wanted, s)
 			}
 		}
 	}
 	return wanted, skipped, errors.Join(problems...)
+}
+
+// added returns the facets that this command adds, with those that they bring along; nil for another command. Who
+// adds a facet consents to start its servers, and no others.
+func (a *Assembly) added() map[string]bool {
+	if len(a.anew.Declared) == 0 {
+		return nil
+	}
+	found, round := map[string]bool{}, a.anew.Declared
+	for len(round) > 0 {
+		var next []string
+		for _, name := range round {
+			if x, ok := a.Pieces[name]; ok && !found[name] {
+				found[name] = true
+				for _, c := range x.Manifest.Facets {
+					next = append(next, c.Name)
+				}
+			}
+		}
+		round = next
+	}
+	return found
+}
+
+// isLockedAs reports whether the lock has a server as it is declared.
+func (a *Assembly) isLockedAs(s project.Server) bool {
+	entry, locked := a.Workspace.Lock.Server(s.Name)
+	return locked && sameLaunch(entry, s)
 }
 
 // pinServer pins a server of a facet, if the person who installs it consents to start it. Upgrade
@@ -208,15 +245,15 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 
 // removeUndeclared takes the servers that no facet declares any more out of the lock, and returns
 // the files of theirs that are removed. A frozen installation refuses such a lock.
-func (a *Assembly) removeUndeclared(wanted []project.Server) (files []durable.File, removed []ServerChange,
-	err error) {
+func (a *Assembly) removeUndeclared(wanted []project.Server, skipped []ServerChange) (files []durable.File,
+	removed []ServerChange, err error) {
 	for _, name := range a.Workspace.Lock.Servers() {
 		entry, _ := a.Workspace.Lock.Server(name)
 		if entry.Launch.Facet == "" ||
 			slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
 			continue
 		}
-		if _, here := a.Pieces[entry.Launch.Facet]; here && a.o.Servers.Skip {
+		if slices.ContainsFunc(skipped, func(c ServerChange) bool { return c.Name == name }) {
 			continue
 		}
 		if a.o.Frozen {

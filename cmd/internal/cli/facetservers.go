@@ -38,8 +38,11 @@ func showSkippedServers(w io.Writer, out *facets.Installation) {
 			continue
 		}
 		how := "to use it declare it under [providers.mcp] and run 'hallmark pin'"
-		if c.Why == facets.LeftOut {
+		switch c.Why {
+		case facets.LeftOut:
 			how = "'hallmark install' without --no-servers pins it"
+		case facets.OfAnother:
+			how = "'hallmark install' pins it"
 		}
 		fmt.Fprintf(w, "note: %s is an MCP server that was not pinned; %s\n", surface.Escape(subjects[0]), how)
 		subjects = subjects[1:]
