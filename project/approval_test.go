@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // A file of approvals that says that it is of version 1, and has what only later ones have, is
@@ -29,12 +30,57 @@ func TestOldApprovals(t *testing.T) {
 	}
 	a := NewApprovals("/p")
 	a.Unlocked["a"] = Approval{Entry: d, Path: "/bin", At: now}
-	a.Facets["kit"] = AcceptedFacet{Version: "1.0.0", Integrity: d, At: now}
+	a.Facets["kit"] = AcceptedFacet{Version: "1.0.0", Integrity: d, Servers: []string{}, At: now}
 	data, err := a.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := read(strings.Replace(string(data), `"approvals_version": 2`, `"approvals_version": 1`, 1)); err == nil {
-		t.Error("version 2, which calls itself version 1, is read")
+	if err := read(string(data)); err != nil {
+		t.Errorf("version 3: %v", err)
+	}
+	for _, version := range []int{1, 2} {
+		a.Version = version
+		if data, err = sealed.Encode(a, &a.Self); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(string(data)); err == nil {
+			t.Errorf("version 3, which calls itself version %d, is read", version)
+		}
+	}
+}
+
+// Trees of which a file does not say of what closure they were made are not taken for any; and a tree counts for its
+// closure alone.
+func TestMadeTrees(t *testing.T) {
+	d := digest.FromBytes([]byte("x"))
+	one, other := ClosureLock{Lock: d}, ClosureLock{Lock: d, Scripts: []string{"npm:a@1.0.0"}}
+	a := NewApprovals("/p")
+	made := Approval{Entry: d, Path: "/bin", At: time.Unix(1e9, 0).UTC()}
+	made.Remember(one, "linux/amd64+node20", d)
+	if got := made.MadeTrees(one); len(got) != 1 || len(made.MadeTrees(other)) != 0 {
+		t.Errorf("%v, and of another closure %v", got, made.MadeTrees(other))
+	}
+	for name, c := range map[string]struct {
+		version int
+		change  func(*Approval)
+		read    bool
+	}{
+		"now":                        {3, func(*Approval) {}, true},
+		"made, in an older version":  {2, func(*Approval) {}, false},
+		"trees, in an older version": {2, func(a *Approval) { a.Made, a.Trees = nil, map[string]digest.Digest{"p": d} }, true},
+		"trees, now":                 {3, func(a *Approval) { a.Trees = map[string]digest.Digest{"p": d} }, false},
+		"of nothing":                 {3, func(a *Approval) { a.Made = []MadeTree{{Platform: "p", Tree: d}} }, false},
+	} {
+		changed := made
+		c.change(&changed)
+		a.Version, a.Servers["a"] = c.version, changed
+		data, err := sealed.Encode(a, &a.Self)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseApprovals(data, "/p")
+		if (err == nil) != c.read || err == nil && got.Servers["a"].Trees != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

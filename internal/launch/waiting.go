@@ -37,7 +37,8 @@ type WaitingOptions struct {
 }
 
 // ReviewWaiting shows all servers of a project whose entries, interpreters or launch lines this machine has not
-// approved, and approves all of them or none. An error may be about others, which cannot be approved as they are.
+// approved, and with consent to all of that approves one after the other. An error may be about others, which cannot be
+// approved as they are.
 func ReviewWaiting(ctx context.Context, h *host.Host, dir string, o WaitingOptions) (*Waiting, error) {
 	w, done, err := workspace.Open(ctx, h, dir, true)
 	if err != nil {

@@ -56,15 +56,18 @@ func (w *Workspace) changedLock() ([]durable.File, error) {
 	return []durable.File{file}, nil
 }
 
-// changedApprovals returns the change of this machine's approvals; none if they are those of the file.
+// changedApprovals returns the change of this machine's approvals; none if they are those of the file, or those that
+// were taken over without one.
 func (w *Workspace) changedApprovals() ([]durable.File, error) {
 	now, err := w.Approvals.Encode()
 	if err != nil {
 		return nil, err
 	}
-	before, err := project.ParseApprovals(w.approvalsRead, w.Dir)
-	if err != nil {
-		return nil, err
+	before := w.inherited
+	if before == nil {
+		if before, err = project.ParseApprovals(w.approvalsRead, w.Dir); err != nil {
+			return nil, err
+		}
 	}
 	then, err := before.Encode()
 	if err != nil || bytes.Equal(now, then) {
@@ -80,8 +83,12 @@ func (w *Workspace) UpdateApprovals(ctx context.Context, change func(*project.Ap
 		return err
 	}
 	defer w.Release()
-	if err := w.ReadApprovals(); err != nil || !change(w.Approvals) {
+	if err := w.ReadApprovals(); err != nil {
 		return err
+	}
+	w.inheritApprovals()
+	if !change(w.Approvals) {
+		return nil
 	}
 	data, err := w.Approvals.Encode()
 	if err != nil {

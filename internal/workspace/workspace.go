@@ -87,7 +87,8 @@ type Workspace struct {
 	Release   func() // lets writers in again
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
 
-	lockRead, approvalsRead []byte // the files as they were read; nil if there are none
+	lockRead, approvalsRead []byte             // the files as they were read; nil if there are none
+	inherited               *project.Approvals // taken over from the main work tree, as there is no file; else nil
 }
 
 // Logs returns the logs that a command with these options relies on for the project.
@@ -306,7 +307,7 @@ func (w *Workspace) ReadFiles() error {
 	others.Go(func() { approvals = w.ReadApprovals() })
 	err := w.readConfig()
 	others.Wait()
-	if err = cmp.Or(err, locked, approvals); err == nil && w.approvalsRead == nil {
+	if err = cmp.Or(err, locked, approvals); err == nil {
 		w.inheritApprovals()
 	}
 	return err

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // inheritApprovals takes over what was approved in the main work tree of the repository, in a linked one of which this
 // machine remembers nothing yet: approvals of the very entries that are locked here.
 func (w *Workspace) inheritApprovals() {
+	if w.approvalsRead != nil {
+		return
+	}
 	main := w.mainProject()
 	if main == "" {
 		return
@@ -31,6 +35,9 @@ func (w *Workspace) inheritApprovals() {
 			w.Approvals.Unlocked[name] = approval
 		}
 	}
+	w.inherited = project.NewApprovals(w.Dir)
+	maps.Copy(w.inherited.Servers, w.Approvals.Servers)
+	maps.Copy(w.inherited.Unlocked, w.Approvals.Unlocked)
 }
 
 // mainProject returns the directory in the main work tree of a repository that is this project's in a linked one, and
