@@ -149,7 +149,7 @@ func (p *lockedProject) pin(i int, declared project.Server) error {
 	}
 	ref, platform := closure.Root.String(), runtime.GOOS+"/"+runtime.GOARCH+"+node20"
 	entry := project.ServerLock{
-		Source: project.KindNPM, Ref: ref, Record: &record, Launch: declared.Launch(), ApprovedAt: pinnedAt,
+		Source: project.KindNPM, Ref: ref, Record: &record, Launch: declared.Launch(),
 		Artifacts: map[string]digest.Digest{ref: record.Document},
 		Entry:     "node_modules/" + closure.Root.Name() + "/server.js",
 		Closure: &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(stored),

@@ -259,14 +259,13 @@ func (a *Approvals) Encode() ([]byte, error) {
 // installed trees, which each machine makes from the closure, the time, and the proof
 // that the record is in a log, which is verified and is another one as the log grows.
 func (s ServerLock) Approvable() digest.Digest {
-	shown := s
-	shown.ApprovedAt = time.Time{}
+	shown := olderServer{ServerLock: s}
 	if s.Closure != nil {
 		shown.Closure = &ClosureLock{Engine: s.Closure.Engine, Lock: s.Closure.Lock, Scripts: s.Closure.Scripts}
 	}
 	if s.Record != nil {
 		r := *s.Record
-		r.Proof = ""
+		r.Log, r.Proof = "", ""
 		shown.Record = &r
 	}
 	return sealed.CanonicalDigest(shown)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -45,7 +44,7 @@ func ExampleLock_Add() {
 	program := digest.FromBytes([]byte("the program"))
 	entry := project.ServerLock{
 		Source: project.KindCommand, Ref: "file:tool", Artifacts: map[string]digest.Digest{"file:tool": program},
-		Launch: project.Server{Command: "./tool"}.Launch(), ApprovedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Launch: project.Server{Command: "./tool"}.Launch(),
 	}
 	lock := &project.Lock{}
 	fmt.Println(lock.Add(policy.Admitted{}, "tool", entry, shown))

@@ -7,7 +7,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
@@ -51,12 +50,8 @@ func (f FacetLock) check(name string) error {
 	if s.Wrapped != 0 && s.Wrapped != wrap.Rule {
 		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d", s.Wrapped, wrap.Rule)
 	}
-	if f.Proof == "" {
-		return nil
+	if f.Proof+f.Log != "" && !kind.records {
+		return errors.New("has a proof or a log, and is not of a registry")
 	}
-	if !kind.records {
-		return errors.New("has a proof, and is not of a registry")
-	}
-	_, err := ledger.ParseProof([]byte(f.Proof))
-	return err
+	return checkProof(f.Proof, f.Log)
 }

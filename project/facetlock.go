@@ -16,7 +16,8 @@ type FacetLock struct {
 	Integrity digest.Digest            `json:"integrity"`          // content_integrity
 	Assets    map[string]digest.Digest `json:"assets"`             // of each member of the archive
 	Composes  map[string]string        `json:"composes,omitempty"` // exact versions of the facets that it brings along
-	Proof     string                   `json:"proof,omitempty"`    // of the registry's log; absent if it has none
+	Log       string                   `json:"log,omitempty"`      // origin of the registry's log; absent if it has none
+	Proof     string                   `json:"proof,omitempty"`    // of the registry's log; likewise
 }
 
 // SourceLock is where a facet was got from, and how that was declared.

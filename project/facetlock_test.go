@@ -177,6 +177,39 @@ func TestProjectVectors(t *testing.T) {
 	}
 }
 
+// What a person approved is the same in each version of the lock that holds it.
+func TestApprovableOfVersions(t *testing.T) {
+	data, err := os.ReadFile("../spec/lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Lock []struct{ Name, Text string }
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, v := range vectors.Lock {
+		if v.Name != "a command" && v.Name != "version 2, a command" {
+			continue
+		}
+		l, err := ParseLock([]byte(v.Text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, _ := l.Server("a")
+		const want = "sha256:d1816687300bdcda3bd74ce12fc3db8b65ebb120ef0c28eb6ae2cc96ba146b72" // as version 2 had it
+		if got := entry.Approvable().String(); got != want {
+			t.Errorf("%s: %s", v.Name, got)
+		}
+		seen++
+	}
+	if seen != 2 {
+		t.Fatalf("%d vectors", seen)
+	}
+}
+
 func TestCovers(t *testing.T) {
 	registry := Registry{URL: "https://registry.example.com"}
 	r, _ := facet.ParseRequirement("1.*")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -17,7 +16,7 @@ import (
 func entries() map[ServerKind]ServerLock {
 	d := digest.FromBytes([]byte("bytes"))
 	of := func(ref string, launch Server, s ServerLock) ServerLock {
-		s.Ref, s.Launch, s.ApprovedAt = ref, launch.Launch(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		s.Ref, s.Launch = ref, launch.Launch()
 		if launch.URL == "" {
 			s.Artifacts = map[string]digest.Digest{ref: d}
 		}

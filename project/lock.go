@@ -7,10 +7,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
-// LockVersion is the lockfile_version that this build writes. It also reads version 1, which
-// says less: it names no logs, so that a proof which was taken out of it is owed only if
-// hallmark.toml or this machine knows of the log.
-const LockVersion = 2
+// LockVersion is the lockfile_version that this build writes. It also reads version 2, which is sealed as a whole,
+// so that two branches that change it cannot be merged, and version 1, which says less: it names no logs, so that a
+// proof which was taken out of it is owed only if hallmark.toml or this machine knows of the log.
+const LockVersion = 3
 
 // MaxLock bounds hallmark.lock, in bytes.
 const MaxLock = sealed.MaxSize
@@ -21,7 +21,6 @@ type Lock struct {
 	version int // as it was read; 0 of one that is new
 	servers map[string]ServerLock
 	facets  map[string]FacetLock
-	logs    map[string]string // by registry the origin of its log: entries of that registry owe a proof
 }
 
 // Server returns the entry of the server called name.

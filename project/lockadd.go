@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,11 @@ import (
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
 	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
 	s = s.complete().withEmptyMembers()
+	if s.Record != nil {
+		r := *s.Record
+		r.Log = cmp.Or(originOf(r.Proof), l.Log(r.Registry))
+		s.Record = &r
+	}
 	if err := errors.Join(s.check(), s.checkMembers()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -103,6 +109,9 @@ func (c *ClosureLock) permitAdd(adm policy.Admitted, server string, old *Closure
 // must each have been admitted for [policy.Add] under their subjects, unless the entry
 // had them for the same version from the same source.
 func (l *Lock) AddFacet(adm policy.Admitted, name string, f FacetLock) error {
+	if f.Source.Kind.HasRecords() {
+		f.Log = cmp.Or(originOf(f.Proof), l.Log(f.Source.Registry))
+	}
 	if err := f.check(name); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,43 +17,70 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// lockWire is the file.
+// lockWire is the file. Each entry is sealed by itself, and nothing in the file follows from several of them, so that
+// version control merges what two branches changed where the entries differ.
 type lockWire struct {
-	Version int                   `json:"lockfile_version"`
-	Self    digest.Digest         `json:"self"`
-	Logs    map[string]string     `json:"logs,omitempty"`
-	Facets  map[string]FacetLock  `json:"facets,omitempty"`
-	Servers map[string]ServerLock `json:"servers"`
+	Version int                     `json:"lockfile_version"`
+	Facets  map[string]sealedFacet  `json:"facets,omitempty"`
+	Servers map[string]sealedServer `json:"servers"`
+}
+
+type sealedFacet struct {
+	Self digest.Digest `json:"self"`
+	FacetLock
+}
+
+type sealedServer struct {
+	Self digest.Digest `json:"self"`
+	ServerLock
 }
 
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
-	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets, Logs: l.provenLogs()}
-	if w.Servers == nil {
-		w.Servers = map[string]ServerLock{} // written as {}, not null
+	w := lockWire{Version: LockVersion, Facets: map[string]sealedFacet{}, Servers: map[string]sealedServer{}}
+	for name, f := range l.facets {
+		self, err := seal("facets", name, f)
+		if err != nil {
+			return nil, err
+		}
+		w.Facets[name] = sealedFacet{self, f}
 	}
-	return sealed.Encode(&w, &w.Self)
+	for name, s := range l.servers {
+		self, err := seal("servers", name, s)
+		if err != nil {
+			return nil, err
+		}
+		w.Servers[name] = sealedServer{self, s}
+	}
+	return sealed.MarshalIndented(w)
 }
 
-// ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
+func seal(of, name string, entry any) (digest.Digest, error) {
+	plain, err := sealed.Marshal(entry)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	return sealed.EntryDigest(of, name, plain)
+}
+
+// ParseLock reads hallmark.lock. An entry whose self digest is not that of its content
 // was corrupted or edited carelessly, which is an integrity error; anything else wrong
 // is a validation error.
 func ParseLock(data []byte) (*Lock, error) {
 	if len(data) > MaxLock {
 		return nil, invalid(LockFile, fmt.Errorf("larger than %d bytes", MaxLock))
 	}
-	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
+	if HasConflict(data) {
 		return nil, &evidence.Error{
 			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
 			Hint: "take either side, then run 'hallmark pin' for the servers " +
 				"and 'hallmark install' for the facets that differ",
 		}
 	}
-	w, err := decodeLock(data)
+	l, err := decodeLock(data)
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{version: w.Version, servers: w.Servers, facets: w.Facets, logs: w.Logs}
 	if err := l.checkEntries(); err != nil {
 		return nil, invalid(LockFile, err)
 	}
@@ -62,61 +90,150 @@ func ParseLock(data []byte) (*Lock, error) {
 	return l, nil
 }
 
+// HasConflict reports whether data are a file in which version control left both sides of a conflict.
+func HasConflict(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< "))
+}
+
 // decodeLock reads the members of a lock of a version that this build reads, and refuses one that is not as it was
 // sealed.
-func decodeLock(data []byte) (w lockWire, err error) {
+func decodeLock(data []byte) (*Lock, error) {
+	var is struct {
+		Version int `json:"lockfile_version"`
+	}
+	if err := json.Unmarshal(data, &is); err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	switch is.Version {
+	case 1, 2:
+		return decodeOlder(data)
+	case LockVersion:
+	default:
+		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads 1 to %d", is.Version,
+			LockVersion))
+	}
+	var w lockWire
+	if err := decodeSealed(data, &w, func() (sealedParts, error) { return entryParts(data) }); err != nil {
+		return nil, err
+	}
+	l := &Lock{version: w.Version}
+	if w.Facets != nil {
+		l.facets = map[string]FacetLock{}
+	}
+	for name, f := range w.Facets {
+		l.facets[name] = f.FacetLock
+	}
+	if w.Servers != nil {
+		l.servers = map[string]ServerLock{}
+	}
+	for name, s := range w.Servers {
+		l.servers[name] = s.ServerLock
+	}
+	return l, nil
+}
+
+// sealedParts are the parts of a lock that have a digest of themselves, by what a message calls them.
+type sealedParts map[string]sealedPart
+
+// sealedPart is the digest that a part names, as text, and the one that it has.
+type sealedPart struct {
+	self string
+	is   digest.Digest
+}
+
+// entryParts returns the entries of a lock, each sealed by itself.
+func entryParts(data []byte) (sealedParts, error) {
+	if err := sealed.CheckJSON(data); err != nil {
+		return nil, err
+	}
+	var kinds struct {
+		Facets  map[string]json.RawMessage `json:"facets"`
+		Servers map[string]json.RawMessage `json:"servers"`
+	}
+	if err := json.Unmarshal(data, &kinds); err != nil {
+		return nil, err
+	}
+	parts := sealedParts{}
+	for of, entries := range map[string]map[string]json.RawMessage{"facets": kinds.Facets, "servers": kinds.Servers} {
+		for name, entry := range entries {
+			var p sealedPart
+			if err := p.read(entry, func() (digest.Digest, error) {
+				return sealed.EntryDigest(of, name, entry)
+			}); err != nil {
+				return nil, err
+			}
+			parts[LockFile+", "+of+", "+surface.Escape(name)] = p
+		}
+	}
+	return parts, nil
+}
+
+// read reads the digest that data name, and has the one that they have computed.
+func (p *sealedPart) read(data []byte, compute func() (digest.Digest, error)) (err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return err
+	}
+	p.self = string(members["self"])
+	p.is, err = compute()
+	return err
+}
+
+// decodeSealed reads data into w, a pointer to a file's wire, and refuses members that it does not have, and parts
+// that are not as they were sealed. The digests of the parts are computed while data are decoded.
+func decodeSealed(data []byte, w any, compute func() (sealedParts, error)) error {
 	var (
-		self          digest.Digest
-		unread, exact error
-		group         errgroup.Group
+		parts sealedParts
+		exact error
+		group errgroup.Group
 	)
 	group.Go(func() (err error) { // takes as long as decoding
-		self, err = sealed.DigestOf(data)
+		parts, err = compute()
 		return err
 	})
 	group.Go(func() error {
-		exact = surface.CheckMembers(data, lockWire{})
+		exact = surface.CheckMembers(data, w)
 		return nil
 	})
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	unread = d.Decode(&w)
-	if err := group.Wait(); err != nil {
-		return w, invalid(LockFile, err)
+	unread := d.Decode(w)
+	if err := errors.Join(group.Wait(), unread); err != nil {
+		return invalid(LockFile, err)
 	}
-	if unread != nil { // another version has other members
-		var version struct {
-			Version int `json:"lockfile_version"`
+	for _, subject := range slices.Sorted(maps.Keys(parts)) {
+		if err := parts[subject].check(subject); err != nil {
+			return err
 		}
-		if err := json.Unmarshal(data, &version); err != nil {
-			return w, invalid(LockFile, err)
-		}
-		w.Version = version.Version
-	}
-	if w.Version != LockVersion && w.Version != 1 {
-		return w, invalid(LockFile,
-			fmt.Errorf("lockfile_version is %d; this build reads 1 and %d", w.Version, LockVersion))
-	}
-	if unread != nil {
-		return w, invalid(LockFile, unread)
-	}
-	claim := evidence.Claim{
-		Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member",
-	}
-	if !w.Self.IsZero() {
-		claim.Want = []digest.Digest{w.Self}
-	}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{self}, From: "its content"})
-	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
-		return w, v.Err()
-	}
-	if err := sealed.CheckSpelling(data, self); err != nil {
-		return w, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	if exact != nil {
-		return w, invalid(LockFile, exact)
+		return invalid(LockFile, exact)
 	}
-	return w, nil
+	return nil
+}
+
+// check refuses a part that is not as it was sealed.
+func (p sealedPart) check(subject string) error {
+	claim := evidence.Claim{
+		Subject: subject, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member",
+	}
+	var self digest.Digest
+	if p.self != "" {
+		if err := json.Unmarshal([]byte(p.self), &self); err != nil {
+			return invalid(LockFile, err)
+		}
+	}
+	if !self.IsZero() {
+		claim.Want = []digest.Digest{self}
+	}
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{p.is}, From: "its content"})
+	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
+		return v.Err()
+	}
+	if err := sealed.CheckSpelling([]byte(p.self), p.is); err != nil {
+		return evidence.Errorf(evidence.Integrity, subject, "", err)
+	}
+	return nil
 }
 
 // checkEntries completes the entries and refuses one that Hallmark would not have written.
@@ -141,23 +258,16 @@ func (l *Lock) checkEntries() error {
 // checkVersion refuses a lock that lacks what its version promises. A member that is missing
 // from a lock of a later version was removed: it is not a sign of age.
 func (l *Lock) checkVersion() error {
+	for _, name := range l.Servers() { // no version was ever written otherwise
+		if c := l.servers[name].Closure; c != nil && len(c.Trees) == 0 {
+			return fmt.Errorf("%s: has no closure.trees", name)
+		}
+	}
 	if l.version == 1 {
-		if l.logs != nil {
-			return errors.New("has logs, which lockfile_version 1 does not have")
-		}
-		l.logs = l.provenLogs() // what it says of them
-		for _, name := range l.Servers() {
-			if c := l.servers[name].Closure; c != nil && len(c.Trees) == 0 { // no version was ever written so
-				return fmt.Errorf("%s: has no closure.trees", name)
-			}
-		}
 		return nil
 	}
 	if l.servers == nil {
 		return errors.New("has no servers")
-	}
-	if !maps.Equal(l.provenLogs(), l.logs) {
-		return errors.New("its logs are not those of its proofs")
 	}
 	for _, name := range l.Servers() {
 		if err := l.servers[name].checkMembers(); err != nil {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -17,44 +18,58 @@ func (l *Lock) Version() int {
 	return l.version
 }
 
-// Log is the origin of the log of a registry, called as [Registry.Name] does, of which the
-// lock says that it has one: then each entry of that registry owes a proof. "" if it says none.
-func (l *Lock) Log(registry string) string {
-	return l.logs[registry]
+// Log is the origin of the log of a registry, called as [Registry.Name] does, of which an entry
+// says that it has one: then each entry of that registry owes a proof. "" if none does.
+func (l *Lock) Log(registry string) string { return l.logs()[registry] }
+
+// logs are the logs that entries name, by registry.
+func (l *Lock) logs() map[string]string {
+	logs := map[string]string{}
+	l.eachLog(func(registry, _ string, log *string) {
+		if *log != "" {
+			logs[registry] = *log
+		}
+	})
+	return logs
 }
 
-// proofOf is a proof of the lock and the registry that it is of.
-type proofOf struct{ registry, proof string }
-
-// proofs are the registry and the proof, or none, of each entry that came from a registry.
-func (l *Lock) proofs() (all []proofOf) {
+// eachLog calls do with the registry, the proof and the log of each entry that came from a registry. The log becomes
+// what do makes of it.
+func (l *Lock) eachLog(do func(registry, proof string, log *string)) {
 	for _, name := range l.Servers() {
 		if r := l.servers[name].Record; r != nil {
-			all = append(all, proofOf{r.Registry, r.Proof})
+			do(r.Registry, r.Proof, &r.Log)
 		}
 	}
 	for _, name := range l.Facets() {
 		if f := l.facets[name]; f.Source.Kind.HasRecords() {
-			all = append(all, proofOf{f.Source.Registry, f.Proof})
+			do(f.Source.Registry, f.Proof, &f.Log)
+			l.facets[name] = f
 		}
 	}
-	return all
 }
 
-// provenLogs are the logs that the lock named and still has entries of, and those that its
-// proofs are of. A malformed proof names no log; the entry that has it is refused.
-func (l *Lock) provenLogs() map[string]string {
-	logs := map[string]string{}
-	for _, r := range l.proofs() {
-		if known := l.logs[r.registry]; known != "" && r.proof == "" && logs[r.registry] == "" {
-			logs[r.registry] = known
-		}
-		if r.proof == "" {
-			continue
-		}
-		if p, err := ledger.ParseProof([]byte(r.proof)); err == nil {
-			logs[r.registry], _, _ = strings.Cut(string(p.Checkpoint), "\n")
-		}
+// originOf is the origin of the log that a proof is of; "" if it is malformed or there is none.
+func originOf(proof string) string {
+	p, err := ledger.ParseProof([]byte(proof))
+	if err != nil {
+		return ""
 	}
-	return logs
+	origin, _, _ := strings.Cut(string(p.Checkpoint), "\n")
+	return origin
+}
+
+// checkProof refuses a malformed proof, and one of another log than the entry names. An entry may name a log and have
+// no proof: that is owed.
+func checkProof(proof, log string) error {
+	if proof == "" {
+		return nil
+	}
+	if _, err := ledger.ParseProof([]byte(proof)); err != nil {
+		return err
+	}
+	if originOf(proof) != log {
+		return errors.New("its log is not that of its proof")
+	}
+	return nil
 }

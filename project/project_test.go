@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -123,11 +122,10 @@ func sample() (ServerLock, evidence.Report) {
 	d := digest.FromBytes
 	s := ServerLock{
 		Source: "npm", Ref: "npm:@acme/notes@1.4.0",
-		Launch:     Server{Command: "npx", Arguments: []string{"<&>"}}.Launch(),
-		Artifacts:  map[string]digest.Digest{"npm:@acme/notes@1.4.0": d([]byte("tarball"))},
-		Closure:    &ClosureLock{Engine: "npm", Lock: d([]byte("lock")), Trees: map[string]digest.Digest{"linux/amd64+node20": d([]byte("tree"))}},
-		Entry:      "node_modules/@acme/notes/dist/index.js",
-		ApprovedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Launch:    Server{Command: "npx", Arguments: []string{"<&>"}}.Launch(),
+		Artifacts: map[string]digest.Digest{"npm:@acme/notes@1.4.0": d([]byte("tarball"))},
+		Closure:   &ClosureLock{Engine: "npm", Lock: d([]byte("lock")), Trees: map[string]digest.Digest{"linux/amd64+node20": d([]byte("tree"))}},
+		Entry:     "node_modules/@acme/notes/dist/index.js",
 	}
 	seen := func(subject string, scheme evidence.Scheme, content string) evidence.Evidence {
 		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock},
@@ -228,8 +226,9 @@ func TestLockRoundTrip(t *testing.T) {
 		"edited digest":    {strings.Replace(string(data), digest.FromBytes([]byte("tarball")).Hex(), hex64, 1), evidence.Integrity, "mismatch"},
 		"edited argument":  {strings.Replace(string(data), "npx", "npy", 1), evidence.Integrity, "mismatch"},
 		"self in capitals": {strings.Replace(string(data), lockSelf(string(data)), strings.ToUpper(lockSelf(string(data))), 1), evidence.Integrity, "spelled"},
-		"without self":     {`{"lockfile_version":2,"servers":{}}`, evidence.Integrity, "absent"},
-		"newer":            {strings.Replace(string(data), `"lockfile_version": 2`, `"lockfile_version": 3`, 1), evidence.Validation, "this build reads 1 and 2"},
+		"without self":     {strings.Replace(string(data), `"self": "sha256:`+lockSelf(string(data))+`",`, "", 1), evidence.Integrity, "absent"},
+		"as version 2":     {strings.Replace(string(data), `"lockfile_version": 3`, `"lockfile_version": 2`, 1), evidence.Validation, "self"},
+		"newer":            {strings.Replace(string(data), `"lockfile_version": 3`, `"lockfile_version": 4`, 1), evidence.Validation, "this build reads 1 to 3"},
 		"conflict":         {"<<<<<<< ours\n" + string(data), evidence.Validation, "merge conflict"},
 		"unknown key":      {strings.Replace(string(data), `"source"`, `"sauce"`, 1), evidence.Validation, "sauce"},
 		"twice":            {strings.Replace(string(data), `"servers": {`, `"servers": {}, "servers": {`, 1), evidence.Validation, ""},

@@ -13,6 +13,8 @@ type RecordLock struct {
 	Document  digest.Digest `json:"document"` // of the canonical server.json
 	Kind      ledger.Kind   `json:"-"`        // of what is recorded; empty is a server
 	Integrity digest.Digest `json:"-"`        // of an archive: its content_integrity
+	// Log is the origin of the registry's log: the entry owes a proof of it. Absent where there is no log.
+	Log string `json:"log,omitempty"`
 	// Proof says that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log.
 	Proof string `json:"proof,omitempty"`
 }

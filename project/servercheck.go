@@ -8,7 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // complete fills in what the rest of the entry says and its text leaves out.
@@ -83,11 +82,10 @@ func checkRecord(s ServerLock, _ serverKind) error {
 	if s.Launch.Server != "" && (s.Record == nil || s.Launch.Server != s.Record.Subject()) {
 		return fmt.Errorf("its record is not %+q", s.Launch.Server)
 	}
-	if s.Record == nil || s.Record.Proof == "" {
+	if s.Record == nil {
 		return nil
 	}
-	_, err := ledger.ParseProof([]byte(s.Record.Proof))
-	return err
+	return checkProof(s.Record.Proof, s.Record.Log)
 }
 
 // checkDigests refuses a digest that can be forged.
@@ -136,8 +134,6 @@ func (s ServerLock) checkMembers() error {
 		{"arguments", s.Arguments == nil},
 		{"variables", s.Variables == nil},
 		{"surface_items", s.SurfaceItems == nil},
-		{"approved_at", s.ApprovedAt.IsZero()},
-		{"closure.trees", s.Closure != nil && len(s.Closure.Trees) == 0},
 	} {
 		if m.gone {
 			return fmt.Errorf("has no %s, which an entry of source %q has", m.name, s.Source)

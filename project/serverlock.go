@@ -2,7 +2,6 @@ package project
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 )
@@ -27,7 +26,6 @@ type ServerLock struct {
 	APISurface   digest.Digest            `json:"api_surface"`
 	Surface      digest.Digest            `json:"surface"`
 	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
-	ApprovedAt   time.Time                `json:"approved_at"`
 }
 
 // ClosureLock is the resolved dependency closure of a package.

@@ -13,9 +13,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // removal is one thing that is taken out of one file.
@@ -150,21 +149,19 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 				t.Fatal(p.at)
 			}
 			add(p.at, "", encodeTree(t, left))
-			if _, ok := tree["self"]; !ok || p.at[0] == "self" {
-				continue
-			}
-			add(p.at, "sealed again", reseal(t, left))
 			if _, ok := tree["lockfile_version"]; ok && p.at[0] != "lockfile_version" {
-				add(p.at, "sealed again, the logs made to fit", reseal(t, fitLogs(t, left)))
-				// else nothing is removed
-				if held, ok := tree[p.at[0]].(map[string]any); ok && len(held) > 0 && p.at[0] != "logs" {
-					older := maps.Clone(left)
-					delete(older, "logs")
-					older["lockfile_version"] = json.Number("1")
-					add(p.at, "sealed again, as version 1", reseal(t, older))
+				if p.at[len(p.at)-1] == "self" {
+					continue
 				}
+				add(p.at, "sealed again", reseal(t, left))
+				add(p.at, "sealed again, the logs made to fit", reseal(t, fitLogs(left)))
+				if held, ok := tree[p.at[0]].(map[string]any); ok && len(held) > 0 { // else nothing is removed
+					add(p.at, "sealed again, as version 1", reseal(t, asVersion1(left)))
+				}
+			} else if _, ok := tree["self"]; ok && p.at[0] != "self" {
+				add(p.at, "sealed again", reseal(t, left))
 			}
-			if _, ok := tree["approvals_version"]; ok && p.at[0] != "approvals_version" {
+			if _, ok := tree["approvals_version"]; ok && p.at[0] != "approvals_version" && p.at[0] != "self" {
 				older := map[string]any{"approvals_version": json.Number("1"), "project": left["project"],
 					"servers": left["servers"]}
 				add(p.at, "as version 1", encodeTree(t, older))
@@ -260,59 +257,80 @@ func encodeTree(t *testing.T, tree map[string]any) []byte {
 	return b.Bytes()
 }
 
-// reseal is tree with the digest of itself that its codec would write.
+// reseal is tree with the digests of itself that its codec would write.
 func reseal(t *testing.T, tree map[string]any) []byte {
 	t.Helper()
-	tree = maps.Clone(tree)
-	delete(tree, "self")
-	canonical, err := surface.Canonical(encodeTree(t, tree), surface.Limits{Depth: 32, Size: project.MaxLock}, "self")
-	if err != nil {
+	tree = copyOf(tree).(map[string]any)
+	if err := hosttest.Seal(tree); err != nil {
 		t.Fatal(err)
 	}
-	tree["self"] = digest.FromBytes(canonical).String()
 	return encodeTree(t, tree)
 }
 
-// fitLogs is a lock whose logs are those of the proofs that it has left: whoever takes proofs
-// out takes them out, too.
-func fitLogs(t *testing.T, lock map[string]any) map[string]any {
-	t.Helper()
-	logs := map[string]any{}
-	keep := func(registry, proof any) {
-		text, _ := proof.(string)
-		if name, ok := registry.(string); ok && text != "" {
-			if was, ok := lock["logs"].(map[string]any); ok && was[name] != nil {
-				logs[name] = was[name]
-			}
+// copyOf is a deep copy of decoded JSON.
+func copyOf(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = copyOf(value)
 		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = copyOf(value)
+		}
+		return out
 	}
-	each := func(of string, do func(map[string]any)) {
+	return v
+}
+
+// eachLogged calls do with the part of each entry that has a proof and a log, of a copy of lock.
+func eachLogged(lock map[string]any, do func(part map[string]any)) map[string]any {
+	lock = copyOf(lock).(map[string]any)
+	for _, of := range []string{"servers", "facets"} {
 		entries, _ := lock[of].(map[string]any)
 		for _, entry := range entries {
-			if entry, ok := entry.(map[string]any); ok {
+			entry, _ := entry.(map[string]any)
+			if record, ok := entry["record"].(map[string]any); ok {
+				entry = record
+			}
+			if entry != nil {
 				do(entry)
 			}
 		}
 	}
-	each("servers", func(entry map[string]any) {
-		if record, ok := entry["record"].(map[string]any); ok {
-			keep(record["registry"], record["proof"])
+	return lock
+}
+
+// fitLogs is a lock whose logs are those of the proofs that it has left: whoever takes proofs
+// out takes them out, too.
+func fitLogs(lock map[string]any) map[string]any {
+	return eachLogged(lock, func(part map[string]any) {
+		if part["proof"] == nil {
+			delete(part, "log")
 		}
 	})
-	each("facets", func(entry map[string]any) {
-		if source, ok := entry["source"].(map[string]any); ok {
-			keep(source["registry"], entry["proof"])
+}
+
+// asVersion1 is a lock as one of version 1, which knows no logs.
+func asVersion1(lock map[string]any) map[string]any {
+	lock = eachLogged(lock, func(part map[string]any) { delete(part, "log") })
+	for _, of := range []string{"servers", "facets"} {
+		entries, _ := lock[of].(map[string]any)
+		for _, entry := range entries {
+			if entry, ok := entry.(map[string]any); ok {
+				delete(entry, "self")
+			}
 		}
-	})
-	lock = maps.Clone(lock)
-	if lock["logs"] = logs; len(logs) == 0 {
-		delete(lock, "logs")
 	}
+	lock["lockfile_version"] = json.Number("1")
 	return lock
 }
 
 // clocks are members that say when something was done: another time is no other claim.
-var clocks = []string{"self", "at", "approved_at", "since", "created", "installedAt", "added"}
+var clocks = []string{"self", "at", "since", "created", "installedAt", "added"}
 
 // alike reports whether two values say the same, but for when it was said.
 func alike(a, b any) bool {

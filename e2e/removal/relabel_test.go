@@ -84,7 +84,7 @@ func relabel(t *testing.T, lock []byte) (all []relabelled) {
 	with := func(of, name string, entry map[string]any) map[string]any {
 		out, entries := maps.Clone(tree), maps.Clone(tree[of].(map[string]any))
 		entries[name], out[of] = entry, entries
-		return fitLogs(t, out)
+		return fitLogs(out)
 	}
 	read := func(text string) (v map[string]any) {
 		if err := json.Unmarshal([]byte(text), &v); err != nil {

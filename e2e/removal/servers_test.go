@@ -175,7 +175,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	entry.Launch, entry.ApprovedAt = ws.Config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
+	entry.Launch = ws.Config.Servers[name].Launch()
 	report := evidence.Report{
 		evidence.Compare(
 			evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock},
@@ -203,7 +203,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 	}
 	kept, _ := ws.Lock.Server(name)
 	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.Host.Getenv("PATH"), Runtime: r,
-		At: entry.ApprovedAt}
+		At: time.Unix(1e9, 0).UTC()}
 	lock, err := ws.Lock.Encode()
 	if err != nil {
 		w.T.Fatal(err)

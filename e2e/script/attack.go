@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/gowebpki/jcs"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 )
 
 // What an attacker, or a crash, can do to the files of a project.
@@ -23,7 +23,7 @@ import (
 // forge LOCK [KEY... VALUE]
 //
 // Set the value under the keys of a lock to VALUE, which is JSON, or with "-" remove it;
-// and then recompute the lock's own digest, so that nothing but its content gives it away.
+// and then recompute its digests of itself, so that nothing but its content gives it away.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && (len(args) == 1 || len(args) > 2), "forge LOCK [KEY... VALUE]")
 	change(ts, args[0], func(data []byte) []byte {
@@ -34,12 +34,7 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) > 1 {
 			put(ts, lock, args[1:len(args)-1], args[len(args)-1])
 		}
-		delete(lock, "self")
-		plain, err := json.Marshal(lock)
-		ts.Check(err)
-		canonical, err := jcs.Transform(plain)
-		ts.Check(err)
-		lock["self"] = digest.FromBytes(canonical).String()
+		ts.Check(hosttest.Seal(lock))
 		out, err := json.MarshalIndent(lock, "", "  ")
 		ts.Check(err)
 		return append(out, '\n')

@@ -134,7 +134,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 
 // warnOfAge reports what a lock of an older version lacks, and which command renews it.
 func warnOfAge(w *workspace.Workspace) {
-	if v := w.Lock.Version(); v < project.LockVersion {
+	if v := w.Lock.Version(); v == 1 {
 		w.Host.Logger.Warn(
 			fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; "+
 				"'hallmark install' writes version %d", project.LockFile, v, project.LockVersion))

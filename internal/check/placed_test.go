@@ -141,7 +141,6 @@ func TestFacetsOwed(t *testing.T) {
 		"no facets": {
 			func(_ *hosttest.FacetWorld, lock map[string]any) {
 				lock["facets"] = map[string]any{}
-				delete(lock, "logs")
 			},
 			evidence.Refused, "kit: source missing"},
 		"a composed facet that is not there": {func(_ *hosttest.FacetWorld, lock map[string]any) {
@@ -151,7 +150,7 @@ func TestFacetsOwed(t *testing.T) {
 			evidence.Refused, "proof missing"},
 		"neither proof nor log": {func(_ *hosttest.FacetWorld, lock map[string]any) {
 			delete(hosttest.EntryOf(lock, "kit"), "proof")
-			delete(lock, "logs")
+			delete(hosttest.EntryOf(lock, "kit"), "log")
 		}, evidence.Refused, "proof missing"},
 		"a damaged proof": {func(_ *hosttest.FacetWorld, lock map[string]any) {
 			text := hosttest.EntryOf(lock, "kit")["proof"].(string)

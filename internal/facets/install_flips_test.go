@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/gittest"
@@ -186,7 +185,7 @@ func TestSurfaceFlips(t *testing.T) {
 	entry := project.ServerLock{
 		Source: "image", Launch: config.Servers["notes"].Launch(), Ref: ref,
 		Artifacts: map[string]digest.Digest{ref: d}, Digest: d,
-		Arguments: []string{}, Variables: []string{}, ApprovedAt: time.Unix(0, 0).UTC(),
+		Arguments: []string{}, Variables: []string{},
 	}
 	adm := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{
 		evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, hosttest.Observed(d)),

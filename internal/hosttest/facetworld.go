@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/surface"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -91,13 +90,8 @@ func (w *FacetWorld) Forge(change func(*FacetWorld, map[string]any)) {
 	if w.Read(project.LockFile) == "" {
 		return // it was removed
 	}
-	delete(lock, "self")
-	plain, err := json.Marshal(lock)
-	w.Done(err)
-	canonical, err := surface.Canonical(plain, surface.Limits{Depth: 16, Size: project.MaxLock})
-	w.Done(err)
-	lock["self"] = digest.FromBytes(canonical).String()
-	plain, err = json.MarshalIndent(lock, "", "  ")
+	w.Done(Seal(lock))
+	plain, err := json.MarshalIndent(lock, "", "  ")
 	w.Done(err)
 	w.Write(project.LockFile, string(plain)+"\n")
 }

@@ -352,7 +352,6 @@ func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval 
 	entry := r.Entry
 	var files []durable.File
 	if r.Note != nil {
-		entry.ApprovedAt = w.Host.Now().UTC()
 		if err := w.Lock.Add(r.Verdict.Admitted(), r.Name, entry, r.Surface); err != nil {
 			return err
 		}

@@ -157,7 +157,6 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
-	entry.ApprovedAt = p.Workspace.Host.Now().UTC()
 	answer, err := p.Options.Confirm(&p.Result)
 	if err != nil || p.Options.Dry {
 		return nil, err
@@ -223,8 +222,8 @@ func (p *Pinning) approve() {
 		extra = before.Extra
 	}
 	approval := project.Approval{
-		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Made: before.Made, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
+		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Made: before.Made,
+		At: p.Workspace.Host.Now().UTC(), Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
 		Launch: &entry.Launch,
 	}
 	for platform, tree := range p.found.Trees {

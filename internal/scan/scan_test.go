@@ -110,8 +110,7 @@ func (b *scanBench) lock() {
 			seen("./say", evidence.File, exe), seen(project.SurfaceSubject(name), evidence.Surface, shown.Digest()),
 		}).Admitted()
 		entry := project.ServerLock{Source: "command", Launch: s.Launch(), Ref: "./say",
-			Artifacts: map[string]digest.Digest{"./say": exe}, Arguments: s.Arguments, Variables: s.Variables,
-			ApprovedAt: time.Now()}
+			Artifacts: map[string]digest.Digest{"./say": exe}, Arguments: s.Arguments, Variables: s.Variables}
 		if err := lock.Add(adm, name, entry, shown); err != nil {
 			b.t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -70,6 +71,25 @@ func DigestOf(data []byte) (digest.Digest, error) {
 	canonical, err := surface.Canonical(data, limits, "self")
 	return digest.FromBytes(canonical), err
 }
+
+// EntryDigest is the digest of an entry that is sealed by itself, of a file that holds entries by name in its member
+// of: of the canonical JSON {of: {name: entry}}, in which the entry has no self member.
+func EntryDigest(of, name string, entry []byte) (digest.Digest, error) {
+	canonical, err := surface.Canonical(entry, limits, "self")
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	at, err := Marshal(name)
+	if err == nil {
+		at, err = surface.Canonical(at, limits)
+	}
+	h := digest.NewHasher()
+	fmt.Fprintf(h, `{"%s":{%s:%s}}`, of, at, canonical)
+	return h.Digest(digest.SHA256), err
+}
+
+// CheckJSON refuses data that parsers read differently.
+func CheckJSON(data []byte) error { return surface.CheckJSON(data, limits) }
 
 // CanonicalDigest is the digest of the canonical JSON of v, which is made of strings, numbers and digests.
 func CanonicalDigest(v any) digest.Digest {

@@ -57,7 +57,7 @@ func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *projec
 	}
 	claim := evidence.Claim{
 		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: lock.Log(r.Registry),
-		Where: project.LockFile + ", logs",
+		Where: project.LockFile + ", log",
 	}
 	missing := func(why string) (evidence.Report, error) {
 		return evidence.Report{evidence.Miss(claim, evidence.Lock, "this machine knows no key for it, and "+why,
