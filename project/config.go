@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -43,6 +44,12 @@ type configTOML struct {
 func ParseConfig(data []byte) (*Config, error) {
 	if len(data) > MaxConfig {
 		return nil, invalid(ConfigFile, fmt.Errorf("larger than %d bytes", MaxConfig))
+	}
+	if HasConflict(data) {
+		return nil, &evidence.Error{
+			Subject: ConfigFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
+			Hint: "keep the lines that you want of both branches, and take the markers out",
+		}
 	}
 	var raw configTOML
 	decoder := toml.NewDecoder(bytes.NewReader(data))

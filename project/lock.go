@@ -32,6 +32,9 @@ func (l *Lock) Server(name string) (ServerLock, bool) {
 // Servers are the names of all entries, sorted.
 func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
 
+// IsEmpty reports whether the lock accepts nothing.
+func (l *Lock) IsEmpty() bool { return len(l.servers)+len(l.facets) == 0 }
+
 // Remove takes the entry of a server out of the lock.
 func (l *Lock) Remove(name string) { delete(l.servers, name) }
 

@@ -73,8 +73,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if HasConflict(data) {
 		return nil, &evidence.Error{
 			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "take either side, then run 'hallmark pin' for the servers " +
-				"and 'hallmark install' for the facets that differ",
+			Hint: "run 'hallmark lock merge'",
 		}
 	}
 	l, err := decodeLock(data)

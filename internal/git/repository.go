@@ -1,4 +1,5 @@
-// Package git reads one commit of a remote git repository, with the git command.
+// Package git reads one commit of a remote git repository, with the git command, and what a merge left in the index
+// of a work tree of the user's: see [WorkTree]. All that follows is about the former.
 //
 // The command uses the user's own configuration for credentials, proxies and keys: credential
 // helpers, core.sshCommand and ssh.variant too. Neither the configuration of the checkout in which

@@ -47,22 +47,28 @@ func (r Repository) runSet(ctx context.Context, dir string, set []string, args .
 	for _, s := range append(settings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
 		all = append(all, "-c", s)
 	}
-	bin, err := r.Checkout.Find(foreign.Variable(r.Environ, "PATH"), "git")
+	return call(ctx, r.name(), args[0], foreign.Call{
+		Args: append(all, args...), Dir: dir, Checkout: r.Checkout, Environ: r.Environ, Time: r.time(),
+		Set: append(set, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)),
+	})
+}
+
+// call starts git as c says, with what all runs of git have in common, and returns what it prints. An error names the
+// repository and the command of git.
+func call(ctx context.Context, repository, command string, c foreign.Call) ([]byte, error) {
+	bin, err := c.Checkout.Find(foreign.Variable(c.Environ, "PATH"), "git")
 	if evidence.ClassOf(err) == evidence.Refused {
 		return nil, err
 	}
 	if err != nil {
-		return nil, &wire.Error{Ref: r.name(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
+		return nil, &wire.Error{Ref: repository, Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
-	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir,
-		Checkout: r.Checkout, Environ: r.Environ, Time: r.time(), Output: maxOutput,
-		Set: append([]string{
-			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
-			"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1",
-			"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir), "LC_ALL=C",
-		}, set...),
-	})
+	c.Tool, c.Path, c.Output = foreign.Git, bin, maxOutput
+	c.Set = append([]string{
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C",
+	}, c.Set...)
+	out, err := foreign.Run(ctx, c)
 	if err == nil {
 		return out.Stdout, nil
 	}
@@ -70,6 +76,6 @@ func (r Repository) runSet(ctx context.Context, dir string, set []string, args .
 		return nil, context.Cause(ctx)
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(string(out.Messages)), "\n", "; ")
-	return nil, &wire.Error{Ref: r.name(), Cause: evidence.Unreachable,
-		Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(artifact.RedactURLs(text)))}
+	return nil, &wire.Error{Ref: repository, Cause: evidence.Unreachable,
+		Err: fmt.Errorf("git %s: %w: %s", command, err, surface.Escape(artifact.RedactURLs(text)))}
 }

@@ -141,22 +141,22 @@ func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock
 // isFileOf reports whether the file at the path of f is the one that an entry has there, or the one
 // that f writes there.
 func isFileOf(w *workspace.Workspace, f durable.File, entry *project.ServerLock) bool {
-	surfaces := strings.HasPrefix(f.Path, w.Path(project.SurfacesDir))
-	limit := int64(workspace.MaxSurface)
-	if !surfaces {
-		limit = project.MaxClosure
-	}
-	data, err := w.ReadFile(f.Path, limit)
+	data, err := w.ReadFile(f.Path, workspace.MaxSurface)
 	switch {
 	case err != nil || data == nil:
 		return false
 	case !f.Remove && string(data) == string(f.Data):
 		return true
-	case entry == nil:
-		return false
-	case surfaces:
+	}
+	return entry != nil && isContentOf(data, strings.HasPrefix(f.Path, w.Path(project.SurfacesDir)), *entry)
+}
+
+// isContentOf reports whether data are what an entry has beside the lock, as its surface or else its closure.
+func isContentOf(data []byte, asSurface bool, entry project.ServerLock) bool {
+	if asSurface {
 		s, err := surface.Read(data)
 		return err == nil && evidence.Same(s.Digest(), entry.Surface)
 	}
-	return entry.Closure != nil && evidence.Same(closureDigest(data), entry.Closure.Lock)
+	return len(data) <= project.MaxClosure && entry.Closure != nil &&
+		evidence.Same(closureDigest(data), entry.Closure.Lock)
 }

@@ -45,15 +45,28 @@ func (w *Workspace) changedLock() ([]durable.File, error) {
 	if err != nil || before.Version() == w.Lock.Version() && bytes.Equal(now, then) {
 		return nil, err
 	}
-	file := durable.File{Path: w.Path(project.LockFile), Data: now, Perm: 0o644}
-	switch {
-	case len(w.Lock.Servers())+len(w.Lock.Facets()) > 0:
-	case w.lockRead == nil:
+	if w.lockRead == nil && w.Lock.IsEmpty() {
 		return nil, nil
-	default:
-		file = durable.File{Path: file.Path, Remove: true}
 	}
-	return []durable.File{file}, nil
+	return []durable.File{w.lockFile(now)}, nil
+}
+
+// lockFile returns the change that leaves the lock as encoded; without a file if it accepts nothing.
+func (w *Workspace) lockFile(encoded []byte) durable.File {
+	if w.Lock.IsEmpty() {
+		return durable.File{Path: w.Path(project.LockFile), Remove: true}
+	}
+	return durable.File{Path: w.Path(project.LockFile), Data: encoded, Perm: 0o644}
+}
+
+// CommitMerge is [Workspace.Commit] of a project in which version control left a conflict, so that none of its files
+// was read: the lock becomes w.Lock.
+func (w *Workspace) CommitMerge(ctx context.Context, files []durable.File) error {
+	now, err := w.Lock.Encode()
+	if err != nil {
+		return err
+	}
+	return w.Replace(ctx, append(files, w.lockFile(now)))
 }
 
 // changedApprovals returns the change of this machine's approvals; none if they are those of the file, or those that

@@ -151,6 +151,20 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 	return w, done, nil
 }
 
+// OpenMerge returns the workspace of the project in dir, in whose files version control left conflicts: none is read.
+// It locks out other writers until done.
+func OpenMerge(ctx context.Context, h *host.Host, dir string) (w *Workspace, done func(), err error) {
+	if w, err = find(h, dir, true); err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(w.State, 0o700); err != nil {
+		return nil, nil, err
+	}
+	w.Lock = &project.Lock{}
+	done, err = w.waitForLock(ctx, "writer", "another change of "+w.Dir)
+	return w, done, err
+}
+
 // find returns the workspace of the project in dir, of which no file is read yet.
 func find(h *host.Host, dir string, begin bool) (w *Workspace, err error) {
 	w = &Workspace{Host: h, Release: func() {}}

@@ -38,7 +38,7 @@ is what runs, and what runs shows the model what was approved.`,
 		author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
 		author.PublishCommand(a, launch.CaptureArchive), author.StatusCommand(a))
 	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
-		forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
+		forgetCommand(a), checkCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
 		editor.Command("hashfile"),
 		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
 		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a),

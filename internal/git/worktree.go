@@ -1,0 +1,103 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+)
+
+// WorkTree is a directory in a work tree of the user's. Its repository is read and never changed; git runs nothing
+// that the repository's configuration names, and connects to nothing.
+type WorkTree struct {
+	Dir      string
+	Checkout foreign.Checkout // no git in it is started
+	Environ  []string
+}
+
+// Version is one content of a file that git knows.
+type Version struct {
+	Stage  int // in the index: 1 of the common ancestor, 2 ours, 3 theirs, 0 of a file without conflict; -1 of a commit
+	object string
+}
+
+// localTime bounds each run of git that makes no connection.
+const localTime = time.Minute
+
+func (w WorkTree) run(ctx context.Context, args ...string) ([]byte, error) {
+	var all []string
+	for _, s := range append(settings, "protocol.https.allow=never", "protocol.ssh.allow=never") {
+		all = append(all, "-c", s)
+	}
+	return call(ctx, w.Dir, args[0], foreign.Call{
+		Args: append(all, args...), Dir: w.Dir, Checkout: w.Checkout, Environ: w.Environ, Time: localTime,
+		Set: []string{"GIT_NO_LAZY_FETCH=1"},
+	})
+}
+
+// Versions returns what git's index has of the files at paths, which are relative to the directory, and below them.
+func (w WorkTree) Versions(ctx context.Context, paths ...string) (map[string][]Version, error) {
+	out, err := w.run(ctx, append([]string{"ls-files", "--stage", "-z", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]Version{}
+	for path, fields := range listed(out) {
+		v := Version{object: fields[1]}
+		if _, err := fmt.Sscan(fields[2], &v.Stage); err != nil {
+			return nil, fmt.Errorf("git lists %q in another form", fields)
+		}
+		found[path] = append(found[path], v)
+	}
+	return found, nil
+}
+
+// Committed is Versions of what the commits have that a merge, a rebase and the like are about: HEAD, and each that
+// the repository has under a name such as MERGE_HEAD.
+func (w WorkTree) Committed(ctx context.Context, paths ...string) (map[string][]Version, error) {
+	dir, err := w.run(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	heads, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*HEAD"))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]Version{}
+	for _, head := range heads {
+		if info, err := os.Lstat(head); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		out, err := w.run(ctx, append([]string{"ls-tree", "-r", "-z", filepath.Base(head), "--"}, paths...)...)
+		if err != nil {
+			continue // it names no commit, as FETCH_HEAD may
+		}
+		for path, fields := range listed(out) {
+			found[path] = append(found[path], Version{-1, fields[2]})
+		}
+	}
+	return found, nil
+}
+
+// listed yields the path and the three fields before it of each regular file that git lists.
+func listed(out []byte) func(yield func(string, []string) bool) {
+	return func(yield func(string, []string) bool) {
+		for line := range bytes.SplitSeq(out, []byte{0}) {
+			before, path, _ := strings.Cut(string(line), "\t")
+			fields := strings.Fields(before)
+			if len(fields) == 3 && strings.HasPrefix(fields[0], "100") && !yield(path, fields) {
+				return
+			}
+		}
+	}
+}
+
+// Read returns the content of a version.
+func (w WorkTree) Read(ctx context.Context, v Version) ([]byte, error) {
+	return w.run(ctx, "cat-file", "blob", v.object)
+}

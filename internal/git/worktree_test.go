@@ -1,0 +1,94 @@
+package git
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+)
+
+// TestWorkTree: what a repository's own configuration names is not started, and each version of a file in conflict is
+// found.
+func TestWorkTree(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	run := func(ok bool, args ...string) {
+		t.Helper()
+		c := exec.Command("git", args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+		if out, err := c.CombinedOutput(); (err == nil) != ok {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(true, "init", "-q", "-b", "main")
+	write("base")
+	run(true, "add", "f")
+	run(true, "commit", "-q", "-m", "base")
+	run(true, "switch", "-q", "-c", "other")
+	write("theirs")
+	run(true, "commit", "-q", "-a", "-m", "theirs")
+	run(true, "switch", "-q", "main")
+	write("ours")
+	run(true, "commit", "-q", "-a", "-m", "ours")
+	run(false, "merge", "-q", "other")
+
+	started := filepath.Join(home, "started")
+	script := filepath.Join(home, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ntouch "+started+"\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"core.fsmonitor", "core.sshCommand", "core.pager", "diff.external", "core.editor",
+		"credential.helper", "filter.x.smudge", "core.alternateRefsCommand", "uploadpack.packObjectsHook"} {
+		run(true, "config", key, script)
+	}
+	run(true, "config", "core.hooksPath", home)
+	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: append(os.Environ(), "HOME="+home)}
+	versions, err := w.Versions(t.Context(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(v Version) string {
+		t.Helper()
+		data, err := w.Read(t.Context(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := map[int]string{1: "base", 2: "ours", 3: "theirs"}
+	for _, v := range versions["f"] {
+		if read(v) != want[v.Stage] {
+			t.Errorf("stage %d is %q", v.Stage, read(v))
+		}
+		delete(want, v.Stage)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+	committed, err := w.Committed(t.Context(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, v := range committed["f"] {
+		seen[read(v)] = true
+	}
+	if !seen["ours"] || !seen["theirs"] {
+		t.Errorf("of the commits: %v", seen)
+	}
+	if _, err := os.Stat(started); err == nil {
+		t.Error("git started what the repository's configuration names")
+	}
+	if _, err := (WorkTree{Dir: home, Checkout: w.Checkout, Environ: w.Environ}).Versions(t.Context(), "f"); err == nil {
+		t.Error("a directory that is in no repository has versions")
+	}
+}

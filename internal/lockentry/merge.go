@@ -1,0 +1,221 @@
+package lockentry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/git"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// MergeLock merges hallmark.lock of the project in dir from the versions that a merge left in git's index, and puts
+// the files of its entries beside it. What is in conflict stays as it is, and nothing is written.
+func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]project.Side) error {
+	w, done, err := workspace.OpenMerge(ctx, h, dir)
+	if err != nil {
+		return err
+	}
+	defer done()
+	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
+	m := merging{Workspace: w, tree: git.WorkTree{
+		Dir: w.Dir, Checkout: foreign.FindCheckout(w.Dir, home), Environ: h.Environ,
+	}}
+	texts, err := m.readConflict(ctx)
+	if err != nil {
+		return err
+	}
+	sides, err := parseSides(texts)
+	if err != nil {
+		return err
+	}
+	merged, err := sides.merge(take)
+	if err != nil {
+		return err
+	}
+	w.Lock = merged
+	files, err := m.filesBeside(ctx, sides)
+	if err != nil {
+		return err
+	}
+	return w.CommitMerge(ctx, files)
+}
+
+// readConflict returns the versions of the lock that a merge left in git's index.
+func (m *merging) readConflict(ctx context.Context) (texts [3][]byte, err error) {
+	m.versions, err = m.tree.Versions(ctx, project.LockFile, project.SurfacesDir, project.ClosuresDir)
+	unmerged := false
+	for _, v := range m.versions[project.LockFile] {
+		if v.Stage > 0 {
+			unmerged = true
+			if texts[v.Stage-1], err = m.tree.Read(ctx, v); err != nil {
+				return texts, err
+			}
+		}
+	}
+	if !unmerged && ctx.Err() == nil {
+		return texts, evidence.Errorf(evidence.Validation, project.LockFile,
+			"where git does not know of the conflict, name the files: 'hallmark lock merge BASE OURS THEIRS'",
+			cmp.Or(err, errors.New("git has no conflict of it")))
+	}
+	return texts, err
+}
+
+// MergeLockFiles merges three versions of a lock, and writes the result to the file of ours, as a merge driver of git
+// does. A conflict is written between markers, and an error.
+func MergeLockFiles(base, ours, theirs string) error {
+	var texts [3][]byte
+	for i, path := range []string{base, ours, theirs} {
+		data, err := workspace.ReadPlain(path, project.MaxLock)
+		if err != nil {
+			return err
+		}
+		if data == nil {
+			return evidence.Errorf(evidence.Validation, path, "", errors.New("there is no such file"))
+		}
+		texts[i] = data
+	}
+	sides, err := parseSides(texts)
+	if err != nil {
+		return err
+	}
+	merged, conflict := sides.merge(nil)
+	text, err := merged.Encode()
+	if err == nil && conflict != nil {
+		text, err = sides.mark(text)
+	}
+	return errors.Join(err, durable.WriteFile(ours, text, 0o644), conflict)
+}
+
+// lockSides are the common ancestor of two locks, ours and theirs.
+type lockSides [3]*project.Lock
+
+// parseSides reads the three versions; an empty one is a lock that accepts nothing, as where there was none.
+func parseSides(texts [3][]byte) (sides lockSides, err error) {
+	for i, name := range []string{"the common ancestor", "ours", "theirs"} {
+		if len(texts[i]) == 0 {
+			sides[i] = &project.Lock{}
+		} else if sides[i], err = project.ParseLock(texts[i]); err != nil {
+			return sides, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return sides, nil
+}
+
+// merge returns the merged lock, with the entries of ours where it also returns an error: that there are conflicts.
+func (s lockSides) merge(take map[string]project.Side) (*project.Lock, error) {
+	_, conflicts := project.MergeLocks(s[0], s[1], s[2], nil)
+	for name := range take {
+		if !slices.Contains(conflicts, name) {
+			return nil, evidence.Errorf(evidence.Validation, project.LockFile, "", fmt.Errorf("%+q is not in conflict", name))
+		}
+	}
+	merged, conflicts := project.MergeLocks(s[0], s[1], s[2], take)
+	if len(conflicts) == 0 {
+		return merged, nil
+	}
+	first := conflicts[0]
+	return merged, evidence.Errorf(evidence.Refused, project.LockFile,
+		fmt.Sprintf("keep yours with 'hallmark lock merge --ours %[1]s', or take theirs with "+
+			"'hallmark lock merge --theirs %[1]s'", first),
+		fmt.Errorf("both branches changed %s", surface.Escape(strings.Join(conflicts, ", "))))
+}
+
+// mark returns the merged lock, whose text with the entries of ours is given, with conflict markers around the lines
+// that are others with the entries of theirs.
+func (s lockSides) mark(ours []byte) ([]byte, error) {
+	take := map[string]project.Side{}
+	_, conflicts := project.MergeLocks(s[0], s[1], s[2], nil)
+	for _, name := range conflicts {
+		take[name] = project.Theirs
+	}
+	other, _ := project.MergeLocks(s[0], s[1], s[2], take)
+	theirs, err := other.Encode()
+	if err != nil {
+		return nil, err
+	}
+	a, b := strings.SplitAfter(string(ours), "\n"), strings.SplitAfter(string(theirs), "\n")
+	before, after := 0, 0
+	for before < min(len(a), len(b)) && a[before] == b[before] {
+		before++
+	}
+	for after < min(len(a), len(b))-before && a[len(a)-1-after] == b[len(b)-1-after] {
+		after++
+	}
+	lines := slices.Concat(a[:before], []string{"<<<<<<< ours\n"}, a[before:len(a)-after], []string{"=======\n"},
+		b[before:len(b)-after], []string{">>>>>>> theirs\n"}, a[len(a)-after:])
+	return []byte(strings.Join(lines, "")), nil
+}
+
+// merging is a project whose lock is merged, in w.Lock.
+type merging struct {
+	*workspace.Workspace
+	tree                git.WorkTree
+	versions, committed map[string][]git.Version
+}
+
+// filesBeside returns the changes that leave the files beside the lock as its entries have them. What is not there is
+// taken from git, which may have merged it line by line.
+func (m *merging) filesBeside(ctx context.Context, sides lockSides) (files []durable.File, err error) {
+	names := map[string]bool{}
+	for _, side := range sides {
+		for _, name := range side.Servers() {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		entry, locked := m.Lock.Server(name)
+		for _, at := range []string{project.SurfaceFile(name), project.ClosureSubject(name)} {
+			f := durable.File{Path: m.Path(at)}
+			isSurface := path.Dir(at) == project.SurfacesDir
+			if f.Remove = !locked || !isSurface && entry.Closure == nil; f.Remove {
+				if _, err := os.Lstat(f.Path); err == nil {
+					files = append(files, f)
+				}
+				continue
+			}
+			if data, err := m.ReadFile(f.Path, workspace.MaxSurface); err == nil && isContentOf(data, isSurface, entry) {
+				continue
+			}
+			if f.Data, err = m.find(ctx, at, isSurface, entry); err != nil {
+				return nil, err
+			}
+			f.Perm = 0o644
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
+// find returns the content that an entry has in the file at, of those that git knows.
+func (m *merging) find(ctx context.Context, at string, isSurface bool, entry project.ServerLock) (data []byte,
+	err error) {
+	if m.committed == nil {
+		m.committed, err = m.tree.Committed(ctx, project.SurfacesDir, project.ClosuresDir)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range slices.Concat(m.versions[at], m.committed[at]) {
+		if data, err = m.tree.Read(ctx, v); err != nil {
+			return nil, err
+		}
+		if isContentOf(data, isSurface, entry) {
+			return data, nil
+		}
+	}
+	return nil, evidence.Errorf(evidence.Integrity, at, "commit it on the branch whose entry it is of, and merge again",
+		errors.New("no branch has this file as the lock has it"))
+}
