@@ -172,7 +172,7 @@ func TestRemoteServer(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, data)
 		}
 	}
-	want(0, "match     ", "check", "--offline", "--surface", "--trust-lock")
+	want(0, "match     ", "check", "--verbose", "--offline", "--surface", "--trust-lock")
 	description.Store("Echoes. " + evilText)
 	want(6, "another surface than the one that was approved", "check", "--offline", "--surface", "--trust-lock")
 }

@@ -43,6 +43,15 @@ type Result struct {
 	Sound   int      // those of which nothing is refused, neither left unlocked nor facets whose contents are not here
 	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
 	Unseen  []string // what was not looked at, and why
+	Each    []Entry  // all of them, servers first
+}
+
+// Entry is a server or a facet that is declared or locked.
+type Entry struct {
+	Name, What string          // What is its artifact, "" if it is not locked
+	Report     evidence.Report // all that was found out about it
+	Sound      bool            // it is among those that [Result.Sound] counts
+	failed     bool            // it was not looked at to the end
 }
 
 // Check verifies the whole lock. Of each server it compares the declaration with the entry, the
@@ -71,7 +80,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
 	var report evidence.Report
-	var sound []string // servers of which nothing is refused, to be started
+	var sound []int // servers of which nothing is refused, to be started
 	names := books.Servers()
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
@@ -90,15 +99,18 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		if _, locked := w.Lock.Server(name); locked && o.Surface {
 			rest := slices.DeleteFunc(slices.Clone(servers[i]), isDrift)
 			if policy.Judge(policy.Check, settings, rest).Allowed() {
-				sound = append(sound, name)
+				sound = append(sound, i)
 			}
 		}
-		report = append(report, placeAt(servers[i], declaredAt(w, name))...)
+		entry, _ := w.Lock.Server(name)
+		out.Each = append(out.Each, Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
+		report = append(report, servers[i]...)
 	}
 	facets, more, absent, err := checkFacets(ctx, w, logs, books)
 	if err != nil {
 		return out, err
 	}
+	out.Each = append(out.Each, facets...)
 	report = append(report, more...)
 	if more, err = lockentry.Strays(w, lockentry.MissedEntries(names, servers)); err != nil {
 		return out, err
@@ -110,7 +122,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(books), absent)
 	if !o.Offline {
-		more, err := checkLog(ctx, w, logs, w.Lock.Servers())
+		more, err := checkLog(ctx, w, logs, out.Each[:len(names)], out.Each[len(names):])
 		if err != nil {
 			return out, err
 		}
@@ -120,15 +132,16 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	var problems []error
 	if o.Surface {
-		for _, name := range sound {
-			more, err := recapture(ctx, w, logs, name, o)
-			report = append(report, placeAt(more, declaredAt(w, name))...)
+		for _, i := range sound {
+			more, err := recapture(ctx, w, logs, names[i], o)
+			report = append(report, placeAt(more, declaredAt(w, names[i]))...)
+			out.Each[i].Report, out.Each[i].failed = append(out.Each[i].Report, more...), err != nil
 			problems = append(problems, err)
 		}
 	}
 	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
 	out.Verdict = policy.Judge(policy.Check, settings, report)
-	out.count(settings, names, servers, facets)
+	out.count(settings, len(names))
 	return out, errors.Join(problems...)
 }
 
@@ -141,24 +154,26 @@ func warnOfAge(w *workspace.Workspace) {
 	}
 }
 
-// count reports how many of the examined entries, servers by their names and facets, are sound,
-// what is waived, and what was not examined on this machine.
-func (out *Result) count(settings policy.Settings, names []string, servers, facetReports []evidence.Report) {
+// count reports how many of the examined entries, of which the first are servers, are sound, what is
+// waived, and what was not examined on this machine.
+func (out *Result) count(settings policy.Settings, servers int) {
+	out.Entries = len(out.Each)
 	of := map[string][]string{} // by subject of a waiver, the servers that it is about
-	for i, report := range slices.Concat(servers, facetReports) {
-		out.Entries++
-		open := false // it needs no entry, or its contents are not here
-		for _, e := range report {
+	for i := range out.Each {
+		entry := &out.Each[i]
+		entry.Report = dropRepeated(entry.Report)
+		open := entry.failed // or it needs no entry, or its contents are not here
+		for _, e := range entry.Report {
 			open = open || e.Scheme == evidence.FacetTar && e.Outcome == evidence.Unverifiable
 			if !policy.IsWaiver(e) {
 				continue
 			}
 			open = open || e.Scheme == evidence.Launch && e.Authority == evidence.Lock
-			if i < len(names) && e.Authority == evidence.Verify { // its subject is a file
-				of[e.Subject] = append(of[e.Subject], names[i])
+			if i < servers && e.Authority == evidence.Verify { // its subject is a file
+				of[e.Subject] = append(of[e.Subject], entry.Name)
 			}
 		}
-		if !open && policy.Judge(policy.Check, settings, report).Allowed() {
+		if entry.Sound = !open && policy.Judge(policy.Check, settings, entry.Report).Allowed(); entry.Sound {
 			out.Sound++
 		}
 	}
@@ -171,7 +186,7 @@ func (out *Result) count(settings policy.Settings, names []string, servers, face
 				text, of[e.Subject] = all[0]+": "+text, all[1:]
 			}
 			out.Waived = append(out.Waived, text)
-		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
+		case isUnseen(f):
 			what := e.Subject
 			if e.Scheme == evidence.FacetTar {
 				what += ", and what it brings along"
@@ -179,6 +194,22 @@ func (out *Result) count(settings policy.Settings, names []string, servers, face
 			out.Unseen = append(out.Unseen, what+" (not on this machine)")
 		}
 	}
+}
+
+// isUnseen reports whether f is about something that is not on this machine, which is no fault.
+func isUnseen(f policy.Finding) bool {
+	return f.Evidence.Outcome == evidence.Unverifiable && f.Evidence.Cause == evidence.NotFound && f.Class == evidence.OK
+}
+
+// Remarks returns what a person should know beside the entries that are sound: the findings that are
+// allowed and no match, and neither among Waived nor among Unseen.
+func (out Result) Remarks() (all []policy.Finding) {
+	for _, f := range out.Verdict.Findings {
+		if f.Class == evidence.OK && f.Evidence.Outcome != evidence.Match && !policy.IsWaiver(f.Evidence) && !isUnseen(f) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // declaredAt returns where a server is declared; the zero value if it no longer is.

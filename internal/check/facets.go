@@ -25,10 +25,10 @@ import (
 )
 
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the store, the
-// proof that it is in its registry's log, and the files that were installed. It returns the report
-// of each facet besides the common one, and the names of facets of which nothing is installed.
+// proof that it is in its registry's log, and the files that were installed. It returns each facet
+// with what is about it, the common report, and the names of facets of which nothing is installed.
 func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
-	books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
+	books owed.Books) (each []Entry, all evidence.Report, absent []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, nil, nil, err
@@ -67,11 +67,22 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 			placed.Add(name, entry, slot)
 		}
 		report = books.Facet(name).Settle(report)
-		each, all = append(each, report), append(all, report...)
+		what := ""
+		if locked {
+			what = entry.Subject(name)
+		}
+		each, all = append(each, Entry{Name: name, What: what, Report: report}), append(all, report...)
 	}
 	there, absent, err := placed.Check()
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	for _, e := range there {
+		for i := range each {
+			if each[i].What != "" && e.Where == project.LockFile+", "+each[i].What {
+				each[i].Report = append(each[i].Report, e)
+			}
+		}
 	}
 	witnessed, err := checkInstalled(w, there)
 	return each, slices.Concat(all, there, witnessed), absent, err

@@ -15,25 +15,30 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// checkLog compares the records of the lock with what their registry and its log show now. An
-// unreachable registry becomes evidence, so that other findings are shown as well.
-func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, names []string) (evidence.Report, error) {
+// checkLog compares the records of the lock with what their registry and its log show now, and adds
+// what it finds to the servers and facets that they are of. An unreachable registry becomes evidence, so that other findings are shown as well.
+func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
+	servers, facets []Entry) (evidence.Report, error) {
 	client := w.Registry()
 	var report evidence.Report
 	var l *trail.Log
 	opened := false
-	var records []project.RecordLock
-	for _, name := range names {
-		if entry, ok := w.Lock.Server(name); ok && entry.Record != nil {
-			records = append(records, *entry.Record)
+	type lockedRecord struct {
+		project.RecordLock
+		of *Entry
+	}
+	var records []lockedRecord
+	for i, of := range servers {
+		if entry, ok := w.Lock.Server(of.Name); ok && entry.Record != nil {
+			records = append(records, lockedRecord{*entry.Record, &servers[i]})
 		}
 	}
-	for _, name := range w.Lock.Facets() {
-		if f, _ := w.Lock.Facet(name); f.Source.Kind.HasRecords() {
-			records = append(records, project.RecordLock{
-				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity,
+	for i, of := range facets {
+		if f, ok := w.Lock.Facet(of.Name); ok && f.Source.Kind.HasRecords() {
+			records = append(records, lockedRecord{project.RecordLock{
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version, Integrity: f.Integrity,
 				Proof: f.Proof,
-			})
+			}, &facets[i]})
 		}
 	}
 	for _, r := range records {
@@ -52,11 +57,11 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, nam
 		var more evidence.Report
 		var err error
 		if r.Kind == ledger.Artifact || r.Kind == ledger.Facet {
-			more, err = checkArchive(ctx, l, client, r)
+			more, err = checkArchive(ctx, l, client, r.RecordLock)
 		} else {
-			more, err = CheckRecord(ctx, l, client, w, r)
+			more, err = CheckRecord(ctx, l, client, w, r.RecordLock)
 		}
-		report = append(report, more...)
+		report, r.of.Report = append(report, more...), append(r.of.Report, more...)
 		if err != nil {
 			return unreachedEvidence(w, report, err)
 		}

@@ -90,7 +90,7 @@ func (c *Client) readTool(e ecosystem) (*tool, error) {
 			if _, ok := errors.AsType[*evidence.Error](err); ok {
 				return nil, err
 			}
-			return nil, evidence.Errorf(evidence.Validation, "", "mend or remove that file", err)
+			return nil, evidence.Errorf(evidence.Validation, "", "mend that file", err)
 		}
 		config.named, config.ignored, config.warnings = reader.Named, reader.Ignored, reader.Warnings
 	}

@@ -44,7 +44,7 @@ func (h *Host) readVariables() (*machine.Variables, error) {
 	v, err := machine.ParseVariables(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(),
-			"remove the file; what may be sent is asked again", err)
+			"restore it from a backup, or move it away; what may be sent is asked again then", err)
 	}
 	return v, nil
 }

@@ -109,7 +109,7 @@ func findTwins(w *workspace.Workspace, files map[string]*placedFile) (report evi
 func extraEvidence(at, of string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{
 		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of " + of,
-		Where: project.LockFile,
+		Where: project.LockFile + ", " + of,
 	}, "a file that is not of it")
 	e.Observed.From = at
 	e.Reason = "lies in the directory of a locked skill, and no claim covers it; move it away"

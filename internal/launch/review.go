@@ -284,7 +284,7 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 	s, err := surface.Read(out.Note.Surface)
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, w.DriftPath(out.Name),
-			"remove the file; the next run notes drift again", err)
+			"run 'hallmark review "+out.Name+" --dismiss'; the next run notes drift again", err)
 	}
 	if keys != nil {
 		for _, key := range keys {

@@ -105,7 +105,7 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 	}, what)
 	e.Observed.From = at
 	e.Reason = "no entry of " + project.LockFile + " is about it"
-	e.Fix = "remove it; or restore hallmark.lock from version control, if an entry is gone"
+	e.Fix = "restore hallmark.lock from version control if an entry is gone; else move it away"
 	return e
 }
 

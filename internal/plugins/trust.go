@@ -22,7 +22,7 @@ func revokedFile(h *host.Host) string { return filepath.Join(h.Places.State, "re
 // there are none.
 func TrustedKeys(h *host.Host) (*sign.Keys, error) {
 	keys, err := readKeys(trustFile(h),
-		"restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and "+
+		"restore it from a backup, or move it away: then no key is trusted until 'hallmark trust add' adds it, and "+
 			"those that were revoked stay revoked")
 	if err != nil {
 		return nil, err

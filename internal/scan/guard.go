@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,7 +66,14 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	}
 	v, err := e.openProject(dir)
 	if err != nil {
-		e.refuse("its project cannot be read: " + err.Error())
+		if !slices.Contains(e.found, dir) {
+			e.found = append(e.found, dir) // what was accepted in it is missed, once
+		}
+		why := "its project cannot be read: " + err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			why = "its project " + runline.Quote(dir) + " is gone"
+		}
+		e.refuse(why)
 		e.judgeVariables(project.Server{})
 		return
 	}

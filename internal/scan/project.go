@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,8 +90,11 @@ func (sc *scan) removedEvidence() (report evidence.Report) {
 	for _, dir := range sc.found {
 		at := filepath.Join(dir, project.ConfigFile)
 		w, err := workspace.Peek(sc.h, dir)
-		if err != nil {
-			continue // it went away
+		if errors.Is(err, fs.ErrNotExist) {
+			w, err = workspace.Gone(sc.h, dir)
+		}
+		if w == nil {
+			continue
 		}
 		missing, err := w.RemovedEvidence()
 		if err != nil {

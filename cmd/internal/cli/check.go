@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,11 +18,11 @@ import (
 
 func checkCommand(a *app.App) *cobra.Command {
 	var (
-		dir             string
-		asJSON, asSARIF bool
-		summaryFile     string
-		o               check.Options
+		dir     string
+		verbose bool
+		o       check.Options
 	)
+	g := &gate{what: "check", dir: &dir}
 	c := &cobra.Command{
 		Use:     "check",
 		Short:   "Verify the whole lock, without starting anything",
@@ -29,6 +30,9 @@ func checkCommand(a *app.App) *cobra.Command {
 		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
 executables and trees in the store are those that were locked, that its record is in
 the registry's log, and report drift that a guard saw. Nothing is started.
+
+What is well is one line for each server and facet. --verbose and --json show each
+comparison.
 
 The registry is asked whether it still serves the records that were locked, whether
 its log continues the one that this machine saw, and what the log says of the records
@@ -40,11 +44,8 @@ as every kind of client, and what it shows is compared with the lock. Another su
 the same bytes is an alarm, exit code 6; 'hallmark review' shows it. In CI, where no
 machine has approved the lock, this needs --trust-lock.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			switch {
-			case asJSON && asSARIF:
-				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
-			case o.TrustLock && !o.Surface:
+		RunE: g.run(a, func(c *cobra.Command, _ []string) error {
+			if o.TrustLock && !o.Surface {
 				return app.Usage(c, errors.New("--trust-lock is about servers that --surface starts"))
 			}
 			collectRarely()
@@ -61,12 +62,13 @@ machine has approved the lock, this needs --trust-lock.`,
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err,
-				summary{dir, summaryFile}.write(a, "check", verdict, checked.Unseen...))
+			more := failures(err)
+			err = errors.Join(verdict.Err(), err, g.summarize(a, verdict, err, checked.Unseen...))
 			switch {
-			case asSARIF:
-				return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
-			case asJSON:
+			case g.sarif:
+				found := append(results(verdict.Findings), more...)
+				return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, found), err)
+			case g.json:
 				return a.WriteJSON(struct {
 					app.Outcome
 					Entries int      `json:"entries"`
@@ -75,7 +77,10 @@ machine has approved the lock, this needs --trust-lock.`,
 					Unseen  []string `json:"not_looked_at,omitempty"`
 				}{app.OutcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
 			}
-			return errors.Join(app.WriteReport(a.Stdout, verdict), err, printClosing(a.Stdout, checked))
+			if verbose {
+				return errors.Join(app.WriteReport(a.Stdout, verdict), err, printClosing(a.Stdout, checked))
+			}
+			return errors.Join(printChecked(a.Stdout, checked), err, printClosing(a.Stdout, checked))
 		}),
 	}
 	addProjectFlag(c, &dir)
@@ -88,10 +93,47 @@ machine has approved the lock, this needs --trust-lock.`,
 		"with --surface: accept the lock of this checkout without this machine's approval")
 	c.Flags().BoolVar(&o.Strict, "strict", false,
 		"refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
-	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what is wrong as SARIF 2.1.0")
-	summaryFlag(c, &summaryFile)
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each comparison, of what is well too")
+	g.flags(c, "print the evidence as one JSON document", "print what is wrong as SARIF 2.1.0")
 	return c
+}
+
+// printChecked prints one line for each server and facet that is well, and one for each finding that a
+// person should know of. What is refused is printed with the error.
+func printChecked(w io.Writer, checked check.Result) error {
+	var b strings.Builder
+	width := 0
+	for _, e := range checked.Each {
+		if e.Sound {
+			width = max(width, len(surface.Escape(e.Name)))
+		}
+	}
+	for _, e := range checked.Each {
+		if !e.Sound {
+			continue
+		}
+		fmt.Fprintf(&b, "ok  %-*s  %s  %d of %d match", width, surface.Escape(e.Name), surface.Escape(e.What),
+			e.Report.Count(evidence.Match), len(e.Report))
+		if slices.ContainsFunc(e.Report, isUnapproved) {
+			b.WriteString(", not approved on this machine")
+		}
+		b.WriteByte('\n')
+	}
+	for _, f := range checked.Remarks() {
+		switch {
+		case f.Warning:
+			fmt.Fprintf(&b, "warning: %s\n", f.Evidence.Headline())
+		case !isUnapproved(f.Evidence): // which its line says
+			fmt.Fprintf(&b, "note: %s\n", f.Evidence.Headline())
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return errors.Join(err, app.WriteNotes(w, checked.Verdict))
+}
+
+// isUnapproved reports whether e says that this machine has not approved an entry, as no machine of CI has.
+func isUnapproved(e evidence.Evidence) bool {
+	return e.Scheme == evidence.Approval && e.Outcome == evidence.Absent
 }
 
 // printClosing prints what was waived and what was not examined, and then the one line with the result
@@ -128,6 +170,7 @@ func printWaived(w io.Writer, waived []string) error {
 
 // checkRules describes the findings of a check that code scanning shows most often.
 var checkRules = map[string]string{
+	ruleFailed:            "Hallmark ended before it had looked at everything, and says why.",
 	"surface-mismatch":    "What the server shows a model is not what was approved.",
 	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",
 	"launch-mismatch":     "The server is declared otherwise than when it was locked.",

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +45,9 @@ asked, and that variables are sent to it, for every project.`,
 				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name,
 					surface.Escape(name))
 			}
-			if all {
+			if _, gone := os.Stat(dir); all && errors.Is(gone, fs.ErrNotExist) {
+				names, err = workspace.ForgetGone(c.Context(), h, dir)
+			} else if all {
 				names, err = workspace.ForgetAll(c.Context(), h, dir)
 			} else if len(names) > 0 {
 				err = workspace.Forget(c.Context(), h, dir, names)
@@ -58,7 +62,7 @@ asked, and that variables are sent to it, for every project.`,
 		},
 	}
 	addProjectFlag(c, &dir)
-	c.Flags().BoolVar(&all, "all", false, "give up all that is remembered of the project, as of one that was moved away")
+	c.Flags().BoolVar(&all, "all", false, "give up all that is remembered of the project, as of one that was moved away or deleted")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
 	return c
 }

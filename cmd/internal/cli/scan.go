@@ -20,11 +20,8 @@ import (
 )
 
 func scanCommand(a *app.App) *cobra.Command {
-	var (
-		o               scan.Options
-		asJSON, asSARIF bool
-		summaryFile     string
-	)
+	var o scan.Options
+	g := &gate{what: "scan", dir: &o.Dir}
 	c := &cobra.Command{
 		Use:     "scan [PATH...]",
 		Short:   "Report what the MCP clients of this machine start unpinned",
@@ -44,10 +41,7 @@ script of the checkout, a URL or disabled; so it is wherever such a file is scan
 client's directory is part of the project that holds it: a hallmark.toml there counts
 for nothing. With --strict what a hallmark.toml opts out of is refused, that of a
 project below this one too.`,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, paths []string) error {
-			if asJSON && asSARIF {
-				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
-			}
+		RunE: g.run(a, func(c *cobra.Command, paths []string) error {
 			if err := setScanned(c, &o, paths); err != nil {
 				return err
 			}
@@ -63,18 +57,18 @@ project below this one too.`,
 			if err != nil {
 				return err
 			}
-			err = found.Verdict.Err()
-			if unwritten := (summary{o.Dir, summaryFile}).write(a, "scan", found.Verdict); unwritten != nil {
-				return errors.Join(err, unwritten)
-			}
+			unwritten := g.summarize(a, found.Verdict, nil)
+			err = errors.Join(found.Verdict.Err(), unwritten)
 			switch {
-			case asSARIF:
+			case g.sarif:
 				return a.WriteJSON(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
-			case asJSON:
+			case g.json:
 				return a.WriteJSON(struct {
 					app.Outcome
 					*scan.Result
 				}{app.OutcomeOf(found.Verdict, err), found}, err)
+			case unwritten != nil:
+				return err
 			}
 			return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
 		}),
@@ -85,9 +79,7 @@ project below this one too.`,
 		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
-	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
-	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")
-	summaryFlag(c, &summaryFile)
+	g.flags(c, "print servers and findings as one JSON document", "print the findings as SARIF 2.1.0")
 	return c
 }
 

@@ -1,11 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -14,32 +13,44 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func summaryFlag(c *cobra.Command, file *string) {
-	c.Flags().StringVar(file, "summary", "", "append what a reviewer is to know to `file`, as Markdown")
-}
-
 // maxRows bounds a table of a summary: in a page that is too long to read, findings go unnoticed.
 const maxRows = 100
 
-// summary is a file that verdicts are appended to, "" for none, and the project's directory: no
-// link of the project is followed.
-type summary struct{ dir, file string }
-
-// write appends a verdict as Markdown: a line, and a table of what was refused, waived, warned
-// about, or not examined.
-func (s summary) write(a *app.App, what string, v policy.Verdict, unseen ...string) error {
-	if s.file == "" {
+// summarize appends to the summary, if one is asked for: of a verdict a line, and a table of what was refused,
+// waived, warned about, or not examined; of an error that is no verdict, what it says and its hint. No link of
+// the project is followed.
+func (g *gate) summarize(a *app.App, v policy.Verdict, problem error, unseen ...string) error {
+	g.reported = true
+	if g.file == "" {
 		return nil
 	}
-	f, err := workspace.OpenAppend(s.dir, s.file)
+	text := ""
+	if what := a.Name + " " + g.what; v.Flow != "" {
+		text = markdown(what, v, unseen) + failed(what, problem)
+	} else if refusal := new(policy.Refusal); errors.As(problem, &refusal) {
+		text = markdown(what, refusal.Verdict, nil)
+	} else {
+		text = failed(what, problem)
+	}
+	f, err := workspace.OpenAppend(*g.dir, g.file)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(markdown(a.Name+" "+what, v, unseen))
-	if closed := f.Close(); err == nil {
-		err = closed
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// failed returns the error that kept a command from its end as Markdown; "" for nil.
+func failed(what string, problem error) string {
+	if problem == nil {
+		return ""
 	}
-	return err
+	o := app.OutcomeOf(policy.Verdict{}, problem)
+	text := fmt.Sprintf("### ❌ %s: did not finish\n\n%s\n\n", what, cell(o.Error))
+	if o.Hint != "" {
+		text += "hint: " + cell(o.Hint) + "\n\n"
+	}
+	return text
 }
 
 func markdown(what string, v policy.Verdict, unseen []string) string {
