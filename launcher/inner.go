@@ -70,6 +70,8 @@ type argumentWord struct {
 	command string // the part that would be a program's name; "" if none can be
 	arg     int
 	line    bool // its argument has several words
+	list    bool // its argument is items without blanks: docker,git
+	comma   bool // a comma stands right behind it
 	leads   bool // it begins a line or all arguments, or follows "--"
 	value   bool // an option stands before it
 	joined  bool // it is an argument, and command its end: --runtime=node
@@ -81,9 +83,9 @@ func splitArguments(args []string) (out []argumentWord) {
 	for i, arg := range args {
 		parts, first := splitLine(arg), len(out)
 		isLine := len(parts) > 1 && strings.ContainsFunc(arg, unicode.IsSpace) // and no list with commas
-		for _, part := range parts {
-			w := argumentWord{text: part.text, arg: i, line: isLine}
-			w.leads = leads && len(parts) == 1 && arg[0] != '-' || isLine && (len(out) == first || part.at.shell)
+		for _, w := range parts {
+			w.arg, w.line, w.list = i, isLine, len(parts) > 1 && !isLine
+			w.leads = leads && len(parts) == 1 && arg[0] != '-' || isLine && (len(out) == first || w.leads)
 			w.command = strings.TrimLeft(w.text, "=:!")
 			if at := strings.LastIndexAny(w.command, "=:!"); at >= 0 {
 				w.command, w.joined = w.command[at+1:], !isLine
@@ -103,14 +105,13 @@ func splitArguments(args []string) (out []argumentWord) {
 	return out
 }
 
-// splitLine cuts one argument into words. The place of one that begins a command of a shell line is
-// marked shell.
-func splitLine(arg string) (out []word) {
+// splitLine cuts one argument into words. One that begins a command of a shell line leads.
+func splitLine(arg string) (out []argumentWord) {
 	begins := false
 	var text strings.Builder
-	flush := func() {
+	flush := func(r rune) {
 		if strings.Trim(text.String(), `=:!\`) != "" {
-			out = append(out, word{text.String(), place{shell: begins}})
+			out = append(out, argumentWord{text: text.String(), leads: begins, comma: r == ','})
 			begins = false
 		}
 		text.Reset()
@@ -118,57 +119,76 @@ func splitLine(arg string) (out []word) {
 	for _, r := range arg {
 		switch {
 		case strings.ContainsRune(";|&(\n`", r):
-			flush()
+			flush(r)
 			begins = true
 		case unicode.IsSpace(r) || strings.ContainsRune(`"'){}[]<>,$`, r):
-			flush()
+			flush(r)
 		default:
 			text.WriteRune(r)
 		}
 	}
-	flush()
+	flush(0)
 	return out
 }
 
 // maxInner bounds how much of a command line is read behind each word, in words.
 const maxInner = 64
 
-// mayStart reports whether w is a program's name, and rest may be that program's command line.
+// mayStart reports whether w is a program's name, and rest may be that program's command line: the grammar finds
+// a package in it; or w is an argument of its own, or begins a line, and anything follows. Elsewhere w may be just
+// a name, and what follows decides.
 func (w argumentWord) mayStart(rest []argumentWord, image bool) bool {
 	if w.command == "" || len(rest) == 0 || !RunsOtherCode(w.command) {
 		return false
 	}
-	isPath := strings.ContainsAny(w.command, `/\`)
-	w.leads = w.leads && (!isPath || w.line || w.arg > 0) // a directory may be called "go"
+	isPath := isPath(w.command) && !w.line // a directory may be called "go"
 	words := make([]word, min(len(rest), maxInner))
 	for i := range words {
 		words[i].text = rest[i].text
 	}
 	name := commandName(w.command)
 	t := parse(name, words, 0)
-	_, launches := launchers[name]
+	read, launches := launchers[name]
 	i, interprets := interpreterOf(name)
 	switch {
 	case t.Opaque == "" && len(t.Packages) > 0:
 		return true
-	case launches && slices.Contains(runners, name): // whose only use is to fetch
+	case launches && len(read(name, []word{{text: "name"}}).Packages) > 0: // its only use is to fetch
 		return !isPath || words[0].text[0] == '-'
 	case launches && t.Opaque != "" && t.Launcher != name: // "docker run", with options that are not known
 		return true
 	case image:
 		return false
-	case launches:
-		return t.Opaque == "" || w.leads && words[0].text[0] != '-' || hasVerb(words)
-	case interprets && !w.joined:
-		return w.mayInterpret(i, t, words, isPath)
-	case interprets:
-		return false
+	case w.leads && !w.joined && (!isPath || w.arg > 0) || !w.value && !w.joined && !w.list && !w.line && !isPath:
+		return true
+	case interprets && !launches:
+		return !w.joined && w.mayInterpret(i, t, words, isPath)
+	case launches && t.Opaque == "":
+		return true
 	}
-	return w.mayWrap(name, words)
+	return w.mayLaunch(name, rest[:len(words)], launches)
 }
 
-// runners are the launchers that do nothing but fetch and run a package.
-var runners = []string{"npx", "bunx", "pnpx", "pnx", "uvx", "dnx"}
+// mayLaunch reports whether w, a launcher or a program that starts others, may be told to do so by rest, where it
+// may be just a name as well. As an option's value and as a path it is a name if an option, a path or another name
+// follows; in a list, if no option is in the list. In a text a launcher is one if a comma ends it; the other
+// programs, many of them words of English too, unless an option or a file follows.
+func (w argumentWord) mayLaunch(name string, rest []argumentWord, launches bool) bool {
+	next := rest[0]
+	switch {
+	case name == "cmd":
+		return len(next.text) == 2 && next.text[0] == '/'
+	case slices.Contains(shells, name) && isShortOption(next.text):
+		return true
+	case w.list:
+		return slices.ContainsFunc(rest, func(r argumentWord) bool { return r.arg == w.arg && r.text[0] == '-' })
+	case w.line && launches:
+		return !w.comma && next.arg == w.arg
+	case w.line:
+		return next.arg == w.arg && (next.text[0] == '-' || hasSuffix(next.text))
+	}
+	return next.text[0] != '-' && !isPath(next.text) && !RunsOtherCode(next.command)
+}
 
 // mayInterpret reports whether w, an interpreter, may be told to run what words name: a module, a text
 // or a file. As an option's value it may as well be the name of a language, which another option follows.
@@ -177,44 +197,13 @@ func (w argumentWord) mayInterpret(i interpreter, t Target, words []word, isPath
 	case t.Module != "" || i.shell && hasCommandOption(words):
 		return true
 	case t.Opaque != "":
-		return w.leads || isShortOption(words[0].text) || !w.value && !isPath
+		return isShortOption(words[0].text) || !w.value && !isPath
 	}
-	return w.leads || hasSuffix(t.File)
+	return hasSuffix(t.File)
 }
 
-// mayWrap reports whether w, a program that starts others or a shell with a syntax of its own, may be
-// told to start what words name. What it starts is found by its own name too, where it has one.
-func (w argumentWord) mayWrap(name string, words []word) bool {
-	first := words[0].text
-	switch {
-	case name == "cmd":
-		return len(first) == 2 && first[0] == '/'
-	case slices.Contains(shells, name):
-		return isShortOption(first) || w.leads
-	}
-	return w.leads && !w.joined || first == "run" || first == "exec" || !w.value && hasSuffix(first)
-}
-
-// startingVerbs are commands of launchers that start or fetch something besides what the grammar reads.
-var startingVerbs = []string{"run", "exec", "start", "create", "compose", "install"}
-
-// hasVerb reports whether words begin with such a command, after options that may have a value each.
-func hasVerb(words []word) bool {
-	option := false
-	for _, w := range words {
-		switch {
-		case strings.HasPrefix(w.text, "-"):
-			option = true
-		case slices.Contains(startingVerbs, w.text):
-			return true
-		case !option:
-			return false
-		default:
-			option = false
-		}
-	}
-	return false
-}
+// isPath reports whether s names something by its place.
+func isPath(s string) bool { return strings.ContainsAny(s, `/\`) }
 
 // isShortOption reports whether s is an option with one dash, as interpreters take a text or a module.
 func isShortOption(s string) bool { return len(s) > 1 && s[0] == '-' && s[1] != '-' }

@@ -44,4 +44,21 @@ func TestInnerLineBounded(t *testing.T) {
 	if got := InnerLine(args, true); got != nil {
 		t.Errorf("got %d words", len(got))
 	}
+	if got := InnerLine([]string{"--y", strings.Repeat("docker,", 1<<14)}, false); got != nil {
+		t.Errorf("got %d words of a list", len(got))
+	}
+}
+
+// TestFetchers: which launchers do nothing but fetch and run a package follows from the grammar.
+func TestFetchers(t *testing.T) {
+	var got []string
+	for name, read := range launchers {
+		if len(read(name, []word{{text: "name"}}).Packages) > 0 {
+			got = append(got, name)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"bunx", "dnx", "npx", "pnpx", "pnx", "uvx"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -40,12 +40,23 @@
 // anything of that. Wrappers cannot be listed; what they start is called by the programs of this grammar.
 // [Target.InnerLine] therefore reads the server's own arguments, each with several words as a line: a word
 // counts that is the name of such a program, also with a path, a Windows suffix or "--option=" before it,
-// if what follows may be that program's command line. That is so if a package or image follows; after
-// npx, bunx, pnpx, uvx and dnx if anything does; after another launcher if a command that starts or
-// fetches does; after an interpreter if a module, a text (-c, -e) or a file with a suffix does, and where
-// the word begins the arguments or a line, or follows "--", whatever does. So a value that is only called
-// as a program passes: "--shell bash", "--language python src", "--runtime=node". In an image only
-// fetching counts, because its interpreters and files are its own. What cannot be told counts.
+// if what follows may be that program's command line. No command of another program is listed for that; where
+// the word stands decides:
+//
+//	where                                        counts if
+//	an argument of its own, or the first word    anything follows
+//	of a line; neither path nor value
+//	an option's value, --option=NAME, a path     a package or image follows; after npx, bunx, pnpx, uvx and dnx
+//	                                             anything; after an interpreter a module, a text (-c, -e) or a
+//	                                             file with a suffix; after another program a word that is no
+//	                                             option, no path and no such name
+//	items of a list without blanks: docker,git   the same, but after another program an option in the list
+//	inside a line                                the same, but after a launcher anything except a comma, and
+//	                                             after another program an option or a file
+//
+// So a value that is only called as a program passes: "--shell bash", "--language go --port 80",
+// "--language python src", "--runtime=node", "--toolsets docker,git". In an image only fetching counts, because
+// its interpreters and files are its own. What cannot be told counts.
 //
 // The vectors are in spec/launcher.json.
 package launcher

@@ -16,6 +16,7 @@
 //	machine   all that it accepted in a project               hallmark.toml is gone
 //	machine   a log proof for each entry of a registry        it has accepted the key of the registry's log
 //	machine   a log proof for a facet, wherever it is from    it accepted one for the facet
+//	log       a log proof for an entry                        its registry is asked about it, and shows a log
 //	caller    a lock entry, a log proof                       an option demands it
 //
 // [List.Settle] compares the list with the evidence: an expectation that no evidence answers

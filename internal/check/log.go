@@ -106,11 +106,11 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	report := evidence.Report{
 		evidence.Compare(claim,
 			evidence.Observed{Digests: []digest.Digest{now.Lock.Document}, From: "the record as it is served now"})}
+	if l != nil && r.Proof == "" {
+		report = append(report, trail.UnprovenEvidence(r))
+	}
 	if l == nil || l.Key == "" {
 		return report, nil
-	}
-	if r.Proof == "" {
-		report = append(report, unprovenEntry(r, l.Head.Origin))
 	}
 	// that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
 	index := int64(-1)
@@ -141,20 +141,6 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	return append(report, later...), err
 }
 
-// unprovenEntry returns evidence that an entry of the lock has no proof, though its registry has a
-// log: the proof was removed, or the entry is older than the log.
-func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
-	c := trail.ProofClaim(r, origin)
-	c.Subject, c.Where = r.ProofSubject()+" in "+project.LockFile, project.LockFile+", proof"
-	renew := "hallmark pin"
-	if r.Kind == ledger.Facet {
-		renew = "hallmark upgrade " + r.Name
-	}
-	return evidence.Miss(c, evidence.Log,
-		"the registry has the log "+origin+", and the entry has no proof that it is in it",
-		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
-}
-
 // checkArchive is [CheckRecord] for the record of an archive.
 func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r project.RecordLock) (evidence.Report,
 	error) {
@@ -175,11 +161,11 @@ func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r pr
 	report := evidence.Report{
 		evidence.Compare(claim,
 			evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
+	if l != nil && r.Proof == "" {
+		report = append(report, trail.UnprovenEvidence(r))
+	}
 	if l == nil || l.Key == "" {
 		return report, nil
-	}
-	if r.Proof == "" {
-		report = append(report, unprovenEntry(r, l.Head.Origin))
 	}
 	if locked, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
 		if _, err := l.AcceptCheckpoint(ctx, locked.Checkpoint); err != nil {

@@ -120,12 +120,13 @@ type Packages struct {
 	Files  map[artifact.Ref]string // relative to dir
 	Report evidence.Report
 
-	Ref      artifact.Ref       // of the root's own file
-	Observed evidence.Observed  // of that file
-	NPM      *fetch.NPMVersion  // the root; nil if it is none of npm, or could not be fetched
-	Wheel    *packagefile.Wheel // the root; nil if it is none of PyPI, or could not be fetched
-	wheels   []artifact.Ref     // PyPI: the files, in the closure's order
-	Scripts  []string           // npm: Refs of packages whose install scripts are run
+	Ref      artifact.Ref         // of the root's own file
+	Observed evidence.Observed    // of that file
+	NPM      *fetch.NPMVersion    // the root; nil if it is none of npm, or could not be fetched
+	Wheel    *packagefile.Wheel   // the root; nil if it is none of PyPI, or could not be fetched
+	wheels   []artifact.Ref       // PyPI: the files, in the closure's order
+	read     []*packagefile.Wheel // what each of them says, once all were fetched
+	Scripts  []string             // npm: Refs of packages whose install scripts are run
 }
 
 // MoveFile moves a file, or copies it where it cannot be moved. The caller hashes the result again.

@@ -176,6 +176,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	for _, s := range all {
 		t.Files[s.Ref] = filepath.Join("wheels", s.Ref.Filename())
 	}
+	t.read = make([]*packagefile.Wheel, len(all))
 	t.Report, err = document.ObserveAll(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
 		name := filepath.Join(dir, t.Files[all[i].Ref])
 		if err := MoveFile(d.Path(), name); err != nil {
@@ -185,6 +186,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 		if err != nil {
 			return err
 		}
+		t.read[i] = wheel
 		if all[i].Ref == t.Ref { // only this call writes these fields
 			t.Observed, t.Wheel = d.Observed, wheel
 		}
@@ -198,6 +200,9 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 // differs between machines: notes about the installation, and scripts that begin with the path of
 // an interpreter.
 func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
+	if err := packagefile.CheckTogether(t.read); err != nil {
+		return err
+	}
 	c, rt := o.Closure, o.Runtime
 	var list strings.Builder
 	for _, ref := range t.wheels {

@@ -84,7 +84,7 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	r := l.Entry.Record
 	locked := &project.FacetLock{
 		Version: r.Version, Source: project.RegistrySource(r.Registry),
-		Integrity: l.Entry.Artifacts[l.Entry.Ref],
+		Integrity: l.Entry.Artifacts[l.Entry.Ref], Proof: r.Proof,
 	}
 	x, report, err := a.Obtain(ctx, obtain.Request{
 		Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Locked: locked,

@@ -58,6 +58,17 @@ func (s *Sources) verifyLockedRecord(ctx context.Context, c claims, q *inquiry) 
 	return err
 }
 
+// demandLockedProof refuses a locked archive without a proof if its registry answered with one: it has a
+// log, and its entries owe proofs, even where nobody knows the log and the lock does not name it.
+func demandLockedProof(c claims, q *inquiry) error {
+	if c.locked == nil || c.locked.Proof != "" || len(c.record.Proof) == 0 {
+		return nil
+	}
+	_, err := q.judge(trail.UnprovenEvidence(project.RecordLock{Kind: c.ledgerKind(), Name: c.name,
+		Version: c.entry.Version}))
+	return err
+}
+
 // verifyLockedProof verifies the proof that the lock has of a facet, as [trail.Logs.InstalledProof] does.
 func (s *Sources) verifyLockedProof(ctx context.Context,
 	name string, entry project.FacetLock) (evidence.Report, error) {

@@ -74,6 +74,9 @@ func (s *Sources) fetchExclusively(ctx context.Context, c claims, upstream *clie
 		}
 		c.record = &rec
 	}
+	if err := demandLockedProof(c, q); err != nil {
+		return stored{}, err
+	}
 	found, err := s.download(ctx, c, upstream, q)
 	if err != nil {
 		return stored{}, err

@@ -1,6 +1,7 @@
 package trail
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -92,6 +93,20 @@ func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *projec
 	fresh := *r
 	more, err := l.VerifyProof(ctx, []byte(r.Proof), &fresh)
 	return slices.Concat(evidence.Report{named}, report, more), err
+}
+
+// UnprovenEvidence returns evidence that an entry of the lock has no proof, though its registry has a
+// log: the proof was removed, or the entry is older than the log.
+func UnprovenEvidence(r project.RecordLock) evidence.Evidence {
+	renew := "hallmark pin"
+	if r.Kind == ledger.Facet {
+		renew = "hallmark upgrade " + r.Name
+	}
+	return evidence.Miss(evidence.Claim{
+		Subject: r.ProofSubject() + " in " + project.LockFile, Scheme: evidence.Proof, Authority: evidence.Log,
+		Text: string(cmp.Or(r.Kind, ledger.Server)) + " " + r.Subject(), Where: project.LockFile + ", proof",
+	}, evidence.Log, "the registry has a log, and the entry has no proof that it is in it",
+		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
 }
 
 // lockedLog is the log of a registry whose records the lock holds, used without the network.

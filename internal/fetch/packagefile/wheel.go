@@ -19,6 +19,10 @@ type Wheel struct {
 	MCPName string            // the MCP server that its description says it is for; "" if none
 
 	commands []string // of all scripts, of the console and others
+
+	ref    artifact.Ref
+	sums   map[string]string // digests by installed path, folded; "" for what an installer writes
+	owners map[string]string // as in wheelPaths
 }
 
 // maxWheelText bounds METADATA and entry_points.txt of a wheel, in bytes.
@@ -64,7 +68,9 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	}
 	metadata, entries := paths.info+"/METADATA", paths.info+"/entry_points.txt"
 	texts := map[string]string{}
+	w := &Wheel{Scripts: map[string]string{}, ref: ref, sums: map[string]string{}, owners: paths.owners}
 	for _, path := range z.paths {
+		w.sums[paths.placeOf[path]] = record.lines[path].sum.String()
 		kept := int64(0)
 		if path == metadata || path == entries {
 			kept = maxWheelText
@@ -76,14 +82,17 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	if err := record.checkAllFound(); err != nil {
 		return nil, err
 	}
-	w := &Wheel{Scripts: map[string]string{}}
 	if m := mcpNameRE.FindStringSubmatch(texts[metadata]); m != nil {
 		w.MCPName = m[1]
 	}
 	if err := w.readEntryPoints(texts[entries]); err != nil {
 		return nil, err
 	}
-	return w, paths.addCommands(w.commands)
+	places, err := paths.addCommands(w.commands)
+	for _, place := range places {
+		w.sums[place] = ""
+	}
+	return w, err
 }
 
 // readEntryPoints reads the scripts of entry_points.txt, an ini file.

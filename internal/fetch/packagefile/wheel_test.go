@@ -103,3 +103,51 @@ func FuzzReadWheel(f *testing.F) {
 		}
 	})
 }
+
+// TestCheckTogether: of two wheels that install one path with other bytes the later one stays, and which that is
+// depends on the installer.
+func TestCheckTogether(t *testing.T) {
+	read := func(name string, files ...string) *Wheel {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "wheel")
+		data := forge.Wheel(name+"-1.0", append(files, name+"-1.0.dist-info/METADATA", "Name: "+name+"\n")...)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ref, err := artifact.NewPyPI(name, "1.0", name+"-1.0-py3-none-any.whl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := ReadWheel(path, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	const command = "[console_scripts]\nrun = m:main\n"
+	for name, c := range map[string]struct {
+		one, two []string
+		want     string // the path; "" if they are no matter
+	}{
+		"other bytes":      {[]string{"m/a.py", "1"}, []string{"m/a.py", "2"}, `"m/a.py"`},
+		"another spelling": {[]string{"m/a.py", "1"}, []string{"M/A.py", "2"}, `"m/a.py"`},
+		"from .data":       {[]string{"m.py", "1"}, []string{"two-1.0.data/purelib/m.py", "2"}, `"m.py"`},
+		"a program": {[]string{"one-1.0.data/scripts/run", "1"}, []string{"two-1.0.dist-info/entry_points.txt", command},
+			`"bin/run"`},
+		"a file and a directory": {[]string{"m/a.py", "1"}, []string{"m", "2"}, `"m"`},
+		"packages and prefix":    {[]string{"m/a.py", "1"}, []string{"two-1.0.data/data/m/b", "2"}, `"m"`},
+		"equal bytes":            {[]string{"m/__init__.py", "", "m/a.py", "1"}, []string{"m/__init__.py", "", "m/b.py", "2"}, ""},
+		"scripts of one name": {[]string{"one-1.0.dist-info/entry_points.txt", command},
+			[]string{"two-1.0.dist-info/entry_points.txt", command}, ""},
+	} {
+		wheels := []*Wheel{read("one", c.one...), read("two", c.two...)}
+		for range 2 {
+			err := CheckTogether(wheels)
+			if c.want == "" && err != nil || c.want != "" && (evidence.ClassOf(err) != evidence.Refused ||
+				!strings.Contains(err.Error(), "installs "+c.want+" otherwise than pypi:")) {
+				t.Errorf("%s: %v", name, err)
+			}
+			wheels[0], wheels[1] = wheels[1], wheels[0]
+		}
+	}
+}

@@ -3,11 +3,14 @@ package packagefile
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -25,12 +28,15 @@ type wheelPaths struct {
 	name   string            // of its distribution, normalised
 	places *archive.Names    // installed paths, folded: of two spellings some file systems make one
 	owners map[string]string // who installs what is below a name at the top, by the folded name
+
+	placeOf map[string]string // the installed path, folded, of each file of the wheel
 }
 
 // newWheelPaths refuses a wheel with the paths of its files unless each is installed to a path of
 // its own, which all installers see.
 func newWheelPaths(files []string, ref artifact.Ref) (*wheelPaths, error) {
-	w := &wheelPaths{name: ref.Normal().Name(), places: archive.NewInstalledNames(), owners: map[string]string{}}
+	w := &wheelPaths{name: ref.Normal().Name(), places: archive.NewInstalledNames(), owners: map[string]string{},
+		placeOf: map[string]string{}}
 	for _, path := range files {
 		top, base, _ := strings.Cut(path, "/")
 		if strings.HasSuffix(top, infoSuffix) && base == "METADATA" {
@@ -137,23 +143,60 @@ func (w *wheelPaths) addPlace(place, owner, path string) error {
 	if other, ok := w.owners[top]; ok && other != owner {
 		return fmt.Errorf("installs %s from .data and from elsewhere, with %s", wire.Quoted(top), wire.Quoted(path))
 	}
-	w.owners[top] = owner
+	w.owners[top], w.placeOf[path] = owner, folded
 	if err := w.places.Add(folded); err != nil {
 		return fmt.Errorf("%s is installed where another file is: %w", wire.Quoted(path), err)
 	}
 	return nil
 }
 
-// addCommands adds the programs that installers write for scripts of entry_points.txt. Under some
-// of these names pip leaves out a file of the wheel.
-func (w *wheelPaths) addCommands(names []string) error {
+// addCommands adds the programs that installers write for scripts of entry_points.txt, and returns their places.
+// Under some of these names pip leaves out a file of the wheel.
+func (w *wheelPaths) addCommands(names []string) (places []string, err error) {
 	for _, name := range names {
 		if strings.Contains(name, "/") {
-			return fmt.Errorf("entry_points.txt has the script %s, which leads elsewhere", wire.Quoted(name))
+			return nil, fmt.Errorf("entry_points.txt has the script %s, which leads elsewhere", wire.Quoted(name))
 		}
 		for _, suffix := range []string{"", ".exe", "-script.py", "-script.pyw", ".pya"} {
-			if err := w.places.Add(spelling.Fold("bin/" + name + suffix)); err != nil {
-				return fmt.Errorf("entry_points.txt has the script %s: %w", wire.Quoted(name), err)
+			place := spelling.Fold("bin/" + name + suffix)
+			if err := w.places.Add(place); err != nil {
+				return nil, fmt.Errorf("entry_points.txt has the script %s: %w", wire.Quoted(name), err)
+			}
+			places = append(places, place)
+		}
+	}
+	return places, nil
+}
+
+// CheckTogether refuses wheels of which two install different files to one path: installers install both, in an
+// order of their own, and the later one stays. Equal files are no matter, nor are scripts of entry_points.txt, which
+// no tree of Hallmark keeps.
+func CheckTogether(wheels []*Wheel) error {
+	by, owners := map[string]*Wheel{}, map[string]*Wheel{}
+	refuse := func(w, other *Wheel, place string) error {
+		return evidence.Errorf(evidence.Refused, w.ref.String(),
+			"choose versions that can be installed together, and tell the publishers",
+			fmt.Errorf("installs %s otherwise than %s; which of the two stays depends on the installer",
+				wire.Quoted(place), other.ref))
+	}
+	for _, w := range wheels {
+		for _, place := range slices.Sorted(maps.Keys(w.sums)) {
+			if other, ok := by[place]; ok && other.sums[place] != w.sums[place] {
+				return refuse(w, other, place)
+			}
+			by[place] = w
+		}
+		for top, owner := range w.owners {
+			if other, ok := owners[top]; ok && other.owners[top] != owner {
+				return refuse(w, other, top)
+			}
+			owners[top] = w
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(by)) {
+		for dir := path.Dir(place); dir != "."; dir = path.Dir(dir) {
+			if other, ok := by[dir]; ok {
+				return refuse(by[place], other, dir)
 			}
 		}
 	}
