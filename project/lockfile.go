@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func decodeLock(data []byte) (*Lock, error) {
 		Version int `json:"lockfile_version"`
 	}
 	if err := json.Unmarshal(data, &is); err != nil {
-		return nil, invalid(LockFile, err)
+		return nil, invalid(LockFile, cmp.Or(sealed.CheckJSON(data), err))
 	}
 	switch is.Version {
 	case 1, 2:
