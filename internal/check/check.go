@@ -186,7 +186,7 @@ func (out *Result) count(settings policy.Settings, servers int) {
 				text, of[e.Subject] = all[0]+": "+text, all[1:]
 			}
 			out.Waived = append(out.Waived, text)
-		case isUnseen(f):
+		case IsUnseen(f):
 			what := e.Subject
 			if e.Scheme == evidence.FacetTar {
 				what += ", and what it brings along"
@@ -196,8 +196,8 @@ func (out *Result) count(settings policy.Settings, servers int) {
 	}
 }
 
-// isUnseen reports whether f is about something that is not on this machine, which is no fault.
-func isUnseen(f policy.Finding) bool {
+// IsUnseen reports whether f is about something that is not on this machine, which is no fault.
+func IsUnseen(f policy.Finding) bool {
 	return f.Evidence.Outcome == evidence.Unverifiable && f.Evidence.Cause == evidence.NotFound && f.Class == evidence.OK
 }
 
@@ -205,7 +205,7 @@ func isUnseen(f policy.Finding) bool {
 // allowed and no match, and neither among Waived nor among Unseen.
 func (out Result) Remarks() (all []policy.Finding) {
 	for _, f := range out.Verdict.Findings {
-		if f.Class == evidence.OK && f.Evidence.Outcome != evidence.Match && !policy.IsWaiver(f.Evidence) && !isUnseen(f) {
+		if f.Class == evidence.OK && f.Evidence.Outcome != evidence.Match && !policy.IsWaiver(f.Evidence) && !IsUnseen(f) {
 			all = append(all, f)
 		}
 	}

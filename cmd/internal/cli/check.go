@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -63,7 +64,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			}
 			verdict := checked.Verdict
 			more := failures(err)
-			err = errors.Join(verdict.Err(), err, g.summarize(a, verdict, err, checked.Unseen...))
+			err = errors.Join(verdict.Err(), err, g.summarize(a, forReviewers(verdict), err, checked.Unseen...))
 			switch {
 			case g.sarif:
 				found := append(results(verdict.Findings), more...)
@@ -103,9 +104,11 @@ machine has approved the lock, this needs --trust-lock.`,
 func printChecked(w io.Writer, checked check.Result) error {
 	var b strings.Builder
 	width := 0
+	said := map[string]bool{} // whose line says that it is not approved
 	for _, e := range checked.Each {
 		if e.Sound {
 			width = max(width, len(surface.Escape(e.Name)))
+			said[e.Name] = slices.ContainsFunc(e.Report, isUnapproved)
 		}
 	}
 	for _, e := range checked.Each {
@@ -114,21 +117,31 @@ func printChecked(w io.Writer, checked check.Result) error {
 		}
 		fmt.Fprintf(&b, "ok  %-*s  %s  %d of %d match", width, surface.Escape(e.Name), surface.Escape(e.What),
 			e.Report.Count(evidence.Match), len(e.Report))
-		if slices.ContainsFunc(e.Report, isUnapproved) {
+		if said[e.Name] {
 			b.WriteString(", not approved on this machine")
 		}
 		b.WriteByte('\n')
 	}
 	for _, f := range checked.Remarks() {
-		switch {
-		case f.Warning:
-			fmt.Fprintf(&b, "warning: %s\n", f.Evidence.Headline())
-		case !isUnapproved(f.Evidence): // which its line says
-			fmt.Fprintf(&b, "note: %s\n", f.Evidence.Headline())
+		kind := "note"
+		if f.Warning {
+			kind = "warning"
+		}
+		if !isUnapproved(f.Evidence) || !said[f.Evidence.Subject] {
+			fmt.Fprintf(&b, "%s: %s\n", kind, f.Evidence.Headline())
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return errors.Join(err, app.WriteNotes(w, checked.Verdict))
+}
+
+// forReviewers is v without what a reviewer cannot change: that a machine has not approved an entry, and what it has
+// not looked at, of which the summary has a list.
+func forReviewers(v policy.Verdict) policy.Verdict {
+	v.Findings = slices.DeleteFunc(slices.Clone(v.Findings), func(f policy.Finding) bool {
+		return f.Class == evidence.OK && (isUnapproved(f.Evidence) || check.IsUnseen(f))
+	})
+	return v
 }
 
 // isUnapproved reports whether e says that this machine has not approved an entry, as no machine of CI has.
