@@ -91,7 +91,7 @@ func (sc *scan) removedEvidence() (report evidence.Report) {
 		at := filepath.Join(dir, project.ConfigFile)
 		w, err := workspace.Peek(sc.h, dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			w, err = workspace.Gone(sc.h, dir)
+			w, _ = workspace.Gone(sc.h, dir) // an error of what is remembered comes again below
 		}
 		if w == nil {
 			continue
