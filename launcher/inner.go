@@ -157,16 +157,29 @@ func (w argumentWord) mayStart(rest []argumentWord, image bool) bool {
 		return !isPath || words[0].text[0] == '-'
 	case launches && t.Opaque != "" && t.Launcher != name: // "docker run", with options that are not known
 		return true
+	case launches && !w.list && !w.line && fetchesLater(read, name, words):
+		return true
 	case image:
 		return false
 	case w.leads && !w.joined && (!isPath || w.arg > 0) || !w.value && !w.joined && !w.list && !w.line && !isPath:
 		return true
 	case interprets && !launches:
-		return !w.joined && w.mayInterpret(i, t, words, isPath)
+		return w.mayInterpret(i, t, words, isPath)
 	case launches && t.Opaque == "":
 		return true
 	}
 	return w.mayLaunch(name, rest[:len(words)], launches)
+}
+
+// fetchesLater reports whether what fetches begins behind options: --command docker --args run,IMAGE. Whose options
+// they are cannot be told.
+func fetchesLater(read parser, name string, words []word) bool {
+	for i := 1; i < len(words) && words[0].text[0] == '-'; i++ {
+		if t := read(name, words[i:]); t.Opaque == "" && len(t.Packages) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mayLaunch reports whether w, a launcher or a program that starts others, may be told to do so by rest, where it
@@ -191,15 +204,16 @@ func (w argumentWord) mayLaunch(name string, rest []argumentWord, launches bool)
 }
 
 // mayInterpret reports whether w, an interpreter, may be told to run what words name: a module, a text
-// or a file. As an option's value it may as well be the name of a language, which another option follows.
+// or a file. As an option's value it may as well be the name of a language, which another option follows; as
+// --language=NAME a file may be the server's own.
 func (w argumentWord) mayInterpret(i interpreter, t Target, words []word, isPath bool) bool {
 	switch {
 	case t.Module != "" || i.shell && hasCommandOption(words):
 		return true
 	case t.Opaque != "":
-		return isShortOption(words[0].text) || !w.value && !isPath
+		return isShortOption(words[0].text) || !w.value && !w.joined && !isPath
 	}
-	return hasSuffix(t.File)
+	return !w.joined && hasSuffix(t.File)
 }
 
 // isPath reports whether s names something by its place.

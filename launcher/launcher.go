@@ -46,9 +46,10 @@
 //	where                                        counts if
 //	an argument of its own, or the first word    anything follows
 //	of a line; neither path nor value
-//	an option's value, --option=NAME, a path     a package or image follows; after npx, bunx, pnpx, uvx and dnx
-//	                                             anything; after an interpreter a module, a text (-c, -e) or a
-//	                                             file with a suffix; after another program a word that is no
+//	an option's value, --option=NAME, a path     a package or image follows, also behind options that another may
+//	                                             read; after npx, bunx, pnpx, uvx and dnx anything; after an
+//	                                             interpreter a module, a text (-c, -e) or, but for --option=NAME,
+//	                                             a file with a suffix; after another program a word that is no
 //	                                             option, no path and no such name
 //	items of a list without blanks: docker,git   the same, but after another program an option in the list
 //	inside a line                                the same, but after a launcher anything except a comma, and

@@ -47,6 +47,7 @@ func (l *Lock) Encode() ([]byte, error) {
 		w.Facets[name] = sealedFacet{self, f}
 	}
 	for name, s := range l.servers {
+		s = s.withEmptyMembers() // which one of version 1 may lack
 		self, err := seal("servers", name, s)
 		if err != nil {
 			return nil, err

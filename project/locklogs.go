@@ -19,8 +19,21 @@ func (l *Lock) Version() int {
 }
 
 // Log is the origin of the log of a registry, called as [Registry.Name] does, of which an entry
-// says that it has one: then each entry of that registry owes a proof. "" if none does.
-func (l *Lock) Log(registry string) string { return l.logs()[registry] }
+// says that it has one: then each entry of that registry owes a proof. "" if none does. It changes nothing, as
+// entries are verified side by side.
+func (l *Lock) Log(registry string) (origin string) {
+	for _, s := range l.servers {
+		if s.Record != nil && s.Record.Registry == registry {
+			origin = max(origin, s.Record.Log)
+		}
+	}
+	for _, f := range l.facets {
+		if f.Source.Kind.HasRecords() && f.Source.Registry == registry {
+			origin = max(origin, f.Log)
+		}
+	}
+	return origin
+}
 
 // logs are the logs that entries name, by registry.
 func (l *Lock) logs() map[string]string {
@@ -34,7 +47,7 @@ func (l *Lock) logs() map[string]string {
 }
 
 // eachLog calls do with the registry, the proof and the log of each entry that came from a registry. The log becomes
-// what do makes of it.
+// what do makes of it: this is for a lock that is being read, and nobody else has.
 func (l *Lock) eachLog(do func(registry, proof string, log *string)) {
 	for _, name := range l.Servers() {
 		if r := l.servers[name].Record; r != nil {

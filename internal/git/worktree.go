@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -31,12 +31,13 @@ const localTime = time.Minute
 
 func (w WorkTree) run(ctx context.Context, args ...string) ([]byte, error) {
 	var all []string
-	for _, s := range append(settings, "protocol.https.allow=never", "protocol.ssh.allow=never") {
+	for _, s := range settings {
 		all = append(all, "-c", s)
 	}
 	return call(ctx, w.Dir, args[0], foreign.Call{
 		Args: append(all, args...), Dir: w.Dir, Checkout: w.Checkout, Environ: w.Environ, Time: localTime,
-		Set: []string{"GIT_NO_LAZY_FETCH=1"},
+		// The repository's configuration can allow a protocol by its name; this list, which is empty, outweighs it.
+		Set: []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="},
 	})
 }
 
@@ -57,23 +58,33 @@ func (w WorkTree) Versions(ctx context.Context, paths ...string) (map[string][]V
 	return found, nil
 }
 
-// Committed is Versions of what the commits have that a merge, a rebase and the like are about: HEAD, and each that
-// the repository has under a name such as MERGE_HEAD.
+// headName matches the names under which git keeps the commits that a merge, a rebase and the like are about. A
+// repository may hold other files, whose names git would take for options.
+var headName = regexp.MustCompile(`^[A-Z_]*HEAD$`)
+
+// Committed is Versions of what the commits have that a merge, a rebase and the like are about: HEAD, each that
+// the repository has under a name such as MERGE_HEAD, and the newest stash.
 func (w WorkTree) Committed(ctx context.Context, paths ...string) (map[string][]Version, error) {
 	dir, err := w.run(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, err
 	}
-	heads, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*HEAD"))
+	entries, err := os.ReadDir(strings.TrimRight(string(dir), "\r\n"))
 	if err != nil {
 		return nil, err
 	}
+	heads := []string{"refs/stash"}
+	for _, e := range entries {
+		if e.Type().IsRegular() && headName.MatchString(e.Name()) {
+			heads = append(heads, e.Name())
+		}
+	}
 	found := map[string][]Version{}
 	for _, head := range heads {
-		if info, err := os.Lstat(head); err != nil || !info.Mode().IsRegular() {
-			continue
+		out, err := w.run(ctx, append([]string{"ls-tree", "-r", "-z", head, "--"}, paths...)...)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
-		out, err := w.run(ctx, append([]string{"ls-tree", "-r", "-z", filepath.Base(head), "--"}, paths...)...)
 		if err != nil {
 			continue // it names no commit, as FETCH_HEAD may
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -90,5 +92,92 @@ func TestWorkTree(t *testing.T) {
 	}
 	if _, err := (WorkTree{Dir: home, Checkout: w.Checkout, Environ: w.Environ}).Versions(t.Context(), "f"); err == nil {
 		t.Error("a directory that is in no repository has versions")
+	}
+}
+
+// TestWorkTreeCommits: the commits of a merge and the newest stash are found wherever the repository lies, and no
+// file in it is an option of git.
+func TestWorkTreeCommits(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "[a-c]*")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip(err) // a name that this file system does not have
+	}
+	environ := append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	run := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = dir, environ
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("init", "-q", "-b", "main")
+	write("f", "committed")
+	run("add", "f")
+	run("commit", "-q", "-m", "committed")
+	write("f", "stashed")
+	run("stash", "-q")
+	write(".git/--name-only HEAD", "")
+	write(".git/--helpHEAD", "")
+	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: environ}
+	committed, err := w.Committed(t.Context(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, v := range committed["f"] {
+		data, err := w.Read(t.Context(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[string(data)] = true
+	}
+	if !seen["committed"] || !seen["stashed"] {
+		t.Errorf("found %v", seen)
+	}
+}
+
+// TestWorkTreeConnects: a repository that lacks a content fetches none, whatever its configuration allows.
+func TestWorkTreeConnects(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program that is to be started is a script")
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	environ := append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1")
+	started, script := filepath.Join(home, "started"), filepath.Join(home, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ntouch "+started+"\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "-q"}, {"config", "core.repositoryFormatVersion", "1"}, {"config", "extensions.partialClone", "origin"},
+		{"config", "remote.origin.promisor", "true"}, {"config", "remote.origin.url", "ext::" + script},
+		{"config", "protocol.ext.allow", "always"}, {"config", "protocol.allow", "always"},
+	} {
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = dir, environ
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: environ}
+	missing := Version{object: strings.Repeat("12", 20)}
+	if _, err := w.Read(t.Context(), missing); err == nil {
+		t.Error("a content that is not there is read")
+	}
+	// older releases of git do not know the variable that forbids to fetch what is missing
+	out, err := w.run(t.Context(), "ls-remote", "ext::"+script)
+	if err == nil {
+		t.Errorf("git connected: %s", out)
+	}
+	if _, err := os.Stat(started); err == nil {
+		t.Error("git started what the repository's configuration names")
 	}
 }

@@ -96,7 +96,10 @@ func MergeLockFiles(base, ours, theirs string) error {
 	if err == nil && conflict != nil {
 		text, err = sides.mark(text)
 	}
-	return errors.Join(err, durable.WriteFile(ours, text, 0o644), conflict)
+	if err != nil {
+		return err // and ours stays as it is
+	}
+	return errors.Join(durable.WriteFile(ours, text, 0o644), conflict)
 }
 
 // lockSides are the common ancestor of two locks, ours and theirs.
@@ -126,11 +129,23 @@ func (s lockSides) merge(take map[string]project.Side) (*project.Lock, error) {
 	if len(conflicts) == 0 {
 		return merged, nil
 	}
-	first := conflicts[0]
 	return merged, evidence.Errorf(evidence.Refused, project.LockFile,
-		fmt.Sprintf("keep yours with 'hallmark lock merge --ours %[1]s', or take theirs with "+
-			"'hallmark lock merge --theirs %[1]s'", first),
+		fmt.Sprintf("keep yours with '%s', or take theirs with '%s'",
+			mergeCommand(take, conflicts, project.Ours), mergeCommand(take, conflicts, project.Theirs)),
 		fmt.Errorf("both branches changed %s", surface.Escape(strings.Join(conflicts, ", "))))
+}
+
+// mergeCommand is the command that takes the entries in conflict of one side, and the others as they were chosen: no
+// choice is remembered.
+func mergeCommand(chosen map[string]project.Side, conflicts []string, side project.Side) string {
+	command := "hallmark lock merge"
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		command += " --" + string(chosen[name]) + " " + name
+	}
+	for _, name := range conflicts {
+		command += " --" + string(side) + " " + name
+	}
+	return command
 }
 
 // mark returns the merged lock, whose text with the entries of ours is given, with conflict markers around the lines
