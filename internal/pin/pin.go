@@ -171,6 +171,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
 		return nil, err
 	}
+	p.Workspace.Lock.Renew() // also where the entry is the one that an older lock has
 	p.approve()
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
