@@ -155,12 +155,12 @@ func (p *aProject) write(t *testing.T, dir string, s state) {
 		p.writeFacet(t, dir, s.declared["kit"])
 	}
 	if version := s.declared["notes"]; version != "" {
-		command, between := "npx", "@"
+		command := "npx"
 		if p.python {
-			command, between = "uvx", "=="
+			command = "uvx"
 		}
 		config += fmt.Sprintf("[providers.mcp.notes]\ncommand = %q\narguments = [%q]\n", command,
-			"notes"+between+numbers[version])
+			"notes@"+numbers[version])
 	}
 	if version := s.declared["local"]; version != "" {
 		config += "[providers.mcp.local]\ncommand = \"./local\"\n"
