@@ -157,7 +157,7 @@ func (m *machine) run(t *testing.T, program string, args ...string) (code int, s
 func (m *machine) step(t *testing.T, random *rand.Rand, other *machine) {
 	t.Helper()
 	server, version := servers[random.IntN(len(servers))], []string{"old", "new"}[random.IntN(2)]
-	switch n := random.IntN(30); {
+	switch n := random.IntN(33); {
 	case n < 6:
 		if random.IntN(4) == 0 {
 			m.pullFrom(t, other)
@@ -186,7 +186,7 @@ func (m *machine) step(t *testing.T, random *rand.Rand, other *machine) {
 		m.unpin(t, server)
 	case n == 25:
 		m.remove(t)
-	case n < 28:
+	case n < 31:
 		m.merge(t, random)
 	default:
 		// What no person says anything by: it approves nothing, and forgets nothing.
@@ -398,6 +398,18 @@ func (m *machine) forget(t *testing.T, server string) {
 func (m *machine) merge(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	base, theirs := anyState(random), anyState(random)
+	if random.IntN(4) > 0 { // each side changed some entries, and mostly others
+		ours := m.at.clone()
+		base = state{locked: versions{}, elsewhere: ours.elsewhere}
+		for _, names := range [][]string{{"notes"}, {"local"}, {"kit", facet}} {
+			from := []state{ours, theirs}[random.IntN(2)]
+			for _, name := range names {
+				if version := from.locked[name]; version != "" {
+					base.locked[name] = version
+				}
+			}
+		}
+	}
 	m.note("merge into %v of %v: %v", m.at, base, theirs)
 	sides := map[string]string{"base": m.lock(t, base), project.LockFile: m.readLock(t), "theirs": m.lock(t, theirs)}
 	for name, text := range sides {
