@@ -19,6 +19,12 @@ func Whole() bool { return os.Getenv("HALLMARK_CAMPAIGN") == "whole" }
 // Rand gives the numbers by which a test chooses, and prints their seed.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 0))
+}
+
+// Seed gives the seed, and prints it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
 	seed := uint64(1)
 	if text := os.Getenv("HALLMARK_SEED"); text != "" {
 		var err error
@@ -27,7 +33,7 @@ func Rand(t testing.TB) *rand.Rand {
 		}
 	}
 	t.Logf("HALLMARK_SEED=%d repeats this choice, HALLMARK_CAMPAIGN=whole tries everything", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return seed
 }
 
 // Of gives n of all cases, in their order; all of them if there are no more, or if [Whole].

@@ -14,206 +14,131 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/e2e/built"
-	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// servers are those of the project, one of each kind: a package, a local file, and a server of a facet.
-var servers = []string{"notes", "local", "kit"}
-
-// TestSequences gives machines the commits of a project in any order, with any commands between them. Whatever came
-// before: a server runs only if the person at that machine approved its entry last, and then its bytes are those of
-// the entry; what the machine accepted is missed where the project lost it; and none of this is ever called a matter
-// of integrity. 'make sequences' tries many.
+// TestSequences gives two people's machines the states of a project in any order, with any commands between them.
+// Whatever came before: a server runs only if the person at that machine approved its entry last, and then its bytes
+// are those of the entry; what the machine accepted is missed where the project lost it, until that person takes it
+// away; and none of this is ever called a matter of integrity. 'make sequences' tries many; one of them is repeated
+// alone by the seed that it says.
 func TestSequences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many programs")
 	}
-	p := newProject(t)
-	random, many := sample.Rand(t), 3
+	first, many := sample.Seed(t), 3
 	if sample.Whole() {
 		many = 100
 	}
+	projects := map[bool]*aProject{}
 	for i := range many {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			m := p.newMachine(t)
-			m.install(t, "--frozen")
-			m.review(t)
-			m.start(t, "notes")
+		seed := first + uint64(i)
+		python := seed%3 == 0
+		if projects[python] == nil {
+			if python {
+				world.NeedsPython(t)
+			}
+			projects[python] = newProject(t, python)
+		}
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			ours, theirs := projects[python].newMachine(t), projects[python].newMachine(t)
+			ours.begin(t)
+			theirs.begin(t)
 			for range 30 {
-				m.step(t, random)
+				if random.IntN(5) > 0 {
+					ours.step(t, random, theirs)
+				} else {
+					theirs.step(t, random, ours)
+				}
 				if t.Failed() {
-					t.Fatalf("after\n  %s", strings.Join(m.log, "\n  "))
+					t.Fatalf("HALLMARK_SEED=%d: one did\n  %s\nand the other\n  %s", seed, strings.Join(ours.log, "\n  "),
+						strings.Join(theirs.log, "\n  "))
 				}
 			}
 		})
 	}
 }
 
-// commit is a state of the project's files that a machine may pull.
-type commit struct {
-	name     string
-	version  string // of the servers that it declares, as they call themselves; "" if it declares none
-	stripped bool   // the lock is gone, as if somebody had removed it in silence
-}
-
-// aProject has the commits of a project, in which a colleague pinned every server in two versions.
-type aProject struct {
-	stage    *world.Stage
-	commits  []commit
-	machines int
-}
-
-func newProject(t *testing.T) *aProject {
-	t.Helper()
-	p := &aProject{stage: world.NewStage(t, world.Tools(t))}
-	built.Into(t, filepath.Join(p.stage.Bin, "puppet"), "e2e/puppet")
-	for _, c := range [][2]string{{"1.0.0", "old"}, {"1.1.0", "new"}} {
-		version, text := c[0], c[1]
-		if err := p.stage.NPM.Publish(npmtest.Package{Name: "notes", Version: version,
-			Manifest: map[string]any{"bin": "index.js"}, Files: map[string]string{"index.js": nodeServer,
-				"text.js": "module.exports = '" + text + "';\n"}}); err != nil {
-			t.Fatal(err)
-		}
-		p.declare(t, version, text)
-		p.stage.Run(t, 0, "hallmark", "install", "--yes")
-		p.stage.Run(t, 0, "hallmark", "pin", "notes", "local", "--yes")
-		p.commit(t, commit{name: text, version: text})
-		p.relabelTrees(t)
-		p.commit(t, commit{name: text + ", locked on another platform", version: text})
-	}
-	if err := os.Remove(filepath.Join(p.stage.Project, "hallmark.lock")); err != nil {
-		t.Fatal(err)
-	}
-	p.commit(t, commit{name: "new, without its lock", version: "new", stripped: true})
-	p.clear(t)
-	p.write(t, "hallmark.toml", "manifest_version = 1\n")
-	p.commit(t, commit{name: "nothing"})
-	return p
-}
-
-// declare writes the project in one version of its servers.
-func (p *aProject) declare(t *testing.T, version, text string) {
-	t.Helper()
-	shown := `{"tools/list": {"tools": [{"name": "say", "description": "` + text +
-		`", "inputSchema": {"type": "object"}}]}}`
-	for name, content := range map[string]string{
-		"hallmark.toml": "manifest_version = 1\n[adapters]\ntargets = [\"dir:agents\"]\n" +
-			"[facets]\nkit = { path = \"facet\" }\n" +
-			"[providers.mcp.notes]\ncommand = \"npx\"\narguments = [\"notes@" + version + "\"]\n" +
-			"[providers.mcp.local]\ncommand = \"./local\"\n",
-		"local": "#!/usr/bin/env puppet\n" + shown,
-		// It shows the same tool in both, which answers with the server's arguments.
-		"kit.json": `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`,
-		"facet/facet.json": `{"name": "kit", "version": "` + version + `", "agents": {"a": {"description": "d"}},` +
-			`"servers": {"kit": {"type": "stdio", "command": "puppet", "args": ["kit.json", "` + text + `"]}}}`,
-		"facet/agents/a.md": text,
-	} {
-		p.write(t, name, content)
-	}
-	if err := os.Chmod(filepath.Join(p.stage.Project, "local"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (p *aProject) write(t *testing.T, name, content string) {
-	t.Helper()
-	path := filepath.Join(p.stage.Project, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	world.Write(t, path, content)
-}
-
-// relabelTrees makes the lock one of a machine of another kind.
-func (p *aProject) relabelTrees(t *testing.T) {
-	t.Helper()
-	path := filepath.Join(p.stage.Project, project.LockFile)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := project.ParseLock(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry, _ := lock.Server("notes")
-	trees := entry.Closure.Trees
-	for platform, tree := range maps.Clone(trees) {
-		delete(trees, platform)
-		trees["plan9/arm+node20"] = tree
-	}
-	if data, err = lock.Encode(); err != nil {
-		t.Fatal(err)
-	}
-	p.write(t, project.LockFile, string(data))
-}
-
-// commit keeps the project's files as they are.
-func (p *aProject) commit(t *testing.T, c commit) {
-	t.Helper()
-	if err := os.CopyFS(filepath.Join(p.stage.Dir, "commits", c.name), os.DirFS(p.stage.Project)); err != nil {
-		t.Fatal(err)
-	}
-	p.commits = append(p.commits, c)
-}
-
-// checkout makes the project's files those of a commit.
-func (p *aProject) checkout(t *testing.T, c commit) {
-	t.Helper()
-	p.clear(t)
-	if err := os.CopyFS(p.stage.Project, os.DirFS(filepath.Join(p.stage.Dir, "commits", c.name))); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// clear removes the project's files, but not its directory, by which a machine knows it.
-func (p *aProject) clear(t *testing.T) {
-	t.Helper()
-	entries, err := os.ReadDir(p.stage.Project)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(p.stage.Project, e.Name())); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // machine is one machine with the project, and what its person did there.
 type machine struct {
 	*aProject
-	home     string
-	at       commit
-	approved map[string]string // by server, the version that was approved last; none if it was forgotten
-	kit      bool              // the facet is installed as it is locked now
-	log      []string
+	home, dir string
+	at        state
+	approved  versions // the version of each server that was approved last; none if it was forgotten
+	kit       bool     // the facet was installed, and that is remembered
+	installed string   // the version of the facet of which files are there
+	log       []string
 }
 
 func (p *aProject) newMachine(t *testing.T) *machine {
 	t.Helper()
-	p.machines++
-	m := &machine{aProject: p, home: filepath.Join(p.stage.Dir, fmt.Sprint("machine", p.machines)),
-		approved: map[string]string{}}
-	m.pull(t, p.commits[1]) // of which this machine makes trees
+	p.count++
+	m := &machine{aProject: p, home: filepath.Join(p.stage.Dir, fmt.Sprint("home", p.count)),
+		dir: filepath.Join(p.stage.Dir, fmt.Sprint("project", p.count)), approved: versions{}}
+	all := versions{"notes": "old", "local": "old", "kit": "old", facet: "old"}
+	m.pull(t, state{declared: all, locked: all, elsewhere: true}) // of which this machine makes trees
 	return m
 }
 
-func (m *machine) pull(t *testing.T, c commit) {
-	m.log = append(m.log, "pull: "+c.name)
-	m.checkout(t, c)
-	m.at = c
+// begin is a first day.
+func (m *machine) begin(t *testing.T) {
+	m.install(t, "--frozen")
+	m.review(t)
+	m.start(t, "notes")
+}
+
+func (m *machine) note(format string, a ...any) { m.log = append(m.log, fmt.Sprintf(format, a...)) }
+
+// pull makes the project's files those of a state.
+func (m *machine) pull(t *testing.T, s state) {
+	t.Helper()
+	m.note("pull: %v", s)
+	m.write(t, m.dir, s)
+	m.at = s.clone()
+}
+
+func (s state) clone() state {
+	return state{declared: maps.Clone(s.declared), locked: maps.Clone(s.locked), elsewhere: s.elsewhere}
+}
+
+// anyState is what branches may hold: each server in one version or the other, or not at all; and locks that lost
+// something, as if somebody had removed it in silence.
+func anyState(random *rand.Rand) state {
+	s := state{declared: versions{}, locked: versions{}, elsewhere: random.IntN(3) == 0}
+	both := []string{"old", "new"}
+	one := both[random.IntN(2)]
+	mixed, lost := random.IntN(3) == 0, random.IntN(8)
+	if random.IntN(8) == 0 {
+		return s
+	}
+	for _, server := range servers {
+		version := one
+		if mixed {
+			if random.IntN(5) == 0 {
+				continue
+			}
+			version = both[random.IntN(2)]
+		}
+		s.declared[server] = version
+		if lost == 0 || lost == 1 && random.IntN(2) == 0 { // all of them, or some
+			continue
+		}
+		s.locked[server] = version
+	}
+	if version := s.declared["kit"]; version != "" && lost > 0 {
+		s.locked[facet] = version
+	}
+	return s
 }
 
 // run starts a program on the machine.
 func (m *machine) run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := m.stage.Command(t.Context(), program, args...)
-	cmd.Env = append(slices.Clone(cmd.Env), "HALLMARK_HOME="+m.home)
+	cmd.Dir, cmd.Env = m.dir, append(slices.Clone(cmd.Env), "HALLMARK_HOME="+m.home)
 	var out, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &messages
 	err := cmd.Run()
@@ -221,47 +146,89 @@ func (m *machine) run(t *testing.T, program string, args ...string) (code int, s
 		t.Fatal(err)
 	}
 	code = cmd.ProcessState.ExitCode()
-	m.log = append(m.log, fmt.Sprintf("%s %s: %d", program, strings.Join(args, " "), code))
-	if code == 3 || strings.Contains(messages.String(), "integrity") {
+	m.note("%s %s: %d", program, strings.Join(args, " "), code)
+	if code == 3 || strings.Contains(strings.ReplaceAll(messages.String(), "integrity  sha256:", ""), "integrity") {
 		t.Errorf("%s %q speaks of integrity (%d)\n%s%s", program, args, code, &out, &messages)
 	}
 	return code, out.String(), messages.String()
 }
 
 // step does one thing that people and their clients do, and compares what comes of it.
-func (m *machine) step(t *testing.T, random *rand.Rand) {
+func (m *machine) step(t *testing.T, random *rand.Rand, other *machine) {
 	t.Helper()
-	server := servers[random.IntN(len(servers))]
-	switch n := random.IntN(20); {
-	case n < 4:
-		m.pull(t, m.commits[random.IntN(len(m.commits))])
+	server, version := servers[random.IntN(len(servers))], []string{"old", "new"}[random.IntN(2)]
+	switch n := random.IntN(33); {
+	case n < 6:
+		if random.IntN(4) == 0 {
+			m.pullFrom(t, other)
+		} else {
+			m.pull(t, anyState(random))
+		}
 		if random.IntN(2) == 0 { // as a day begins
 			m.review(t)
 			m.start(t, "notes")
 		}
-	case n < 10:
+	case n < 12:
 		m.start(t, server)
-	case n < 13:
-		m.review(t)
 	case n < 15:
-		m.install(t, []string{"--frozen", "--offline"}[random.IntN(2)])
+		m.review(t)
 	case n < 17:
+		m.install(t, [][]string{{"--frozen"}, {"--offline"}, {}}[random.IntN(3)]...)
+	case n < 19:
 		m.check(t)
-	case n == 17:
+	case n == 19:
 		m.forget(t, server)
+	case n < 22:
+		m.pin(t, server, version)
+	case n < 24:
+		m.upgrade(t, server, version)
+	case n == 24:
+		m.unpin(t, server)
+	case n == 25:
+		m.remove(t)
+	case n < 31:
+		m.merge(t, random)
 	default:
 		// What no person says anything by: it approves nothing, and forgets nothing.
 		plain := [][]string{{"list"}, {"scan", "--project"}, {"check"}, {"outdated"}}
 		m.run(t, "hallmark", plain[random.IntN(len(plain))]...)
 	}
+	m.compareLock(t)
 }
 
-// install installs the facet, if it is locked.
-func (m *machine) install(t *testing.T, how string) {
+// compareLock finds in the lock the entries that are expected, each as somebody pinned it.
+func (m *machine) compareLock(t *testing.T) {
 	t.Helper()
-	if code, _, _ := m.run(t, "hallmark", "install", how); code == 0 && m.at.version != "" {
-		m.kit = true
+	got := versions{}
+	if text := m.readLock(t); text != "" {
+		for name, id := range m.identities(t, text) {
+			if got[name] = m.entries[id]; got[name] == "" {
+				t.Errorf("nobody pinned the entry %s of\n%s", id, text)
+			}
+		}
 	}
+	if !maps.Equal(got, m.at.locked) {
+		t.Errorf("locked are %v, not %v", got, m.at.locked)
+	}
+}
+
+// pullFrom takes what the other machine has, as it was committed there.
+func (m *machine) pullFrom(t *testing.T, other *machine) {
+	t.Helper()
+	m.note("pull from the other: %v", other.at)
+	m.copy(t, m.dir, other.dir)
+	m.at = other.at.clone()
+}
+
+// install installs the facet, if it is locked. It asks about everything else, and here nobody answers.
+func (m *machine) install(t *testing.T, how ...string) bool {
+	t.Helper()
+	code, _, _ := m.run(t, "hallmark", append([]string{"install"}, how...)...)
+	if code == 0 {
+		m.installed = m.at.locked[facet]
+		m.kit = m.kit || m.installed != ""
+	}
+	return code == 0
 }
 
 // start runs a server and compares who answers with what was approved and is locked.
@@ -269,12 +236,13 @@ func (m *machine) start(t *testing.T, server string) {
 	t.Helper()
 	tool := map[string]string{"notes": "say", "local": "say", "kit": "args"}[server]
 	code, out, messages := m.run(t, "client", "-call", tool, filepath.Join(m.stage.Bin, "hallmark"), "run", server)
-	may := m.at.version != "" && !m.at.stripped && m.approved[server] == m.at.version
-	switch answered := strings.Contains(out, m.at.version) && strings.Contains(out, tool+":"); {
+	version := m.at.locked[server]
+	may := version != "" && m.at.declared[server] == version && m.approved[server] == version
+	switch answered := strings.Contains(out, version) && strings.Contains(out, tool+":"); {
 	case may && (!world.Ended(code) || !answered):
-		t.Errorf("%s of %q was approved and does not run (%d)\n%s%s", server, m.at.name, code, out, messages)
+		t.Errorf("%s of %v was approved and does not run (%d)\n%s%s", server, m.at, code, out, messages)
 	case !may && (code == 0 || strings.Contains(out, "tool")):
-		t.Errorf("%s of %q runs, and %q was approved\n%s", server, m.at.name, m.approved[server], out)
+		t.Errorf("%s of %v runs, and %q was approved\n%s", server, m.at, m.approved[server], out)
 	}
 }
 
@@ -290,20 +258,130 @@ func (m *machine) review(t *testing.T) {
 	}
 	world.Decode(t, []byte(out), &waiting)
 	for _, s := range waiting.Servers {
-		if m.approved[s.Name] == m.at.version {
-			t.Errorf("%s of %q was approved, and is asked for again", s.Name, m.at.name)
+		if m.approved[s.Name] == m.at.locked[s.Name] {
+			t.Errorf("%s of %v was approved, and is asked for again", s.Name, m.at)
 		}
 	}
 	if len(waiting.Servers) == 0 {
 		return
 	}
-	m.run(t, "hallmark", "review", "--approve", waiting.Consent)
+	code, _, messages := m.run(t, "hallmark", "review", "--approve", waiting.Consent)
+	// Whether its facet declares a server can be seen once the facet was here.
+	later := code == 1 && strings.Contains(messages, "run 'hallmark install --frozen' first")
+	if code != 0 && !later {
+		t.Errorf("review of %v: %d\n%s", m.at, code, messages)
+	}
 	for _, s := range waiting.Servers {
-		m.approved[s.Name] = m.at.version
+		if !later || s.Name != "kit" {
+			m.approved[s.Name] = m.at.locked[s.Name]
+		}
+	}
+	if later && m.install(t, "--frozen") {
+		m.review(t)
 	}
 }
 
-// forget is a person's word: what is forgotten is not missed any more.
+// pin pins a server as it is declared, or, if it is a file, as somebody changed it. Where its entry was lost there is
+// nothing to compare with, so that consent which was given beforehand is none; and a server of a facet that has none
+// is left out until 'install' asks.
+func (m *machine) pin(t *testing.T, server, version string) {
+	t.Helper()
+	switch declared := m.at.declared[server]; {
+	case declared == "":
+	case server == "local":
+		m.note("change local: %s", version)
+		m.writeLocal(t, m.dir, version)
+		m.at.declared["local"] = version
+	default:
+		version = declared
+	}
+	code, _, messages := m.run(t, "hallmark", "pin", server, "--yes")
+	locked := m.at.locked[server] != ""
+	may := m.at.declared[server] != "" && (locked || m.approved[server] == "" && server != "kit")
+	if may != (code == 0) {
+		t.Errorf("%s of %v can be pinned: %v; pin: %d\n%s", server, m.at, may, code, messages)
+	}
+	if code == 0 {
+		m.at.locked[server], m.approved[server] = version, version
+	} else if server == "local" && locked { // and undoes the change
+		m.at.declared["local"] = m.at.locked["local"]
+		m.writeLocal(t, m.dir, m.at.locked["local"])
+	}
+}
+
+// upgrade takes a version of a server, newer or older. What is up to date is not asked about.
+func (m *machine) upgrade(t *testing.T, server, version string) {
+	t.Helper()
+	before, name := m.at.locked[server], server
+	switch declared := m.at.declared[server]; {
+	case server == "notes":
+		name += "@" + numbers[version]
+	case server == "local": // nobody says what is newer
+		version = declared
+	case declared != "" && before != "":
+		m.note("change the facet: %s", version)
+		m.clear(t, filepath.Join(m.dir, "facet"))
+		m.writeFacet(t, m.dir, version)
+	default: // its facet's upgrade would lock it anew
+		return
+	}
+	code, _, messages := m.run(t, "hallmark", "upgrade", name, "--yes")
+	if may := m.at.declared[server] != "" && before != "" && !m.misses(server); may != (code == 0) {
+		t.Errorf("%s of %v can be upgraded: %v; upgrade: %d\n%s", server, m.at, may, code, messages)
+	}
+	if code != 0 {
+		return
+	}
+	if before != version {
+		m.approved[server] = version
+	}
+	m.at.declared[server], m.at.locked[server] = version, version
+	if server == "kit" {
+		m.at.locked[facet], m.installed, m.kit = version, version, true
+	}
+}
+
+// misses reports whether hallmark.toml declares another server that this machine accepted, and of which the lock has
+// lost the entry. What writes the lock says so first; that of a facet's server stays owed all the same.
+func (m *machine) misses(but string) bool {
+	for _, server := range servers {
+		lost := m.at.declared[server] != "" && m.at.locked[server] == "" && m.approved[server] != ""
+		if lost && server != but && server != "kit" {
+			return true
+		}
+	}
+	return false
+}
+
+// unpin and forget are a person's word: what was approved is not missed any more.
+func (m *machine) unpin(t *testing.T, server string) {
+	t.Helper()
+	code, _, messages := m.run(t, "hallmark", "unpin", server)
+	if locked := m.at.locked[server] != ""; locked != (code == 0) {
+		t.Errorf("%s of %v is locked: %v; unpin: %d\n%s", server, m.at, locked, code, messages)
+	}
+	if code == 0 {
+		delete(m.at.locked, server)
+		delete(m.approved, server)
+	}
+}
+
+// remove takes the facet out of the project, with its server and all that is remembered of both.
+func (m *machine) remove(t *testing.T) {
+	t.Helper()
+	code, _, messages := m.run(t, "hallmark", "remove", "kit", "--yes")
+	if may := m.at.declared["kit"] != "" && !m.misses("kit"); may != (code == 0) {
+		t.Errorf("kit of %v can be removed: %v; remove: %d\n%s", m.at, may, code, messages)
+	}
+	if code == 0 {
+		delete(m.at.declared, "kit")
+		delete(m.at.locked, "kit")
+		delete(m.at.locked, facet)
+		delete(m.approved, "kit")
+		m.installed, m.kit = "", false
+	}
+}
+
 func (m *machine) forget(t *testing.T, server string) {
 	t.Helper()
 	code, _, messages := m.run(t, "hallmark", "forget", server)
@@ -316,33 +394,121 @@ func (m *machine) forget(t *testing.T, server string) {
 	}
 }
 
+// merge merges a branch into what this machine has, as git lets its driver do. Where both sides changed an entry the
+// lock starts nothing, and the person goes back.
+func (m *machine) merge(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	base, theirs := anyState(random), anyState(random)
+	if random.IntN(4) > 0 { // each side changed some entries, and mostly others
+		ours := m.at.clone()
+		base = state{locked: versions{}, elsewhere: ours.elsewhere}
+		for _, names := range [][]string{{"notes"}, {"local"}, {"kit", facet}} {
+			from := []state{ours, theirs}[random.IntN(2)]
+			for _, name := range names {
+				if version := from.locked[name]; version != "" {
+					base.locked[name] = version
+				}
+			}
+		}
+	}
+	m.note("merge into %v of %v: %v", m.at, base, theirs)
+	sides := map[string]string{"base": m.lock(t, base), project.LockFile: m.readLock(t), "theirs": m.lock(t, theirs)}
+	for name, text := range sides {
+		write(t, m.dir, name, text)
+	}
+	merged, conflict := mergeVersions(t, [3]versions{base.locked, m.at.locked, theirs.locked},
+		[3]string{sides["base"], sides[project.LockFile], sides["theirs"]})
+	code, _, messages := m.run(t, "hallmark", "lock", "merge", "base", project.LockFile, "theirs")
+	if conflict != (code == 4) || !conflict && code != 0 {
+		t.Errorf("conflict: %v; lock merge: %d\n%s", conflict, code, messages)
+	}
+	if code != 0 {
+		if code, _, _ := m.run(t, "hallmark", "run", "local"); code == 0 {
+			t.Error("local runs, and the lock is in conflict")
+		}
+		m.writeLock(t, sides[project.LockFile])
+		return
+	}
+	text := m.readLock(t)
+	declared := maps.Clone(merged) // as the person writes what goes with it
+	delete(declared, facet)
+	if merged[facet] != "" {
+		declared["kit"] = merged[facet]
+	}
+	m.at = state{declared: declared, locked: merged}
+	m.write(t, m.dir, m.at)
+	m.writeLock(t, text)
+}
+
+// mergeVersions says which version of each entry is merged of a common ancestor, ours and theirs: that of the side that
+// changed it. Trees, of which each machine adds its own, are no other version; but what one side removed and the other
+// added a tree to is a conflict.
+func mergeVersions(t *testing.T, of [3]versions, texts [3]string) (merged versions, conflict bool) {
+	t.Helper()
+	merged = versions{}
+	for _, name := range append(slices.Clone(servers), facet) {
+		base, ours, theirs := of[0][name], of[1][name], of[2][name]
+		one, two, three := entryText(t, texts[0], name), entryText(t, texts[1], name), entryText(t, texts[2], name)
+		version := ours
+		switch both := ours != "" && theirs != ""; {
+		case two == three || one == three:
+		case one == two || both && ours == base:
+			version = theirs
+		case both && (ours == theirs || theirs == base):
+		default:
+			conflict = true
+		}
+		if version != "" {
+			merged[name] = version
+		}
+	}
+	return merged, conflict
+}
+
+// entryText is the text of an entry of a lock, or nothing.
+func entryText(t *testing.T, lock, name string) string {
+	t.Helper()
+	var text lockText
+	if lock != "" {
+		world.Decode(t, []byte(lock), &text)
+	}
+	if name == facet {
+		return string(text.Facets["kit"])
+	}
+	return string(text.Servers[name])
+}
+
+// readLock is the text of the lock, or nothing.
+func (m *machine) readLock(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(m.dir, project.LockFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (m *machine) writeLock(t *testing.T, text string) {
+	t.Helper()
+	if text != "" {
+		write(t, m.dir, project.LockFile, text)
+	} else if err := os.Remove(filepath.Join(m.dir, project.LockFile)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // check compares how a check ends with what a person did not approve, and with what is gone.
 func (m *machine) check(t *testing.T) {
 	t.Helper()
 	code, out, messages := m.run(t, "hallmark", "check", "--offline")
-	refused := m.at.stripped
+	refused := m.at.declared["kit"] != m.at.locked[facet] || m.installed != "" && m.installed != m.at.locked[facet]
 	for _, server := range servers {
+		declared, locked := m.at.declared[server], m.at.locked[server]
 		was, ok := m.approved[server]
-		refused = refused || ok && m.at.version != "" && was != m.at.version
+		leftOut := server == "kit" && locked == "" // which anybody may do with a server of a facet
+		refused = refused || declared != locked && !leftOut || ok && declared != "" && was != locked
 	}
 	if refused != (code == 4) {
-		t.Errorf("check of %q ends with %d; approved is %v\n%s%s", m.at.name, code, m.approved, out, messages)
+		t.Errorf("check of %v ends with %d; approved is %v\n%s%s", m.at, code, m.approved, out, messages)
 	}
 }
-
-// nodeServer says its text when it is called, and shows the same tool in every version.
-const nodeServer = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const m = JSON.parse(line);
-  if (m.id === undefined) return;
-  const results = {
-    initialize: () => ({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} },
-      serverInfo: { name: 'js', version: '1' } }),
-    'tools/list': () => ({ tools: [{ name: 'say', description: 'Say it.', inputSchema: { type: 'object' } }] }),
-    'tools/call': () => ({ content: [{ type: 'text', text: require('./text.js') }] }),
-  };
-  const r = { jsonrpc: '2.0', id: m.id };
-  if (results[m.method]) r.result = results[m.method]();
-  else r.error = { code: -32601, message: 'no such method' };
-  console.log(JSON.stringify(r));
-});
-`

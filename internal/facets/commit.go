@@ -92,23 +92,21 @@ func (a *Assembly) rememberFacets() {
 	}
 }
 
-// forgetFacets forgets facets that a person removed, with what only they brought along, and their servers.
+// forgetFacets forgets facets that a person removed, with what only they brought along, and their servers; also those
+// that were approved of a facet which was never installed here.
 func (a *Assembly) forgetFacets(names []string) {
 	memory := a.Workspace.Approvals
 	for _, name := range names {
 		if _, installed := a.Pieces[name]; installed {
 			continue
 		}
-		accepted, ok := memory.Facets[name]
-		if !ok {
-			continue
-		}
+		composes := memory.Facets[name].Composes
 		delete(memory.Facets, name)
 		for server, approval := range memory.Servers {
 			if approval.Facet == name {
 				delete(memory.Servers, server)
 			}
 		}
-		a.forgetFacets(accepted.Composes)
+		a.forgetFacets(composes)
 	}
 }

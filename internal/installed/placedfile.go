@@ -16,6 +16,7 @@ type placedFile struct {
 	skill   string        // the directory of the skill that it is in; "" for others
 	present bool
 	now     digest.Digest
+	written bool // it is what this machine installed last, of a former entry if it is not as the lock has it
 }
 
 // evidence says whether the file at a path is the locked one.
@@ -34,6 +35,10 @@ func (f *placedFile) evidence(path string) evidence.Report {
 			"run 'hallmark install --frozen', which puts it back")}
 	case !f.present:
 		return nil
+	case f.written && !f.sum.IsZero() && !evidence.Same(f.sum, f.now):
+		// The lock has changed since, as when somebody else's is pulled; nobody touched the file.
+		return evidence.Report{evidence.Miss(c, evidence.Lock, "what is installed here is what an earlier lock had",
+			"run 'hallmark install --frozen', which puts the locked one there")}
 	case f.sum.IsZero() && evidence.Same(f.asset, f.now):
 		c.Want = []digest.Digest{f.asset}
 		return evidence.Report{evidence.Compare(c, o)}
