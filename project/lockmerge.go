@@ -44,9 +44,11 @@ func mergeEntries[E any](base, ours, theirs map[string]E, take map[string]Side,
 		b, o, t := entryOf(base, name), entryOf(ours, name), entryOf(theirs, name)
 		result := o
 		switch {
-		case sameEntry(o, t) || sameEntry(b, t):
+		case sameEntry(o, t):
+		case sameEntry(b, t):
+			result = addAlike(o, t, unite)
 		case sameEntry(b, o):
-			result = t
+			result = addAlike(t, o, unite)
 		default:
 			united, ok := uniteChanges(b, o, t, unite)
 			if ok {
@@ -65,6 +67,18 @@ func mergeEntries[E any](base, ours, theirs map[string]E, take map[string]Side,
 		}
 	}
 	return merged, conflicts
+}
+
+// addAlike returns the entry of the side that changed it, with what the other has of an entry that is alike: whoever
+// takes out a proof, or a tree, changes nothing that is started, and it is not missed in silence.
+func addAlike[E any](changed, other *E, unite func(one, other E) (united E, alike, ok bool)) *E {
+	if changed == nil || other == nil {
+		return changed
+	}
+	if united, _, ok := unite(*changed, *other); ok {
+		return &united
+	}
+	return changed
 }
 
 // uniteChanges returns the entry that both sides changed, if one of them changed no more than what can be united.

@@ -104,6 +104,12 @@ func TestMergeFacets(t *testing.T) {
 	if f := merged.facets["kit"]; f.Proof == "" || f.Log == "" || len(conflicts) > 0 {
 		t.Errorf("%+v, %q", f, conflicts)
 	}
+	for _, sides := range [][2]*Lock{{lock(same), lock(proven)}, {lock(proven), lock(same)}} { // a proof that one took out
+		merged, conflicts = MergeLocks(lock(proven), sides[0], sides[1], nil)
+		if f := merged.facets["kit"]; f.Proof == "" || f.Log == "" || len(conflicts) > 0 {
+			t.Errorf("%+v, %q", f, conflicts)
+		}
+	}
 	if _, conflicts = MergeLocks(lock(same), lock(version("1.3.0")), lock(version("1.4.0")), nil); strings.Join(conflicts, " ") != "kit" {
 		t.Errorf("%q", conflicts)
 	}

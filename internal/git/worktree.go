@@ -3,12 +3,14 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -42,6 +44,7 @@ func (w WorkTree) run(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 // Versions returns what git's index has of the files at paths, which are relative to the directory, and below them.
+// What is a link or another repository there is refused.
 func (w WorkTree) Versions(ctx context.Context, paths ...string) (map[string][]Version, error) {
 	out, err := w.run(ctx, append([]string{"ls-files", "--stage", "-z", "--"}, paths...)...)
 	if err != nil {
@@ -49,6 +52,10 @@ func (w WorkTree) Versions(ctx context.Context, paths ...string) (map[string][]V
 	}
 	found := map[string][]Version{}
 	for path, fields := range listed(out) {
+		if !isRegular(fields) {
+			return nil, evidence.Errorf(evidence.Refused, path, "put the file itself there",
+				errors.New("is no regular file on one of the branches"))
+		}
 		v := Version{object: fields[1]}
 		if _, err := fmt.Sscan(fields[2], &v.Stage); err != nil {
 			return nil, fmt.Errorf("git lists %q in another form", fields)
@@ -89,24 +96,28 @@ func (w WorkTree) Committed(ctx context.Context, paths ...string) (map[string][]
 			continue // it names no commit, as FETCH_HEAD may
 		}
 		for path, fields := range listed(out) {
-			found[path] = append(found[path], Version{-1, fields[2]})
+			if isRegular(fields) {
+				found[path] = append(found[path], Version{-1, fields[2]})
+			}
 		}
 	}
 	return found, nil
 }
 
-// listed yields the path and the three fields before it of each regular file that git lists.
+// listed yields the path of each file that git lists, and the three fields before it, of which the first is its mode.
 func listed(out []byte) func(yield func(string, []string) bool) {
 	return func(yield func(string, []string) bool) {
 		for line := range bytes.SplitSeq(out, []byte{0}) {
 			before, path, _ := strings.Cut(string(line), "\t")
 			fields := strings.Fields(before)
-			if len(fields) == 3 && strings.HasPrefix(fields[0], "100") && !yield(path, fields) {
+			if len(fields) == 3 && !yield(path, fields) {
 				return
 			}
 		}
 	}
 }
+
+func isRegular(fields []string) bool { return strings.HasPrefix(fields[0], "100") }
 
 // Read returns the content of a version.
 func (w WorkTree) Read(ctx context.Context, v Version) ([]byte, error) {

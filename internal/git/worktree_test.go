@@ -1,13 +1,15 @@
+//go:build unix
+
 package git
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -95,13 +97,32 @@ func TestWorkTree(t *testing.T) {
 	}
 }
 
+// TestWorkTreeLink: a link that a branch has in place of the file is refused, not taken for a branch without it.
+func TestWorkTreeLink(t *testing.T) {
+	dir, environ := t.TempDir(), append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "f"}} {
+		if err := os.Symlink("elsewhere", filepath.Join(dir, "f")); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = dir, environ
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: environ}
+	if _, err := w.Versions(t.Context(), "f"); evidence.ClassOf(err) != evidence.Refused {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestWorkTreeCommits: the commits of a merge and the newest stash are found wherever the repository lies, and no
 // file in it is an option of git.
 func TestWorkTreeCommits(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(t.TempDir(), "[a-c]*")
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skip(err) // a name that this file system does not have
+		t.Fatal(err)
 	}
 	environ := append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
 		"GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
@@ -147,9 +168,6 @@ func TestWorkTreeCommits(t *testing.T) {
 
 // TestWorkTreeConnects: a repository that lacks a content fetches none, whatever its configuration allows.
 func TestWorkTreeConnects(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the program that is to be started is a script")
-	}
 	dir, home := t.TempDir(), t.TempDir()
 	environ := append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1")
 	started, script := filepath.Join(home, "started"), filepath.Join(home, "script")

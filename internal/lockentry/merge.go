@@ -22,11 +22,12 @@ import (
 )
 
 // MergeLock merges hallmark.lock of the project in dir from the versions that a merge left in git's index, and puts
-// the files of its entries beside it. What is in conflict stays as it is, and nothing is written.
-func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]project.Side) error {
+// the files of its entries beside it. It returns the commands that come next. If anything is in conflict nothing is
+// written.
+func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]project.Side) (next []string, err error) {
 	w, done, err := workspace.OpenMerge(ctx, h, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
@@ -35,22 +36,36 @@ func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]pr
 	}}
 	texts, err := m.readConflict(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sides, err := parseSides(texts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	merged, err := sides.merge(take)
+	w.Lock, err = sides.merge(take, "hallmark lock merge"+w.ProjectFlag())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Lock = merged
 	files, err := m.filesBeside(ctx, sides)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return w.CommitMerge(ctx, files)
+	return []string{stageCommand(w), "hallmark review" + w.ProjectFlag()}, w.CommitMerge(ctx, files)
+}
+
+// stageCommand is the command of git that stages the lock and the files beside it.
+func stageCommand(w *workspace.Workspace) string {
+	command := "git"
+	if w.ProjectFlag() != "" {
+		command += " -C " + host.QuoteArguments([]string{w.Dir})
+	}
+	command += " add -A " + project.LockFile
+	for _, dir := range []string{project.SurfacesDir, project.ClosuresDir} {
+		if _, err := os.Lstat(w.Path(dir)); err == nil {
+			command += " " + dir
+		}
+	}
+	return command
 }
 
 // readConflict returns the versions of the lock that a merge left in git's index.
@@ -65,10 +80,10 @@ func (m *merging) readConflict(ctx context.Context) (texts [3][]byte, err error)
 			}
 		}
 	}
-	if !unmerged && ctx.Err() == nil {
+	if !unmerged && ctx.Err() == nil && evidence.ClassOf(err) != evidence.Refused {
 		return texts, evidence.Errorf(evidence.Validation, project.LockFile,
 			"where git does not know of the conflict, name the files: 'hallmark lock merge BASE OURS THEIRS'",
-			cmp.Or(err, errors.New("git has no conflict of it")))
+			cmp.Or(err, errors.New("has no conflict in git")))
 	}
 	return texts, err
 }
@@ -91,7 +106,7 @@ func MergeLockFiles(base, ours, theirs string) error {
 	if err != nil {
 		return err
 	}
-	merged, conflict := sides.merge(nil)
+	merged, conflict := sides.merge(nil, "hallmark lock merge")
 	text, err := merged.Encode()
 	if err == nil && conflict != nil {
 		text, err = sides.mark(text)
@@ -117,8 +132,9 @@ func parseSides(texts [3][]byte) (sides lockSides, err error) {
 	return sides, nil
 }
 
-// merge returns the merged lock, with the entries of ours where it also returns an error: that there are conflicts.
-func (s lockSides) merge(take map[string]project.Side) (*project.Lock, error) {
+// merge returns the merged lock, with the entries of ours where it also returns an error: that there are conflicts,
+// which command settles with more arguments.
+func (s lockSides) merge(take map[string]project.Side, command string) (*project.Lock, error) {
 	_, conflicts := project.MergeLocks(s[0], s[1], s[2], nil)
 	for name := range take {
 		if !slices.Contains(conflicts, name) {
@@ -131,14 +147,13 @@ func (s lockSides) merge(take map[string]project.Side) (*project.Lock, error) {
 	}
 	return merged, evidence.Errorf(evidence.Refused, project.LockFile,
 		fmt.Sprintf("keep yours with '%s', or take theirs with '%s'",
-			mergeCommand(take, conflicts, project.Ours), mergeCommand(take, conflicts, project.Theirs)),
+			settle(command, take, conflicts, project.Ours), settle(command, take, conflicts, project.Theirs)),
 		fmt.Errorf("both branches changed %s", surface.Escape(strings.Join(conflicts, ", "))))
 }
 
-// mergeCommand is the command that takes the entries in conflict of one side, and the others as they were chosen: no
-// choice is remembered.
-func mergeCommand(chosen map[string]project.Side, conflicts []string, side project.Side) string {
-	command := "hallmark lock merge"
+// settle returns command with arguments that take the entries in conflict of one side, and the others as they were
+// chosen: no choice is remembered.
+func settle(command string, chosen map[string]project.Side, conflicts []string, side project.Side) string {
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		command += " --" + string(chosen[name]) + " " + name
 	}
@@ -231,6 +246,6 @@ func (m *merging) find(ctx context.Context, at string, isSurface bool, entry pro
 			return data, nil
 		}
 	}
-	return nil, evidence.Errorf(evidence.Integrity, at, "commit it on the branch whose entry it is of, and merge again",
-		errors.New("no branch has this file as the lock has it"))
+	return nil, evidence.Errorf(evidence.Integrity, at, "commit this file on the branch that locked the server, and merge again",
+		errors.New("neither branch has this file as its lock describes it"))
 }

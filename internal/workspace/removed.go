@@ -24,11 +24,15 @@ func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
 	if err := w.ReadApprovals(); err != nil {
 		return nil, err
 	}
-	forget := "hallmark forget "
-	if !host.SameFile(w.Dir, ".") {
-		forget += "--project " + host.QuoteArguments([]string{w.Dir}) + " "
+	return owed.FromMemory(w.Approvals, "hallmark forget"+w.ProjectFlag()+" ").Settle(nil), nil
+}
+
+// ProjectFlag is " --project DIR" for a command of a hint, and "" where it is started in the project's directory.
+func (w *Workspace) ProjectFlag() string {
+	if host.SameFile(w.Dir, ".") {
+		return ""
 	}
-	return owed.FromMemory(w.Approvals, forget).Settle(nil), nil
+	return " --project " + host.QuoteArguments([]string{w.Dir})
 }
 
 // missingConfig returns why a project without a hallmark.toml is not opened: this machine accepted

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,8 @@ func lockMergeCommand(a *app.App) *cobra.Command {
 		Example: "\n--theirs notes\nbase.lock ours.lock theirs.lock",
 		Long: `Merge hallmark.lock after a conflict in git: an entry that one branch changed is taken from
 it, and so are its files in hallmark.surfaces and hallmark.closures. Where both branches changed an
-entry, say whose you want. Nothing is approved by this: 'hallmark review' shows what is new on this
+entry, say whose you want. Ours and theirs are what git calls so: in a rebase, ours is the branch
+that you rebase onto. Nothing is approved by this: 'hallmark review' shows what is new on this
 machine.
 
 With three files it merges those, and writes the result to OURS, as a merge driver of git does.
@@ -59,11 +61,12 @@ Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock me
 			if err != nil {
 				return err
 			}
-			if err := lockentry.MergeLock(c.Context(), h, dir, take); err != nil {
+			next, err := lockentry.MergeLock(c.Context(), h, dir, take)
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is merged\n  next     'git add', then 'hallmark review'\n", a.Name,
-				project.LockFile)
+			fmt.Fprintf(a.Stderr, "%s: %s is merged\n  next     '%s'\n", a.Name, project.LockFile,
+				strings.Join(next, "', then '"))
 			return nil
 		},
 	}
