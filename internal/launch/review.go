@@ -107,9 +107,12 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 	if err != nil {
 		return nil, err
 	}
-	origin, err := lockentry.OriginEvidence(ctx, w, name, entry)
-	if err != nil {
-		return nil, err
+	approvedEntry := lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match
+	var origin evidence.Report
+	if !approvedEntry { // who approved the entry was shown what declares the server
+		if origin, err = lockentry.OriginEvidence(ctx, w, name, entry); err != nil {
+			return nil, err
+		}
 	}
 	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(slices.Concat(
 		evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, origin, stored.Report))
@@ -142,13 +145,12 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 		out.Approved = approval.Runtime
 	}
 	out.EntryApproved = evidence.Same(approval.Entry, entry.Approvable())
-	if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 &&
-		!o.Dismiss && o.Items == nil {
+	if same && approvedEntry && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
 		if declared.Extra != "" || approval.Approved(o.Arguments) {
 			out.Clean = true
 			return out, nil
 		}
-	} else if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match {
+	} else if same && approvedEntry {
 		if out.Note, err = w.DriftNote(name, entry); err != nil {
 			return nil, err
 		}

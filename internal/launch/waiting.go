@@ -16,8 +16,24 @@ import (
 // Waiting is what waits for the approval of a person in a project.
 type Waiting struct {
 	Servers []*Reviewed // of which nothing is approved yet, or another entry or interpreter, by name
+	Held    []Held      // those that cannot be approved as they are, by name: no part of the consent
 	Drifted []string    // names of those that drifted, which are reviewed one by one
 	Verdict policy.Verdict
+}
+
+// Held is a server that waits, and cannot be approved before what is wrong with it is mended.
+type Held struct {
+	Name string
+	Err  error
+}
+
+// err returns why servers are held, or nil.
+func (w *Waiting) err() error {
+	var all []error
+	for _, h := range w.Held {
+		all = append(all, h.Err)
+	}
+	return errors.Join(all...)
 }
 
 // Consent returns the digest that one approval of all servers is bound to: that of everything that was shown.
@@ -37,17 +53,16 @@ type WaitingOptions struct {
 }
 
 // ReviewWaiting shows all servers of a project whose entries, interpreters or launch lines this machine has not
-// approved, and with consent to all of that approves one after the other. An error may be about others, which cannot be
-// approved as they are.
+// approved, and with consent to all of that approves one after the other. An error may be about those that are held.
 func ReviewWaiting(ctx context.Context, h *host.Host, dir string, o WaitingOptions) (*Waiting, error) {
 	w, done, err := workspace.Open(ctx, h, dir, true)
 	if err != nil {
 		return &Waiting{}, err
 	}
 	defer done()
-	out, problems := findWaiting(ctx, w)
+	out := findWaiting(ctx, w)
 	if len(out.Servers) == 0 {
-		return out, problems
+		return out, out.err()
 	}
 	claim := pin.ConsentEvidence("all that waits", host.NoConsent, out.Consent())
 	if !o.Approve.IsZero() {
@@ -69,14 +84,12 @@ func ReviewWaiting(ctx context.Context, h *host.Host, dir string, o WaitingOptio
 			return out, err
 		}
 	}
-	return out, problems
+	return out, out.err()
 }
 
-// findWaiting reviews every server that is locked, or needs no entry, without approving anything. Its error is about
-// those that cannot be approved.
-func findWaiting(ctx context.Context, w *workspace.Workspace) (*Waiting, error) {
+// findWaiting reviews every server that is locked, or needs no entry, without approving anything.
+func findWaiting(ctx context.Context, w *workspace.Workspace) *Waiting {
 	out := &Waiting{}
-	var problems []error
 	for _, s := range w.LockableServers() {
 		if _, locked := w.Lock.Server(s.Name); !locked && s.WhyUnlocked() == "" {
 			continue // there is nothing to approve before it is pinned
@@ -88,7 +101,7 @@ func findWaiting(ctx context.Context, w *workspace.Workspace) (*Waiting, error) 
 		}})
 		switch {
 		case !shown && err != nil:
-			problems = append(problems, err)
+			out.Held = append(out.Held, Held{s.Name, err})
 		case !shown: // it is approved
 		case r.Note != nil:
 			out.Drifted = append(out.Drifted, r.Name)
@@ -97,5 +110,5 @@ func findWaiting(ctx context.Context, w *workspace.Workspace) (*Waiting, error) 
 			out.Servers = append(out.Servers, r)
 		}
 	}
-	return out, errors.Join(problems...)
+	return out
 }

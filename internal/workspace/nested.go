@@ -66,16 +66,20 @@ func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err er
 // more. Removing both is legitimate, so nothing is refused; but no check covers it any more, so a
 // person is told.
 func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
-	tell := func(names []string, accepted iter.Seq[string]) {
-		for _, name := range slices.Sorted(accepted) {
-			if !slices.Contains(names, name) {
-				unseen = append(unseen,
-					fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: "+
-						"'hallmark forget %[1]s' if that is right)", name))
+	dropped := func(known []string, accepted iter.Seq[string]) {
+		for name := range accepted {
+			if !slices.Contains(known, name) {
+				unseen = append(unseen, name)
 			}
 		}
 	}
-	tell(slices.Concat(books.Servers(), books.Withdrawn()), maps.Keys(w.Approvals.Servers))
-	tell(books.Facets(), maps.Keys(w.Approvals.Facets))
+	dropped(slices.Concat(books.Servers(), books.Withdrawn()), maps.Keys(w.Approvals.Servers))
+	dropped(books.Facets(), maps.Keys(w.Approvals.Facets))
+	slices.Sort(unseen)
+	unseen = slices.Compact(unseen) // a facet and its server may have one name, and are forgotten together
+	for i, name := range unseen {
+		unseen[i] = fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: "+
+			"'hallmark forget %[1]s' if that is right)", name)
+	}
 	return unseen
 }

@@ -374,14 +374,28 @@ func (w *Workspace) ReadApprovals() error {
 // Server finds the declaration of name.
 func (w *Workspace) Server(name string) (project.Server, error) {
 	s, ok := w.LockedServer(name)
-	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
+	if of := w.declaringFacet(name); !ok && of != "" {
 		return s, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark install'",
-			fmt.Errorf("is not locked as a server of the facet %+q", mine.Facet))
+			fmt.Errorf("is not locked as a server of the facet %+q", of))
 	}
 	if !ok {
 		return s, project.NoSuch("server", project.ConfigFile, name, w.ServerNames())
 	}
 	return s, nil
+}
+
+// declaringFacet returns which facet of the project declares a server, by hallmark.toml or by what was accepted on
+// this machine; "" if none is known to.
+func (w *Workspace) declaringFacet(name string) string {
+	if mine := w.Config.Servers[name]; mine.Facet != "" {
+		return mine.Facet
+	}
+	for _, of := range slices.Sorted(maps.Keys(w.Config.Facets)) {
+		if slices.Contains(w.Approvals.Facets[of].Servers, name) {
+			return of
+		}
+	}
+	return ""
 }
 
 // ServerNames returns the names of the servers that hallmark.toml declares or the lock holds.

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -225,7 +226,21 @@ func showWaiting(w io.Writer, waiting *launch.Waiting) {
 			surface.Escape(first.Runtime.Path), first.Runtime.Digest, surface.Escape(first.Approved.Path),
 			first.Approved.Digest)
 	}
-	fmt.Fprintf(w, "\n  consent     %s  (all)\n", waiting.Consent())
+	all := "all"
+	for _, h := range waiting.Held {
+		all = "all that is not held back"
+		fmt.Fprintf(w, "\n%s\n  held back   %s\n", h.Name, headlineOf(h.Err))
+	}
+	fmt.Fprintf(w, "\n  consent     %s  (%s)\n", waiting.Consent(), all)
+}
+
+// headlineOf says in one line why a server is held back. The error itself follows the question.
+func headlineOf(err error) string {
+	if refusal := new(policy.Refusal); errors.As(err, &refusal) {
+		return refusal.Verdict.Headline()
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
 }
 
 func sameRuntime(a, b *project.Runtime) bool {
