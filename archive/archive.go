@@ -13,14 +13,16 @@
 //
 // # Refusals
 //
-// Every refusal is an [*Error] with its own [Problem]; its class is validation. In every
-// format these are refused: links and other non-regular files, paths that [CheckPath]
-// refuses, the same path twice, paths that only a case-sensitive or normalising file
-// system tells apart, a file that is also a directory, broken checksums, truncation,
-// data after the end, a second gzip member, and whatever is beyond the [Limits]. In
-// Canonical and in both layers of Facet every byte is determined, so that extended
-// headers, prefix fields, other permissions, owners or times, base-256 sizes, another
-// order, nonzero padding and a missing or an additional end block are refused as well.
+// Every refusal is an [*Error] with its own [Problem]; its class is validation, and integrity
+// for [ProblemConflict]. In every format these are refused: links and other non-regular files,
+// paths that [CheckPath] refuses, the same path twice, paths that only a case-sensitive or
+// normalising file system tells apart, a file that is also a directory, broken checksums,
+// truncation, data after the end, a second gzip member, and whatever is beyond the [Limits].
+// In Tar, TarGzip and Package, which others made, segments that are empty or a dot are dropped
+// from paths first, and the same path twice is one file if its bytes and its executable bit are
+// equal. In Canonical and in both layers of Facet every byte is determined, so that extended
+// headers, prefix fields, other permissions, owners or times, base-256 sizes, another order,
+// nonzero padding and a missing or an additional end block are refused as well.
 //
 // Limits are checked while streaming and memory does not grow with the contents: a
 // compressed archive is refused as soon as it has given more than Ratio bytes for each

@@ -30,6 +30,7 @@ const (
 	ProblemNotUTF8        Problem = "not-utf8"           //
 	ProblemLongPath       Problem = "long-path"          //
 	ProblemDuplicate      Problem = "duplicate"          // the same path twice
+	ProblemConflict       Problem = "conflict"           // the same path twice in a tar, with other bytes
 	ProblemAlias          Problem = "alias"              // another spelling under NFC or case folding
 	ProblemFileAndDir     Problem = "file-and-directory" // "a" beside "a/b"
 	ProblemChecksum       Problem = "checksum"           // of a header, of gzip or of a zip's file
@@ -88,8 +89,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Class is validation: the archive is malformed, whatever is claimed of it.
-func (e *Error) Class() evidence.Class { return evidence.Validation }
+// Class is validation: the archive is malformed, whatever is claimed of it. Only two contents for
+// one path are of class integrity: some program runs bytes that another did not see.
+func (e *Error) Class() evidence.Class {
+	if e.Problem == ProblemConflict {
+		return evidence.Integrity
+	}
+	return evidence.Validation
+}
 
 // tooLarge is the error of a layer that has more than limit bytes.
 func tooLarge(layer string, limit int64) *Error {

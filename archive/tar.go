@@ -3,18 +3,21 @@ package archive
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // walkTar reads a tar of any program to its end and calls fn for each regular file.
 // Directories are checked as files are; global PAX headers, which change no path, are
-// skipped.
+// skipped. A file that is there again, with equal bytes, is read and not given to fn again.
 //
 // Programs differ in which of the dialects of tar they read, and in what they make of a
 // header that belongs to several. A tar is refused unless GNU tar, libarchive, Python and
 // node-tar read the same from it: see spec/archive-reading.md.
 func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader) error) error {
-	t := &generalTar{r: bufio.NewReaderSize(r, bufferSize)}
+	t := &generalTar{r: bufio.NewReaderSize(r, bufferSize), files: map[string]tarFileSeen{}}
 	for {
 		m, err := t.next()
 		if err == io.EOF {
@@ -23,18 +26,8 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 		if err != nil {
 			return err
 		}
-		path := strings.TrimPrefix(m.path, "./")
-		isRoot := m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./")
-		switch {
-		case m.kind == tarGlobal, isRoot:
-			names.entries++
-		case m.kind == tarDirectory:
-			err = names.AddDir(strings.TrimSuffix(path, "/"))
-		default:
-			m.path = path
-			err = names.Add(path)
-		}
-		if err != nil {
+		m.path = dropDots(m.path, m.kind == tarDirectory)
+		if err := t.addName(names, m); err != nil {
 			return withLayer(layerTar, err)
 		}
 		if err := names.checkCount(limits, layerTar); err != nil {
@@ -43,17 +36,73 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 		if m.kind != tarFile {
 			continue
 		}
-		body := &exactReader{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
-		if err := fn(Entry{Path: m.path, Size: m.size, Exec: m.exec}, body); err != nil {
-			return err
-		}
-		if err := body.drain(); err != nil {
+		if err := t.readFile(m, fn); err != nil {
 			return err
 		}
 		if err := t.skipPadding(m.path, m.size); err != nil {
 			return err
 		}
 	}
+}
+
+// dropDots returns a path without its segments that are empty or a dot, as GNU tar, libarchive,
+// Python and node-tar unpack it; "" is the root. A path that they do not unpack alike is returned
+// as it is, for [CheckPath] to refuse: one that is absolute or long, or a file whose name they end
+// with a dot or a slash.
+func dropDots(path string, dir bool) string {
+	segments := strings.Split(path, "/")
+	isDot := func(s string) bool { return s == "" || s == "." }
+	if strings.HasPrefix(path, "/") || len(path) > MaxPath || !dir && isDot(segments[len(segments)-1]) {
+		return path
+	}
+	return strings.Join(slices.DeleteFunc(segments, isDot), "/")
+}
+
+// addName adds the name of a member to names. The name of a file that was read already is one.
+func (t *generalTar) addName(names *Names, m tarMember) error {
+	_, again := t.files[m.path]
+	switch {
+	case m.kind == tarGlobal, m.kind == tarDirectory && m.path == "", m.kind == tarFile && again:
+		names.entries++
+		return nil
+	case m.kind == tarDirectory:
+		return names.AddDir(m.path)
+	}
+	return names.Add(m.path)
+}
+
+// tarFileSeen is what was read of a file.
+type tarFileSeen struct {
+	sum  string // sha256, in hex
+	exec bool
+}
+
+// readFile calls fn with the content of the file m, if that is not there again, and reads what fn
+// leaves of it. It refuses a file that differs from the one that was at its path before: programs
+// differ in which of the two stays, and in its permissions.
+func (t *generalTar) readFile(m tarMember, fn func(Entry, io.Reader) error) error {
+	hasher := digest.NewHasher()
+	body := &exactReader{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
+	content := io.TeeReader(body, hasher)
+	before, again := t.files[m.path]
+	if !again {
+		if err := fn(Entry{Path: m.path, Size: m.size, Exec: m.exec}, content); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	now := tarFileSeen{hasher.Digest(digest.SHA256).Hex(), m.exec}
+	switch {
+	case !again:
+		t.files[m.path] = now
+	case before.sum != now.sum:
+		return t.refuse(ProblemConflict, m.path, "path is there twice, with different bytes")
+	case before.exec != now.exec:
+		return t.refuse(ProblemConflict, m.path, "path is there twice, and executable only once")
+	}
+	return nil
 }
 
 // tarKind is the kind of a member.

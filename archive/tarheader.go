@@ -14,6 +14,7 @@ import (
 type generalTar struct {
 	r     *bufio.Reader
 	block [tree.TarBlock]byte
+	files map[string]tarFileSeen // by path
 }
 
 func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {

@@ -190,7 +190,10 @@ var tarForgeries = []forgery[*Tar]{
 	}},
 	{"the same name again", func(r *rand.Rand, t *Tar) {
 		t.Members = append(t.Members, NewMember(pick(r, "", "./")+"again", '0', []byte("1")),
-			NewMember("again", pick[byte](r, '0', '5', 0), []byte("2")))
+			NewMember("again", pick[byte](r, '0', '5', 0), []byte(pick(r, "1", "2"))))
+		if r.IntN(2) == 0 {
+			t.Members[len(t.Members)-1].Set(100, "0000755\x00")
+		}
 	}},
 	{"an odd name",
 		func(r *rand.Rand, t *Tar) { t.Members = append(t.Members, NewMember(pick(r, odd...), '0', content(r))) }},
@@ -348,7 +351,14 @@ var harmlessTar = []forgery[*Tar]{
 		t.Members = append(t.Members, NewMember("./", '5', nil), NewMember(pick(r, "dir", "dir/", "./dir/"), '5', nil),
 			NewMember("dir/x", '0', content(r)), NewMember("dir/", '5', nil))
 	}},
-	{"dots", func(r *rand.Rand, t *Tar) { t.Members = append(t.Members, NewMember("./dotted", '0', content(r))) }},
+	{"dots", func(r *rand.Rand, t *Tar) {
+		t.Members = append(t.Members, NewMember(pick(r, "./dotted", "./in/.//./dotted", "in//dotted", ".//dotted"), '0',
+			content(r)), NewMember(pick(r, "./in/./", "in//", ".//", "in/./."), '5', nil))
+	}},
+	{"the same file again", func(r *rand.Rand, t *Tar) {
+		again := func() *Member { return NewMember(pick(r, "in/twice", "in/./twice", "./in//twice"), '0', []byte("1")) }
+		t.Members = append(t.Members, again(), NewMember("between", '0', content(r)), again())
+	}},
 	{"numbers", func(r *rand.Rand, t *Tar) {
 		m := NewMember("numbered", '0', []byte("123"))
 		m.Set(124, pick(r, "          3 ", "          3\x00", "00000000003 ",

@@ -205,7 +205,8 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 		mu.Lock()
 		defer mu.Unlock()
 		if unread != nil { // said only of the bytes that are claimed: others are a mismatch
-			unreadable = append(unreadable, evidence.Errorf(evidence.ClassOf(unread), all[i].Ref.String(), "", unread))
+			unreadable = append(unreadable, evidence.Errorf(evidence.ClassOf(unread), all[i].Ref.String(),
+				"choose another version of it, or of what needs it, and tell its publisher", unread))
 		}
 		t.Files[all[i].Ref] = filepath.ToSlash(name)
 		for _, x := range d.Observed.Digests {

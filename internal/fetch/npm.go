@@ -85,13 +85,36 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 	return d, nil
 }
 
-// fetchNPMVersion fetches the document of the version that ref names.
+// fetchNPMVersion fetches the document of the version that ref names: from where a registry keeps
+// those of single versions, or else from the document of the whole package.
 func (c *Client) fetchNPMVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	base, err := c.config.NPM.Registry(ref.Name())
 	if err != nil {
 		return nil, err
 	}
-	u, err := npmVersionURL(base, ref.Name(), ref.Version())
+	v, err := c.fetchVersionDocument(ctx, ref, base)
+	if lacksVersionDocuments(err) {
+		missing := err
+		v, err = c.fetchFromPackument(ctx, ref, base)
+		if isNotFound(err) && isNotFound(missing) {
+			err = missing
+		}
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
+		e.Hint = "is this version published, and to this registry?"
+	}
+	return v, err
+}
+
+// isNotFound reports whether err says that a registry has no such thing.
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*wire.Error](err)
+	return ok && e.Cause == evidence.NotFound
+}
+
+// fetchVersionDocument fetches the document of a single version.
+func (c *Client) fetchVersionDocument(ctx context.Context, ref artifact.Ref, base string) (*NPMVersion, error) {
+	u, err := npmURL(base, ref.Name(), ref.Version())
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "see 'registry' in your npm configuration"}
@@ -99,9 +122,6 @@ func (c *Client) fetchNPMVersion(ctx context.Context, ref artifact.Ref) (*NPMVer
 	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
 		Authorization: c.addCredentials(c.config.NPM.Authorization)})
 	if err != nil {
-		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
-			e.Hint = "is this version published, and to this registry?"
-		}
 		return nil, err
 	}
 	v, cause, err := parseNPMVersion(data, ref.Name(), ref.Version())

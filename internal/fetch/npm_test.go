@@ -273,14 +273,14 @@ func TestNPMRefusals(t *testing.T) {
 	}
 }
 
-func TestNPMVersionURL(t *testing.T) {
+func TestNPMURL(t *testing.T) {
 	for _, tt := range []struct{ base, name, version, want string }{
 		{"https://npm.example.com", "a", "1.0.0", "https://npm.example.com/a/1.0.0"},
 		{"https://npm.example.com/", "@s/a", "1.0.0-rc.1+b", "https://npm.example.com/@s%2Fa/1.0.0-rc.1+b"},
 		{"https://npm.example.com/x%2Fy/npm//", "@s/a", "1.0.0", "https://npm.example.com/x%2Fy/npm/@s%2Fa/1.0.0"},
 		{"https://npm.example.com:8443/npm?q=1#f", "A b", "1.0.0", "https://npm.example.com:8443/npm/A%20b/1.0.0"},
 	} {
-		u, err := npmVersionURL(tt.base, tt.name, tt.version)
+		u, err := npmURL(tt.base, tt.name, tt.version)
 		if err != nil || u.String() != tt.want {
 			t.Errorf("%s %s: %v, %v", tt.base, tt.name, u, err)
 		}

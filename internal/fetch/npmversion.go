@@ -31,9 +31,9 @@ type NPMVersion struct {
 	From       string            // its URL
 }
 
-// npmVersionURL returns where a registry keeps a version's document. The slash of a scoped
-// name is escaped.
-func npmVersionURL(base, name, version string) (*url.URL, error) {
+// npmURL returns where a registry keeps a package's document, or that of one version. The slash
+// of a scoped name is escaped.
+func npmURL(base string, segments ...string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
@@ -41,9 +41,7 @@ func npmVersionURL(base, name, version string) (*url.URL, error) {
 	if err := transfer.CheckURL(u); err != nil {
 		return nil, fmt.Errorf("the npm registry %s: %w", wire.ShowURL(u), err)
 	}
-	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/" + url.PathEscape(name) + "/" + url.PathEscape(version)
-	clear := strings.TrimRight(u.Path, "/") + "/" + name + "/" + version
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: clear, RawPath: escaped}, nil
+	return joinURL(base, segments...)
 }
 
 // parseNPMVersion reads a version's document. Members are matched by their exact names; one

@@ -39,6 +39,7 @@ var realArchives = strings.Fields(`
 	npm:chalk@4.1.2 npm:commander@9.5.0 npm:debug@4.3.4 npm:express@4.18.2 npm:inherits@2.0.4
 	npm:is-number@7.0.0 npm:left-pad@1.3.0 npm:lodash@4.17.21 npm:minimatch@3.1.2 npm:mkdirp@0.5.6
 	npm:once@1.4.0 npm:react@18.2.0 npm:request@2.88.2 npm:semver@7.5.4 npm:tslib@2.6.2
+	npm:https-proxy-agent@7.0.6 npm:agent-base@7.1.3 npm:agent-base@7.1.0 npm:http-proxy-agent@7.0.2
 	npm:underscore@1.13.6 npm:uuid@9.0.1 npm:wrappy@1.0.2 npm:ws@8.16.0 npm:yargs@17.7.2
 	cargo:anyhow@1.0.82 cargo:autocfg@1.2.0 cargo:base64@0.22.0 cargo:bitflags@2.5.0 cargo:cfg-if@1.0.0
 	cargo:either@1.11.0 cargo:fnv@1.0.7 cargo:hex@0.4.3 cargo:itoa@1.0.0 cargo:lazy_static@1.4.0
