@@ -30,90 +30,113 @@ func lacksVersionDocuments(err error) bool {
 // fetchFromPackument reads the document of the version that ref names from the packument of its
 // package. Its file is staged, so that no more than one version is held in memory. If there is
 // no packument either, the error is not found.
-func (c *Client) fetchFromPackument(ctx context.Context, ref artifact.Ref, base string) (*NPMVersion, error) {
+func (c *Client) fetchFromPackument(ctx context.Context, ref artifact.Ref, base string) (v *NPMVersion, err error) {
+	err = c.openPackument(ctx, ref, base, func(p *packument, from string) error {
+		data, cause, err := p.find(ref.Version())
+		if err == nil {
+			v, cause, err = parseNPMVersion(data, ref.Name(), ref.Version())
+		}
+		if err != nil {
+			return &wire.Error{Ref: ref.String(), Cause: cause, URL: from, Err: err}
+		}
+		v.From = from
+		return nil
+	})
+	return v, err
+}
+
+// openPackument fetches the packument of the package that ref names into a file, and lets read read it. From is its
+// URL.
+func (c *Client) openPackument(ctx context.Context, ref artifact.Ref, base string,
+	read func(p *packument, from string) error) error {
 	u, err := npmURL(base, ref.Name())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
 		Authorization: c.addCredentials(c.config.NPM.Authorization), Most: min(maxPackument, c.limits.FileSize)}, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.Close()
 	file, err := d.Open()
 	if err != nil {
-		return nil, c.stagingError(ref, err)
+		return c.stagingError(ref, err)
 	}
 	defer file.Close()
-	data, cause, err := findInPackument(file, ref.Version(), c.limits.DocumentSize)
-	var v *NPMVersion
-	if err == nil {
-		v, cause, err = parseNPMVersion(data, ref.Name(), ref.Version())
-	}
-	if err != nil {
-		return nil, &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(u), Err: err}
-	}
-	v.From = wire.ShowURL(u)
-	return v, nil
-}
-
-// findInPackument returns the document of a version. No member may have more than most bytes. The
-// cause belongs to the error.
-func findInPackument(r io.Reader, version string, most int64) ([]byte, evidence.Cause, error) {
-	p := &packument{in: &stretch{r: r, most: most}, version: version}
-	p.d = json.NewDecoder(p.in)
-	err := p.eachMember(func(key string) error {
-		if key != "versions" {
-			return p.skip()
-		}
-		return p.eachMember(p.readVersion)
-	})
-	if err == nil {
-		if _, err = p.d.Token(); err == nil || err != io.EOF {
-			err = errors.New("data after its end")
-		} else {
-			err = nil
-		}
-	}
-	switch {
-	case errors.Is(err, errLongMember):
-		return nil, evidence.TooLarge, fmt.Errorf("a version in the package's document has more than %s bytes",
-			evidence.Group(most))
-	case err != nil:
-		return nil, evidence.Unreachable, errors.New("the answer is not a package's document")
-	case p.found > 1:
-		return nil, evidence.Ambiguous, errors.New("the package's document has this version twice")
-	case p.found == 0:
-		return nil, evidence.NotFound, errors.New("the package's document has no such version")
-	}
-	return p.data, "", nil
+	return read(newPackument(file, c.limits.DocumentSize), wire.ShowURL(u))
 }
 
 // packument is one that is read member by member.
 type packument struct {
 	d       *json.Decoder
 	in      *stretch
-	version string
-	data    json.RawMessage // of version
-	found   int             // how often version is there
 	skipped json.RawMessage
 }
 
-// readVersion reads the document of one version, and keeps that of the one that is wanted.
-func (p *packument) readVersion(version string) error {
-	if version != p.version {
-		return p.skip()
+// newPackument reads a packument of which no member has more than most bytes.
+func newPackument(r io.Reader, most int64) *packument {
+	p := &packument{in: &stretch{r: r, most: most}}
+	p.d = json.NewDecoder(p.in)
+	return p
+}
+
+// find returns the document of a version. The cause belongs to the error.
+func (p *packument) find(version string) (data []byte, cause evidence.Cause, err error) {
+	found := 0
+	cause, err = p.read(map[string]func() error{"versions": func() error {
+		return p.eachMember(func(key string) error {
+			if key != version {
+				return p.skip()
+			}
+			found++
+			var doc json.RawMessage
+			err := p.decode(&doc)
+			data = doc
+			return err
+		})
+	}})
+	switch {
+	case err != nil:
+		return nil, cause, err
+	case found > 1:
+		return nil, evidence.Ambiguous, errors.New("the package's document has this version twice")
+	case found == 0:
+		return nil, evidence.NotFound, errors.New("the package's document has no such version")
 	}
-	p.found++
+	return data, "", nil
+}
+
+// read reads the whole document, each member that has a function by that. The cause belongs to the error.
+func (p *packument) read(members map[string]func() error) (evidence.Cause, error) {
+	err := p.eachMember(func(key string) error {
+		if read := members[key]; read != nil {
+			return read()
+		}
+		return p.skip()
+	})
+	if err == nil {
+		if _, err = p.d.Token(); err == io.EOF {
+			return "", nil
+		}
+		err = errors.New("data after its end")
+	}
+	if errors.Is(err, errLongMember) {
+		return evidence.TooLarge, fmt.Errorf("a version in the package's document has more than %s bytes",
+			evidence.Group(p.in.most))
+	}
+	return evidence.Unreachable, errors.New("the answer is not a package's document")
+}
+
+// decode reads the value that comes next.
+func (p *packument) decode(into any) error {
 	p.in.begin()
-	return p.d.Decode(&p.data)
+	return p.d.Decode(into)
 }
 
 // skip reads a value that is not needed.
 func (p *packument) skip() error {
-	p.in.begin()
-	return p.d.Decode(&p.skipped)
+	return p.decode(&p.skipped)
 }
 
 // eachMember calls f with the name of each member of the object that comes next. F reads the value.

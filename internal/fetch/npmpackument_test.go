@@ -115,7 +115,7 @@ func TestNPMPackumentInParts(t *testing.T) {
 	parts = append(parts, strings.NewReader(`"1.0.0":{"name":"big"}}}`))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	data, _, err := findInPackument(io.MultiReader(parts...), "1.0.0", 1<<20)
+	data, _, err := newPackument(io.MultiReader(parts...), 1<<20).find("1.0.0")
 	runtime.ReadMemStats(&after)
 	if err != nil || string(data) != `{"name":"big"}` {
 		t.Errorf("%s, %v", data, err)

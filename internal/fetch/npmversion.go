@@ -55,15 +55,12 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 		Name:       decodeText(doc["name"]),
 		Version:    decodeText(doc["version"]),
 		MCPName:    decodeText(doc["mcpName"]),
-		Deprecated: decodeText(doc["deprecated"]),
+		Deprecated: deprecation(doc["deprecated"]),
 		Raw:        data,
 	}
 	if v.Name != name || v.Version != version {
 		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", wire.Quoted(v.Name),
 			wire.Quoted(v.Version))
-	}
-	if string(bytes.TrimSpace(doc["deprecated"])) == "true" {
-		v.Deprecated = "deprecated"
 	}
 	if json.Unmarshal(doc["dist"], &dist) == nil {
 		v.Tarball, v.Integrity, v.Shasum = decodeText(dist["tarball"]), decodeText(dist["integrity"]),
@@ -140,4 +137,12 @@ func (v *NPMVersion) claims(ref artifact.Ref) (claims []evidence.Claim, bad evid
 		})
 	}
 	return claims, bad
+}
+
+// deprecation returns what a publisher says against a version, "" for nothing.
+func deprecation(value json.RawMessage) string {
+	if string(bytes.TrimSpace(value)) == "true" {
+		return "deprecated"
+	}
+	return decodeText(value)
 }

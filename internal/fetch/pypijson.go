@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -57,6 +58,7 @@ func (c *Client) listPyPIByJSON(ctx context.Context, ref artifact.Ref, base stri
 		if f.url, err = fileURL(from, entry.text("url")); err != nil {
 			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 		}
+		f.uploaded, _ = time.Parse(time.RFC3339, entry.text("upload_time_iso_8601")) // what is no time is not known
 		if entry.isTrue("yanked") {
 			f.yanked = yankReason(entry.text("yanked_reason"))
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -22,6 +23,8 @@ type pypiFile struct {
 	hashes map[string]string // hex, by the name of the algorithm
 	where  string            // the document and member that have the hashes
 	yanked string            // why it was withdrawn; "" if it was not
+
+	uploaded time.Time // zero: the index does not say
 }
 
 // sameAs reports whether f and g have one URL and the same hashes.

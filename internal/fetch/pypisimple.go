@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -82,6 +83,7 @@ func parseSimpleJSON(data []byte, from *url.URL) ([]pypiFile, error) {
 		if f.url, err = fileURL(from, entry.text("url")); err != nil || f.name == "" {
 			continue // it may be of another release
 		}
+		f.uploaded, _ = time.Parse(time.RFC3339, entry.text("upload-time"))
 		if reason := entry.text("yanked"); reason != "" || entry.isTrue("yanked") {
 			f.yanked = yankReason(reason)
 		}
