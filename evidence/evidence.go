@@ -42,7 +42,8 @@ const (
 	Ownership  Scheme = "ownership"   // a package names the server that may publish it
 	Pin        Scheme = "pin"         // an exact version or digest, as opposed to a range
 	Approval   Scheme = "approval"    // a person on this machine accepted it
-	Status     Scheme = "status"      // a record is active, deprecated or deleted
+	Status     Scheme = "status"      // a record or a package's version was not taken back
+	Age        Scheme = "age"         // a version has been public for long enough
 	Transport  Scheme = "transport"   // a server is reached by an encrypted connection
 	Secret     Scheme = "secret"      // no secret stands where others can read it
 	Access     Scheme = "access"      // nobody else may write a file that is run

@@ -56,6 +56,8 @@
 //	pin       api-surface  record     -       drift      warn       warn    operation     policy
 //	pin       document     record     -       integrity  -          policy  operation     policy
 //	pin       status       record     -       policy     -          warn    operation     policy
+//	pin       status       registry   -       policy     -          warn    warn          policy
+//	pin       age          project    -       policy     policy     policy  policy        policy
 //	pin       file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	pin       facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
 //	pin       file         manifest   -       integrity  integrity  policy  integrity     integrity
@@ -154,6 +156,7 @@
 //	install   approval     machine    -       policy     policy     policy  policy        policy
 //	install   installed    machine    -       warn       -          warn    warn          policy
 //	check     document     record     -       integrity  policy     policy  operation     policy
+//	check     status       registry   -       policy     -          warn    warn          policy
 //	check     file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	check     tree         sidecar    -       integrity  -          policy  operation     policy
 //	check     facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity

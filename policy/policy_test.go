@@ -166,7 +166,7 @@ func TestEveryCell(t *testing.T) {
 var (
 	schemes = []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar,
 		evidence.OCI, evidence.APISurface, evidence.Surface,
-		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
+		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status, evidence.Age,
 		evidence.Transport, evidence.Secret, evidence.Access,
 		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source,
 		evidence.Tag, evidence.Installed,

@@ -101,6 +101,16 @@ var recordRows = []rule{
 		does: cells{allow, refused, allow, warn, operation, refused},
 		hint: statusHint,
 	},
+	{
+		flows: []Flow{Pin, Check}, scheme: evidence.Status, authority: evidence.Registry,
+		does: cells{allow, refused, allow, warn, warn, refused},
+		hint: takenBackHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.Age, authority: evidence.Project,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: always("name an older version, or wait; min_age under [policy] in hallmark.toml says how long"),
+	},
 }
 
 // What to do next about claims of publishers and registries.
@@ -120,5 +130,8 @@ var (
 			"was published, and url under [registry] in hallmark.toml with where")),
 		on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
 			"confirms it in the same operation; try again when it can be reached"), recordHint)
-	statusHint = first(undecided, always("its publisher took it back; pin another version"))
+	statusHint    = first(undecided, always("its publisher took it back; pin another version"))
+	takenBackHint = first(
+		on(evidence.Mismatch, "find out why it was taken back, then run 'hallmark upgrade' for this server"),
+		on(evidence.Waived, "run 'hallmark upgrade' for this server, which takes another version if there is one"))
 )

@@ -38,7 +38,7 @@ var judged = map[Flow]findings{
 	Pin: "file: registry record lock sidecar manifest verify machine; tree: lock machine; " +
 		"go-module: lock; facet-tar: record log lock sidecar manifest; oci: lock; " +
 		"api-surface: record log; surface: lock machine; document: record log lock; launch: lock; " +
-		"pin: lock caller; approval: machine; status: record log; log-key: machine; proof: log; " +
+		"pin: lock caller; approval: machine; status: registry record log; age: project; log-key: machine; proof: log; " +
 		"cosignature: log; checkpoint: log; finding: log; import: lock",
 	Launch: "file: registry record lock sidecar manifest verify machine; tree: lock sidecar machine; " +
 		"go-module: lock; facet-tar: record log lock sidecar manifest; document: record log lock; " +
@@ -52,7 +52,7 @@ var judged = map[Flow]findings{
 		"installed: lock machine; finding: log; unhashed: lock; approval: machine",
 	Check: "file: lock sidecar verify machine; tree: lock sidecar machine; facet-tar: log lock sidecar; " +
 		"oci: lock; api-surface: log; surface: lock machine; document: record log lock; " +
-		"launch: lock machine project; pin: lock; approval: machine; status: log; " +
+		"launch: lock machine project; pin: lock; approval: machine; status: registry log; " +
 		"log-key: lock machine; proof: log; cosignature: log; checkpoint: log; " +
 		"source: lock manifest project; installed: lock machine; finding: log; unhashed: lock; " +
 		"import: lock",
@@ -107,13 +107,14 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		"policy": {
 			Send:   "unhashed: manifest",
 			Accept: "ownership: registry; unhashed: manifest",
-			Pin:    "pin: caller; approval: machine; status: record log; checkpoint: log; import: lock",
+			Pin: "pin: caller; approval: machine; status: registry record log; age: project; checkpoint: log; " +
+				"import: lock",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
 				"unhashed: lock; import: lock",
 			Bare: "file: lock machine; launch: lock machine; pin: lock; approval: machine",
 			Install: "status: record log; checkpoint: log; source: lock manifest project; unhashed: lock; " +
 				"approval: machine",
-			Check: "file: machine; launch: lock machine project; pin: lock; status: log; " +
+			Check: "file: machine; launch: lock machine project; pin: lock; status: registry log; " +
 				"source: lock manifest project; unhashed: lock; import: lock; approval: machine; " +
 				"checkpoint: log; installed: machine; finding: log",
 			Scan: "document: caller; launch: lock machine caller project; pin: caller; transport: caller; " +
@@ -168,7 +169,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 				"document: record log; unhashed: manifest",
 			Accept: "file: record manifest; tree: record; facet-tar: record manifest; ownership: registry; " +
 				"unhashed: manifest",
-			Pin: "go-module: lock; facet-tar: record log; document: log; approval: machine; log-key: machine; " +
+			Pin: "go-module: lock; facet-tar: record log; document: log; approval: machine; age: project; log-key: machine; " +
 				"checkpoint: log; import: lock",
 			Launch: "file: record lock; go-module: lock; facet-tar: record log lock; document: record log; " +
 				"launch: lock machine project; pin: lock; approval: machine; checkpoint: log; unhashed: lock; " +
@@ -202,11 +203,11 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		},
 		"warn": {
 			Send:    "file: publisher; api-surface: manifest; log-key: machine",
-			Pin:     "api-surface: record; surface: machine; status: record log",
+			Pin:     "api-surface: record; surface: machine; status: registry record log",
 			Launch:  "launch: machine; approval: machine",
 			Bare:    "launch: lock machine; pin: lock; approval: machine",
 			Install: "status: record log; installed: machine",
-			Check:   "file: verify; launch: lock machine; status: log",
+			Check:   "file: verify; launch: lock machine; status: registry log",
 			Scan:    "launch: lock",
 			Plugin:  "status: record log",
 		},
@@ -216,11 +217,12 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Launch: "import: lock",
 		},
 		"warn": {
-			Send:     "tree: manifest; cosignature: log; checkpoint: log",
-			Accept:   "tree: manifest",
-			Pin:      "import: lock",
-			Install:  "installed: machine",
-			Check:    "tree: lock; facet-tar: lock; oci: lock; approval: machine; installed: machine; import: lock",
+			Send:    "tree: manifest; cosignature: log; checkpoint: log",
+			Accept:  "tree: manifest",
+			Pin:     "status: registry; import: lock",
+			Install: "installed: machine",
+			Check: "tree: lock; facet-tar: lock; oci: lock; status: registry; approval: machine; installed: machine; " +
+				"import: lock",
 			Scan:     "launch: verify caller; approval: machine; secret: caller; access: machine",
 			Validate: "tree: manifest; unhashed: manifest",
 			Plugin: "file: publisher; tree: manifest; unhashed: manifest; import: manifest; signature: manifest; " +
@@ -252,7 +254,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		"policy": {
 			Send:    "unhashed: manifest",
 			Accept:  "unhashed: manifest",
-			Pin:     "facet-tar: record; pin: lock caller; approval: machine",
+			Pin:     "facet-tar: record; pin: lock caller; approval: machine; age: project",
 			Launch:  "launch: machine project; pin: lock; approval: machine; unhashed: lock",
 			Bare:    "file: lock machine; launch: lock machine; pin: lock; approval: machine",
 			Install: "facet-tar: record; source: manifest project; unhashed: lock; approval: machine",

@@ -20,6 +20,7 @@ import (
 // Config is hallmark.toml.
 type Config struct {
 	Registry Registry
+	Policy   Policy
 	Facets   map[string]Facet
 	Targets  []string // nil: those found in the project
 	Servers  map[string]Server
@@ -30,6 +31,7 @@ type Config struct {
 type configTOML struct {
 	ManifestVersion *int           `toml:"manifest_version"`
 	Registry        registryTOML   `toml:"registry"`
+	Policy          policyTOML     `toml:"policy"`
 	Facets          map[string]any `toml:"facets"`
 	Adapters        struct {
 		Targets []string `toml:"targets"`
@@ -78,6 +80,9 @@ func ParseConfig(data []byte) (*Config, error) {
 	var problems []error
 	if c.Registry, err = raw.Registry.registry(); err != nil {
 		problems = append(problems, fmt.Errorf("line %d: registry: %w", lines["registry"], err))
+	}
+	if c.Policy, err = raw.Policy.policy(); err != nil {
+		problems = append(problems, fmt.Errorf("line %d: policy: %w", lines["policy"], err))
 	}
 	var wrong []error
 	c.Facets, wrong = facets(raw.Facets, lines)

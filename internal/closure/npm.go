@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -30,8 +31,9 @@ import (
 
 // ResolveNPM asks npm for the exact versions of name at spec and of all its dependencies. npm runs
 // no code of the packages and only asks registries. It reads the user's configuration as Hallmark
-// wrote it down, and the checkout's as far as that is permitted.
-func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.Closure, error) {
+// wrote it down, and the checkout's as far as that is permitted. What was published after before is left out; zero
+// leaves out nothing.
+func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before time.Time) (*project.Closure, error) {
 	if spec == "" {
 		spec = "latest"
 	}
@@ -39,7 +41,7 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
 			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
 	}
-	return resolve(ctx, h, "npm:"+name+"@"+spec, map[string]any{"dependencies": map[string]string{name: spec}},
+	return resolve(ctx, h, "npm:"+name+"@"+spec, map[string]any{"dependencies": map[string]string{name: spec}}, before,
 		project.ParsePackageLock)
 }
 
@@ -49,12 +51,12 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string) (*project.
 func ResolvePackages(ctx context.Context, h *host.Host, subject string,
 	required, optional map[string]string) (*project.Closure, error) {
 	return resolve(ctx, h, subject, map[string]any{"dependencies": required, "optionalDependencies": optional},
-		project.ParseDependencies)
+		time.Time{}, project.ParseDependencies)
 }
 
 // resolve lets npm write the package lock of a manifest with the given members, and parses it.
 func resolve(ctx context.Context, h *host.Host, subject string, members map[string]any,
-	parse func([]byte) (*project.Closure, error)) (*project.Closure, error) {
+	before time.Time, parse func([]byte) (*project.Closure, error)) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "npm-")
 	if err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 		"--omit-lockfile-registry-resolved",
 		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
 		registryOptions(),
-		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting))
+		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting),
+		npmCutoff(h, before))
 	if err := runNPM(ctx, h, subject, foreign.Call{
 		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
 	}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
@@ -90,7 +91,7 @@ func TestPipURL(t *testing.T) {
 		mu.Lock()
 		asked = ""
 		mu.Unlock()
-		c, err := ResolvePython(t.Context(), h, name, []string{name + "==1.0"},
+		c, err := ResolvePython(t.Context(), h, name, []string{name + "==1.0"}, time.Time{},
 			&project.Runtime{Path: python, Version: "cp3"})
 		var e *evidence.Error
 		switch {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -26,8 +27,9 @@ import (
 
 // ResolvePython asks uv, or pip if there is no uv, for the exact versions of the package called
 // name and of all its dependencies, as wheels: nothing is built and no code of the packages runs.
-// requirements are the requested packages in PEP 508's form.
-func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string,
+// requirements are the requested packages in PEP 508's form. What was uploaded after before is left out; zero leaves
+// out nothing.
+func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
 	rt *project.Runtime) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "python-")
 	if err != nil {
@@ -65,15 +67,19 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 			return nil, err
 		}
+		cutoff, err := uvCutoff(h, before)
+		if err != nil {
+			return nil, err
+		}
 		out := filepath.Join(work, "pylock.toml")
 		// uv reads a configuration file that is named instead of all others, also those of
 		// projects.
 		if err := runTool(ctx, h, "uv", subject,
-			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
+			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: slices.Concat([]string{
 				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
 				"--only-binary", ":all:", "--generate-hashes",
 				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
-				"--quiet", "-o", out, in}}); err != nil {
+				"--quiet", "-o", out, in}, cutoff)}); err != nil {
 			return nil, err
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
@@ -81,6 +87,9 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 			return nil, err
 		}
 		return unpinnable(project.ParsePylock(data, name))
+	}
+	if err := pipCutoff(subject, before); err != nil {
+		return nil, err
 	}
 	variables, err := h.Fetch.PipVariables()
 	if err != nil {

@@ -156,6 +156,15 @@ func (c *Client) UVFile() (string, error) {
 	return c.config.PyPI.UVFile(c.hosts)
 }
 
+// UVSetting returns the value of a key of the user's uv configuration that is no list, "" if it is unset.
+func (c *Client) UVSetting(key string) (string, error) {
+	c, err := c.withTool(artifact.PyPI)
+	if err != nil {
+		return "", err
+	}
+	return c.config.PyPI.UVSetting(key), nil
+}
+
 // PipVariables returns the variables that hold all of pip's configuration: see
 // [userconfig.PyPI.PipVariables].
 func (c *Client) PipVariables() ([]string, error) {

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
@@ -52,8 +53,9 @@ const (
 
 // request is the package that a server is said to be.
 type request struct {
-	name, spec   string   // spec is npm's or Go's: a version, a range or a tag
-	requirements []string // PyPI: requirements of the package and of what comes along
-	bin          string   // the executable to start, "" for the one that is meant
+	name, spec   string    // spec is npm's or Go's: a version, a range or a tag
+	before       time.Time // only what was published then; zero: at any time
+	requirements []string  // PyPI: requirements of the package and of what comes along
+	bin          string    // the executable to start, "" for the one that is meant
 	args         []string
 }

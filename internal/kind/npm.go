@@ -18,12 +18,12 @@ import (
 var npm = ecosystem{
 	kind: project.KindNPM, resolver: "npm", scheme: evidence.File, recorded: true, Installer: closure.NPM{},
 	resolve: func(ctx context.Context, h *host.Host, of request, _ *project.Runtime) (*project.Closure, error) {
-		return closure.ResolveNPM(ctx, h, of.name, of.spec)
+		return closure.ResolveNPM(ctx, h, of.name, of.spec, of.before)
 	},
 	newest: func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 		named := t.Packages[0]
 		spec := map[choice]string{asDeclared: named.Spec, declaredOrNewer: ">=" + named.Ref.Version()}[of]
-		resolved, err := closure.ResolveNPM(ctx, q.Workspace.Host, named.Name, spec)
+		resolved, err := closure.ResolveNPM(ctx, q.Workspace.Host, named.Name, spec, q.Workspace.Cutoff())
 		if err != nil {
 			return "", err
 		}

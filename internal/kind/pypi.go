@@ -21,7 +21,7 @@ var pypi = ecosystem{
 	kind: project.KindPyPI, resolver: "the package index", scheme: evidence.File, recorded: true,
 	Installer: closure.Python{},
 	resolve: func(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
-		return closure.ResolvePython(ctx, h, of.name, of.requirements, rt)
+		return closure.ResolvePython(ctx, h, of.name, of.requirements, of.before, rt)
 	},
 	newest: newestOfPyPI,
 	findStart: func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
@@ -70,7 +70,7 @@ func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (s
 	if err != nil {
 		return "", err
 	}
-	resolved, err := closure.ResolvePython(ctx, q.Workspace.Host, t.Packages[0].Name, with, prog.Runtime)
+	resolved, err := closure.ResolvePython(ctx, q.Workspace.Host, t.Packages[0].Name, with, q.Workspace.Cutoff(), prog.Runtime)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -369,6 +370,15 @@ func (w *Workspace) ReadApprovals() error {
 		}
 	}
 	return nil
+}
+
+// Cutoff returns when a version must have been published to be old enough for min_age of [policy]; zero if there is no
+// such rule.
+func (w *Workspace) Cutoff() time.Time {
+	if w.Config.Policy.MinAge == 0 {
+		return time.Time{}
+	}
+	return w.Host.Now().Add(-w.Config.Policy.MinAge)
 }
 
 // Server finds the declaration of name.

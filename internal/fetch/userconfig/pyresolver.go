@@ -69,6 +69,14 @@ func (p PyPI) UVFile(hosts consent.Hosts) (string, error) {
 	return b.String(), nil
 }
 
+// UVSetting returns the value of one of chosenUV as it stands in uv.toml, "" if it is unset.
+func (p PyPI) UVSetting(key string) string {
+	if p.uv[key] == nil {
+		return ""
+	}
+	return fmt.Sprint(p.uv[key])
+}
+
 // PipVariables returns the variables that hold all of pip's configuration. It is an error if an
 // index needs a variable that nobody agreed to send there.
 func (p PyPI) PipVariables(hosts consent.Hosts) ([]string, error) {

@@ -201,9 +201,12 @@ var chosenUV = []string{"index-strategy", "exclude-newer", "prerelease", "resolu
 	"system-certs"}
 
 // readUVSettings reads chosenUV from the files of the user and of the system; the user's count
-// first.
+// first, and before them the variable that a user sets for the age of versions.
 func readUVSettings(env func(string) string, home string) map[string]any {
 	chosen := map[string]any{}
+	if text := env("UV_EXCLUDE_NEWER"); text != "" {
+		chosen["exclude-newer"] = text
+	}
 	for _, path := range uvFiles(env, "", home) {
 		text, err := ReadFile(path, maxConfigFile)
 		if err != nil || filepath.Base(path) == "pyproject.toml" {
