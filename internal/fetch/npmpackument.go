@@ -35,7 +35,7 @@ func (c *Client) fetchFromPackument(ctx context.Context, ref artifact.Ref, base 
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig, Accept: "application/json",
 		Authorization: c.addCredentials(c.config.NPM.Authorization), Most: min(maxPackument, c.limits.FileSize)}, nil)
 	if err != nil {
 		return nil, err
