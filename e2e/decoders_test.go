@@ -55,6 +55,7 @@ var plainDecoders = map[string]struct {
 	"members.go in surface":                 {4, "surface.Decode and DecodeKnown"},
 	"modules.go in internal/local":          {2, "a map and a text"},
 	"npmversion.go in internal/fetch":       {5, "maps, lists and texts"},
+	"npmpackument.go in internal/fetch":     {1, "tokens, and values that npmversion.go reads"},
 	"npmrc.go in internal/fetch/userconfig": {1, "a text"},
 	"object.go in facet":                    {4, "maps, lists, texts and truths"},
 	"object.go in internal/fetch":           {3, "maps and lists"},

@@ -10,8 +10,12 @@
 // # Rules of a transfer
 //
 //   - https only, for base URLs, files and every redirect; certificates are always
-//     verified and nothing can turn that off. The one exception is an image registry
-//     on this machine's loopback, if [OCIConfig] allows it.
+//     verified and nothing can turn that off. The exceptions are on this machine's
+//     loopback, over no proxy: an image registry, if [OCIConfig] allows it, and a
+//     registry of npm or an index of Python packages that the configuration names by
+//     http://localhost, a name below it, or an address of loopback. What that leads to
+//     is https, or on loopback too; a name is held to an address of loopback when it
+//     is connected to.
 //   - Requests ask for Accept-Encoding: identity. A reply with another
 //     Content-Encoding is refused, since its bytes are not the artifact's.
 //   - A reply whose end is not marked (neither Content-Length nor chunks) is

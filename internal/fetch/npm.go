@@ -71,12 +71,12 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 	if err != nil {
 		return nil, err
 	}
-	u, err := tarballURL(c.config.NPM, v)
+	u, base, err := tarballURL(c.config.NPM, v)
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: v.From, Err: err}
 	}
 	claims, bad := v.claims(ref)
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: base, By: consent.ByAnswer,
 		Authorization: c.addCredentials(c.config.NPM.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
@@ -117,10 +117,10 @@ func (c *Client) fetchVersionDocument(ctx context.Context, ref artifact.Ref, bas
 	u, err := npmURL(base, ref.Name(), ref.Version())
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
-			Hint: "see 'registry' in your npm configuration"}
+			Hint: "set a URL of https, or one of localhost: npm config set registry URL"}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
-		Authorization: c.addCredentials(c.config.NPM.Authorization)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig,
+		Accept: "application/json", Authorization: c.addCredentials(c.config.NPM.Authorization)})
 	if err != nil {
 		return nil, err
 	}
@@ -132,25 +132,25 @@ func (c *Client) fetchVersionDocument(ctx context.Context, ref artifact.Ref, bas
 	return v, nil
 }
 
-// tarballURL returns the URL of the tarball. If the registry passes on documents of the public
-// one unchanged, the tarball is asked of the registry too, as npm does.
-func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
+// tarballURL returns the URL of the tarball, and that of the registry. If the registry passes on
+// documents of the public one unchanged, the tarball is asked of the registry too, as npm does.
+func tarballURL(n userconfig.NPM, v *NPMVersion) (u, base *url.URL, err error) {
 	const most = 2048
 	if len(v.Tarball) > most {
-		return nil, fmt.Errorf("dist.tarball is longer than %d bytes", most)
+		return nil, nil, fmt.Errorf("dist.tarball is longer than %d bytes", most)
 	}
-	u, err := url.Parse(v.Tarball)
+	u, err = url.Parse(v.Tarball)
 	if err != nil {
-		return nil, errors.New("dist.tarball is not a URL")
+		return nil, nil, errors.New("dist.tarball is not a URL")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	registry, err := n.Registry(v.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	base, err := url.Parse(registry)
+	base, err = url.Parse(registry)
 	if err != nil {
-		return nil, errors.New("the npm registry's URL cannot be parsed")
+		return nil, nil, errors.New("the npm registry's URL cannot be parsed")
 	}
 	replace := cmp.Or(n.Value("replace-registry-host"), "npmjs")
 	if replace == "npmjs" {
@@ -159,10 +159,10 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	if !wire.SameHost(u, base) && (replace == "always" || replace == wire.HostPort(u)) {
 		u = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: u.Path, RawPath: u.RawPath}
 	}
-	if err := transfer.CheckURL(u); err != nil {
-		return nil, fmt.Errorf("dist.tarball %s: %w", wire.ShowURL(u), err)
+	if err := transfer.CheckURLFrom(u, base); err != nil {
+		return nil, nil, fmt.Errorf("dist.tarball %s: %w", wire.ShowURL(u), err)
 	}
-	return u, nil
+	return u, base, nil
 }
 
 // NPMRegistry returns the URL of the registry that the user's npm configuration gives for a package.

@@ -302,7 +302,7 @@ func TestReplaceRegistryHost(t *testing.T) {
 			"https://npm.example.com/a.tgz"},
 	} {
 		n := settings(map[string]string{"registry": tt.registry, "replace-registry-host": tt.setting})
-		u, err := tarballURL(n, &NPMVersion{Name: "a", Tarball: tt.tarball})
+		u, _, err := tarballURL(n, &NPMVersion{Name: "a", Tarball: tt.tarball})
 		if err != nil || u.String() != tt.want {
 			t.Errorf("%+v: %v, %v", tt, u, err)
 		}

@@ -38,7 +38,7 @@ func npmURL(base string, segments ...string) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
 	}
-	if err := transfer.CheckURL(u); err != nil {
+	if err := transfer.CheckURLFrom(u, u); err != nil {
 		return nil, fmt.Errorf("the npm registry %s: %w", wire.ShowURL(u), err)
 	}
 	return joinURL(base, segments...)

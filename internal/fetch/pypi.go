@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -92,7 +93,7 @@ func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []diges
 	}
 	file := files[0]
 	claims, bad := strongestClaim(ref, file.where, file.hashes)
-	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: consent.ByAnswer,
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
@@ -135,6 +136,11 @@ func (c *Client) askPyPISource(ctx context.Context, ref artifact.Ref, ix pypiSou
 	}
 	if err != nil {
 		return nil, err
+	}
+	for i := range files {
+		if files[i].index, err = url.Parse(ix.simple); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(files, func(a, b pypiFile) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(files); i++ {

@@ -23,7 +23,8 @@ func (c *Client) fetchPyPIRelease(ctx context.Context, ref artifact.Ref, base st
 		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the package index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig,
+		Accept:        "application/json",
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)})
 	if err != nil {
 		return nil, nil, err

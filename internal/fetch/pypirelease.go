@@ -20,6 +20,7 @@ import (
 type pypiFile struct {
 	name   string
 	url    *url.URL
+	index  *url.URL          // that has it, as it is configured
 	hashes map[string]string // hex, by the name of the algorithm
 	where  string            // the document and member that have the hashes
 	yanked string            // why it was withdrawn; "" if it was not

@@ -68,7 +68,12 @@ func NewNetwork(r Route) *Network {
 		t.DialContext = Dialer(r.AllowAddr)
 	}
 	if r.Proxy != nil {
-		t.Proxy = func(req *http.Request) (*url.URL, error) { return r.Proxy(req.URL) }
+		t.Proxy = func(req *http.Request) (*url.URL, error) {
+			if req.URL.Scheme == "http" {
+				return nil, nil // plain http is for this machine alone
+			}
+			return r.Proxy(req.URL)
+		}
 	}
 	trust := func() error { return nil }
 	if r.Authorities != nil {
@@ -101,6 +106,9 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 	at, seen := r.URL, []string{r.URL.String()}
 	authorization := r.Authorization
 	for {
+		if at.Scheme == "https" {
+			r.Base = nil // another machine leads to nothing on this one
+		}
 		if err := r.checkURL(at); err != nil {
 			return nil, NewRefusal("%s: %w", wire.ShowURL(at), err)
 		}

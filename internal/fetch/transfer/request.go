@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -29,12 +31,21 @@ type Request struct {
 	Final429  bool           // 429 is an answer, not a reason to wait
 	PlainHost string         // host and port on this machine that may be asked over plain http
 
+	// Base is the URL of the registry that the configuration names, which led to URL. If that is
+	// plain http on this machine, then URL and what it redirects to may be so too. It may be nil.
+	Base *url.URL
+
 	from    int64  // first byte that is requested; 0 requests the whole body
 	ifRange string // validator of the version that from is of
 }
 
 // checkURL applies the rules of a transfer to a URL that is about to be requested.
-func (r Request) checkURL(u *url.URL) error { return CheckURLPlain(u, r.PlainHost) }
+func (r Request) checkURL(u *url.URL) error {
+	if r.Base != nil && CheckURLFrom(u, r.Base) == nil {
+		return nil
+	}
+	return CheckURLPlain(u, r.PlainHost)
+}
 
 // location returns where a redirect leads.
 func (r Request) location(at *url.URL, resp *http.Response) (*url.URL, error) {
@@ -69,6 +80,27 @@ func CheckURL(u *url.URL) error {
 		return errors.New("a URL with user name or password is refused")
 	}
 	return nil
+}
+
+// CheckURLFrom is CheckURL for a URL to which the registry at base leads, which may be base itself.
+// If the configuration has base as plain http on this machine, plain http to it is allowed.
+func CheckURLFrom(u, base *url.URL) error {
+	if isPlainLoopback(base) && isPlainLoopback(u) {
+		return nil
+	}
+	return CheckURL(u)
+}
+
+// isPlainLoopback reports whether u is plain http to this machine.
+func isPlainLoopback(u *url.URL) bool {
+	return u.Scheme == "http" && u.User == nil && isLoopback(u.Hostname())
+}
+
+// isLoopback reports whether a host names this machine: localhost, a name below it, or an address of
+// loopback. [Dialer] holds the names to that.
+func isLoopback(host string) bool {
+	host = normalHost(host)
+	return artifact.IsLoopback(host) || strings.HasSuffix(host, ".localhost")
 }
 
 // CheckURLPlain is CheckURL that allows plain http to one host and port; "" is none.
