@@ -46,8 +46,9 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// seeds are those of the sequences to try: a few that find each fault that was found by now, or the one that is asked
-// for, or many.
+// seeds are those of the sequences to try: one of each source, or the one that is asked for, or many. Of the few, 1 and
+// 23 find what this was tried with: trees that are used for another closure, an approval that counts for another entry,
+// and an installation that drops what was approved and is not in the lock.
 func seeds(t *testing.T) []uint64 {
 	t.Helper()
 	first := sample.Seed(t)
@@ -61,7 +62,7 @@ func seeds(t *testing.T) []uint64 {
 	case os.Getenv("HALLMARK_SEED") != "":
 		return []uint64{first}
 	}
-	return []uint64{1, 2, 3, 4}
+	return []uint64{1, 2, 4, 23}
 }
 
 // sequence tries one sequence.
