@@ -225,6 +225,28 @@ func (m *machine) step(t *testing.T, random *rand.Rand, other *machine) {
 		m.run(t, "hallmark", plain[random.IntN(len(plain))]...)
 	}
 	m.compareLock(t)
+	m.compareMemory(t)
+}
+
+// compareMemory finds in what the machine remembers what its person approved and installed there: no more, and no less.
+func (m *machine) compareMemory(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(m.home, "state", "projects", "*", "approvals.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	var memory project.Approvals
+	world.Decode(t, readFile(t, files[0]), &memory)
+	got := versions{}
+	for name, approval := range memory.Servers {
+		got[name] = m.entries[name+" "+approval.Entry.String()]
+	}
+	if !maps.Equal(got, m.approved) {
+		t.Errorf("remembered are %v, not %v", got, m.approved)
+	}
+	if _, kit := memory.Facets["kit"]; kit != m.kit {
+		t.Errorf("the facet is remembered: %v, not %v", kit, m.kit)
+	}
 }
 
 // compareLock finds in the lock the entries that are expected, each as somebody pinned it.
