@@ -6,17 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
-	"github.com/hallmark-mcp/hallmark/e2e/forge"
-	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -42,12 +36,15 @@ type state struct {
 // aProject is what people have in common: the packages of its servers, and what a colleague pinned of each in two
 // versions.
 type aProject struct {
-	stage   *world.Stage
-	python  bool                // the package is one of an index of Python packages
-	pinned  map[string]lockText // by version, the lock
-	entries map[string]string   // the version of an entry of the lock, by the digest that is approved, or its text
-	links   []string            // of the index
-	count   int
+	source
+	stage    *world.Stage
+	answers  map[string]string   // by version, what the server notes answers
+	pinned   map[string]lockText // by version, the lock
+	entries  map[string]string   // the version of an entry of the lock, by the digest that is approved, or its text
+	links    []string            // of the index of Python packages
+	versions map[string]string   // of a module, one a line
+	compiled string              // where the compiler of Go remembers; "" if it is not needed
+	count    int
 }
 
 // lockText is a lock as version control sees it: text, of which people take some from one side and some from another.
@@ -57,16 +54,15 @@ type lockText struct {
 	Servers map[string]json.RawMessage `json:"servers"`
 }
 
-func newProject(t *testing.T, python bool) *aProject {
+func newProject(t *testing.T, from source) *aProject {
 	t.Helper()
-	p := &aProject{stage: world.NewStage(t, world.Tools(t)), python: python, pinned: map[string]lockText{},
-		entries: map[string]string{}}
+	p := &aProject{source: from, stage: world.NewStage(t, world.Tools(t)), pinned: map[string]lockText{},
+		entries: map[string]string{}, answers: map[string]string{"old": "old", "new": "new"},
+		versions: map[string]string{}}
 	built.Into(t, filepath.Join(p.stage.Bin, "puppet"), "e2e/puppet")
-	if python {
-		p.useIndex(t)
-	}
+	p.prepare(p, t)
 	for _, version := range []string{"old", "new"} {
-		p.publish(t, version)
+		p.publish(p, t, version, numbers[version])
 		all := versions{"notes": version, "local": version, "kit": version}
 		p.write(t, p.stage.Project, state{declared: all})
 		p.stage.Run(t, 0, "hallmark", "install", "--yes")
@@ -90,89 +86,58 @@ func newProject(t *testing.T, python bool) *aProject {
 // kept is where the project is as it was pinned in a version.
 func (p *aProject) kept(version string) string { return filepath.Join(p.stage.Dir, "kept", version) }
 
-// publish publishes a version of the package.
-func (p *aProject) publish(t *testing.T, version string) {
+// useHome prepares the directory in which a machine remembers.
+func (p *aProject) useHome(t *testing.T, home string) {
 	t.Helper()
-	number := numbers[version]
-	if p.python {
-		p.wheel(t, "words", number, "", "words/__init__.py", "word = '"+version+"'\n")
-		p.wheel(t, "notes", number, "Requires-Dist: words=="+number+"\n", "notes/__init__.py", pythonServer,
-			"notes-"+number+".dist-info/entry_points.txt", "[console_scripts]\nnotes = notes:main\n")
+	if p.compiled == "" {
 		return
 	}
-	if err := p.stage.NPM.Publish(npmtest.Package{Name: "notes", Version: number,
-		Manifest: map[string]any{"bin": "index.js"}, Files: map[string]string{"index.js": nodeServer,
-			"text.js": "module.exports = '" + version + "';\n"}}); err != nil {
+	cache := filepath.Join(home, "cache")
+	if err := os.MkdirAll(cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// useIndex lets uv, or pip, ask the index, and nothing be between them and the PATH.
-func (p *aProject) useIndex(t *testing.T) {
-	t.Helper()
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
-	if err != nil {
+	if err := os.Symlink(p.compiled, filepath.Join(cache, "go-build")); err != nil {
 		t.Fatal(err)
 	}
-	index := p.stage.NPM.URL + "/simple/"
-	p.stage.Env = append(p.stage.Env, "UV_DEFAULT_INDEX="+index, "PIP_INDEX_URL="+index,
-		"PIP_CERT="+filepath.Join(p.stage.Dir, "authority.pem"),
-		"PATH="+p.stage.Bin+":"+filepath.Dir(strings.TrimSpace(string(python)))+":"+os.Getenv("PATH"))
-}
-
-// wheel puts a version of a Python package into the index, beside those before it.
-func (p *aProject) wheel(t *testing.T, name, number, metadata string, files ...string) {
-	t.Helper()
-	index, release := p.stage.NPM, name+"-"+number
-	data := forge.Wheel(release, append(files, release+".dist-info/METADATA",
-		"Metadata-Version: 2.1\nName: "+name+"\nVersion: "+number+"\n"+metadata)...)
-	file, sum := release+"-py3-none-any.whl", digest.FromBytes(data).Hex()
-	index.File("/files/"+file, data)
-	document := fmt.Appendf(nil, `{"info":{"name":%q,"version":%q},"urls":[{"filename":%q,"url":"%s/files/%s",`+
-		`"digests":{"sha256":%q}}]}`, name, number, file, index.URL, file, sum)
-	index.File("/pypi/"+name+"/"+number+"/json", document)
-	index.File("/pypi/"+name+"/json", document)
-	p.links = append(p.links, fmt.Sprintf(`<a href="/files/%s#sha256=%s">%s</a>`, file, sum, file))
-	page := "<!DOCTYPE html><html><body>"
-	for _, link := range p.links {
-		if strings.Contains(link, ">"+name+"-") {
-			page += link
-		}
-	}
-	index.Break("/simple/"+name+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, page+"</body></html>")
-	})
 }
 
 // write makes the files in dir those of a state.
 func (p *aProject) write(t *testing.T, dir string, s state) {
 	t.Helper()
 	p.clear(t, dir)
-	config := "manifest_version = 1\n[adapters]\ntargets = [\"dir:agents\"]\n"
-	if s.declared["kit"] != "" {
-		config += "[facets]\nkit = { path = \"facet\" }\n"
-		p.writeFacet(t, dir, s.declared["kit"])
-	}
-	if version := s.declared["notes"]; version != "" {
-		command := "npx"
-		if p.python {
-			command = "uvx"
-		}
-		config += fmt.Sprintf("[providers.mcp.notes]\ncommand = %q\narguments = [%q]\n", command,
-			"notes@"+numbers[version])
+	p.writeConfig(t, dir, s.declared)
+	if version := s.declared["kit"]; version != "" {
+		p.writeFacet(t, dir, version)
 	}
 	if version := s.declared["local"]; version != "" {
-		config += "[providers.mcp.local]\ncommand = \"./local\"\n"
 		p.writeLocal(t, dir, version)
 	}
-	write(t, dir, project.ConfigFile, config)
-	// The facet's server shows the same tool in both versions, which answers with the server's arguments.
-	write(t, dir, "kit.json", `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`)
+	// The facet's server, and the stand-in for a container engine, show the same tool in both versions, which answers
+	// with their arguments. What the latter shows is in a file named as its first argument.
+	for _, name := range []string{"kit.json", "run"} {
+		write(t, dir, name, `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`)
+	}
 	p.writeBeside(t, dir, s.locked)
 	if text := p.lock(t, s); text != "" {
 		write(t, dir, project.LockFile, text)
 	}
+}
+
+// writeConfig declares what there is.
+func (p *aProject) writeConfig(t *testing.T, dir string, declared versions) {
+	t.Helper()
+	config := "manifest_version = 1\n[adapters]\ntargets = [\"dir:agents\"]\n"
+	if declared["kit"] != "" {
+		config += "[facets]\nkit = { path = \"facet\" }\n"
+	}
+	if version := declared["notes"]; version != "" {
+		command, arguments := p.declare(p, numbers[version])
+		config += fmt.Sprintf("[providers.mcp.notes]\ncommand = %q\narguments = [%s]\n", command, arguments)
+	}
+	if declared["local"] != "" {
+		config += "[providers.mcp.local]\ncommand = \"./local\"\n"
+	}
+	write(t, dir, project.ConfigFile, config)
 }
 
 // writeBeside writes the files beside the lock.
@@ -324,39 +289,3 @@ func (p *aProject) copy(t *testing.T, to, from string) {
 		t.Fatal(err)
 	}
 }
-
-// nodeServer says its text when it is called, and shows the same tool in every version.
-const nodeServer = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const m = JSON.parse(line);
-  if (m.id === undefined) return;
-  const results = {
-    initialize: () => ({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} },
-      serverInfo: { name: 'js', version: '1' } }),
-    'tools/list': () => ({ tools: [{ name: 'say', description: 'Say it.', inputSchema: { type: 'object' } }] }),
-    'tools/call': () => ({ content: [{ type: 'text', text: require('./text.js') }] }),
-  };
-  const r = { jsonrpc: '2.0', id: m.id };
-  if (results[m.method]) r.result = results[m.method]();
-  else r.error = { code: -32601, message: 'no such method' };
-  console.log(JSON.stringify(r));
-});
-`
-
-// pythonServer is the same in Python.
-const pythonServer = `import json, sys, words
-def main():
-    for line in sys.stdin:
-        m = json.loads(line)
-        if "id" not in m: continue
-        r = {"jsonrpc": "2.0", "id": m["id"]}
-        if m["method"] == "initialize":
-            r["result"] = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
-                           "serverInfo": {"name": "python", "version": "1"}}
-        elif m["method"] == "tools/list":
-            r["result"] = {"tools": [{"name": "say", "description": "Say it.", "inputSchema": {"type": "object"}}]}
-        elif m["method"] == "tools/call":
-            r["result"] = {"content": [{"type": "text", "text": words.word}]}
-        else:
-            r["error"] = {"code": -32601, "message": "no such method"}
-        print(json.dumps(r), flush=True)
-`
