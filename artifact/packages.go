@@ -27,6 +27,18 @@ func NewPyPI(name, version, filename string) (Ref, error) {
 	return Parse(s)
 }
 
+// WithVersion names the same package at another version; of PyPI the release itself. It is an error for refs of other
+// kinds than packages.
+func (r Ref) WithVersion(version string) (Ref, error) {
+	switch r.kind {
+	case NPM, NuGet, Cargo, Go:
+		return Parse(string(r.kind) + ":" + r.name + "@" + version)
+	case PyPI:
+		return NewPyPI(r.name, version, "")
+	}
+	return Ref{}, refuse(PartVersion, "is no package that has versions")
+}
+
 // parseAtVersion reads name@version. The name may begin with "@": the version follows the
 // last one.
 func parseAtVersion(kind Kind, s string, checkName, checkVersion func(string) error) (Ref, error) {

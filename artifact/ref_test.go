@@ -266,3 +266,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A package at another version is the same package; what has no versions is an error.
+func TestWithVersion(t *testing.T) {
+	for from, want := range map[string]string{
+		"npm:@acme/notes@1.0.0": "npm:@acme/notes@2.0.0", "nuget:Notes@1.0.0": "nuget:Notes@2.0.0",
+		"cargo:notes@1.0.0": "cargo:notes@2.0.0", "go:example.com/notes@v1.0.0": "",
+		"pypi:notes==1.0.0": "pypi:notes==2.0.0", "pypi:notes==1.0.0/notes-1.0.0-py3-none-any.whl": "pypi:notes==2.0.0",
+		"oci:example.com/notes:1.0.0": "", "file:notes.json": "",
+	} {
+		ref, err := Parse(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ref.WithVersion("2.0.0"); got.String() != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %s, %v, want %s", from, got, err, want)
+		}
+	}
+}

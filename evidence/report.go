@@ -193,7 +193,7 @@ func Group(n int64) string {
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "y"):
+	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "day"):
 		noun = noun[:len(noun)-1] + "ies"
 	case strings.HasSuffix(noun, "h"), strings.HasSuffix(noun, "s"):
 		noun += "es"

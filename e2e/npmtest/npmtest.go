@@ -3,7 +3,7 @@
 //
 // It serves what npm and Hallmark ask for, and nothing else:
 //
-//	GET /NAME              the packument: all versions, and latest, which was published last
+//	GET /NAME              the packument: all versions, latest, which was published last, and when each was
 //	GET /NAME/VERSION      one version's document
 //	GET /NAME/-/FILE.tgz   a tarball, with a strong ETag and byte ranges
 //	GET /PATH              any other file, see [Server.File]
@@ -39,6 +39,7 @@ type Package struct {
 	Version  string
 	Manifest map[string]any    // further members of package.json: mcpName, bin, dependencies
 	Files    map[string]string // contents by path, without package.json
+	At       time.Time         // when it was published; zero: now
 }
 
 // Server is a running registry.
@@ -60,6 +61,7 @@ type packument struct {
 	Name     string                    `json:"name"`
 	Tags     map[string]string         `json:"dist-tags"`
 	Versions map[string]map[string]any `json:"versions"`
+	Time     map[string]string         `json:"time"` // of versions that were unpublished, too
 }
 
 // New starts a registry without packages.
@@ -127,13 +129,40 @@ func (s *Server) Publish(p Package) error {
 	defer s.mu.Unlock()
 	all := s.packages[p.Name]
 	if all == nil {
-		all = &packument{Name: p.Name, Tags: map[string]string{}, Versions: map[string]map[string]any{}}
+		all = &packument{Name: p.Name, Tags: map[string]string{}, Versions: map[string]map[string]any{},
+			Time: map[string]string{}}
 		s.packages[p.Name] = all
 	}
 	all.Versions[p.Version] = document
+	if p.At.IsZero() {
+		p.At = time.Now()
+	}
+	all.Time[p.Version] = p.At.UTC().Format("2006-01-02T15:04:05.000Z")
 	all.Tags["latest"] = p.Version
 	s.files[path] = tgz
 	return nil
+}
+
+// Deprecate says something against a version, in the words of its publisher.
+func (s *Server) Deprecate(name, version, words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.packages[name].Versions[version]["deprecated"] = words
+}
+
+// Unpublish takes a version away, with its tarball. Of those that are left the one that was published last is the latest.
+func (s *Server) Unpublish(name, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.packages[name]
+	delete(all.Versions, version)
+	delete(s.files, TarballPath(name, version))
+	delete(all.Tags, "latest")
+	for left := range all.Versions {
+		if last, ok := all.Tags["latest"]; !ok || all.Time[left] > all.Time[last] {
+			all.Tags["latest"] = left
+		}
+	}
 }
 
 // File serves data at path, which begins with a slash.

@@ -122,16 +122,35 @@ func npmOf(ts *testscript.TestScript) *npmtest.Server { return ts.Value(npmKey{}
 func republish(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "republish NAME@VERSION")
 	root := filepath.Join(ts.Getenv("WORK"), "npm")
-	ts.Check(publish(npmOf(ts), root, filepath.Join(root, args[0])))
+	ts.Check(publish(npmOf(ts), root, filepath.Join(root, args[0]), time.Time{}))
 }
 
-func publish(s *npmtest.Server, root, dir string) error {
+// deprecate NAME@VERSION WORDS
+//
+// Deprecate says something against a version that the npm registry has.
+func deprecate(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "deprecate NAME@VERSION WORDS")
+	at := strings.LastIndexByte(args[0], '@')
+	npmOf(ts).Deprecate(args[0][:at], args[0][at+1:], args[1])
+}
+
+// unpublish NAME@VERSION
+//
+// Unpublish takes a version out of the npm registry.
+func unpublish(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "unpublish NAME@VERSION")
+	at := strings.LastIndexByte(args[0], '@')
+	npmOf(ts).Unpublish(args[0][:at], args[0][at+1:])
+}
+
+// publish publishes a package of dir as having been published at a time; zero: now.
+func publish(s *npmtest.Server, root, dir string, at time.Time) error {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil {
 		return err
 	}
-	at := strings.LastIndexByte(rel, '@')
-	p := npmtest.Package{Name: filepath.ToSlash(rel[:at]), Version: rel[at+1:], Files: map[string]string{}}
+	i := strings.LastIndexByte(rel, '@')
+	p := npmtest.Package{Name: filepath.ToSlash(rel[:i]), Version: rel[i+1:], Files: map[string]string{}, At: at}
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -137,8 +138,9 @@ func publishAll(s *npmtest.Server, dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, manifest := range slices.Concat(found, scoped) {
-		if err := publish(s, dir, filepath.Dir(manifest)); err != nil {
+	at := time.Now().AddDate(0, 0, -30) // what a script has at its beginning is no news
+	for i, manifest := range slices.Concat(found, scoped) {
+		if err := publish(s, dir, filepath.Dir(manifest), at.Add(time.Duration(i)*time.Second)); err != nil {
 			return err
 		}
 	}
@@ -162,6 +164,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"registry":  startRegistry,
 	"terminate": terminate,
 	"republish": republish,
+	"deprecate": deprecate,
+	"unpublish": unpublish,
 	"fault":     faulty,
 	"asked":     asked,
 	"json":      jsonValue,

@@ -59,8 +59,8 @@ type Entry struct {
 // registry's log, this machine's approval, and drift that a guard noted. Of each facet it compares
 // the declaration, the contents in the store, the proof and the installed files. Unless offline it
 // asks the registry whether it still serves the locked records, whether its log continues the one
-// that was seen, and what the log holds about the records since. With o.Surface it starts each
-// server.
+// that was seen, and what the log holds about the records since; and the package registries whether
+// the locked versions were taken back. With o.Surface it starts each server.
 func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -127,6 +127,11 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 			return out, err
 		}
 		report = append(report, more...)
+		more, unseen, err := checkReleases(ctx, w, out.Each[:len(names)])
+		if err != nil {
+			return out, err
+		}
+		report, out.Unseen = append(report, more...), append(out.Unseen, unseen...)
 	} else if w.Registry() != nil {
 		out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
 	}

@@ -35,7 +35,7 @@ import (
 // leaves out nothing.
 func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before time.Time) (*project.Closure, error) {
 	if spec == "" {
-		spec = "latest"
+		spec = "*" // as npx has it: latest, unless that is deprecated or needs another Node
 	}
 	if strings.ContainsAny(spec, `:/\`) {
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",

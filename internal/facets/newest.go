@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/record"
@@ -25,6 +26,9 @@ type ServerStatus struct {
 	Current  string              // that is locked; empty if it is not, or has no version
 	Wanted   string              // that an upgrade takes; empty if the source has no versions
 	Newest   string              // of all
+
+	// What the package registry says of the versions that are locked and wanted; nil where it does not say.
+	CurrentRelease, WantedRelease *fetch.Release
 
 	order artifact.Kind // whose order its versions have
 }
@@ -70,6 +74,9 @@ func findLatest(ctx context.Context, w *workspace.Workspace,
 	}
 	found, err := kind.Of(s.Kind()).Latest(ctx, kind.Query{Workspace: w, Server: s, Version: version})
 	status.Wanted, status.Newest = found.Wanted, found.Newest
+	if status.Locked != nil && err == nil {
+		status.CurrentRelease, status.WantedRelease, err = kind.AskReleases(ctx, w.Host, *status.Locked, found.Wanted)
+	}
 	if s.Facet != "" && err == nil && !evidence.Same(found.Next.Launch().Digest(), s.Launch().Digest()) {
 		status.Wanted = status.Current
 		return status, s, nil

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -37,20 +38,18 @@ func (npm) releases(ctx context.Context, c *Client, refs []artifact.Ref) ([]Rele
 
 // noteVersion reads from a version's document whether it is deprecated.
 func (p *packument) noteVersion(all []Release, version string) error {
-	var asked *Release
-	for i := range all {
-		if all[i].Ref.Version() == version {
-			asked = &all[i]
-		}
-	}
-	if asked == nil {
+	if !slices.ContainsFunc(all, func(r Release) bool { return r.Ref.Version() == version }) {
 		return p.skip()
 	}
 	var doc map[string]json.RawMessage // by their exact names
 	if err := p.decode(&doc); err != nil {
 		return err
 	}
-	asked.Gone, asked.Withdrawn = false, deprecation(doc["deprecated"])
+	for i := range all {
+		if all[i].Ref.Version() == version {
+			all[i].Gone, all[i].Withdrawn = false, deprecation(doc["deprecated"])
+		}
+	}
 	return nil
 }
 

@@ -56,8 +56,9 @@ func TestReleases(t *testing.T) {
 			t.Errorf("%s: %+v", refs, got[0])
 		}
 	}
-	both, err := c.Releases(t.Context(), mustRef(t, "npm:notes@1.1.0"), mustRef(t, "npm:notes@1.0.0"))
-	if err != nil || len(both) != 2 || !both[0].TakenBack() || both[1].TakenBack() {
+	both, err := c.Releases(t.Context(), mustRef(t, "npm:notes@1.1.0"), mustRef(t, "npm:notes@1.0.0"),
+		mustRef(t, "npm:notes@1.0.0"))
+	if err != nil || len(both) != 3 || !both[0].TakenBack() || both[1].TakenBack() || both[1] != both[2] {
 		t.Errorf("%+v, %v", both, err)
 	}
 	for _, ref := range []string{"npm:silent@1.0.0", "npm:odd@1.0.0"} {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -25,6 +27,9 @@ type ecosystem struct {
 	recorded bool            // registries have records of its packages
 
 	resolve func(context.Context, *host.Host, request, *project.Runtime) (*project.Closure, error)
+	// releases asks the package registry about versions of one package. It is nil if registries do not say more of
+	// a version than its files.
+	releases func(context.Context, *host.Host, ...artifact.Ref) ([]fetch.Release, error)
 	// newest returns the version that the ecosystem's own resolver finds for the package that a
 	// command line names.
 	newest func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error)
@@ -48,14 +53,16 @@ type choice int
 const (
 	asDeclared      choice = iota // what is declared
 	declaredOrNewer               // what is declared exactly, or a newer version
+	declaredAlone                 // what is declared exactly: nothing newer may be taken yet
 	anyVersion                    // any version
 )
 
 // request is the package that a server is said to be.
 type request struct {
-	name, spec   string    // spec is npm's or Go's: a version, a range or a tag
-	before       time.Time // only what was published then; zero: at any time
-	requirements []string  // PyPI: requirements of the package and of what comes along
-	bin          string    // the executable to start, "" for the one that is meant
+	name, spec   string       // spec is npm's or Go's: a version, a range or a tag
+	before       time.Time    // only what was published then; zero: at any time
+	requirements []string     // PyPI: requirements of the package and of what comes along
+	exact        artifact.Ref // the version that is named; zero if the resolver chooses one
+	bin          string       // the executable to start, "" for the one that is meant
 	args         []string
 }

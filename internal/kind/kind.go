@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
@@ -81,6 +82,8 @@ type Resolved struct {
 	Verified int                      // files of those that this platform needs, all of which were verified
 	Moved    []string                 // refs that the replaced entry had not, or had with other bytes
 	Scripts  []string                 // packages whose install scripts were not run
+	Release  *fetch.Release           // what the package registry says of the version; nil: it has nothing to say
+	Replaced *fetch.Release           // and of another version of the replaced entry; nil: there is none
 	Claimed  *digest.Digest           // api_surface in the record of its publisher, or zero; nil: no record can say
 }
 

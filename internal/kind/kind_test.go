@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -25,7 +28,7 @@ func newWorkspace(t *testing.T, variables map[string]string) *workspace.Workspac
 	t.Helper()
 	base := t.TempDir()
 	h := &host.Host{Places: host.Places{State: filepath.Join(base, "state"), Cache: filepath.Join(base, "cache")},
-		Getenv: func(name string) string { return variables[name] }}
+		Getenv: func(name string) string { return variables[name] }, Now: time.Now}
 	for name, value := range variables {
 		h.Environ = append(h.Environ, name+"="+value)
 	}
@@ -50,6 +53,13 @@ func TestLatestOfPackage(t *testing.T) {
 	k.newest = func(_ context.Context, _ Query, _ launcher.Target, of choice) (string, error) {
 		return map[choice]string{asDeclared: "1.9.0", declaredOrNewer: "2.0.0", anyVersion: "3.0.0"}[of], nil
 	}
+	now := fetch.Release{}
+	k.releases = func(context.Context, *host.Host, ...artifact.Ref) ([]fetch.Release, error) {
+		if now.Withdrawn == "?" {
+			return nil, &wire.Error{Cause: evidence.Unreachable, Err: errors.New("silent")}
+		}
+		return []fetch.Release{now}, nil
+	}
 	for _, c := range []struct{ declared, version, wanted, newest, next string }{
 		{"notes@1.0.0", "", "2.0.0", "2.0.0", "notes@2.0.0"},
 		{"notes@1.0.0", "1.5.0", "1.5.0", "1.5.0", "notes@1.5.0"},
@@ -65,6 +75,27 @@ func TestLatestOfPackage(t *testing.T) {
 		}
 		if q.Server.Arguments[1] != c.declared {
 			t.Errorf("the query itself was changed to %q", q.Server.Arguments)
+		}
+	}
+	// What was taken back is no floor; what is younger than min_age has nothing newer to offer.
+	minAge := project.Policy{MinAge: 24 * time.Hour}
+	for _, c := range []struct {
+		now    fetch.Release
+		rule   project.Policy
+		wanted string
+	}{
+		{fetch.Release{Withdrawn: "sends mail"}, project.Policy{}, "3.0.0"}, {fetch.Release{Gone: true}, minAge, "3.0.0"},
+		{fetch.Release{Withdrawn: "?"}, minAge, "2.0.0"}, {fetch.Release{}, minAge, "2.0.0"},
+		{fetch.Release{Published: time.Now().Add(-time.Hour)}, minAge, "1.0.0"},
+		{fetch.Release{Published: time.Now().Add(-time.Hour)}, project.Policy{}, "2.0.0"},
+		{fetch.Release{Published: time.Now().Add(-25 * time.Hour)}, minAge, "2.0.0"},
+	} {
+		now = c.now
+		q := Query{Workspace: newWorkspace(t, nil),
+			Server: project.Server{Name: "n", Command: "npx", Arguments: []string{"-y", "notes@1.0.0"}}}
+		q.Workspace.Config.Policy = c.rule
+		if got, err := k.Latest(t.Context(), q); err != nil || got.Wanted != c.wanted {
+			t.Errorf("%+v, %v: %+v, %v, want %s", c.now, c.rule, got, err, c.wanted)
 		}
 	}
 	k.newest = func(context.Context, Query, launcher.Target, choice) (string, error) { return "", errors.New("no") }

@@ -2,9 +2,12 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -20,10 +23,14 @@ func (k ecosystem) Latest(ctx context.Context, q Query) (Latest, error) {
 	var err error
 	if out.Wanted = q.Version; out.Wanted == "" {
 		of := asDeclared
-		if exact {
-			of = declaredOrNewer
+		if t.Packages[0].Pinned() {
+			if of, err = k.chooseFrom(ctx, q, t.Packages[0].Ref); err != nil {
+				return out, err
+			}
 		}
-		if out.Wanted, err = newest(of); err != nil {
+		if of == declaredAlone {
+			out.Wanted = t.Packages[0].Ref.Version()
+		} else if out.Wanted, err = newest(of); err != nil {
 			return out, err
 		}
 	}
@@ -40,4 +47,28 @@ func (k ecosystem) Latest(ctx context.Context, q Query) (Latest, error) {
 	}
 	out.Next.Arguments = arguments
 	return out, nil
+}
+
+// chooseFrom says which versions may take the place of one that is declared exactly. What its publisher took back is
+// no floor, so that an upgrade goes back to what it left. Where a version is younger than min_age allows, newer ones
+// are too.
+func (k ecosystem) chooseFrom(ctx context.Context, q Query, declared artifact.Ref) (choice, error) {
+	if k.releases == nil {
+		return declaredOrNewer, nil
+	}
+	now, err := k.releases(ctx, q.Workspace.Host, declared)
+	if unread := new(wire.Error); errors.As(err, &unread) {
+		return declaredOrNewer, nil // the resolver says what it cannot reach
+	}
+	if err != nil {
+		return asDeclared, err
+	}
+	cutoff := q.Workspace.Cutoff()
+	switch {
+	case now[0].TakenBack():
+		return anyVersion, nil
+	case !cutoff.IsZero() && now[0].Published.After(cutoff):
+		return declaredAlone, nil
+	}
+	return declaredOrNewer, nil
 }

@@ -20,6 +20,7 @@ var npm = ecosystem{
 	resolve: func(ctx context.Context, h *host.Host, of request, _ *project.Runtime) (*project.Closure, error) {
 		return closure.ResolveNPM(ctx, h, of.name, of.spec, of.before)
 	},
+	releases: releasesOf,
 	newest: func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 		named := t.Packages[0]
 		spec := map[choice]string{asDeclared: named.Spec, declaredOrNewer: ">=" + named.Ref.Version()}[of]

@@ -19,12 +19,15 @@ import (
 // line names each package with an exact version.
 func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 	if r := d.Record; r != nil {
-		return request{name: r.Ref.Name(), spec: r.Ref.Version(), args: r.Arguments,
+		return request{name: r.Ref.Name(), spec: r.Ref.Version(), exact: r.Ref, args: r.Arguments,
 			requirements: []string{r.Ref.Name() + "==" + r.Ref.Version()}}, nil
 	}
 	// The launcher itself never runs, so it is not verified.
 	t := launcher.Parse(d.Server.Command, d.Server.Arguments)
 	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	if t.Packages[0].Pinned() {
+		of.exact = t.Packages[0].Ref
+	}
 	for _, named := range t.Packages {
 		pinned := evidence.Claim{Subject: d.Server.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
 			Text: named.Text, Where: project.ConfigFile}
@@ -71,14 +74,26 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if d.Record != nil {
 		entry.Record = &d.Record.Record.Lock
 	}
+	if err := k.askReleases(ctx, d, of.exact, &r); err != nil {
+		return r, err
+	}
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
+		return r, err // before anything of a version that is refused is fetched
+	}
 	if r.Program, err = k.openRuntime(ctx, d.Workspace, name, project.Approval{Path: d.Path}); err != nil {
 		return r, err
 	}
+	of.before = d.Workspace.Cutoff()
 	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
 	dependencies, err := k.resolve(ctx, d.Workspace.Host, of, r.Program.Runtime)
 	resolved()
 	if err != nil {
-		return r, err
+		return r, explainCutoff(err, of.before)
+	}
+	if of.exact.IsZero() {
+		if err := k.askReleases(ctx, d, dependencies.Root, &r); err != nil {
+			return r, err
+		}
 	}
 	r.notePackages(d, dependencies)
 	scripts, err := d.allowedScripts(dependencies)

@@ -23,7 +23,8 @@ var pypi = ecosystem{
 	resolve: func(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
 		return closure.ResolvePython(ctx, h, of.name, of.requirements, of.before, rt)
 	},
-	newest: newestOfPyPI,
+	releases: releasesOf,
+	newest:   newestOfPyPI,
 	findStart: func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
 		if t.Wheel == nil {
 			return "", "", false, nil

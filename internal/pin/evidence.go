@@ -4,6 +4,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -43,6 +45,15 @@ func claimedToolsEvidence(name string, claimed, shown digest.Digest, answer host
 	return e
 }
 
+// takenBack says who took a locked version back, and why.
+func takenBack(old fetch.Release) string {
+	if old.Gone {
+		return old.Ref.Version() + ", which is locked, is not in the registry any more"
+	}
+	return old.Ref.Version() + ", which is locked, was taken back by its publisher: " +
+		document.Clip(old.Withdrawn, document.MaxReason)
+}
+
 // addRollback adds evidence if the pinned version is older than the locked one: a registry that
 // hides newer versions can cause that. If the older version is refused for its status, the reason
 // of that refusal names the rollback too.
@@ -58,6 +69,9 @@ func (p *Pinning) addRollback() {
 		Subject: is.Name, Scheme: evidence.Pin, Authority: evidence.Lock, Text: was.Version, Where: project.LockFile,
 	}, is.Version)
 	back.Reason = "rollback: " + is.Version + " is older than " + was.Version + ", which is locked"
+	if old := p.Result.Replaced; old != nil && old.TakenBack() {
+		back.Reason = takenBack(*old) + "; " + is.Version + " is older"
+	}
 	for i, e := range p.report {
 		if e.Scheme == evidence.Status && e.Outcome == evidence.Mismatch {
 			p.report[i].Reason = back.Reason

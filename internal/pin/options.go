@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -55,6 +56,8 @@ type Pinned struct {
 	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
 	Unseen   bool                // a dry run to whose start nobody consented: what it shows is not known
 	Same     bool                // the same bytes as Before show another surface
+	Release  *fetch.Release      // what the package registry says of the version; nil: it has nothing to say
+	Replaced *fetch.Release      // and of the version of Before, if it is another one
 	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
 	Preview  kind.Preview        // what it gets, and where it comes from
 	Written  bool

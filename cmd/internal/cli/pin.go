@@ -8,12 +8,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -120,6 +122,7 @@ type pinnedJSON struct {
 	Before   *project.ServerLock `json:"before,omitempty"`
 	Entry    project.ServerLock  `json:"entry"`
 	Runtime  *project.Runtime    `json:"runtime,omitempty"`
+	Release  *fetch.Release      `json:"release,omitempty"` // what the package registry says of the version
 	Changes  []surface.Change    `json:"changes"`
 	Weaker   []project.Weakening `json:"weaker,omitempty"`  // what was accepted and is declared no more
 	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
@@ -129,7 +132,7 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Weaker,
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Changes, p.Weaker,
 			p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent = p.Consent()
@@ -155,6 +158,9 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	if len(p.Wanted) > 0 {
 		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n",
 			surface.Escape(strings.Join(p.Wanted, " ")))
+	}
+	if p.Release != nil && !p.Release.Published.IsZero() {
+		fmt.Fprintf(w, "  published   %s\n", formatPublished(p.Release.Published, time.Now()))
 	}
 	switch n := len(p.Packages); {
 	case n > p.Verified:

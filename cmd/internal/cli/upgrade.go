@@ -11,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -147,7 +148,7 @@ func showUpgraded(w io.Writer, out *facets.Upgraded) error {
 		case s.Outdated():
 			what = "outdated"
 		}
-		if _, err := fmt.Fprintf(w, "%-9s  %s  %s\n", what, s.Name, surface.Escape(versions)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-9s  %s  %s\n", what, s.Name, surface.Escape(versions+takenBack(s))); err != nil {
 			return err
 		}
 	}
@@ -173,13 +174,17 @@ type serverStatusJSON struct {
 	Newest   string              `json:"newest,omitempty"`
 	Outdated bool                `json:"outdated"`
 	Rollback bool                `json:"rollback"`
+
+	CurrentRelease *fetch.Release `json:"current_release,omitempty"` // what the package registry says of it
+	WantedRelease  *fetch.Release `json:"wanted_release,omitempty"`
 }
 
 func serverStatus(all []facets.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
 		out = append(out,
-			serverStatusJSON{s.Name, s.Facet, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
+			serverStatusJSON{s.Name, s.Facet, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback(),
+				s.CurrentRelease, s.WantedRelease})
 	}
 	return out
 }
@@ -224,8 +229,8 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				}
 				return a.WriteJSON(r, err)
 			}
-			row := func(outdated, rollback bool, name, of, locked, wanted, newest string) error {
-				if !outdated && (newest == "" || newest == wanted) {
+			row := func(outdated, rollback bool, name, of, locked, wanted, newest, said string) error {
+				if !outdated && (newest == "" || newest == wanted) && said == "" {
 					return nil
 				}
 				note := "newest " + newest
@@ -235,8 +240,11 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if rollback {
 					note += ", a rollback"
 				}
-				_, err := fmt.Fprintf(a.Stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked),
-					surface.Escape(wanted), surface.Escape(note))
+				note += said
+				if outdated {
+					locked += " -> " + wanted
+				}
+				_, err := fmt.Fprintf(a.Stdout, "%s  %s  (%s)\n", name, surface.Escape(locked), surface.Escape(note))
 				return err
 			}
 			for _, s := range all.Facets {
@@ -245,7 +253,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 					locked = s.Locked.Revision()
 				}
 				if failed := row(s.Outdated(), s.Rollback(), s.Name, "", locked, s.Wanted,
-					s.Newest); failed != nil {
+					s.Newest, ""); failed != nil {
 					return failed
 				}
 			}
@@ -255,7 +263,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 					locked = shownVersion(s.Current)
 				}
 				if failed := row(s.Outdated(), s.Rollback(), s.Name, s.Facet, locked, s.Wanted,
-					s.Newest); failed != nil {
+					s.Newest, publishedAt(s)+takenBack(s)); failed != nil {
 					return failed
 				}
 			}
