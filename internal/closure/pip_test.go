@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,6 +87,14 @@ func TestPipURL(t *testing.T) {
 	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) },
 		Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
 	h.Places.Cache = t.TempDir()
+	pages["/simple/later/"] = bytes.ReplaceAll(pages["/simple/plain/"], []byte("<a "), []byte(`<a data-requires-python="&gt;=3.99" `))
+	pages["/simple/later/"] = bytes.ReplaceAll(pages["/simple/later/"], []byte("plain-"), []byte("later-"))
+	_, err = ResolvePython(t.Context(), h, "later", []string{"later==1.0"}, time.Time{},
+		&project.Runtime{Path: python, Version: "cp311-cp311-x"})
+	var need *NeedsPythonError
+	if !errors.As(err, &need) || need.Requires != ">=3.99" || evidence.ClassOf(err) != evidence.Refused {
+		t.Errorf("a package for a later python: %v", err)
+	}
 	for name, refused := range map[string]bool{"plain": false, "direct": true, "git": true, "file": true,
 		"through": true, "asks": true} {
 		mu.Lock()

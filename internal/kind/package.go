@@ -71,11 +71,9 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if d.Record != nil {
 		entry.Record = &d.Record.Record.Lock
 	}
-	if r.Program, err = k.openRuntime(ctx, d.Workspace, name, project.Approval{Path: d.Path}); err != nil {
-		return r, err
-	}
 	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
-	dependencies, err := k.resolve(ctx, d.Workspace.Host, of, r.Program.Runtime)
+	var dependencies *project.Closure
+	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, name, d.Path, of)
 	resolved()
 	if err != nil {
 		return r, err

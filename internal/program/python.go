@@ -2,9 +2,9 @@ package program
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
@@ -34,11 +34,8 @@ func (p *Program) fixHashSeed(env []string) []string {
 // the working directory. Python before 3.11 has one option for both, which also keeps it from its
 // hash seed. version is the tag of the wheels that fit it best.
 func isolatePython(version string) []string {
-	tag := regexp.MustCompile(`^[a-z]+3([0-9]+)-`).FindStringSubmatch(version)
-	if tag == nil {
-		return []string{"-I"}
-	}
-	if minor, err := strconv.Atoi(tag[1]); err != nil || minor < 11 {
+	_, number, _ := strings.Cut(tool.PythonVersion(version), ".")
+	if minor, err := strconv.Atoi(number); err != nil || minor < 11 {
 		return []string{"-I"}
 	}
 	return []string{"-P", "-s"}
