@@ -165,7 +165,8 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	for i, p := range c.Packages {
 		switch file := answer.Chosen[i]; {
 		case file == nil:
-			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "",
+			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(),
+				"put a python3.N that it has wheels for into PATH, or run 'uv python install 3.N'; then try again",
 				fmt.Errorf("has no wheel for %s", rt.Version))
 		case *file == "":
 		default:
