@@ -60,6 +60,7 @@ type request struct {
 	name, spec   string    // spec is npm's or Go's: a version, a range or a tag
 	before       time.Time // only what was published then; zero: at any time
 	requirements []string  // PyPI: requirements of the package and of what comes along
+	python       string    // PyPI: the version of Python that the command line chooses, such as "3.12"; "": none
 	bin          string    // the executable to start, "" for the one that is meant
 	args         []string
 }

@@ -3,14 +3,19 @@ package kind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -22,6 +27,13 @@ func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, s
 	p, err := k.openRuntime(ctx, w, server, project.Approval{Path: path})
 	if err != nil {
 		return p, nil, err
+	}
+	if of.python != "" && k.others != nil {
+		if p, err = k.openVersion(ctx, w, server, path, of.python, p); err != nil {
+			return p, nil, err
+		}
+		c, err := k.resolve(ctx, w.Host, of, p.Runtime)
+		return p, c, err
 	}
 	c, first := k.resolve(ctx, w.Host, of, p.Runtime)
 	var need *closure.NeedsPythonError
@@ -44,6 +56,39 @@ func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, s
 		return p, c, err
 	}
 	return p, nil, first
+}
+
+// pythonOption matches the option of a launcher that chooses a version of Python, which is followed.
+var pythonOption = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`) })
+
+// chosenPython returns the version of Python that a command line chooses, such as "3.12"; "" if it
+// chooses none.
+func chosenPython(t launcher.Target) (version string) {
+	for _, option := range t.Untaken {
+		if m := pythonOption().FindStringSubmatch(option); m != nil {
+			version = m[1] // the last one counts
+		}
+	}
+	return version
+}
+
+// openVersion returns first, the python that was opened already, if it has a version, or else opens
+// the first of the others that has it.
+func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, server, path, version string,
+	first *program.Program) (*program.Program, error) {
+	have := tool.PythonVersion(first.Runtime.Version)
+	if have == version {
+		return first, nil
+	}
+	for rt := range k.others(ctx, w, path, "=="+version+".*") {
+		if tool.PythonVersion(rt.Version) == version {
+			first.Close()
+			return openFound(ctx, w, server, path, rt)
+		}
+	}
+	return first, evidence.Errorf(evidence.Refused, server, "run 'uv python install "+version+
+		"', or put python"+version+" into PATH, then run the same command again",
+		fmt.Errorf("its command line chooses Python %s, which is not on this machine; python3 is %s", version, have))
 }
 
 // openFound opens an interpreter that was found already.

@@ -77,6 +77,26 @@ func TestOtherRuntime(t *testing.T) {
 	}
 }
 
+// TestChosenPython: the version of Python that the command line names is taken, and no other.
+func TestChosenPython(t *testing.T) {
+	need := &closure.NeedsPythonError{Requires: ">=3.12", Version: "3.11"}
+	for _, c := range []struct{ python, fits, want string }{
+		{"3.12", "cp3", "cp312-x"}, {"3.11", "cp3", "cp311-x"}, {"3.12", "cp313", need.Error()},
+		{"3.9", "cp3", "its command line chooses Python 3.9, which is not on this machine; python3 is 3.11"},
+	} {
+		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, c.fits, need)
+		p, _, err := k.openAndResolve(t.Context(), w, "s", "", request{python: c.python})
+		got := p.Runtime.Version
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+		p.Close()
+	}
+}
+
 // TestOtherRuntimeOfLocked: where no runtime was approved, a version that the package was installed
 // with before comes first, and without one it is that of python3.
 func TestOtherRuntimeOfLocked(t *testing.T) {

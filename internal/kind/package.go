@@ -24,7 +24,7 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 	}
 	// The launcher itself never runs, so it is not verified.
 	t := launcher.Parse(d.Server.Command, d.Server.Arguments)
-	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args, python: chosenPython(t)}
 	for _, named := range t.Packages {
 		pinned := evidence.Claim{Subject: d.Server.Name, Scheme: evidence.Pin, Authority: evidence.Caller,
 			Text: named.Text, Where: project.ConfigFile}
@@ -46,10 +46,13 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 // untakenEvidence says which options of a launcher are not followed, as the launcher is not started.
 func untakenEvidence(server string, t launcher.Target) (report evidence.Report) {
 	for _, option := range t.Untaken {
+		if pythonOption().MatchString(option) { // which is taken over
+			continue
+		}
 		e := evidence.Fact(evidence.Claim{Subject: server + ": " + option, Scheme: evidence.Pin,
 			Authority: evidence.Caller, Text: option, Where: project.ConfigFile}, "")
-		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is that of PATH, " +
-			"and versions are resolved as the user's own files say; take the option away once that is what you mean"
+		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is the first " +
+			"that the package fits, and versions are resolved as the user's own files say; take the option away once that is what you mean"
 		report = append(report, e)
 	}
 	return report
