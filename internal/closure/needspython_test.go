@@ -55,7 +55,8 @@ func TestNewestNeed(t *testing.T) {
 		markers []string
 		want    string
 	}{
-		{[]string{"python_full_version >= '3.9' and python_full_version < '3.13'", "python_full_version >= '3.13'"}, ">=3.13"},
+		{[]string{"python_full_version >= '3.9' and python_full_version < '3.13'", "python_full_version >= '3.13'"},
+			">=3.13"},
 		{[]string{"python_full_version >= '3.13'", "python_full_version == '3.9.*'"}, ">=3.13"},
 		{[]string{"python_full_version >= '3.12' and sys_platform == 'win32'", "sys_platform != 'win32'"}, ""},
 		{[]string{"", "python_full_version >= '3.12'"}, ""},
