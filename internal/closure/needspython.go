@@ -97,7 +97,7 @@ func withPython(err error, rt *project.Runtime) error {
 	if m := leastPython().FindStringSubmatch(need.Requires); m != nil {
 		want = "3." + m[1]
 	}
-	problem.Hint = "run 'uv python install " + want + "', or put such a python3.N into PATH, then run the same command again" +
-		need.otherwise
+	problem.Hint = "run 'uv python install " + want + "', or put such a python3.N into PATH, " +
+		"then run the same command again" + need.otherwise
 	return err
 }

@@ -59,7 +59,9 @@ func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, s
 }
 
 // pythonOption matches the option of a launcher that chooses a version of Python, which is followed.
-var pythonOption = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`) })
+var pythonOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`)
+})
 
 // chosenPython returns the version of Python that a command line chooses, such as "3.12"; "" if it
 // chooses none.

@@ -52,7 +52,8 @@ func untakenEvidence(server string, t launcher.Target) (report evidence.Report) 
 		e := evidence.Fact(evidence.Claim{Subject: server + ": " + option, Scheme: evidence.Pin,
 			Authority: evidence.Caller, Text: option, Where: project.ConfigFile}, "")
 		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is the first " +
-			"that the package fits, and versions are resolved as the user's own files say; take the option away once that is what you mean"
+			"that the package fits, and versions are resolved as the user's own files say; " +
+			"take the option away once that is what you mean"
 		report = append(report, e)
 	}
 	return report

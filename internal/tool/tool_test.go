@@ -251,8 +251,8 @@ func TestOtherPythons(t *testing.T) {
 
 func TestPythonVersion(t *testing.T) {
 	for tag, want := range map[string]string{
-		"cp312-cp312-manylinux_2_36_x86_64": "3.12", "cp39-cp39-x": "3.9", "cp313-cp313t-x": "3.13", "pp311-pypy311_pp73-x": "3.11",
-		"cp27-cp27mu-x": "", "": "", "x": "",
+		"cp312-cp312-manylinux_2_36_x86_64": "3.12", "cp39-cp39-x": "3.9", "cp313-cp313t-x": "3.13",
+		"pp311-pypy311_pp73-x": "3.11", "cp27-cp27mu-x": "", "": "", "x": "",
 	} {
 		if got := PythonVersion(tag); got != want {
 			t.Errorf("%s: %q, want %q", tag, got, want)
