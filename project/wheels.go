@@ -145,11 +145,33 @@ func (w wheelsWire) findRoot(root string) (*Closure, error) {
 			continue
 		}
 		if w.Root != "" {
-			return nil, fmt.Errorf("%s has several versions, one for some platforms each", surface.Escape(root))
+			return nil, &SeveralVersionsError{Name: root, Markers: w.markersOf(want)}
 		}
 		w.Root = ref.String()
 	}
 	return w.closure()
+}
+
+// SeveralVersionsError says that a resolver found several versions of the package that was asked
+// for, each for some platforms or versions of Python.
+type SeveralVersionsError struct {
+	Name    string
+	Markers []string // of each version, in the form of PEP 508
+}
+
+func (e *SeveralVersionsError) Error() string {
+	return surface.Escape(e.Name) + " has several versions, one for some platforms each"
+}
+
+// markersOf returns the markers of all versions of a package.
+func (w wheelsWire) markersOf(want artifact.Ref) (markers []string) {
+	for _, p := range w.Packages {
+		if ref, err := artifact.NewPyPI(p.Name, p.Version, ""); err == nil &&
+			ref.Normal().Name() == want.Normal().Name() {
+			markers = append(markers, p.Marker)
+		}
+	}
+	return markers
 }
 
 // ParsePylock reads the lock file of PEP 751 that uv wrote for the package called root.

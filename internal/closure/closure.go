@@ -44,6 +44,9 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 			Err:    fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from),
 			Detail: tool.OutputDetail(name, result.Messages)}
 	}
+	if need := pythonNeed(result.Messages); need != "" {
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: &NeedsPythonError{Requires: need}}
+	}
 	verb := name
 	if at := slices.IndexFunc(c.Args, func(a string) bool {
 		return a == "install" || a == "ci" || a == "compile" ||

@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,6 +87,29 @@ func TestPipURL(t *testing.T) {
 	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) },
 		Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
 	h.Places.Cache = t.TempDir()
+	publish("later")
+	pages["/simple/later/"] = bytes.ReplaceAll(pages["/simple/later/"], []byte("<a "),
+		[]byte(`<a data-requires-python="&gt;=3.99" `))
+	needsLater := func(h *host.Host, by string) {
+		t.Helper()
+		_, err := ResolvePython(t.Context(), h, "later", []string{"later==1.0"}, time.Time{},
+			&project.Runtime{Path: python, Version: "cp311-cp311-x"})
+		var need *NeedsPythonError
+		if !errors.As(err, &need) || need.Requires != ">=3.99" || evidence.ClassOf(err) != evidence.Refused {
+			t.Errorf("%s, of a package for a later python: %v", by, err)
+		}
+	}
+	needsLater(h, "pip")
+	if uv, err := exec.LookPath("uv"); err == nil {
+		if uv, err = foreign.ResolveShim(t.Context(), uv, t.TempDir(), os.Environ(),
+			foreign.FindCheckout(".", "")); err != nil {
+			t.Fatal(err)
+		}
+		both := *h
+		both.Environ = []string{"PATH=" + bare + string(os.PathListSeparator) + filepath.Dir(uv), environ[1]}
+		both.Getenv = func(name string) string { return foreign.Variable(both.Environ, name) }
+		needsLater(&both, "uv")
+	}
 	for name, refused := range map[string]bool{"plain": false, "direct": true, "git": true, "file": true,
 		"through": true, "asks": true} {
 		mu.Lock()

@@ -48,6 +48,10 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		return nil, err
 	}
 	unpinnable := func(c *project.Closure, err error) (*project.Closure, error) {
+		if need := newestNeed(err); need != "" {
+			return nil, withPython(evidence.Errorf(evidence.Refused, subject, "", &NeedsPythonError{Requires: need,
+				otherwise: "; or name a version that is for this python"}), rt)
+		}
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Refused, subject, "",
 				fmt.Errorf("its dependencies cannot be pinned: %w", err))
@@ -80,7 +84,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 				"--only-binary", ":all:", "--generate-hashes",
 				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
 				"--quiet", "-o", out, in}, cutoff)}); err != nil {
-			return nil, err
+			return nil, withPython(err, rt)
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
 		if err != nil {
@@ -102,7 +106,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
 			"--cache-dir", tool.CacheDir(h, "pip", work),
 			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
-		return nil, err
+		return nil, withPython(err, rt)
 	}
 	data, err := host.ReadFile(out, project.MaxClosure)
 	if err != nil {
@@ -161,7 +165,8 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	for i, p := range c.Packages {
 		switch file := answer.Chosen[i]; {
 		case file == nil:
-			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "",
+			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(),
+				"put a python3.N that it has wheels for into PATH, or run 'uv python install 3.N'; then try again",
 				fmt.Errorf("has no wheel for %s", rt.Version))
 		case *file == "":
 		default:
@@ -244,7 +249,7 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 		err = runTool(ctx, h, "pip", c.Root.String(), call)
 	}
 	if err != nil {
-		return err
+		return withPython(err, rt)
 	}
 	if err := removeLeftovers(site); err != nil {
 		return err

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -40,6 +41,9 @@ type ecosystem struct {
 	// path.
 	openRuntime func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
 		*program.Program, error)
+	// others yields the runtimes that may take the place of the first in path, for a package that
+	// needs another version. It is nil if the ecosystem's packages run with any version.
+	others func(ctx context.Context, w *workspace.Workspace, path, requires string) iter.Seq[*project.Runtime]
 	// inspectRuntime compares a runtime that is only needed to install with the approved one. It is
 	// nil if the runtime also starts the server, because it was compared when it was opened.
 	inspectRuntime func(context.Context, *program.Program, *project.Runtime) error
@@ -63,6 +67,7 @@ type request struct {
 	before       time.Time    // only what was published then; zero: at any time
 	requirements []string     // PyPI: requirements of the package and of what comes along
 	exact        artifact.Ref // the version that is named; zero if the resolver chooses one
+	python       string       // PyPI: the version of Python that the command line chooses, such as "3.12"; "": none
 	bin          string       // the executable to start, "" for the one that is meant
 	args         []string
 }

@@ -24,7 +24,8 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 	}
 	// The launcher itself never runs, so it is not verified.
 	t := launcher.Parse(d.Server.Command, d.Server.Arguments)
-	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	of = request{name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args,
+		python: chosenPython(t)}
 	if t.Packages[0].Pinned() {
 		of.exact = t.Packages[0].Ref
 	}
@@ -49,10 +50,14 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 // untakenEvidence says which options of a launcher are not followed, as the launcher is not started.
 func untakenEvidence(server string, t launcher.Target) (report evidence.Report) {
 	for _, option := range t.Untaken {
+		if pythonOption().MatchString(option) { // which is taken over
+			continue
+		}
 		e := evidence.Fact(evidence.Claim{Subject: server + ": " + option, Scheme: evidence.Pin,
 			Authority: evidence.Caller, Text: option, Where: project.ConfigFile}, "")
-		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is that of PATH, " +
-			"and versions are resolved as the user's own files say; take the option away once that is what you mean"
+		e.Reason = t.Launcher + " is not started, and its option is not taken over: the interpreter is the first " +
+			"that the package fits, and versions are resolved as the user's own files say; " +
+			"take the option away once that is what you mean"
 		report = append(report, e)
 	}
 	return report
@@ -80,12 +85,10 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err // before anything of a version that is refused is fetched
 	}
-	if r.Program, err = k.openRuntime(ctx, d.Workspace, name, project.Approval{Path: d.Path}); err != nil {
-		return r, err
-	}
 	of.before = d.Workspace.Cutoff()
 	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
-	dependencies, err := k.resolve(ctx, d.Workspace.Host, of, r.Program.Runtime)
+	var dependencies *project.Closure
+	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, name, d.Path, of)
 	resolved()
 	if err != nil {
 		return r, explainCutoff(err, of.before)

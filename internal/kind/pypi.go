@@ -20,11 +20,9 @@ import (
 var pypi = ecosystem{
 	kind: project.KindPyPI, resolver: "the package index", scheme: evidence.File, recorded: true,
 	Installer: closure.Python{},
-	resolve: func(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
-		return closure.ResolvePython(ctx, h, of.name, of.requirements, of.before, rt)
-	},
-	releases: releasesOf,
-	newest:   newestOfPyPI,
+	resolve:   resolvePython,
+	releases:  releasesOf,
+	newest:    newestOfPyPI,
 	findStart: func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
 		if t.Wheel == nil {
 			return "", "", false, nil
@@ -32,7 +30,7 @@ var pypi = ecosystem{
 		entry, err = closure.EntryPoint(t.Ref, t.Wheel, of.bin)
 		return entry, t.Wheel.MCPName, true, err
 	},
-	openRuntime: openPython,
+	openRuntime: openPython, others: tool.OtherPythons,
 	start: func(p *program.Program, _ *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error {
 		name := entry.Ref
 		if ref, err := artifact.Parse(entry.Ref); err == nil {
@@ -41,6 +39,10 @@ var pypi = ecosystem{
 		p.UsePythonPackage(slot, entry, name)
 		return nil
 	},
+}
+
+func resolvePython(ctx context.Context, h *host.Host, of request, rt *project.Runtime) (*project.Closure, error) {
+	return closure.ResolvePython(ctx, h, of.name, of.requirements, of.before, rt)
 }
 
 // openPython opens the approved python, or the one in the path.
@@ -64,14 +66,12 @@ func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (s
 		}
 		with = append(with, requirement)
 	}
-	prog, err := openPython(ctx, q.Workspace, q.Server.Name, project.Approval{Path: q.Workspace.Host.Getenv("PATH")})
+	python := ecosystem{openRuntime: openPython, others: tool.OtherPythons, resolve: resolvePython}
+	prog, resolved, err := python.openAndResolve(ctx, q.Workspace, q.Server.Name, q.Workspace.Host.Getenv("PATH"),
+		request{name: t.Packages[0].Name, requirements: with, before: q.Workspace.Cutoff(), python: chosenPython(t)})
 	if prog != nil {
 		defer prog.Close()
 	}
-	if err != nil {
-		return "", err
-	}
-	resolved, err := closure.ResolvePython(ctx, q.Workspace.Host, t.Packages[0].Name, with, q.Workspace.Cutoff(), prog.Runtime)
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 			return err
 		})
 	}
-	o.Program, err = k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
+	o.Program, err = k.openLocked(ctx, l)
 	audited := parallel.Wait()
 	if err == nil && l.Approval.Runtime == nil {
 		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
@@ -152,7 +152,7 @@ func checkTree(ctx context.Context, st *store.Store, server, platform string, lo
 
 // OpenRuntime opens the interpreter, or finds the compiler.
 func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
+	return k.openLocked(ctx, l)
 }
 
 // Check audits every tree of this kind of machine in the store, and the approved runtime.

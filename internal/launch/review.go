@@ -335,7 +335,7 @@ func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, 
 	a project.Approval) (*project.Runtime, bool, error) {
 	p, err := kind.Of(entry.Source).OpenRuntime(ctx, kind.Locked{
 		Workspace: w, Server: s, Entry: *entry,
-		Approval: project.Approval{Path: a.Path}, // whichever runtime was approved before
+		Approval: project.Approval{Path: a.Path, Made: a.Made}, // whichever runtime was approved before
 	})
 	if p != nil {
 		defer p.Close()

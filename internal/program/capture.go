@@ -1,13 +1,16 @@
 package program
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -181,25 +184,57 @@ func (d *deaths) note(err error) error {
 }
 
 // joinViews returns the union of what the clients were shown. It fails if two clients were shown
-// different items of one name, because a lock holds one digest of it.
+// different items of one name, because a lock holds one digest of it; the error names all of these.
 func joinViews(server string, views []*clientView) (*surface.Surface, error) {
-	seen := views[0].shown
-	for i, s := range views[1:] {
-		more, err := surface.Union(seen, s.shown)
-		if err == nil {
-			seen = more
-			continue
-		}
-		other := views[0]
-		for _, o := range views[:i+1] {
-			if _, differs := surface.Union(o.shown, s.shown); differs != nil {
-				other = o
-				break
+	type sight struct {
+		view *clientView
+		item surface.Item
+	}
+	first := map[string]sight{}
+	differ := map[string]string{} // for each item that differs, which two clients were shown it
+	for _, v := range views {
+		for _, item := range v.shown.Items() {
+			key := item.Key()
+			before, ok := first[key]
+			switch {
+			case !ok:
+				first[key] = sight{v, item}
+			case differ[key] == "" && !bytes.Equal(before.item.JSON, item.JSON):
+				differ[key] = fmt.Sprintf("%s differs, to %s and to %s", surface.Escape(key), before.view, v)
 			}
 		}
-		return nil, evidence.Errorf(evidence.Drift, server,
-			"a surface that differs at each start, or by the client's protocol, cannot be pinned",
-			errors.Join(errors.New("two starts showed different items"), err, fmt.Errorf("to %s and to %s", other, s)))
+	}
+	if len(differ) > 0 {
+		return nil, unstableError(server, differ)
+	}
+	seen := views[0].shown
+	for _, v := range views[1:] {
+		more, err := surface.Union(seen, v.shown)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Drift, server, "", err)
+		}
+		seen = more
 	}
 	return seen, nil
+}
+
+// unstableError names the items of which two starts showed different ones, with what is said of
+// each, and what can be done about it.
+func unstableError(server string, differ map[string]string) error {
+	all := []error{errors.New("two starts showed different items")}
+	tools, kinds := false, map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(differ)) {
+		all = append(all, errors.New(differ[key]))
+		kind := surface.KindOf(key)
+		tools = tools || kind == surface.KindTool
+		kinds[strings.TrimSuffix(string(kind), "s")+"s"] = true // as surface_kinds calls them
+	}
+	hint := "items that differ at each start, or by the client's protocol, cannot be locked; "
+	if tools {
+		hint += "ask its publisher for tools that stay the same, or pin another version of it, as tools are always watched"
+	} else {
+		hint += "leave " + strings.Join(slices.Sorted(maps.Keys(kinds)), " and ") + " out of surface_kinds in " +
+			`hallmark.toml, as in surface_kinds = ["tools"], then run 'hallmark pin ` + server + "' again"
+	}
+	return evidence.Errorf(evidence.Drift, server, hint, errors.Join(all...))
 }

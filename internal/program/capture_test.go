@@ -100,4 +100,25 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%q says nothing of %q", err, part)
 		}
 	}
+	_, err = joinViews("notes", all("b:other", "a:another", "c:three"))
+	for part, named := range map[string]bool{"tool:a differs": true, "tool:b differs": true, "tool:c": false} {
+		if strings.Contains(err.Error(), part) != named {
+			t.Errorf("of several items, %q: %q", part, err)
+		}
+	}
+}
+
+// TestUnstable: whether a way on is named depends on the kinds that differ, as tools are always watched.
+func TestUnstable(t *testing.T) {
+	for key, want := range map[string]string{
+		"resource:file:///a": "leave resources out of surface_kinds",
+		"instructions":       "leave instructions out of surface_kinds",
+		"tool:a":             "ask its publisher",
+	} {
+		var problem *evidence.Error
+		if err := unstableError("notes", map[string]string{key: key}); !errors.As(err, &problem) ||
+			!strings.Contains(problem.Hint, want) {
+			t.Errorf("%s: %q", key, problem.Hint)
+		}
+	}
 }

@@ -235,7 +235,8 @@ func isUserSetting(name string) bool {
 }
 
 // buildEnvironment returns the server's environment: the common variables, the fixed PATH, the
-// declared variables, and last those that keep its runtime from loading unverified code.
+// declared variables, one hash seed for python, and last those that keep its runtime from loading
+// unverified code.
 func (p *Program) buildEnvironment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.Path}
 	for _, name := range append(CommonVariables(), p.Variables...) {
@@ -259,7 +260,7 @@ func (p *Program) buildEnvironment(getenv func(string) string, environ []string)
 		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }),
 			name+"="+p.Values[name])
 	}
-	return append(env, p.RuntimeVariables...), nil
+	return append(p.fixHashSeed(env), p.RuntimeVariables...), nil
 }
 
 // Start runs the program in dir, the project's directory, if adm permits all of it. The directory

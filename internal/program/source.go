@@ -104,7 +104,7 @@ var runtimes = map[string]sourceRuntime{
 		probe: []string{"-I", "-B", "-c",
 			"import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
 		minor: true, besideOnly: true,
-		words: []string{"-E", "-s", "-S", "-B"},
+		words: []string{"-s", "-S", "-B"},
 	},
 	"bun": {
 		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p",

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -101,4 +103,84 @@ func FindPython(ctx context.Context, w *workspace.Workspace, path string) (*proj
 		return nil, err
 	}
 	return &project.Runtime{Path: a.Path, Version: a.Tag}, nil
+}
+
+// newestPython and oldestPython bound the names python3.N that are looked for in a path.
+const newestPython, oldestPython = 20, 8
+
+// OtherPythons yields the pythons that may take the place of the first one of path: each python3.N
+// in path from the highest to the lowest, then the one of uv's own that meets requires, such as
+// ">=3.12". A python that is missing, that lies in the checkout or that does not answer is left
+// out, and so is one that takes the same wheels as one before. Nothing is downloaded.
+func OtherPythons(ctx context.Context, w *workspace.Workspace, path, requires string) iter.Seq[*project.Runtime] {
+	return func(yield func(*project.Runtime) bool) {
+		seen := map[string]bool{}
+		try := func(path, name string) bool {
+			found, err := FindAskable(w, path, "", name)
+			if err != nil {
+				return true
+			}
+			a, err := AskPython(ctx, w.Host, found, path, nil)
+			if err != nil || seen[a.Tag] {
+				return true
+			}
+			seen[a.Tag] = true
+			return yield(&project.Runtime{Path: a.Path, Version: a.Tag})
+		}
+		for minor := newestPython; minor >= oldestPython; minor-- {
+			if ctx.Err() != nil || !try(path, fmt.Sprintf("python3.%d", minor)) {
+				return
+			}
+		}
+		if managed := findManagedPython(ctx, w.Host, requires); managed != "" {
+			try(filepath.Dir(managed), filepath.Base(managed))
+		}
+	}
+}
+
+// findManagedPython asks uv which of the pythons that it installed meets requires; "" if none does.
+func findManagedPython(ctx context.Context, h *host.Host, requires string) string {
+	work, remove, err := WorkDir(h, "ask-")
+	if err != nil {
+		return ""
+	}
+	defer remove()
+	uv := FindUV(ctx, h, work)
+	if uv == "" || requires == "" {
+		return ""
+	}
+	out, err := foreign.Run(ctx, foreign.Call{Tool: foreign.Sealed, Path: uv, Dir: work, Checkout: Checkout(h),
+		Environ: h.Environ, Time: foreign.QuestionTime, Output: 64 << 10,
+		Set: append(HomeVariables(work), "UV_PYTHON_INSTALL_DIR="+managedPythons(h)),
+		Args: []string{"python", "find", "--no-config", "--no-project", "--system", "--no-python-downloads",
+			"--python-preference", "only-managed", "--cache-dir", CacheDir(h, "uv", work), requires}})
+	found := strings.TrimSpace(string(out.Stdout))
+	if err != nil || !filepath.IsAbs(found) || strings.ContainsAny(found, "\r\n") {
+		return ""
+	}
+	return found
+}
+
+// managedPythons returns the directory in which uv keeps the pythons that it installed.
+func managedPythons(h *host.Host) string {
+	if dir := h.Getenv("UV_PYTHON_INSTALL_DIR"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir := h.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "uv", "python")
+	}
+	if dir := h.Getenv("APPDATA"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "uv", "data", "python")
+	}
+	return filepath.Join(home(h), ".local", "share", "uv", "python")
+}
+
+// PythonVersion returns the version of a python, such as "3.12", by the tag of the wheels that fit
+// it best; "" if the tag says none.
+func PythonVersion(tag string) string {
+	interpreter, _, _ := strings.Cut(tag, "-")
+	if len(interpreter) < 4 || !strings.HasPrefix(interpreter[2:], "3") {
+		return ""
+	}
+	return "3." + interpreter[3:]
 }

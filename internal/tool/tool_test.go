@@ -215,3 +215,47 @@ func TestOutputDetail(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestOtherPythons: what may take the place of python3 are the python3.N of the path from the
+// highest on, then the one that uv has; what does not answer, takes the same wheels as one before
+// or lies in the checkout is left out.
+func TestOtherPythons(t *testing.T) {
+	m := newMachine(t)
+	python := func(tag, path string) string {
+		return says(`{"path":"` + path + `","tag":"` + tag + `","version":"3","chosen":[]}`)
+	}
+	m.write(filepath.Join(m.bin, "python3.13"), "#!/bin/sh\necho python3.13: command not found >&2\nexit 127\n")
+	m.write(filepath.Join(m.bin, "python3.9"), python("cp39-cp39-x", "/opt/python3.9"))
+	m.write(filepath.Join(m.bin, "python3.12"), python("cp312-cp312-x", "/opt/python3.12"))
+	m.write(filepath.Join(m.bin, "python3.11"), python("cp312-cp312-x", "/opt/again"))
+	m.write(m.w.Path("bin", "python3.14"), m.starting())
+	managed := m.write(filepath.Join(m.bin, "managed", "python3.10"), python("cp310-cp310-x", "/opt/managed"))
+	m.write(filepath.Join(m.bin, "uv"), "#!/bin/sh\ncase \"$*\" in *--no-python-downloads*'>=3.9') echo "+managed+" ;; "+
+		"*) exit 2 ;; esac\n")
+	for requires, want := range map[string]string{
+		">=3.9":  "/opt/python3.12 /opt/python3.9 /opt/managed",
+		">=3.99": "/opt/python3.12 /opt/python3.9",
+	} {
+		var got []string
+		for rt := range OtherPythons(t.Context(), m.w, m.w.Path("bin")+":"+m.bin, requires) {
+			got = append(got, rt.Path)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", requires, got, want)
+		}
+	}
+	if _, err := os.Stat(m.bin + ".started"); err == nil {
+		t.Error("a python of the checkout was started")
+	}
+}
+
+func TestPythonVersion(t *testing.T) {
+	for tag, want := range map[string]string{
+		"cp312-cp312-manylinux_2_36_x86_64": "3.12", "cp39-cp39-x": "3.9", "cp313-cp313t-x": "3.13",
+		"pp311-pypy311_pp73-x": "3.11", "cp27-cp27mu-x": "", "": "", "x": "",
+	} {
+		if got := PythonVersion(tag); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+	}
+}

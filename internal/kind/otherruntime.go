@@ -1,0 +1,135 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// openAndResolve opens the runtime in path and resolves a package with it. If the package needs
+// another version of Python, the first of the others is taken that the resolver succeeds with; if
+// none does, the error is about the first. What fails for another reason ends the search.
+func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, server, path string, of request) (
+	*program.Program, *project.Closure, error) {
+	p, err := k.openRuntime(ctx, w, server, project.Approval{Path: path})
+	if err != nil {
+		return p, nil, err
+	}
+	if of.python != "" && k.others != nil {
+		if p, err = k.openVersion(ctx, w, server, path, of.python, p); err != nil {
+			return p, nil, err
+		}
+		c, err := k.resolve(ctx, w.Host, of, p.Runtime)
+		return p, c, err
+	}
+	c, first := k.resolve(ctx, w.Host, of, p.Runtime)
+	var need *closure.NeedsPythonError
+	if k.others == nil || !errors.As(first, &need) {
+		return p, c, first
+	}
+	for rt := range k.others(ctx, w, path, need.Requires) {
+		if rt.Version == p.Runtime.Version {
+			continue
+		}
+		c, err := k.resolve(ctx, w.Host, of, rt)
+		if errors.As(err, new(*closure.NeedsPythonError)) {
+			continue
+		}
+		if err != nil {
+			return p, nil, err
+		}
+		p.Close()
+		p, err = openFound(ctx, w, server, path, rt)
+		return p, c, err
+	}
+	return p, nil, first
+}
+
+// pythonOption matches the option of a launcher that chooses a version of Python, which is followed.
+var pythonOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`)
+})
+
+// chosenPython returns the version of Python that a command line chooses, such as "3.12"; "" if it
+// chooses none.
+func chosenPython(t launcher.Target) (version string) {
+	for _, option := range t.Untaken {
+		if m := pythonOption().FindStringSubmatch(option); m != nil {
+			version = m[1] // the last one counts
+		}
+	}
+	return version
+}
+
+// openVersion returns first, the python that was opened already, if it has a version, or else opens
+// the first of the others that has it.
+func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, server, path, version string,
+	first *program.Program) (*program.Program, error) {
+	have := tool.PythonVersion(first.Runtime.Version)
+	if have == version {
+		return first, nil
+	}
+	for rt := range k.others(ctx, w, path, "=="+version+".*") {
+		if tool.PythonVersion(rt.Version) == version {
+			first.Close()
+			return openFound(ctx, w, server, path, rt)
+		}
+	}
+	return first, evidence.Errorf(evidence.Refused, server, "run 'uv python install "+version+
+		"', or put python"+version+" into PATH, then run the same command again",
+		fmt.Errorf("its command line chooses Python %s, which is not on this machine; python3 is %s", version, have))
+}
+
+// openFound opens an interpreter that was found already.
+func openFound(ctx context.Context, w *workspace.Workspace, server, path string, rt *project.Runtime) (
+	*program.Program, error) {
+	return program.OpenInterpreter(ctx, w, server, project.Approval{Path: path},
+		func(context.Context, *workspace.Workspace, string) (*project.Runtime, error) { return rt, nil })
+}
+
+// openLocked opens the approved runtime of a locked server. If none was approved it prefers a python
+// of a version that the locked package was installed with before, here or where it was pinned: the
+// first in the path, else one of the others. If there is none it is the first in the path.
+func (k ecosystem) openLocked(ctx context.Context, l Locked) (*program.Program, error) {
+	p, err := k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval)
+	if err != nil || k.others == nil || l.Approval.Runtime != nil || l.Entry.Closure == nil {
+		return p, err
+	}
+	var known []string
+	made := l.Approval.MadeTrees(*l.Entry.Closure)
+	for _, key := range slices.AppendSeq(slices.Collect(maps.Keys(l.Entry.Closure.Trees)), maps.Keys(made)) {
+		_, tag, _ := strings.Cut(key, "+")
+		known = append(known, tool.PythonVersion(tag))
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(known, tool.PythonVersion(p.Runtime.Version)) {
+		return p, nil
+	}
+	for _, version := range slices.Backward(known) {
+		if version == "" {
+			continue
+		}
+		for rt := range k.others(ctx, l.Workspace, l.Approval.Path, "=="+version+".*") {
+			if tool.PythonVersion(rt.Version) != version {
+				continue
+			}
+			p.Close()
+			return openFound(ctx, l.Workspace, l.Server.Name, l.Approval.Path, rt)
+		}
+	}
+	return p, nil
+}
