@@ -28,6 +28,10 @@ func FormatChanges(changes []Change) string {
 		old, oldText := decodeText(c.Old)
 		new, newText := decodeText(c.New)
 		switch {
+		case c.Path == "" && (c.Old == "" || c.New == ""): // an item as a whole
+			if v, err := parse([]byte(c.New), Limits{}, modeStored); err == nil {
+				writeMembers(&b, v, "    + ")
+			}
 		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)):
 			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))
 		default:

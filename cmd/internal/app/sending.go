@@ -24,7 +24,7 @@ func (a *App) AllowFlags(c *cobra.Command) {
 // askVariable returns a function that asks the person at the terminal whether a variable may be
 // sent; nil without a terminal.
 func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
-	if !a.hasTerminal() {
+	if !a.HasTerminal() {
 		return nil
 	}
 	return func(u consent.VariableUse) (host.Consent, error) {
@@ -39,7 +39,7 @@ func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
 // askHosts returns a function that asks the person at the terminal whether hosts may get requests;
 // nil without a terminal.
 func (a *App) askHosts() func([]consent.HostUse) (host.Consent, error) {
-	if !a.hasTerminal() {
+	if !a.HasTerminal() {
 		return nil
 	}
 	return func(uses []consent.HostUse) (host.Consent, error) {
@@ -52,4 +52,5 @@ func (a *App) askHosts() func([]consent.HostUse) (host.Consent, error) {
 	}
 }
 
-func (a *App) hasTerminal() bool { return a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) }
+// HasTerminal reports whether a person can be asked.
+func (a *App) HasTerminal() bool { return a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) }

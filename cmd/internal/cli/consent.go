@@ -68,6 +68,11 @@ func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 		case f.yes:
 			return host.StandingConsent, nil
 		}
+		if p.Before == nil {
+			if err := pageSurface(ctx, a, p.Name, p.Surface); err != nil {
+				return host.NoConsent, err
+			}
+		}
 		return a.Ask(ctx, "Lock this?")
 	}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +125,7 @@ type pinnedJSON struct {
 	Entry    project.ServerLock  `json:"entry"`
 	Runtime  *project.Runtime    `json:"runtime,omitempty"`
 	Release  *fetch.Release      `json:"release,omitempty"` // what the package registry says of the version
+	Surface  json.RawMessage     `json:"surface,omitempty"` // all that a model is told, in its canonical form
 	Changes  []surface.Change    `json:"changes"`
 	Weaker   []project.Weakening `json:"weaker,omitempty"`  // what was accepted and is declared no more
 	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
@@ -132,10 +135,10 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Changes, p.Weaker,
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, nil, p.Changes, p.Weaker,
 			p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
-			s.Consent = p.Consent()
+			s.Consent, s.Surface = p.Consent(), p.Surface.Canonical()
 		}
 		servers = append(servers, s)
 	}
@@ -197,8 +200,13 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	if p.Same {
 		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
 	}
-	if p.Before == nil || len(p.Changes) == 0 {
-		showSurface(w, p.Surface)
+	switch {
+	case p.Before == nil || len(p.Changes) == 0 && !evidence.Same(p.Before.Surface, p.Entry.Surface):
+		showSurface(a, w, p.Surface, "'hallmark pin "+p.Name+" --start --json', or once it is locked 'hallmark surface show "+
+			p.Name+"'")
+	case len(p.Changes) == 0:
+		fmt.Fprintf(w, "  surface     %s, as before (%s)\n", p.Entry.Surface,
+			evidence.Count(len(p.Entry.SurfaceItems), "item"))
 	}
 	showChanges(w, p.Changes)
 	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
@@ -281,17 +289,33 @@ func showWeaker(w io.Writer, weaker []project.Weakening) {
 }
 
 // showSurface prints what a model is shown, one item per line.
-func showSurface(w io.Writer, s *surface.Surface) {
+// showSurface prints a line of each item, and how much more a model is told, which [pageSurface] shows to a person at a
+// terminal and the named commands to others.
+func showSurface(a *app.App, w io.Writer, s *surface.Surface, commands string) {
 	if s == nil {
 		return
 	}
 	fmt.Fprintf(w, "  surface     %s\n", s.Digest())
-	for _, line := range strings.Split(strings.TrimSuffix(s.Outline(), "\n"), "\n") {
+	outline := s.Outline()
+	for _, line := range strings.Split(strings.TrimSuffix(outline, "\n"), "\n") {
 		fmt.Fprintf(w, "    %s\n", line)
+	}
+	if more := len(s.FullText()) - len(outline); more > 0 && !a.HasTerminal() {
+		fmt.Fprintf(w, "  not shown   %s bytes more that a model is told; all of it: %s\n", evidence.Group(int64(more)),
+			commands)
 	}
 	for _, warning := range surface.Warnings(s) {
 		fmt.Fprintf(w, "  look at     %s\n", warning)
 	}
+}
+
+// pageSurface shows a person at a terminal all that a model is told.
+func pageSurface(ctx context.Context, a *app.App, name string, s *surface.Surface) error {
+	if s == nil || !a.HasTerminal() {
+		return nil
+	}
+	fmt.Fprintf(a.Stderr, "\nAll that a model is told by %s:\n", surface.Escape(name))
+	return a.Page(ctx, s.FullText())
 }
 
 func showChanges(w io.Writer, changes []surface.Change) {

@@ -70,7 +70,7 @@ those that --item names.`,
 					return nil, nil // one question is enough
 				}
 				chosen = true
-				showReview(a.Stderr, r)
+				showReview(a, a.Stderr, r)
 				return chooseItems(c.Context(), a, r.Items)
 			}
 			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
@@ -81,7 +81,12 @@ those that --item names.`,
 					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
 					return host.InformedConsent, nil
 				case !asJSON:
-					showReview(a.Stderr, r)
+					showReview(a, a.Stderr, r)
+				}
+				if r.Note == nil && !asJSON {
+					if err := pageSurface(c.Context(), a, r.Name, r.Surface); err != nil {
+						return host.NoConsent, err
+					}
 				}
 				return a.Ask(c.Context(), "Approve this?")
 			}
@@ -151,7 +156,15 @@ func reviewWaiting(ctx context.Context, a *app.App, h *host.Host, dir string, ap
 	w, err := launch.ReviewWaiting(ctx, h, dir, launch.WaitingOptions{Approve: approve,
 		Confirm: func(w *launch.Waiting) (host.Consent, error) {
 			if !asJSON {
-				showWaiting(a.Stderr, w)
+				showWaiting(a, a.Stderr, w)
+			}
+			for _, r := range w.Servers {
+				if asJSON || r.EntryApproved {
+					continue
+				}
+				if err := pageSurface(ctx, a, r.Name, r.Surface); err != nil {
+					return host.NoConsent, err
+				}
 			}
 			return a.Ask(ctx, "Approve all of this?")
 		}})
@@ -201,14 +214,14 @@ func namesOf(all []*launch.Reviewed) (names []string) {
 }
 
 // showWaiting shows all that waits: each new entry, and each new interpreter once, with the servers that it starts.
-func showWaiting(w io.Writer, waiting *launch.Waiting) {
+func showWaiting(a *app.App, w io.Writer, waiting *launch.Waiting) {
 	var updated []*launch.Reviewed
 	for _, r := range waiting.Servers {
 		if r.EntryApproved && r.Runtime != nil && r.Approved != nil && len(r.Weaker) == 0 {
 			updated = append(updated, r)
 			continue
 		}
-		showReview(w, r)
+		showReview(a, w, r)
 	}
 	for len(updated) > 0 {
 		first := updated[0]
@@ -268,7 +281,7 @@ func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, err
 	return approved, nil
 }
 
-func showReview(w io.Writer, r *launch.Reviewed) {
+func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
 	defer func() {
 		if len(r.Extra) > 0 {
@@ -293,7 +306,7 @@ func showReview(w io.Writer, r *launch.Reviewed) {
 		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
 	}
 	if r.Note == nil {
-		showSurface(w, r.Surface)
+		showSurface(a, w, r.Surface, "'hallmark surface show "+r.Name+"'")
 	} else {
 		fmt.Fprintf(w, "  seen        %s\n", r.Note.At.Format("2006-01-02 15:04:05Z"))
 		showChanges(w, r.Changes)

@@ -96,7 +96,10 @@ the server's table has extra_arguments = "any".`,
 			}
 			if term.IsTerminal(int(a.Stdin.Fd())) { // else it is the client's
 				o.Ask = func(r *launch.Reviewed) (host.Consent, error) {
-					showReview(a.Stderr, r)
+					showReview(a, a.Stderr, r)
+					if err := pageSurface(c.Context(), a, r.Name, r.Surface); err != nil {
+						return host.NoConsent, err
+					}
 					return a.Ask(c.Context(), "Approve this?")
 				}
 			}

@@ -274,11 +274,7 @@ func showItems(w io.Writer, s *surface.Surface) error {
 	warnings := surface.Warnings(s)
 	for _, item := range s.Items() {
 		fmt.Fprintf(&b, "\n%s  %s\n", surface.Escape(item.Key()), item.Digest)
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, item.JSON, "  ", "  "); err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "  %s\n", app.EscapeJSON(indented.Bytes()))
+		b.WriteString(item.FullText())
 		for i := range warnings {
 			if warnings[i].Item == item.Key() {
 				fmt.Fprintf(&b, "  look at  %s\n", warnings[i])
