@@ -86,8 +86,13 @@ type Target struct {
 	// started: their hashes cover all that the command line names.
 	Direct bool
 
+	adds  bool     // the wrapper has options or variables of its own, or another one around it has
 	words []string // all arguments as they were given
 }
+
+// Alone reports whether nothing around the launcher has a say in what the server gets: there is no wrapper, or it does
+// nothing but start the command, as "cmd /c npx ..." does.
+func (t Target) Alone() bool { return t.Wrapper == "" || !t.adds }
 
 // Package is the package or image that a launcher is told to run.
 type Package struct {

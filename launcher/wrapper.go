@@ -110,8 +110,9 @@ func skipAssignments(words []word) (rest []word, bad string) {
 	return words, ""
 }
 
-// readWrapped reads the command that a wrapper starts: the first of words.
-func readWrapped(wrapper string, words []word, depth int) Target {
+// readWrapped reads the command that a wrapper starts: the first of words. adds says that the wrapper does more than
+// that.
+func readWrapped(wrapper string, words []word, depth int, adds bool) Target {
 	if len(words) == 0 {
 		return opaqueTarget(wrapper, wrapper+" without a command", nil)
 	}
@@ -119,7 +120,7 @@ func readWrapped(wrapper string, words []word, depth int) Target {
 	if t.Launcher == "" {
 		t.File = words[0].text
 	}
-	t.Wrapper, t.Direct = wrapper, false
+	t.Wrapper, t.Direct, t.adds = wrapper, false, t.adds || adds
 	return t
 }
 
@@ -132,10 +133,11 @@ func readEnv(name string, words []word, depth int) Target {
 		return opaqueTarget(name, unknownOption(name, unknown), words)
 	}
 	rest, bad := skipAssignments(rest)
+	adds := len(rest) < len(words)
 	if bad != "" {
 		return opaqueTarget(name, "env starts another program and sets "+bad+", which changes what is run", words)
 	}
-	return readWrapped(name, rest, depth)
+	return readWrapped(name, rest, depth, adds)
 }
 
 // readWindowsShell reads what follows cmd: "/c" and a command, in words or as one line.
@@ -172,7 +174,7 @@ func readWindowsShell(name string, words []word, depth int) Target {
 			start = end
 		}
 	}
-	return readWrapped(name, words, depth)
+	return readWrapped(name, words, depth, false)
 }
 
 // hasCommandOption reports whether a POSIX shell is given a line rather than a file: -c alone
@@ -202,7 +204,9 @@ func readShell(name string, words []word, depth int) Target {
 	if !ok {
 		return t
 	}
+	whole := len(line)
 	line, bad := skipAssignments(line)
+	adds := len(line) < whole
 	if bad != "" {
 		t.Opaque = "the shell line sets " + bad + ", which changes what is run"
 		return t
@@ -213,7 +217,7 @@ func readShell(name string, words []word, depth int) Target {
 	if len(line) == 0 || slices.Contains(builtins, line[0].text) || strings.HasPrefix(line[0].text, "-") {
 		return t
 	}
-	return readWrapped("sh", line, depth)
+	return readWrapped("sh", line, depth, adds)
 }
 
 // builtins are words for which a shell does something other than start the program of that

@@ -41,7 +41,7 @@ type ownMembers struct {
 
 // downloads reports whether t is one of the launchers, and does nothing but download packages and run one of them.
 func downloads(t launcher.Target, launchers ...string) bool {
-	return t.Opaque == "" && t.Wrapper == "" && t.File == "" && len(t.Packages) > 0 &&
+	return t.Opaque == "" && t.Alone() && t.File == "" && len(t.Packages) > 0 &&
 		slices.Contains(launchers, t.Launcher)
 }
 

@@ -18,6 +18,7 @@ type Server struct {
 	Command   string
 	Args      []string
 	Variables []string // names of environment variables that it sets or wants
+	EnvFile   string   // a file of more variables, as the client writes its path; "" for none
 	URL       string   // in place of Command
 	Headers   []string // names of headers for URL
 	Disabled  bool
@@ -61,6 +62,9 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 	}
 	if !ok {
 		return s, false
+	}
+	if file := e.value.Get("envFile"); file != nil && file.Kind == syntax.Text {
+		s.EnvFile = file.Text
 	}
 	for _, h := range e.objects() {
 		for _, key := range variableKeys {

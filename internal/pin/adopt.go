@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -64,9 +66,12 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", f.Path)
 				continue
 			}
-			mine, err := importEntry(s, rewrite)
+			mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite)
 			if err != nil {
 				return nil, nil, err
+			}
+			if s.EnvFile != "" {
+				mine.Variables = addVariables(mine.Variables, envFileNames(w, s))
 			}
 			other := ""
 			switch {
@@ -167,10 +172,54 @@ func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 		return project.Server{Name: s.Name, Type: "http", URL: s.URL}, nil
 	}
 	mine := project.Server{Name: s.Name, Command: s.Command, Arguments: s.Args}
-	for _, name := range s.Variables {
-		if name != "PATH" && !slices.Contains(mine.Variables, name) {
-			mine.Variables = append(mine.Variables, name)
+	mine.Variables = addVariables(nil, s.Variables)
+	return mine, nil
+}
+
+// addVariables adds names to those of variables that a server gets.
+func addVariables(all, names []string) []string {
+	for _, name := range names {
+		if name != "PATH" && !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
-	return mine, nil
+	return all
+}
+
+// workspaceFolder is what VS Code and Cursor replace by the directory that is open in them.
+const workspaceFolder = "${workspaceFolder}"
+
+// fillWorkspaceFolder returns an entry of the project's own file as it is started there: 'hallmark run' starts servers
+// in the project's directory, so that "." is what the client would fill in.
+func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Server {
+	if s.Client != "vscode" && s.Client != "cursor" || !isInside(w, s.File) {
+		return s
+	}
+	s.Args = slices.Clone(s.Args)
+	for i, word := range s.Args {
+		before, after, found := strings.Cut(word, workspaceFolder)
+		if found && (after == "" || after[0] == '/') && (before == "" || strings.HasSuffix(before, "=")) {
+			s.Args[i] = before + "." + after
+		}
+	}
+	return s
+}
+
+// envFileLine is a line of a file of variables that sets one.
+var envFileLine = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=`)
+
+// envFileNames returns the names of the variables that a file sets which the client reads for an entry, if it is one of
+// the project. Their values stay there.
+func envFileNames(w *workspace.Workspace, s clients.Server) (names []string) {
+	const most = 1 << 20 // bytes
+	name := strings.TrimPrefix(s.EnvFile, workspaceFolder+"/")
+	if data, err := w.ReadFile(filepath.Join(w.Dir, name), most); err == nil && data != nil && filepath.IsLocal(name) {
+		for _, m := range envFileLine.FindAllSubmatch(data, -1) {
+			names = append(names, string(m[1]))
+		}
+		return names
+	}
+	w.Host.Logger.Warn(surface.Escape(s.Name)+": the variables of its envFile are not taken over; name those that it "+
+		"needs under variables in "+project.ConfigFile, "file", s.EnvFile)
+	return nil
 }
