@@ -283,9 +283,67 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 			}
 			entry["resolved"] = resolved
 		}
+		if tarballs != nil {
+			if err := c.settleDependencies(p.Path, entry); err != nil {
+				return nil, err
+			}
+		}
 		packages[p.Path] = entry
 	}
 	return sealed.MarshalIndented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
+}
+
+// settleDependencies changes what an entry asks for where npm, which is given nothing but the closure, would ask a
+// registry again: a tag, which files do not have, and an optional package that npm did not find when it resolved.
+func (c *Closure) settleDependencies(at string, entry map[string]json.RawMessage) error {
+	for _, member := range []string{"dependencies", "optionalDependencies", "peerDependencies"} {
+		var asked map[string]string
+		if err := decodeMember(entry, member, &asked); err != nil {
+			return err
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		for name, spec := range asked {
+			switch {
+			case member == "optionalDependencies" && !c.finds(at, name):
+				delete(asked, name)
+			case isTag(spec):
+				asked[name] = "*"
+			}
+		}
+		settled, err := sealed.Marshal(asked)
+		if err != nil {
+			return err
+		}
+		entry[member] = settled
+	}
+	return nil
+}
+
+// finds reports whether node would find a package from the one at a path.
+func (c *Closure) finds(from, name string) bool {
+	for {
+		if _, ok := c.raw[path.Join(from, "node_modules", name)]; ok {
+			return true
+		}
+		if from == "" {
+			return false
+		}
+		from = strings.TrimSuffix(from[:max(0, strings.LastIndex(from, "node_modules/"))], "/")
+	}
+}
+
+// isTag reports whether npm reads a spec as a tag, such as "latest": a word that is no range ("v1", "x") and no URL.
+func isTag(spec string) bool {
+	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+	switch {
+	case spec == "" || !letter(spec[0]) || strings.ContainsAny(spec, ":/ |<>=^~*"):
+		return false
+	case spec[0]|0x20 == 'x':
+		return len(spec) > 1 && spec[1] != '.'
+	}
+	return spec[0]|0x20 != 'v' || len(spec) > 1 && (spec[1] < '0' || '9' < spec[1])
 }
