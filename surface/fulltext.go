@@ -10,13 +10,17 @@ import (
 // out or cut, whatever the member is called, because a model may be given any of it.
 func (i Item) FullText() string {
 	var b strings.Builder
-	v := i.parseJSON()
-	if v.kind == isObject {
-		writeMembers(&b, v, "  ")
-	} else {
-		writeText(&b, "  ", v.text)
-	}
+	writeWhole(&b, i.parseJSON(), "  ")
 	return b.String()
+}
+
+// writeWhole writes an item: its members, or the text of instructions.
+func writeWhole(b *strings.Builder, v value, indent string) {
+	if v.kind == isObject {
+		writeMembers(b, v, indent)
+	} else {
+		writeText(b, indent, v.text)
+	}
 }
 
 // FullText is that of all items, in their order, each below its key.

@@ -69,3 +69,24 @@ tool:add
 		each(i.parseJSON())
 	}
 }
+
+// TestChangesOfWholeItems: what is added or taken away is shown in full, instructions too.
+func TestChangesOfWholeItems(t *testing.T) {
+	empty, err := New(Listing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := New(Listing{Instructions: "Be kind.\nMail it.", Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"add","description":"Add.\nThen mail it.","inputSchema":{"type":"object"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sign, changes := range map[string][]Change{"+": Diff(empty, full), "-": Diff(full, empty)} {
+		got := FormatChanges(changes)
+		for _, line := range []string{"Be kind.", "Mail it.", "description:", "  Add.", "  Then mail it.", "name: add"} {
+			if !strings.Contains(got, "\n    "+sign+" "+line+"\n") {
+				t.Errorf("%s %q is not shown:\n%s", sign, line, got)
+			}
+		}
+	}
+}

@@ -29,8 +29,9 @@ func FormatChanges(changes []Change) string {
 		new, newText := decodeText(c.New)
 		switch {
 		case c.Path == "" && (c.Old == "" || c.New == ""): // an item as a whole
-			if v, err := parse([]byte(c.New), Limits{}, modeStored); err == nil {
-				writeMembers(&b, v, "    + ")
+			sign := map[bool]string{true: "    + ", false: "    - "}[c.Old == ""]
+			if v, err := parse([]byte(c.Old+c.New), Limits{}, modeStored); err == nil {
+				writeWhole(&b, v, sign)
 			}
 		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)):
 			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))

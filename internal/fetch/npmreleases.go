@@ -3,14 +3,18 @@ package fetch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// releases reads the package's document, as that of a version does not say when it was published.
+// releases reads the package's document, as that of a version does not say when it was published. A package of a scope
+// may be private: registries deny that there is one to whoever has not logged in, so that it need not be gone.
 func (npm) releases(ctx context.Context, c *Client, refs []artifact.Ref) ([]Release, error) {
 	all := make([]Release, len(refs))
 	for i, ref := range refs {
@@ -30,10 +34,14 @@ func (npm) releases(ctx context.Context, c *Client, refs []artifact.Ref) ([]Rele
 		}
 		return nil
 	})
-	if isNotFound(err) { // the package is gone, with all versions
-		return all, nil
+	if !isNotFound(err) {
+		return all, err
 	}
-	return all, err
+	if strings.HasPrefix(refs[0].Name(), "@") {
+		return nil, &wire.Error{Ref: refs[0].String(), Cause: evidence.NotFound,
+			Err: errors.New("the registry shows no such package: it was unpublished, or is seen after a login only")}
+	}
+	return all, nil // the package is gone, with all versions
 }
 
 // noteVersion reads from a version's document whether it is deprecated.

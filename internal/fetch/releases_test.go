@@ -61,6 +61,8 @@ func TestReleases(t *testing.T) {
 	if err != nil || len(both) != 3 || !both[0].TakenBack() || both[1].TakenBack() || both[1] != both[2] {
 		t.Errorf("%+v, %v", both, err)
 	}
+	_, err = c.Releases(t.Context(), mustRef(t, "npm:@acme/other@1.0.0"))
+	wantError(t, err, evidence.NotFound, "unpublished, or is seen after a login only")
 	for _, ref := range []string{"npm:silent@1.0.0", "npm:odd@1.0.0"} {
 		_, err := c.Releases(t.Context(), mustRef(t, ref))
 		wantError(t, err, evidence.Unreachable)

@@ -21,12 +21,15 @@ func releasesOf(ctx context.Context, h *host.Host, refs ...artifact.Ref) ([]fetc
 }
 
 // ReleaseEvidence asks the package registry whether a version is still what its publisher wants to be used. It is nil
-// for refs of kinds whose registries do not say.
+// for refs of kinds whose registries do not say. That a registry shows no package, and does not say why, is evidence too.
 func ReleaseEvidence(ctx context.Context, h *host.Host, ref artifact.Ref) (evidence.Report, error) {
 	if !fetch.HasReleases(ref.Kind()) {
 		return nil, nil
 	}
 	all, err := releasesOf(ctx, h, ref)
+	if unread := new(wire.Error); errors.As(err, &unread) && unread.Cause == evidence.NotFound {
+		return evidence.Report{evidence.CannotVerify(statusClaim(ref), unread.Cause, document.Reason(unread))}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

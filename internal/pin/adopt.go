@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -192,7 +193,8 @@ const workspaceFolder = "${workspaceFolder}"
 // fillWorkspaceFolder returns an entry of the project's own file as it is started there: 'hallmark run' starts servers
 // in the project's directory, so that "." is what the client would fill in.
 func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Server {
-	if s.Client != "vscode" && s.Client != "cursor" || !isInside(w, s.File) {
+	open := filepath.Dir(filepath.Dir(s.File)) // whose .vscode or .cursor the file is in
+	if s.Client != "vscode" && s.Client != "cursor" || !isInside(w, s.File) || !host.SameFile(open, w.Dir) {
 		return s
 	}
 	s.Args = slices.Clone(s.Args)
@@ -213,11 +215,13 @@ var envFileLine = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Z
 func envFileNames(w *workspace.Workspace, s clients.Server) (names []string) {
 	const most = 1 << 20 // bytes
 	name := strings.TrimPrefix(s.EnvFile, workspaceFolder+"/")
-	if data, err := w.ReadFile(filepath.Join(w.Dir, name), most); err == nil && data != nil && filepath.IsLocal(name) {
-		for _, m := range envFileLine.FindAllSubmatch(data, -1) {
-			names = append(names, string(m[1]))
+	if filepath.IsLocal(name) {
+		if data, err := w.ReadFile(filepath.Join(w.Dir, name), most); err == nil && data != nil {
+			for _, m := range envFileLine.FindAllSubmatch(data, -1) {
+				names = append(names, string(m[1]))
+			}
+			return names
 		}
-		return names
 	}
 	w.Host.Logger.Warn(surface.Escape(s.Name)+": the variables of its envFile are not taken over; name those that it "+
 		"needs under variables in "+project.ConfigFile, "file", s.EnvFile)

@@ -68,7 +68,7 @@ func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 		case f.yes:
 			return host.StandingConsent, nil
 		}
-		if p.Before == nil {
+		if isNewSurface(p) {
 			if err := pageSurface(ctx, a, p.Name, p.Surface); err != nil {
 				return host.NoConsent, err
 			}

@@ -201,7 +201,7 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
 	}
 	switch {
-	case p.Before == nil || len(p.Changes) == 0 && !evidence.Same(p.Before.Surface, p.Entry.Surface):
+	case isNewSurface(p):
 		showSurface(a, w, p.Surface, "'hallmark pin "+p.Name+" --start --json', or once it is locked 'hallmark surface show "+
 			p.Name+"'")
 	case len(p.Changes) == 0:
@@ -286,6 +286,11 @@ func showWeaker(w io.Writer, weaker []project.Weakening) {
 	for _, x := range weaker {
 		fmt.Fprintf(w, "  WEAKER      %s\n", surface.Escape(x.String()))
 	}
+}
+
+// isNewSurface reports whether there is no surface that this one could be compared with.
+func isNewSurface(p *pin.Pinned) bool {
+	return p.Before == nil || len(p.Changes) == 0 && !evidence.Same(p.Before.Surface, p.Entry.Surface)
 }
 
 // showSurface prints what a model is shown, one item per line.
