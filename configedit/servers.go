@@ -123,17 +123,7 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 			text += "path = " + tomltext.Quote(c.Path) + ", "
 		}
 		text += fmt.Sprintf("algorithm = %q, value = %q }", c.Want.Algorithm(), c.Want.Hex())
-		text = string(data[command.First:command.Name.Start]) + text
-		at := command.Value.End
-		switch end := bytes.IndexByte(data[at:], '\n'); {
-		case command.Inline:
-			text = ", " + text
-		case end < 0:
-			at, text = len(data), tomltext.LineEnd(data)+tomltext.Indent(data, command.First)+text
-		default: // on a line of its own, so that a comment stays with the command
-			at, text = at+end+1, tomltext.Indent(data, command.First)+text+tomltext.LineEnd(data)
-		}
-		edits = append(edits, tomltext.Insert(at, text))
+		edits = append(edits, insertBehind(data, *command, text))
 	}
 	out := tomltext.Apply(data, edits...)
 	c, err := parseUnfilled(out)
@@ -149,6 +139,55 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 				surface.Escape(name)))
 	}
 	return out, nil
+}
+
+// insertBehind inserts a member behind the command of a server, written as that is.
+func insertBehind(data []byte, command tomltext.Key, text string) tomltext.Edit {
+	text = string(data[command.First:command.Name.Start]) + text
+	at := command.Value.End
+	switch end := bytes.IndexByte(data[at:], '\n'); {
+	case command.Inline:
+		text = ", " + text
+	case end < 0:
+		at, text = len(data), tomltext.LineEnd(data)+tomltext.Indent(data, command.First)+text
+	default: // on a line of its own, so that a comment stays with the command
+		at, text = at+end+1, tomltext.Indent(data, command.First)+text+tomltext.LineEnd(data)
+	}
+	return tomltext.Insert(at, text)
+}
+
+// SetTree returns data in which the server name has dir as its tree. Everything else stays.
+func SetTree(data []byte, name, dir string) ([]byte, error) {
+	all, err := tomltext.Keys(data)
+	if err != nil {
+		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
+	}
+	var edit *tomltext.Edit
+	for _, p := range all {
+		if len(p.Path) != 4 || p.Path[2] != name || !p.Last {
+			continue
+		}
+		if isServerKey(p.Path, "tree") {
+			e := tomltext.Replace(p.Value, tomltext.Requote(data[p.Value.Start:], dir))
+			edit = &e
+			break
+		}
+		if isServerKey(p.Path, "command") {
+			e := insertBehind(data, p, "tree = "+tomltext.Requote(data[p.Value.Start:], dir))
+			edit = &e
+		}
+	}
+	if edit == nil {
+		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s has no command, and so no tree",
+			surface.Escape(name)))
+	}
+	out := tomltext.Apply(data, *edit)
+	after, err := project.ParseConfig(out)
+	if err == nil && after.Servers[name].Tree != dir {
+		err = invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write tree = %s",
+			surface.Escape(name), tomltext.Quote(dir)))
+	}
+	return out, err
 }
 
 // SetLaunch returns data with the arguments and the record of a declared server set to those

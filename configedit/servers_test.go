@@ -72,6 +72,34 @@ func TestSetVerify(t *testing.T) {
 	}
 }
 
+func TestSetTree(t *testing.T) {
+	const head = "manifest_version = 1\n[providers.mcp.other]\ncommand = 'y'\ntree = 'y'\n"
+	for _, c := range []struct{ name, before, after string }{
+		{"behind the command", "[providers.mcp.a]\n  command = \"x\" # c\n  arguments = [\"s\"]\n",
+			"[providers.mcp.a]\n  command = \"x\" # c\n  tree = \"a b\"\n  arguments = [\"s\"]\n"},
+		{"in the place of another", "[providers.mcp.a]\ntree = 'old' # t\ncommand = 'x'\n",
+			"[providers.mcp.a]\ntree = 'a b' # t\ncommand = 'x'\n"},
+		{"in braces", "[providers.mcp]\na = {command = 'x'}\n", "[providers.mcp]\na = {command = 'x', tree = 'a b'}\n"},
+		{"by dotted keys", "[providers.mcp]\na.command = 'x'", "[providers.mcp]\na.command = 'x'\na.tree = 'a b'"},
+		{"with other line ends", "[providers.mcp.a]\r\ncommand = 'x'\r\n", "[providers.mcp.a]\r\ncommand = 'x'\r\ntree = 'a b'\r\n"},
+	} {
+		out, err := SetTree([]byte(head+c.before), "a", "a b")
+		if err != nil || string(out) != head+c.after {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+		}
+	}
+	for name, text := range map[string]string{
+		"no such server":      "[providers.mcp.b]\ncommand = 'x'\n",
+		"run by its record":   "[providers.mcp.a]\nserver = 'x@1.0.0'\n",
+		"a package":           "[providers.mcp.a]\ncommand = 'npx'\narguments = ['x']\n",
+		"nothing can be read": "[providers.mcp.a\n",
+	} {
+		if out, err := SetTree([]byte(head+text), "a", "a b"); err == nil {
+			t.Errorf("%s: written\n%s", name, out)
+		}
+	}
+}
+
 func TestUnfilled(t *testing.T) {
 	text := "manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nverify = {type = 'command', algorithm = 'sha1', value = ''}\n"
 	s, err := Unfilled([]byte(text), "a")

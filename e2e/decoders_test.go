@@ -48,12 +48,10 @@ var plainDecoders = map[string]struct {
 	"init.go in internal/document":           {3, "a draft, which a person completes"},
 	"leaf.go in ledger":                      {1, "encoded again and compared byte by byte"},
 	"list.go in internal/registry/pages":     {1, "shown only"},
-	"literals.go in internal/local":          {1, "a text"},
 	"lockfile.go in project": {5, "beside surface.CheckMembers, which reads it at the same time; the version alone; " +
 		"maps of bytes, of which digests are computed"},
 	"login.go in internal/publish":          {1, "answers to a login, which nobody else reads"},
 	"members.go in surface":                 {4, "surface.Decode and DecodeKnown"},
-	"modules.go in internal/local":          {2, "a map and a text"},
 	"npmversion.go in internal/fetch":       {5, "maps, lists and texts"},
 	"npmpackument.go in internal/fetch":     {1, "tokens, and values that npmversion.go reads"},
 	"npmrc.go in internal/fetch/userconfig": {1, "a text"},

@@ -66,7 +66,6 @@ var heavy = []struct {
 	{"internal/installed", []string{full}},
 	{"internal/jsscan", []string{full}},
 	{"internal/launch", []string{full}},
-	{"internal/local", []string{full}},
 	{"internal/lockentry", []string{full}},
 	{"internal/obtain", []string{full}},
 	{"internal/pin", []string{full}},

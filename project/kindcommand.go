@@ -2,16 +2,20 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
 // kindCommand is a program that lies on this machine; its file is the artifact. Every command line that is of no other
 // kind is of this one.
 var kindCommand = serverKind{
-	name: KindCommand, title: "a command",
+	name: KindCommand, title: "a command", local: true,
 	checkEntry: func(s ServerLock) error {
 		if s.Entry != "" || s.Closure != nil {
 			return errors.New("a command has neither entry nor closure")
+		}
+		if tree := TreeKey(s.Launch.Tree); s.Launch.Tree != "" && s.Artifacts[tree].IsZero() {
+			return fmt.Errorf("%+q is not among the artifacts", tree)
 		}
 		return nil
 	},

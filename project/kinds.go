@@ -54,6 +54,12 @@ func (k ServerKind) Pulled() bool {
 	return kind.pulled
 }
 
+// Local reports whether servers of the kind are files of this disk.
+func (k ServerKind) Local() bool {
+	kind, _ := k.kind()
+	return kind.local
+}
+
 // Built reports whether programs of the kind are built on the machine that starts them.
 func (k ServerKind) Built() bool {
 	kind, _ := k.kind()

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"path"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
@@ -22,9 +24,14 @@ type LaunchLock struct {
 	Unlocked  bool              `json:"unlocked,omitempty"`
 	Extra     string            `json:"extra_arguments,omitempty"`
 	Verify    *VerifyLock       `json:"verify,omitempty"`
+	Tree      string            `json:"tree,omitempty"`
+	Data      []string          `json:"data,omitempty"`
 
 	Environment map[string]string `json:"environment,omitempty"`
 }
+
+// TreeKey is the name among an entry's artifacts of dir, the directory that a launch line has as its tree.
+func TreeKey(dir string) string { return "tree:" + path.Clean(dir) }
 
 // VerifyLock is a verify block as it was declared.
 type VerifyLock struct {
@@ -38,7 +45,7 @@ func (s Server) Launch() LaunchLock {
 		Command: s.Command, Server: s.Record, Source: s.Source, Facet: s.Facet,
 		Arguments: s.Arguments, Variables: s.Variables,
 		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers, Environment: s.Environment,
-		Unlocked: s.Unlocked, Extra: s.Extra,
+		Unlocked: s.Unlocked, Extra: s.Extra, Tree: s.Tree, Data: s.Data,
 	}
 	if s.Requests != "allow" {
 		l.Requests = s.Requests

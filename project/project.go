@@ -28,6 +28,8 @@
 //	surface_kinds = ["tools", "prompts"]  # default: all; leaves out what is dynamic by nature
 //	unlocked = true                    # it needs no entry in hallmark.lock: shown as waived wherever it is used
 //	extra_arguments = "any"            # arguments after 'run NAME --' need no approval; default: they do
+//	tree = "server"                    # of a script: the directory that is hashed with it, every file
+//	data = ["server/notes.db"]         # what in that directory the server itself writes
 //	[providers.mcp.notes.verify]
 //	type = "command"                   # "command" | "file" | "none"
 //	algorithm = "sha256"

@@ -38,6 +38,11 @@ type Server struct {
 	Unlocked  bool     // no lock entry is owed: the reviewer of hallmark.toml sees that it is waived
 	Extra     string   // "any": arguments that are given to 'run' need no approval; else ""
 
+	// Tree is the directory of a script that is hashed as a whole, relative to the project, and Data are the paths in it
+	// that are not, because the server writes them.
+	Tree string
+	Data []string
+
 	Environment map[string]string // values that a facet's author wrote into its declaration
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
 )
@@ -25,6 +26,8 @@ type serverTOML struct {
 	Kinds     []string          `toml:"surface_kinds"`
 	Unlocked  bool              `toml:"unlocked"`
 	Extra     *string           `toml:"extra_arguments"`
+	Tree      *string           `toml:"tree"`
+	Data      []string          `toml:"data"`
 	Verify    *verifyTOML       `toml:"verify"`
 	Checksum  *struct {
 		Algorithm *string `toml:"algorithm"`
@@ -39,9 +42,10 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		Variables: raw.Variables, Record: raw.Server, Source: raw.Source, Facet: raw.Facet,
 		OnDrift: cmp.Or(raw.OnDrift, "withhold"), Kinds: raw.Kinds, URL: raw.URL, Headers: raw.Headers,
 		Requests: cmp.Or(raw.Requests, "allow"), Unlocked: raw.Unlocked, Extra: text(raw.Extra),
+		Tree: text(raw.Tree), Data: raw.Data,
 	}
 	for _, check := range []func(Server) error{
-		checkName, raw.checkType, checkWay, checkVariables, raw.checkWaivers, checkDemands, checkSurfaceKinds,
+		checkName, raw.checkType, checkWay, checkVariables, raw.checkWaivers, raw.checkTree, checkDemands, checkSurfaceKinds,
 	} {
 		if err := check(s); err != nil {
 			return s, nil, err
@@ -156,6 +160,24 @@ func (raw serverTOML) checkWaivers(s Server) error {
 		return fmt.Errorf("extra_arguments is %q; it is \"any\", or left out", s.Extra)
 	case s.Extra != "" && s.Remote():
 		return errors.New(`extra_arguments is of a server that is started, and a URL is not`)
+	}
+	return nil
+}
+
+// checkTree refuses a tree of a server that is no program of this disk, and data without a tree.
+func (raw serverTOML) checkTree(s Server) error {
+	switch {
+	case raw.Tree == nil && raw.Data == nil:
+		return nil
+	case s.Tree == "":
+		return errors.New("data names what of a tree the server writes: name the directory as tree")
+	case !s.Kind().Local():
+		return errors.New("tree is of a program of this disk; what a package runs is hashed file by file anyway")
+	}
+	for _, name := range append([]string{s.Tree}, s.Data...) {
+		if name == "" || len(name) > 4096 || strings.ContainsRune(name, 0) {
+			return fmt.Errorf("tree and data are paths, and %q is none", name)
+		}
 	}
 	return nil
 }

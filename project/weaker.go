@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -55,6 +56,14 @@ func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 		slices.Sort(gone)
 		all = append(all, Weakening{"surface_kinds", "with " + strings.Join(gone, ", "), "without"})
 	}
+	if l.Tree != "" && (now.Tree == "" || !holds(now.Tree, l.Tree)) {
+		all = append(all, Weakening{"tree", l.Tree, cmp.Or(now.Tree, "no directory")})
+	}
+	for _, name := range now.Data {
+		if l.Tree != "" && !slices.Contains(l.Data, name) {
+			all = append(all, Weakening{"data", "without " + name, "with it"})
+		}
+	}
 	if l.Verify == nil {
 		return all
 	}
@@ -72,4 +81,11 @@ func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 		}
 	}
 	return all
+}
+
+// holds reports whether a directory, as hallmark.toml names it, is another one or holds it.
+func holds(dir, other string) bool {
+	dir, other = path.Clean(dir), path.Clean(other)
+	return dir == other || strings.HasPrefix(other, dir+"/") ||
+		dir == "." && !path.IsAbs(other) && !strings.HasPrefix(other+"/", "../")
 }

@@ -22,6 +22,7 @@ func TestWeaker(t *testing.T) {
 	}
 	strict := LaunchLock{
 		Server: "io.github.acme/notes@1.0.0", OnDrift: "block", Requests: "deny", Kinds: []string{"tools", "instructions"},
+		Tree: "./server/lib", Data: []string{"server/lib/x"},
 		Verify: &VerifyLock{Type: "file", Files: map[string]digest.Digest{"": a, "b": b}},
 	}
 	for name, c := range map[string]struct {
@@ -37,6 +38,12 @@ func TestWeaker(t *testing.T) {
 		"unlocked":             {func(l *LaunchLock) { l.Unlocked = true }, []string{"unlocked false true"}},
 		"fewer kinds":          {func(l *LaunchLock) { l.Kinds = []string{"tools"} }, []string{"surface_kinds with instructions without"}},
 		"all kinds":            {func(l *LaunchLock) { l.Kinds = nil }, nil},
+		"no tree":              {func(l *LaunchLock) { l.Tree, l.Data = "", nil }, []string{"tree ./server/lib no directory"}},
+		"another tree":         {func(l *LaunchLock) { l.Tree = "server/libs" }, []string{"tree ./server/lib server/libs"}},
+		"a smaller tree":       {func(l *LaunchLock) { l.Tree = "server/lib/x" }, []string{"tree ./server/lib server/lib/x"}},
+		"a larger tree":        {func(l *LaunchLock) { l.Tree = "server" }, nil},
+		"more data":            {func(l *LaunchLock) { l.Data = []string{"server/lib/y", "server/lib/x"} }, []string{"data without server/lib/y with it"}},
+		"less data":            {func(l *LaunchLock) { l.Data = nil }, nil},
 		"no record":            {func(l *LaunchLock) { l.Server = "" }, []string{"server io.github.acme/notes@1.0.0 of the registry what no registry says anything about"}},
 		"packed from source":   {func(l *LaunchLock) { l.Server, l.Source = "", "notes@1.0.0" }, nil},
 		"no verify block":      {func(l *LaunchLock) { l.Verify = nil }, []string{fmt.Sprintf("verify %s of the command nothing", a), fmt.Sprintf("verify %s of b nothing", b)}},

@@ -111,8 +111,10 @@ type = "command"
 algorithm = "sha256"
 value = %q
 [providers.mcp.script]
-command = "./script"
+command = "./script/run"
 extra_arguments = "any"
+tree = "script"
+data = ["script/notes.db"]
 [providers.mcp.loose]
 command = "./server"
 arguments = ["shown.json"]
@@ -125,7 +127,9 @@ headers = { Accept-Language = "en" }
 command = "docker"
 arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 `, digest.FromBytes(puppet).Hex(), image))
-	w.executable(w.Path("script"),
+	w.FacetProject.Write("script/notes.db", "")
+	w.FacetProject.Write("script/more", "")
+	w.executable(w.Path("script/run"),
 		[]byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.FacetProject.Read("shown.json")))
 	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.InformedConsent, nil }}
 	if _, err := pin.Pin(t.Context(), w.Host, w.Dir, []string{"tool", "claimed", "script"}, yes); err != nil {
@@ -152,7 +156,7 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 		Source: "image", Ref: ref, Artifacts: map[string]digest.Digest{ref: image}, Digest: image,
 		Platforms: map[string]digest.Digest{"linux/amd64": image},
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
-	w.owners = map[string]string{"server": "claimed", "script": "script", ".mcp.json.hallmark": "client"}
+	w.owners = map[string]string{"server": "claimed", "script/run": "script", "script/more": "script", ".mcp.json.hallmark": "client"}
 	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks
 	w.without = map[string]string{
 		"pin --yes image": "nobody answers at its registry", "pin --yes remote": "nobody answers at its URL",

@@ -75,6 +75,19 @@ func Find(m Machine, ids ...string) ([]File, error) {
 	return found, nil
 }
 
+// ProjectFiles lists the paths, relative to a project and with slashes, at which clients have their servers, and
+// where the originals of these files are kept. Paths that are patterns are left out.
+func ProjectFiles() (paths []string) {
+	for _, c := range table {
+		for _, l := range c.locations() {
+			if l.base == project && !l.runs && !strings.Contains(l.path, "*") && !slices.Contains(paths, l.path) {
+				paths = append(paths, l.path, OriginalsPath(l.path))
+			}
+		}
+	}
+	return paths
+}
+
 // isMissing reports whether err says that there is no file of that name.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

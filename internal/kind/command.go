@@ -2,22 +2,25 @@ package kind
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// command is a program of this machine, with the files that it reads. Package local finds these
-// files.
+// command is a program of this machine, with the files that its declaration names and, for a script, the directory of
+// code that it may load. A file is an artifact of the lock under its path relative to the project. A directory is one
+// artifact, with the fingerprint hallmark-tree-v1.
 type command struct{ common }
 
-// Resolve hashes what the command line names, and all that it may read.
+// Resolve hashes what the declaration names.
 func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	launch := d.Server.Launch()
 	r.Entry.Source, r.Entry.Arguments, r.Entry.Variables = project.KindCommand, launch.Arguments, launch.Variables
-	r.Program, err = local.OpenLocked(ctx, d.Workspace, d.Server, nil, project.Approval{Path: d.Path})
+	r.Program, err = commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}}.open(ctx, true)
 	if err == nil {
 		r.Entry.Ref, r.Entry.Artifacts = r.Program.OwnKey, r.Program.Artifacts
 	}
@@ -26,20 +29,54 @@ func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err erro
 
 // Open hashes the same files again, and reports which files of the lock are not among them.
 func (command) Open(ctx context.Context, l Locked) (o Opened, err error) {
-	o.Program, err = local.OpenLocked(ctx, l.Workspace, l.Server, &l.Entry, l.Approval)
+	o.Program, err = commandLine{l.Workspace, l.Server, &l.Entry, l.Approval}.open(ctx, true)
 	if err == nil {
 		o.Report = append(evidence.Report{}, o.Program.Report...)
-		o.Report = append(o.Report, local.MissingArtifacts(l.Entry, o.Program)...)
+		o.Report = append(o.Report, missingArtifacts(l.Entry, o.Program)...)
 	}
 	return o, err
 }
 
 // OpenRuntime opens the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return local.OpenNamed(ctx, l.Workspace, l.Server, &l.Entry, l.Approval)
+	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval}.open(ctx, false)
 }
 
-// Check opens what 'run' would open, and starts nothing.
-func (command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
-	return local.CheckEntry(ctx, l.Workspace, l.Server, l.Entry, l.Approval)
+// Check opens what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not an
+// error.
+func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
+	entry, path := l.Entry, l.Approval.Path
+	if path == "" {
+		path = l.Workspace.Host.Getenv("PATH")
+	}
+	l.Approval = project.Approval{Path: path, Runtime: l.Approval.Runtime}
+	o, err := c.Open(ctx, l)
+	if o.Program != nil {
+		defer o.Program.Close()
+	}
+	if err != nil {
+		c := evidence.Claim{
+			Subject: entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
+			Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
+		}
+		if evidence.ClassOf(err) == evidence.Refused { // as run would
+			c.Scheme, c.Want, c.Text = evidence.Unhashed, nil, "a program that 'run' would start"
+		}
+		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, err.Error())}, nil
+	}
+	return o.Report, nil
+}
+
+// missingArtifacts returns evidence of the files of entry that p, opened from the declaration, does not use.
+func missingArtifacts(entry project.ServerLock, p *program.Program) evidence.Report {
+	var report evidence.Report
+	for _, key := range slices.Sorted(maps.Keys(entry.Artifacts)) {
+		if _, ok := p.Artifacts[key]; !ok {
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: key, Scheme: evidence.File, Authority: evidence.Lock,
+				Want: []digest.Digest{entry.Artifacts[key]}, Where: project.LockFile,
+			}, evidence.NotFound, "the command line does not use it, or it is gone"))
+		}
+	}
+	return report
 }

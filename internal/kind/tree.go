@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// tree is the installed tree of a locked package on this machine.
-type tree struct {
+// packageTree is the installed tree of a locked package on this machine.
+type packageTree struct {
 	platform     string
 	locked, made digest.Digest      // that the lock names, and that this machine made before; zero for none
 	wanted       digest.Digest      // that is used from the store; zero for none
@@ -38,7 +38,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	if err != nil {
 		return o, err
 	}
-	var found tree
+	var found packageTree
 	var parallel errgroup.Group
 	if l.Approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
 		parallel.Go(func() (err error) {
@@ -75,7 +75,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 }
 
 // findTree looks up the tree of a locked package in the store.
-func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t tree, err error) {
+func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t packageTree, err error) {
 	t.platform = k.PlatformKey(rt)
 	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.MadeTrees(*l.Entry.Closure)[t.platform]
 	t.wanted = t.made
@@ -96,7 +96,7 @@ func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *
 }
 
 // installTree installs a locked closure.
-func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o *Opened, t *tree) (err error) {
+func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o *Opened, t *packageTree) (err error) {
 	if k.inspectRuntime != nil && l.Approval.Runtime != nil {
 		if err := k.inspectRuntime(ctx, o.Program, l.Approval.Runtime); err != nil {
 			return err

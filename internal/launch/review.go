@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/local"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -229,7 +228,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := local.OpenNamed(ctx, w, s, nil, project.Approval{Path: approval.Path})
+	prog, err := kind.OpenNamed(ctx, w, s, project.Approval{Path: approval.Path})
 	if prog != nil {
 		defer prog.Close()
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -34,7 +34,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	l.report = append(l.report, l.innerEvidence()...)
-	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval); err != nil {
+	if prog, err = kind.OpenNamed(ctx, l.Workspace, l.Declared, approval); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.Report...)

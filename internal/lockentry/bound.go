@@ -10,7 +10,7 @@ import (
 // whyUnbound returns why pin would not write this entry for its declaration, or "". The entry
 // decides what is started, so an entry of one package with the launch of another would start what
 // nobody declared. The file of a command is compared when it is opened: see startedFileEvidence of
-// package local.
+// package kind.
 func whyUnbound(s project.Server, locked *project.ServerLock) string {
 	if locked == nil {
 		return ""

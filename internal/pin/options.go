@@ -35,6 +35,8 @@ type Options struct {
 	// From selects files of clients, whose servers are declared in hallmark.toml and pinned. The
 	// zero value pins the servers that it declares already.
 	From ClientFiles
+	// Tree is written into hallmark.toml as the tree of the one server that is pinned; "" changes nothing.
+	Tree string
 	// WriteConfig makes the entries in those files start "hallmark run".
 	WriteConfig bool
 }

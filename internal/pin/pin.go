@@ -5,11 +5,13 @@
 package pin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
@@ -37,6 +39,14 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	var from *adoption
 	if !o.From.isZero() {
 		if from, names, err = adopt(w, o.From, names, o.WriteConfig); err != nil {
+			return nil, err
+		}
+	}
+	if o.Tree != "" {
+		if from == nil {
+			from = &adoption{}
+		}
+		if from.config, err = setTree(w, cmp.Or(string(from.config), string(w.Text)), names, o.Tree); err != nil {
 			return nil, err
 		}
 	}
@@ -93,6 +103,21 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		p.Written = true
 	}
 	return all, nil
+}
+
+// setTree returns text, of hallmark.toml, with dir as the tree of the one server that names has, and takes it for the
+// project's.
+func setTree(w *workspace.Workspace, text string, names []string, dir string) ([]byte, error) {
+	if len(names) != 1 {
+		return nil, evidence.Errorf(evidence.Validation, "--tree", "name that server, as in 'hallmark pin NAME --tree "+dir+"'",
+			errors.New("it is the directory of one server"))
+	}
+	config, err := configedit.SetTree([]byte(text), names[0], dir)
+	if err != nil {
+		return nil, err
+	}
+	w.Config, err = project.ParseConfig(config)
+	return config, err
 }
 
 // Pin resolves, verifies, starts and captures the server, asks for consent, and adds its entry to the

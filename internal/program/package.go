@@ -50,7 +50,7 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 
 // UseNodePackage makes p run the entry script of a package from a slot of the store.
 func (p *Program) UseNodePackage(slot *store.Slot, e project.ServerLock, home string) error {
-	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
+	if err := NoModulesAbove("node", slot.Dir(), home); err != nil {
 		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME",
 			err)
 	}
@@ -72,10 +72,10 @@ func (p *Program) useTree(slot *store.Slot, by closure.Installer, variables []st
 	})
 }
 
-// noModulesAbove refuses a place from which node, or the named runtime, would load unverified
+// NoModulesAbove refuses a place from which node, or the named runtime, would load unverified
 // modules: node_modules in a directory above the slot, and two legacy directories in the user's
 // home.
-func noModulesAbove(runtime, slot, home string) error {
+func NoModulesAbove(runtime, slot, home string) error {
 	var places []string
 	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
 		places = append(places, filepath.Join(dir, "node_modules"))

@@ -17,7 +17,7 @@ func TestModulesAbove(t *testing.T) {
 	if err := os.MkdirAll(slot, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := noModulesAbove("node", slot, filepath.Join(top, "home")); err != nil {
+	if err := NoModulesAbove("node", slot, filepath.Join(top, "home")); err != nil {
 		t.Skip("this machine's temporary files lie below modules: ", err)
 	}
 	for _, place := range []string{"store/node_modules", "node_modules", "home/.node_modules", "home/.node_libraries"} {
@@ -26,7 +26,7 @@ func TestModulesAbove(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, runtime := range []string{"node", "bun", "deno"} {
-			err := noModulesAbove(runtime, slot, filepath.Join(top, "home"))
+			err := NoModulesAbove(runtime, slot, filepath.Join(top, "home"))
 			if want := runtime + " would load modules from " + dir + ", which nobody verified"; err == nil ||
 				err.Error() != want {
 				t.Errorf("%s, %s: %v", runtime, place, err)

@@ -50,7 +50,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 		p.Args = []string{entry.Entry}
 	} else {
 		if !r.besideOnly {
-			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
+			if err := NoModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
 				return p, evidence.Errorf(evidence.Refused, s.Name,
 					"move that directory, or the store by setting HALLMARK_HOME", err)
 			}

@@ -44,7 +44,7 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 	}
 	for _, from := range []string{found, exe} {
 		dir := filepath.Dir(from)
-		pth, err := filepath.Glob(filepath.Join(EscapeGlob(dir), "*._pth"))
+		pth, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*._pth"))
 		if err != nil || len(pth) > 0 && w.Contains(pth[0]) {
 			return "", errors.Join(err, fmt.Errorf("%s beside it says where its library is", "a file *._pth"))
 		}
@@ -113,8 +113,8 @@ func venvHome(file string) (string, error) {
 	return homes[0], nil
 }
 
-// EscapeGlob escapes a directory for use in a pattern.
-func EscapeGlob(dir string) string {
+// escapeGlob escapes a directory for use in a pattern.
+func escapeGlob(dir string) string {
 	if runtime.GOOS == "windows" {
 		return dir // has no escapes, and "*?" in no name
 	}

@@ -33,7 +33,7 @@ func addProjectFlag(c *cobra.Command, dir *string) {
 
 func pinCommand(a *app.App) *cobra.Command {
 	var (
-		dir           string
+		dir, tree     string
 		asJSON, write bool
 		scripts       []string
 		consent       consentFlags
@@ -59,7 +59,7 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
-			o := pin.Options{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
+			o := pin.Options{Log: log, From: from, WriteConfig: write, AllowScripts: scripts, Tree: tree}
 			if write && from.Client == "" && from.Config == "" {
 				return app.Usage(c,
 					errors.New("--write-config needs --client or --config: whose configuration is meant"))
@@ -111,6 +111,8 @@ its file, for 'hallmark unpin'.`,
 	app.LogKeyFlag(c, &log)
 	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil,
 		"run the install scripts of this npm `package`, and lock that; may be repeated")
+	c.Flags().StringVar(&tree, "tree", "",
+		"lock all files of this `directory` with the script that the server is, and note that in hallmark.toml")
 	addClientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
 	return c

@@ -1,7 +1,8 @@
-package local
+package kind
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,16 +21,69 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// command is a declared command line to open.
-type command struct {
+// commandLine is a declared command line to open.
+type commandLine struct {
 	workspace *workspace.Workspace
 	declared  project.Server
 	locked    *project.ServerLock // nil if it is not locked, or is being locked
 	approval  project.Approval    // the path that is searched, and the runtime that was approved
 }
 
+// OpenNamed opens what a declared command line names, without the code that its script loads by itself, since no lock
+// says what that was. Of approval it uses the path that is searched, and the runtime that was approved, which may be nil.
+func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval) (
+	*program.Program, error) {
+	return commandLine{w, s, nil, approval}.open(ctx, false)
+}
+
+// open opens what a command line runs, and hashes it with the files that it names and, if all is set, with what bounds
+// the code that it may load.
+func (c commandLine) open(ctx context.Context, all bool) (p *program.Program, err error) {
+	w, s, locked := c.workspace, c.declared, c.locked
+	p, r, err := c.openProgram()
+	defer func() {
+		if err != nil {
+			p.Close()
+		}
+	}()
+	if err == nil {
+		err = r.addNamedFiles()
+	}
+	if err == nil && all {
+		err = c.addTree(r)
+	}
+	if err == nil {
+		err = r.addEvidence(ctx, locked)
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
+	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, p.Executable.Path(), r.hashed)...)
+	for _, why := range r.unknown {
+		p.Report = append(p.Report, evidence.CannotVerify(evidence.Claim{
+			Subject: p.OwnKey, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
+		}, evidence.Unsupported, why))
+	}
+	return p, nil
+}
+
+// startedFileEvidence returns a mismatch if a command line starts another file than that of the lock
+// entry: the digest of one file must not be compared under the name of another.
+func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidence.Report {
+	if locked == nil || locked.Ref == p.OwnKey {
+		return nil
+	}
+	return evidence.Report{{
+		Claim: evidence.Claim{Subject: p.Server, Scheme: evidence.Launch, Authority: evidence.Lock, Text: locked.Ref,
+			Where: project.LockFile + ", ref"},
+		Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: p.OwnKey, From: "the command line"},
+		Reason: "the command line starts another file than the one that the entry is of",
+	}}
+}
+
 // openProgram opens what a command line runs, and returns an empty set for what that reads besides.
-func (c command) openProgram() (p *program.Program, r *readSet, err error) {
+func (c commandLine) openProgram() (p *program.Program, r *commandFiles, err error) {
 	w, s, path := c.workspace, c.declared, c.approval.Path
 	target := parseTarget(w, s, path)
 	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
@@ -49,7 +103,7 @@ func (c command) openProgram() (p *program.Program, r *readSet, err error) {
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
-	r = newReadSet(w, p, s)
+	r = newCommandFiles(w, p, s)
 	if target.File == "" {
 		if err := refuseWrapper(p, w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
 			return p, nil, err
@@ -95,7 +149,7 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 
 // openShebang opens the interpreter that the #! line of the executable, found under that name, starts
 // with args.
-func (c command) openShebang(r *readSet, found string, target launcher.Target, name string, args []string) error {
+func (c commandLine) openShebang(r *commandFiles, found string, target launcher.Target, name string, args []string) error {
 	w, s, p := c.workspace, c.declared, r.p
 	if target.File != "" {
 		return evidence.Errorf(evidence.Refused, s.Name,
@@ -116,7 +170,7 @@ func (c command) openShebang(r *readSet, found string, target launcher.Target, n
 }
 
 // openScript hashes the script that an interpreter, found under that name, is given as an argument.
-func (c command) openScript(r *readSet, found, argument string) error {
+func (c commandLine) openScript(r *commandFiles, found, argument string) error {
 	w, s, p := c.workspace, c.declared, r.p
 	// An interpreter belongs to the machine wherever it lies: else a file that a checkout puts first in
 	// PATH would count as the project's own.
@@ -138,7 +192,7 @@ func (c command) openScript(r *readSet, found, argument string) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
-	r.hashed[file], r.taken[file] = o, true
+	r.hashed[file], r.seen[file] = o, true
 	// Start the file that was hashed by its path, wherever the interpreter would have looked.
 	at := slices.Index(s.Arguments, argument)
 	p.Args[1+at] = file

@@ -1,8 +1,7 @@
-package local
+package kind
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,8 @@ import (
 // maxNamed bounds the names of files that are looked up for the arguments of one server.
 const maxNamed = 1 << 14
 
-// findNamedFiles adds the files of code that arguments name, whatever the program does with them.
-func findNamedFiles(r *readSet) error {
+// addNamedFiles adds the files of code that arguments name, whatever the program does with them.
+func (r *commandFiles) addNamedFiles() error {
 	w, p := r.w, r.p
 	dirs := []string{w.Dir}
 	var names []string
@@ -33,16 +32,15 @@ func findNamedFiles(r *readSet) error {
 		return evidence.Errorf(evidence.Refused, p.Server, "put them into a file",
 			errors.New("its arguments name too many files to be covered"))
 	}
-	seen := maps.Clone(r.taken)
 	for _, name := range names {
 		for _, dir := range dirs {
-			if err := r.addNamed(w.Absolute(dir, name), name, seen); err != nil {
+			if err := r.addNamed(w.Absolute(dir, name), name); err != nil {
 				return err
 			}
 		}
 		if found, err := workspace.FindIn(p.Path, name); err == nil && !strings.ContainsAny(name, `/\`) &&
 			w.Contains(found) {
-			if err := r.addNamed(found, name, seen); err != nil {
+			if err := r.addNamed(found, name); err != nil {
 				return err
 			}
 		}
@@ -50,9 +48,8 @@ func findNamedFiles(r *readSet) error {
 	return nil
 }
 
-// addNamed adds a file that is code and not a program of the machine. seen has the files that were added
-// under another name.
-func (r *readSet) addNamed(file, name string, seen map[string]bool) error {
+// addNamed adds a file that is code and not a program of the machine.
+func (r *commandFiles) addNamed(file, name string) error {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || !isCode(file, info) || !r.w.Contains(file) &&
 		isMachineProgram(file, info) {
@@ -62,9 +59,9 @@ func (r *readSet) addNamed(file, name string, seen map[string]bool) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, r.p.Server, "", err)
 	}
-	if !seen[real] {
-		seen[real] = true
-		r.addItem(r.w.LockKey(real, name), readItem{path: real, named: true})
+	if !r.seen[real] {
+		r.seen[real] = true
+		r.addItem(r.w.LockKey(real, name), commandItem{path: real, named: true})
 	}
 	return nil
 }

@@ -1,0 +1,241 @@
+package kind
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// A script is not all that its interpreter runs: python looks for modules beside it before it looks among its own,
+// node follows what it imports, a shell runs what it names. Nothing tells from outside what that will be. So a script
+// lies in a directory of its own, or in the one that 'tree' in hallmark.toml names, every file of which is hashed.
+
+// addTree adds the directory that the declaration names as its tree. Without one it refuses a script that has
+// neighbours. It keeps the script's runtime from what is not hashed, and adds the files that it looks for above.
+func (c commandLine) addTree(r *commandFiles) error {
+	w, s, script := c.workspace, c.declared, r.p.Script
+	if s.Tree == "" {
+		if script == nil {
+			return nil
+		}
+		if err := c.refuseNeighbours(r); err != nil {
+			return err
+		}
+		return r.addAbove(script, filepath.Dir(script.File))
+	}
+	t, err := newCommandTree(w, s, r.p)
+	if err != nil {
+		return evidence.Errorf(evidence.Refused, s.Name, "name a directory that holds all of it: 'hallmark pin "+s.Name+
+			" --tree DIRECTORY'", err)
+	}
+	r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
+	if script == nil {
+		return nil
+	}
+	if t.language == "python" {
+		if err := ignoreBytecode(r.p); err != nil {
+			return err
+		}
+	}
+	return r.addAbove(script, t.dir)
+}
+
+// refuseNeighbours refuses a script without a tree that does not lie in a directory of its own, beside nothing but
+// files that its declaration names and those that Hallmark itself keeps.
+func (c commandLine) refuseNeighbours(r *commandFiles) error {
+	w, s, script := c.workspace, c.declared, r.p.Script
+	dir, env := filepath.Dir(script.File), findEnvironment(w, r.p)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	alone := commandTree{dir: dir, written: ownFiles(w, dir)}
+	more := slices.IndexFunc(entries, func(e os.DirEntry) bool {
+		return !alone.leavesOut(e.Name()) && !r.seen[filepath.Join(dir, e.Name())]
+	})
+	if more < 0 && env == "" {
+		return nil
+	}
+	what := "packages of " + host.RelativeTo(w.Dir, env)
+	if more >= 0 {
+		what = wire.Quoted(entries[more].Name()) + " and all else in " + host.RelativeTo(w.Dir, dir)
+		if dir == w.Dir {
+			what = wire.Quoted(entries[more].Name()) + " and all else in the project"
+		}
+	}
+	s.Tree = proposeTree(w, script.File, env)
+	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
+	if t, err := newCommandTree(w, s, r.p); err != nil {
+		fix += ": " + err.Error()
+	} else if files, bytes, err := t.list(); err != nil {
+		fix += fmt.Sprintf(", once this is mended: %v", err)
+	} else {
+		fix += fmt.Sprintf(", which locks all %d files of it (%d kB)", len(files), (bytes+999)/1000)
+	}
+	if !w.Contains(script.File) {
+		fix += "; or declare the package itself, with npx or uvx as its command"
+	}
+	r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
+		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", filepath.Base(script.File), what)})
+	return nil
+}
+
+// proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
+// one of the project, or the innermost elsewhere, that a package manager keeps its files in. It is only a proposal.
+func proposeTree(w *workspace.Workspace, script, env string) string {
+	best, top := filepath.Dir(script), host.RealPath(w.Dir)
+	within := w.Contains(script)
+	for dir := best; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml", "requirements.txt"},
+			func(name string) bool {
+				_, err := os.Lstat(filepath.Join(dir, name))
+				return err == nil
+			})
+		if marks || env != "" && host.RealPath(filepath.Dir(env)) == dir {
+			best = dir
+		}
+		if within && dir == top || !within && marks {
+			break
+		}
+	}
+	rel, err := filepath.Rel(top, best)
+	if err != nil || !filepath.IsLocal(rel) {
+		return filepath.ToSlash(best)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// lookedForAbove are the files that runtimes of JavaScript look for in the directories above a script, by the names of
+// package launcher. All look for node_modules there too.
+var lookedForAbove = map[string][]string{
+	"node": {"package.json"},
+	"bun":  {"package.json", "tsconfig.json", "jsconfig.json"},
+	"deno": {"deno.json", "deno.jsonc", "package.json", "deno.lock"},
+}
+
+// addAbove adds the files that the runtime of a script looks for above dir, and says what cannot be known of others.
+func (r *commandFiles) addAbove(s *program.Script, dir string) error {
+	switch s.Language {
+	case "python", "java":
+		return nil
+	case "bun":
+		if err := r.restrictBun(s); err != nil {
+			return err
+		}
+	case "node":
+	default:
+		r.unknown = append(r.unknown, "what "+cmp.Or(s.Language, "the interpreter")+" loads besides the script is not known")
+	}
+	names, ok := lookedForAbove[s.Language]
+	if !ok {
+		return nil
+	}
+	if err := program.NoModulesAbove(s.Language, dir, r.w.Host.Getenv("HOME")); err != nil {
+		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused, Err: err,
+			Hint: "move that directory, or run 'hallmark pin " + r.p.Server + " --tree DIRECTORY' with one that holds both"})
+	}
+	for _, name := range names {
+		for at := dir; ; at = filepath.Dir(at) {
+			found := r.addFound(filepath.Join(at, name), dir)
+			// Deno looks for a workspace above the nearest file too.
+			if at == filepath.Dir(at) || found && s.Language != "deno" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// addFound adds a file that a runtime looks for by itself, unless it lies in dir, and reports whether there is one.
+// Once there is one, it is refused as added.
+func (r *commandFiles) addFound(file, dir string) bool {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if filepath.Dir(file) != dir {
+		key, err := filepath.Rel(r.w.Dir, file) // stays the same if the project is moved with what is around it
+		if err != nil {
+			key = file
+		}
+		r.addItem(r.w.LockKey(file, filepath.ToSlash(key)), commandItem{path: file})
+	}
+	return true
+}
+
+// restrictBun keeps bun from code and settings that nobody verified: packages that it would fetch if they are missing,
+// and the variables of .env, which differ between machines. It adds what bun reads in its working directory.
+func (r *commandFiles) restrictBun(s *program.Script) error {
+	if s.First {
+		return evidence.Errorf(evidence.Refused, r.p.Server,
+			"name bun itself in 'command', and the script as its first argument",
+			errors.New("the #! line lets bun fetch packages that are missing"))
+	}
+	r.p.Args = slices.Insert(r.p.Args, 1, "--no-install", "--no-env-file")
+	for _, name := range []string{"bunfig.toml", "package.json", "tsconfig.json", "jsconfig.json"} {
+		r.addFound(r.w.Path(name), filepath.Dir(s.File))
+	}
+	return nil
+}
+
+// ignoreBytecode keeps python from loading compiled code that was left beside a module, since the source is what is
+// hashed.
+func ignoreBytecode(p *program.Program) error {
+	s := p.Script
+	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // those of python
+		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
+	})
+	switch {
+	case !ignoresVariables:
+		p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
+	case !s.First:
+		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
+	default:
+		return evidence.Errorf(evidence.Refused, p.Server,
+			"name the interpreter itself in 'command', and the script as its first argument",
+			errors.New("its #! line keeps python from the variable by which it would leave compiled code alone"))
+	}
+	return nil
+}
+
+// findEnvironment returns the environment of python in the project, or around the script, whose interpreter is started,
+// "" if there is none.
+func findEnvironment(w *workspace.Workspace, p *program.Program) string {
+	for _, image := range []*executable.Image{p.Executable, p.Interpreter} {
+		if image == nil {
+			continue
+		}
+		for _, name := range image.Chain {
+			for _, dir := range []string{filepath.Dir(name), filepath.Dir(filepath.Dir(name))} {
+				if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && w.Contains(dir) {
+					return dir
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// ownFiles are the paths below dir, with slashes, of the files that Hallmark keeps in a project, and of the clients'
+// files, which it rewrites. None holds code.
+func ownFiles(w *workspace.Workspace, dir string) (paths []string) {
+	for _, name := range append(clients.ProjectFiles(), project.LockFile, project.SurfacesDir, project.ClosuresDir) {
+		if rel, err := filepath.Rel(dir, filepath.Join(host.RealPath(w.Dir), name)); err == nil && filepath.IsLocal(rel) {
+			paths = append(paths, filepath.ToSlash(rel))
+		}
+	}
+	return paths
+}

@@ -1,0 +1,257 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// commandTree is the directory of a local server, which is hashed as a whole: every file in it but those that [commandTree.leavesOut]
+// names.
+type commandTree struct {
+	dir         string   // with links resolved
+	written     []string // paths in dir that hallmark.toml names as data, or that Hallmark itself keeps there
+	language    string   // of the script, as package launcher calls its interpreter
+	environment string   // the path in dir of python's environment; "" if there is none
+	started     []string // executables that are hashed on their own, with links resolved
+}
+
+// newCommandTree returns the tree that a declaration names, for the script that p starts. Nothing in it is read yet.
+func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program) (*commandTree, error) {
+	top := host.RealPath(w.Dir)
+	dir := host.RealPath(w.Absolute(top, filepath.FromSlash(s.Tree)))
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("tree names %s, which is no directory", wire.Quoted(s.Tree))
+	}
+	t := &commandTree{dir: dir, written: ownFiles(w, dir), started: []string{p.Executable.Path()}}
+	if p.Interpreter != nil {
+		t.started = append(t.started, p.Interpreter.Path())
+	}
+	for _, name := range s.Data {
+		rel, ok := t.inside(w.Absolute(top, filepath.FromSlash(name)))
+		if !ok || rel == "." {
+			return nil, fmt.Errorf("data names %s, which does not lie in the directory %s", wire.Quoted(name),
+				wire.Quoted(s.Tree))
+		}
+		t.written = append(t.written, rel)
+	}
+	if p.Script == nil {
+		return t, nil
+	}
+	t.language = p.Script.Language
+	if t.language == "python" {
+		if err := t.findEnvironment(w, s, p); err != nil {
+			return nil, err
+		}
+	}
+	if rel, ok := t.inside(p.Script.File); !ok || t.leavesOut(rel) {
+		return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(p.Script.File), wire.Quoted(s.Tree))
+	}
+	return t, nil
+}
+
+// findEnvironment finds python's environment, which must lie in the tree.
+func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, p *program.Program) error {
+	env := findEnvironment(w, p)
+	if env == "" {
+		return nil
+	}
+	env = host.RealPath(env)
+	rel, ok := t.inside(env)
+	switch {
+	case !ok:
+		return fmt.Errorf("its packages lie in %s, outside of the directory %s", wire.Quoted(host.RelativeTo(w.Dir, env)),
+			wire.Quoted(s.Tree))
+	case env != filepath.Dir(p.Script.File): // else modules are imported from all of it
+		t.environment = rel
+	}
+	return nil
+}
+
+// inside returns the path of a file in the tree, with slashes.
+func (t *commandTree) inside(file string) (string, bool) {
+	rel, err := filepath.Rel(t.dir, file)
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+}
+
+// leavesOut reports whether a path of the tree is not hashed: what hallmark.toml declares as data, git's own
+// directory, and what a runtime or its package manager writes there without loading code from it, so that the tree is
+// the same on each machine.
+func (t *commandTree) leavesOut(rel string) bool {
+	in, name := path.Split(rel)
+	switch {
+	case slices.ContainsFunc(t.written, func(w string) bool { return rel == w || strings.HasPrefix(rel, w+"/") }):
+		return true
+	case name == ".git":
+		return true
+	case t.language == "node" || t.language == "bun" || t.language == "deno":
+		return path.Base(in) == "node_modules" && strings.HasPrefix(name, ".") && name != ".pnpm"
+	case t.language != "python":
+		return false
+	case name == "__pycache__": // [ignoreBytecode] keeps python from it
+		return true
+	}
+	below, ok := strings.CutPrefix(rel, t.environment+"/")
+	switch {
+	case t.environment == ".":
+		below = rel
+	case t.environment == "" || !ok:
+		return false
+	}
+	switch {
+	case strings.HasSuffix(in, ".dist-info/"):
+		return slices.Contains(closure.InstallerNotes, name)
+	default:
+		return name == ".lock" || slices.Contains([]string{"bin", "Scripts", "pyvenv.cfg", ".gitignore", "CACHEDIR.TAG"}, below)
+	}
+}
+
+// A tree is hashed at each start, so it is bounded.
+const (
+	maxTreeFiles = 200_000
+	maxTreeBytes = 2 << 30
+)
+
+// treeEntry is a file of a tree, or a link in it.
+type treeEntry struct {
+	path string // relative, with slashes
+	size int64
+	link string // where it leads, as it is written
+}
+
+// list lists the files of a tree and the links that stay in it. A link that leads out of it is an error: what is
+// loaded through it is hashed by nobody.
+func (t *commandTree) list() (files []treeEntry, bytes int64, err error) {
+	err = filepath.WalkDir(t.dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == t.dir {
+			return err
+		}
+		rel, _ := t.inside(name)
+		switch out := t.leavesOut(rel); {
+		case out && e.IsDir():
+			return fs.SkipDir
+		case out || e.IsDir():
+			return nil
+		}
+		entry := treeEntry{path: rel}
+		if e.Type()&fs.ModeSymlink != 0 {
+			if entry.link, err = os.Readlink(name); err != nil {
+				return err
+			}
+			entry.size = int64(len(linkText(entry.link)))
+			// A link that leads nowhere is looked at again at the next start.
+			if real, err := filepath.EvalSymlinks(name); err == nil {
+				if _, ok := t.inside(real); !ok && !slices.Contains(t.started, real) {
+					return fmt.Errorf("the link %s leads out of it, to %s", surface.Escape(rel), surface.Escape(real))
+				}
+			}
+		} else {
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			if entry.size = info.Size(); !info.Mode().IsRegular() {
+				return &tree.EntryError{Path: entry.path, Kind: tree.Kind(info.Mode())}
+			}
+			if err := t.checkAddedPaths(rel); err != nil {
+				return err
+			}
+		}
+		files = append(files, entry)
+		if bytes += entry.size; len(files) > maxTreeFiles || bytes > maxTreeBytes {
+			return fmt.Errorf("%w: it has more than %d files or %d bytes", tree.ErrTooLarge, maxTreeFiles, maxTreeBytes)
+		}
+		return nil
+	})
+	return files, bytes, err
+}
+
+// checkAddedPaths refuses a file of python's packages that adds packages from outside of the tree: *.pth, each line of
+// which may name a directory, and what setuptools writes for packages that are edited in place.
+func (t *commandTree) checkAddedPaths(rel string) error {
+	in, name := path.Split(rel)
+	editable := strings.HasPrefix(name, "__editable__") && strings.HasSuffix(name, ".py")
+	if t.language != "python" || !editable && (t.environment == "" || !strings.HasSuffix(name, ".pth")) {
+		return nil
+	}
+	site := filepath.Join(t.dir, filepath.FromSlash(in))
+	data, err := host.ReadFile(filepath.Join(site, name), tool.MaxVenv)
+	if err != nil {
+		return err
+	}
+	named := strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' })
+	if editable {
+		named = strings.FieldsFunc(string(data), func(r rune) bool { return r == '\'' || r == '"' })
+	}
+	for _, at := range named {
+		if editable && !filepath.IsAbs(at) {
+			continue
+		}
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(site, at)
+		}
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			continue // a comment, code, or nothing that exists
+		}
+		if _, ok := t.inside(real); !ok {
+			return fmt.Errorf("%s adds the packages of %s, which lies outside of it", surface.Escape(rel), surface.Escape(real))
+		}
+	}
+	return nil
+}
+
+// linkText is what is hashed in place of a link. No text file begins like it.
+func linkText(target string) string { return "\x00link\x00" + filepath.ToSlash(target) }
+
+// hash returns the fingerprint hallmark-tree-v1 of a tree. Links count as files, and no file as executable, since an
+// interpreter reads them all.
+func (t *commandTree) hash(ctx context.Context) (o evidence.Observed, err error) {
+	entries, _, err := t.list()
+	if err != nil {
+		return o, evidence.Errorf(evidence.Refused, t.dir,
+			"copy what it leads to into the directory, or name one that holds both as 'tree'", err)
+	}
+	files, links := make([]tree.File, len(entries)), map[string]string{}
+	for i, e := range entries {
+		files[i] = tree.File{Path: e.path, Size: e.size}
+		if e.link != "" {
+			links[e.path] = linkText(e.link)
+		}
+	}
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return o, err
+	}
+	defer root.Close()
+	below := tree.OpenFS(root.FS())
+	d, size, err := tree.V1(ctx, files, func(path string) (io.ReadCloser, error) {
+		if text, ok := links[path]; ok {
+			return io.NopCloser(strings.NewReader(text)), nil
+		}
+		return below(path)
+	}, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return o, evidence.Errorf(evidence.Operation, t.dir, "", err)
+	}
+	return evidence.Observed{Digests: []digest.Digest{d}, Size: size, From: t.dir}, nil
+}
