@@ -69,7 +69,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			if len(pinned) != 1 || pinned[0].Written {
 				t.Errorf("%d servers, written", len(pinned))
 			}
-			if want := []string{"capturing what x shows: 10 starts", ""}; !slices.Equal(doing, want) {
+			if want := []string{"capturing what x shows: 4 starts", ""}; !slices.Equal(doing, want) {
 				t.Errorf("a person was told %q, want %q", doing, want)
 			}
 			for _, file := range []string{"hallmark.lock", "hallmark.surfaces"} {

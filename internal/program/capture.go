@@ -59,50 +59,68 @@ func (s *clientView) String() string {
 	return "a client of " + s.version + " that can do everything"
 }
 
-// Capture starts the program once for each kind of client, and joins what it shows to them. timeout
-// bounds each process; 0 is a minute. Processes run side by side. If that fails, for example
-// because the server needs a port or a file for itself, Capture starts them one after the other.
-// Once one process has died before any answer, no more are started beside those that run; if all of
-// these die too, starting them alone would not help.
+// cornerVersions are the versions that every server is started under, for each of captureCapabilities.
+// What a server shows from some version on, or up to one, differs between these two.
+var cornerVersions = [...]string{captureVersions[0], captureVersions[len(captureVersions)-1]}
+
+// A capturer starts one program for several kinds of client.
+type capturer struct {
+	*Program
+	w        *workspace.Workspace
+	declared project.Server
+	adm      policy.Admitted
+	timeout  time.Duration
+	output   *messages
+	views    []*clientView
+}
+
+// Capture starts the program for a client of the newest and one of the oldest version, each once with no
+// capabilities and once with all. Only if these are shown different things is it started for clients of
+// the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
+// Capture joins what all are shown. timeout bounds each process; 0 is a minute. What the server prints is
+// shown if that fails, or once it takes long.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
-	timeout time.Duration) (*surface.Surface, error) {
-	var views []*clientView
-	for _, version := range captureVersions {
-		for _, caps := range captureCapabilities {
-			views = append(views, &clientView{version: version, caps: caps})
-		}
-	}
-	defer w.Host.Announce("capturing what %s shows: %d starts", declared.Name, len(views))()
+	timeout time.Duration) (_ *surface.Surface, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
 	}
-	defer output.close()
 	p.stderr = output.child
-	defer func() { p.stderr = nil }()
-	captureOne := func(ctx context.Context, s *clientView) error {
-		process, err := p.Start(ctx, w.Host, adm, w.Dir, nil)
+	defer func() {
+		p.stderr = nil
 		if err != nil {
-			return evidence.Errorf(evidence.ClassOf(err), declared.Name, "", err)
+			output.show()
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, time.Minute), errors.New("it took too long"))
-		defer cancel()
-		listing, _, err := capture.Surface(ctx, process, []byte(s.caps), s.version, declared.Excluded())
-		process.Kill()
-		if err != nil {
-			return &evidence.Error{
-				Subject: declared.Name, Kind: evidence.Operation,
-				Err: fmt.Errorf("its surface could not be captured: %w", err),
-				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
-					"a kind that it cannot list is left out with surface_kinds",
-			}
-		}
-		if s.shown, err = surface.New(listing); err != nil {
-			return evidence.Errorf(evidence.Validation, declared.Name, "",
-				fmt.Errorf("its surface has no canonical form: %w", err))
-		}
-		return nil
+		output.close()
+	}()
+	c := &capturer{Program: p, w: w, declared: declared, adm: adm, timeout: timeout, output: output}
+	if err := c.all(ctx, cornerVersions[:]); err != nil {
+		return nil, err
 	}
+	for _, v := range c.views[1:] {
+		if !bytes.Equal(v.shown.Canonical(), c.views[0].shown.Canonical()) {
+			if err := c.all(ctx, captureVersions[1:len(captureVersions)-1]); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	return joinViews(declared.Name, c.views)
+}
+
+// all captures what clients of versions are shown. Processes run side by side. If that fails, for example
+// because the server needs a port or a file for itself, they are started one after the other. Once one
+// process has died before any answer, no more are started beside those that run; if all died, starting
+// them alone would not help.
+func (c *capturer) all(ctx context.Context, versions []string) error {
+	var views []*clientView
+	for _, version := range versions {
+		for _, caps := range captureCapabilities {
+			views = append(views, &clientView{version: version, caps: caps})
+		}
+	}
+	c.views = append(c.views, views...)
+	defer c.w.Host.Announce("capturing what %s shows: %d starts", c.declared.Name, len(views))()
 	var dead deaths
 	group, parallel := errgroup.WithContext(ctx)
 	group.SetLimit(captureWidth)
@@ -113,7 +131,7 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 			if dead.first() != nil {
 				return nil
 			}
-			return dead.note(captureOne(parallel, s))
+			return dead.note(c.one(parallel, s))
 		})
 		if i == 0 {
 			select {
@@ -122,39 +140,69 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 			}
 		}
 	}
-	err = group.Wait()
+	err := group.Wait()
 	if died := dead.first(); died != nil && err == nil {
-		if !slices.ContainsFunc(views, func(s *clientView) bool { return s.shown != nil }) {
-			output.close()
-			died.Detail = output.lastLines()
-			return nil, died
+		if !slices.ContainsFunc(c.views, func(s *clientView) bool { return s.shown != nil }) {
+			c.output.show()
+			c.output.close()
+			died.Detail = c.output.lastLines()
+			return died
 		}
 		err = died
 	}
-	if evidence.ClassOf(err) == evidence.Operation {
-		for _, s := range views {
-			if s.shown != nil {
-				continue
+	if evidence.ClassOf(err) != evidence.Operation {
+		return err
+	}
+	return c.alone(ctx, views)
+}
+
+// alone starts those that are left one after the other, and each again if it fails.
+func (c *capturer) alone(ctx context.Context, views []*clientView) error {
+	for _, s := range views {
+		if s.shown != nil {
+			continue
+		}
+		err := c.one(ctx, s)
+		for _, wait := range captureRetryPauses {
+			if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
+				break
 			}
-			err := captureOne(ctx, s)
-			for _, wait := range captureRetryPauses {
-				if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
-					break
-				}
-				select {
-				case <-ctx.Done():
-				case <-time.After(wait):
-					err = captureOne(ctx, s)
-				}
-			}
-			if err != nil {
-				return nil, err
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+				err = c.one(ctx, s)
 			}
 		}
-	} else if err != nil {
-		return nil, err
+		if err != nil {
+			return err
+		}
 	}
-	return joinViews(declared.Name, views)
+	return nil
+}
+
+// one starts one process, and captures what it shows.
+func (c *capturer) one(ctx context.Context, s *clientView) error {
+	name := c.declared.Name
+	process, err := c.Start(ctx, c.w.Host, c.adm, c.w.Dir, nil)
+	if err != nil {
+		return evidence.Errorf(evidence.ClassOf(err), name, "", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.timeout, time.Minute), errors.New("it took too long"))
+	defer cancel()
+	listing, _, err := capture.Surface(ctx, process, []byte(s.caps), s.version, c.declared.Excluded())
+	process.Kill()
+	if err != nil {
+		return &evidence.Error{
+			Subject: name, Kind: evidence.Operation,
+			Err: fmt.Errorf("its surface could not be captured: %w", err),
+			Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
+				"a kind that it cannot list is left out with surface_kinds",
+		}
+	}
+	if s.shown, err = surface.New(listing); err != nil {
+		return evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its surface has no canonical form: %w", err))
+	}
+	return nil
 }
 
 // deaths keeps the first error of a process that died before any answer.

@@ -15,14 +15,17 @@ import (
 )
 
 const (
-	maxMessage  = 4 << 10 // bytes of one line that are shown at once
-	maxMessages = 1 << 14 // lines that are remembered
-	lastMessage = 500 * time.Millisecond
-	maxLast     = 5 // lines that the error of a server that died repeats, of at most tailSize bytes
+	maxMessage       = 4 << 10 // bytes of one line that are shown at once
+	maxMessages      = 1 << 14 // lines that are remembered
+	lastMessage      = 500 * time.Millisecond
+	messagesPatience = 10 * time.Second // until what was held back is shown to a person who waits
+	maxHeld          = 64 << 10         // bytes of it
+	maxLast          = 5                // lines that the error of a server that died repeats, of at most tailSize bytes
 )
 
-// messages collects what the processes of one capture print, and shows it to a person. It shows
-// each line once, because ten starts of a server that lacks a key print ten equal lines. It escapes
+// messages collects what the processes of one capture print, and holds it back until show, or for
+// messagesPatience: a server complains of what a capture asks, and may say where to log in. It shows
+// each line once, because four starts of a server that lacks a key print four equal lines. It escapes
 // lines and puts the server's name before them: nobody has consented to the server yet, so its
 // output must neither alter Hallmark's own nor look like it.
 type messages struct {
@@ -31,8 +34,13 @@ type messages struct {
 	read  *os.File
 	ended chan struct{}
 
-	mu   sync.Mutex // guards last
-	last tail
+	patience *time.Timer
+
+	mu    sync.Mutex // guards what follows
+	last  tail
+	out   io.Writer
+	held  []byte
+	shown bool // nothing is held back any more
 }
 
 // newMessages passes the lines of a server on to w until close.
@@ -41,13 +49,22 @@ func newMessages(w io.Writer, server string) (*messages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe for the server's messages: %w", err)
 	}
-	m := &messages{name: server, child: child, read: read, ended: make(chan struct{})}
-	go m.relay(w)
+	m := &messages{name: server, child: child, read: read, ended: make(chan struct{}), out: w}
+	m.patience = time.AfterFunc(messagesPatience, m.show)
+	go m.relay()
 	return m, nil
 }
 
-// relay prints each line once, until the pipe is closed.
-func (m *messages) relay(w io.Writer) {
+// show shows what was held back, and from then on each line at once.
+func (m *messages) show() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out.Write(m.held) // an error here could not be reported anywhere
+	m.held, m.shown = nil, true
+}
+
+// relay passes each line on once, until the pipe is closed.
+func (m *messages) relay() {
 	defer close(m.ended)
 	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
 	for in := bufio.NewReaderSize(m.read, maxMessage); ; {
@@ -56,12 +73,16 @@ func (m *messages) relay(w io.Writer) {
 			if len(seen) < maxMessages {
 				seen[id] = true
 			}
+			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
+			said := fmt.Appendf(nil, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text))
 			m.mu.Lock()
 			m.last.Write(line)
+			if m.shown {
+				m.out.Write(said)
+			} else if len(m.held) < maxHeld {
+				m.held = append(m.held, said...)
+			}
 			m.mu.Unlock()
-			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
-			// an error here could not be reported anywhere
-			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text))
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return
@@ -72,6 +93,7 @@ func (m *messages) relay(w io.Writer) {
 // close waits for the last lines of processes that have ended. It does not wait for their
 // descendants, which may hold the pipe open.
 func (m *messages) close() {
+	m.patience.Stop()
 	m.child.Close()
 	m.read.SetReadDeadline(time.Now().Add(lastMessage)) // where the system cannot, the wait below ends
 	select {

@@ -1,7 +1,7 @@
 // Package program makes a server startable: it opens the images that run, compares them with what is
 // locked and approved, fixes the command line and the environment, and starts the process if an
 // admission of package policy permits it. It installs packages into the store, and captures the
-// surface that a server shows, with one start for each kind of client.
+// surface that a server shows, with one start for each of the most different kinds of client.
 package program
 
 import (

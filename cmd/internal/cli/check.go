@@ -41,7 +41,7 @@ since. With --offline nothing is fetched; the proofs in the lock are verified al
 same, and a record that was locked without one is a warning.
 
 With --surface each server of which nothing is refused is started from the verified bytes,
-as every kind of client, and what it shows is compared with the lock. Another surface of
+as several kinds of client, and what it shows is compared with the lock. Another surface of
 the same bytes is an alarm, exit code 6; 'hallmark review' shows it. In CI, where no
 machine has approved the lock, this needs --trust-lock.`,
 		Args: app.Args(cobra.NoArgs),

@@ -122,8 +122,9 @@ func surfaceCaptureCommand(a *app.App) *cobra.Command {
 		Short:   "Start a server and print what it shows each kind of client",
 		Example: "notes\n-- node server.js",
 		Long: `Start a server of hallmark.toml, locked or not, as 'hallmark run' does, or the command
-behind '--', and print its surface: what it shows under every version of the protocol, to a
-client that can do nothing and to one that can do everything. Nothing is locked by this.`,
+behind '--', and print its surface: what it shows under the newest and the oldest version of the
+protocol, and if that differs under those between, to a client that can do nothing and
+to one that can do everything. Nothing is locked by this.`,
 		ValidArgsFunction: completeServers,
 		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
 			name := ""
