@@ -158,6 +158,9 @@ type InstallRequest struct {
 	Scripts   []string      // npm: packages whose install scripts are run
 	// Fetched returns evidence about the packages before anything is unpacked; may be nil.
 	Fetched func(*closure.Packages) (evidence.Report, error)
+	// Known returns the tree that this machine once installed of the fetched packages, or zero; may be nil. A lock
+	// must not say so: its trees do not prove that they follow from the closure.
+	Known func() digest.Digest
 }
 
 // Install fetches a closure, has the evidence judged, unpacks it if that is allowed, and puts the
@@ -190,24 +193,36 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	if _, err := judge(out.Report); err != nil {
 		return out, err
 	}
-	st, err := s.Stage()
-	if err != nil {
-		return out, err
-	}
-	defer st.Discard()
-	installed := w.Host.Announce("installing %s: %s", in.Closure.Root, evidence.Count(len(t.Files), "file"))
-	err = in.Installer.Install(ctx, w.Host, order, t, st)
-	installed()
-	if err != nil {
-		return out, err
-	}
-	observed, err := st.Measure(ctx)
-	if err != nil {
-		return out, err
-	}
 	claim := evidence.Claim{
 		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
 		Where: project.LockFile,
+	}
+	if in.Known != nil && len(in.Scripts) == 0 { // a script is run again: it may give another tree
+		if out.Slot, err = reuse(ctx, s, claim, in.Known()); err != nil {
+			return out, err
+		}
+	}
+	var (
+		st       *store.Staging
+		observed evidence.Observed
+	)
+	if slot := out.Slot; slot != nil {
+		in.Made = slot.Digest
+		observed = evidence.Observed{Digests: []digest.Digest{slot.Digest}, Size: slot.Size, From: slot.Dir()}
+	} else {
+		if st, err = s.Stage(); err != nil {
+			return out, err
+		}
+		defer st.Discard()
+		installed := w.Host.Announce("installing %s: %s", in.Closure.Root, evidence.Count(len(t.Files), "file"))
+		err = in.Installer.Install(ctx, w.Host, order, t, st)
+		installed()
+		if err != nil {
+			return out, err
+		}
+		if observed, err = st.Measure(ctx); err != nil {
+			return out, err
+		}
 	}
 	if !in.Want.IsZero() {
 		claim.Want = []digest.Digest{in.Want}
@@ -217,9 +232,22 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		out.Report = append(out.Report, OwnTreeEvidence(claim, in.Made, observed))
 	}
 	adm, err := judge(out.Report)
-	if err != nil {
+	if err != nil || out.Slot != nil {
 		return out, err
 	}
 	out.Slot, err = s.Put(ctx, adm, claim.Subject, st, in.Closure.Root.String())
 	return out, err
+}
+
+// reuse returns the slot of the tree known, and nil if there is none, or if it differs: then it is installed again.
+func reuse(ctx context.Context, s *store.Store, claim evidence.Claim, known digest.Digest) (*store.Slot, error) {
+	if known.IsZero() {
+		return nil, nil
+	}
+	claim.Want = []digest.Digest{known}
+	slot, _, err := s.AuditClaim(ctx, claim)
+	if errors.Is(err, store.ErrNotStored) {
+		return nil, nil
+	}
+	return slot, err
 }
