@@ -84,8 +84,9 @@ func TestPipURL(t *testing.T) {
 	environ := []string{"PATH=" + bare, "HOME=" + t.TempDir()}
 	config := fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}}
 	config.PyPI.Indexes = []string{server.URL + "/simple"}
+	var said bytes.Buffer
 	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) },
-		Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
+		Fetch: fetch.New(config), Logger: slog.New(slog.NewTextHandler(&said, nil))}
 	h.Places.Cache = t.TempDir()
 	publish("later")
 	pages["/simple/later/"] = bytes.ReplaceAll(pages["/simple/later/"], []byte("<a "),
@@ -115,8 +116,12 @@ func TestPipURL(t *testing.T) {
 		mu.Lock()
 		asked = ""
 		mu.Unlock()
+		said.Reset()
 		c, err := ResolvePython(t.Context(), h, name, []string{name + "==1.0"}, time.Time{},
 			&project.Runtime{Path: python, Version: "cp3"})
+		if !strings.Contains(said.String(), "there is no uv to ask") {
+			t.Errorf("%s: that pip is asked is not said: %q", name, said.String())
+		}
 		var e *evidence.Error
 		switch {
 		case !refused && err != nil:

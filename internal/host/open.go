@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"os"
@@ -57,6 +58,8 @@ func Open(s Setup) (*Host, error) {
 	config := fetch.UserConfig(getenv, s.Dir, FindHome(s.Environ))
 	config.Logger = s.Logger
 	config.Limits = s.Limits
+	config.Limits.Parallel = cmp.Or(s.Limits.Parallel, filesAtOnce)
+	config.Limits.DocumentAtOnce = cmp.Or(s.Limits.DocumentAtOnce, filesAtOnce)
 	if s.Progress != nil {
 		config.Progress = func(ref artifact.Ref, done, total int64) { s.Progress(ref.String(), done, total) }
 	}
@@ -78,6 +81,10 @@ func Open(s Setup) (*Host, error) {
 	h.Fetch = fetch.New(config)
 	return h, nil
 }
+
+// filesAtOnce is how many files one command fetches at once, unless flags say so: npm asks as many connections of a
+// registry. A registry's server keeps its own, lower limit for each document.
+const filesAtOnce = 16
 
 // FindHome returns the home directory of an environment's user, "" if there is none. A nil
 // environment means that of this process.
