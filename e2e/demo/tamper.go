@@ -57,14 +57,14 @@ func (d *demo) flip(ctx context.Context, _ string) error {
 }
 
 func (d *demo) drift(ctx context.Context, url string) error {
-	d.title("A second server, a local command, is pinned (pin starts it as ten kinds of clients) and runs")
+	d.title("A second server, a local command, is pinned (pin starts it as four kinds of clients) and runs")
 	if err := os.Link(filepath.Join(d.bin, "drifter"), filepath.Join(d.dir, "drifter")); err != nil {
 		return err
 	}
 	starts := filepath.Join(d.dir, "starts")
 	if err := d.config(
 		d.toml(url) +
-			fmt.Sprintf("[providers.mcp.drifter]\ncommand = \"./drifter\"\narguments = [%q, \"12\"]\n", starts)); err !=
+			fmt.Sprintf("[providers.mcp.drifter]\ncommand = \"./drifter\"\narguments = [%q, \"6\"]\n", starts)); err !=
 		nil {
 		return err
 	}

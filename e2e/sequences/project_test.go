@@ -135,7 +135,7 @@ func (p *aProject) writeConfig(t *testing.T, dir string, declared versions) {
 		config += fmt.Sprintf("[providers.mcp.notes]\ncommand = %q\narguments = [%s]\n", command, arguments)
 	}
 	if declared["local"] != "" {
-		config += "[providers.mcp.local]\ncommand = \"./local\"\n"
+		config += "[providers.mcp.local]\ncommand = \"./server/local\"\n"
 	}
 	write(t, dir, project.ConfigFile, config)
 }
@@ -161,9 +161,9 @@ func (p *aProject) writeBeside(t *testing.T, dir string, locked versions) {
 
 func (p *aProject) writeLocal(t *testing.T, dir, version string) {
 	t.Helper()
-	write(t, dir, "local", "#!/usr/bin/env puppet\n"+`{"tools/list": {"tools": [{"name": "say", "description": "`+version+
+	write(t, dir, "server/local", "#!/usr/bin/env puppet\n"+`{"tools/list": {"tools": [{"name": "say", "description": "`+version+
 		`", "inputSchema": {"type": "object"}}]}}`)
-	if err := os.Chmod(filepath.Join(dir, "local"), 0o700); err != nil {
+	if err := os.Chmod(filepath.Join(dir, "server/local"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
