@@ -1,15 +1,8 @@
 package closure
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/e2e/forge"
-	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 )
 
@@ -33,30 +26,5 @@ npm error 404  'x@1' is not in this registry.
 	}
 	if unreachableHint([]byte(said)) == "" || unreachableHint([]byte("npm error code E404\n")) != "" {
 		t.Error("the hint is not that of an unreachable registry")
-	}
-}
-
-// No tree is made of wheels of which two install other bytes to one path: no installer is started.
-func TestInstallWheelsTogether(t *testing.T) {
-	var read []*packagefile.Wheel
-	for _, name := range []string{"one", "two"} {
-		path := filepath.Join(t.TempDir(), "wheel")
-		data := forge.Wheel(name+"-1.0", "m.py", name, name+"-1.0.dist-info/METADATA", "Name: "+name+"\n")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ref, err := artifact.NewPyPI(name, "1.0", name+"-1.0-py3-none-any.whl")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := packagefile.ReadWheel(path, ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read = append(read, w)
-	}
-	err := Python{}.Install(t.Context(), nil, Order{}, &Packages{read: read}, nil)
-	if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), `"m.py"`) {
-		t.Errorf("got %v", err)
 	}
 }

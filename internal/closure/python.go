@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -216,7 +217,8 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 // differs between machines: notes about the installation, and scripts that begin with the path of
 // an interpreter.
 func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
-	if err := packagefile.CheckTogether(t.read); err != nil {
+	shared, err := packagefile.FindShared(t.read, t.Ref)
+	if err != nil {
 		return err
 	}
 	c, rt := o.Closure, o.Runtime
@@ -237,7 +239,6 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"),
 		"--require-hashes", "--no-deps",
 		"-r", filepath.Join(t.dir, "requirements.txt")}
-	var err error
 	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
 	if uv := tool.FindUV(ctx, h, t.dir); uv != "" {
 		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads",
@@ -252,6 +253,12 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 	}
 	if err != nil {
 		return withPython(err, rt)
+	}
+	for _, s := range shared {
+		if err := s.Put(site); err != nil {
+			return evidence.Errorf(evidence.Operation, c.Root.String(), "", fmt.Errorf("take %s of %s: %w", wire.Quoted(s.Path), s.By, err))
+		}
+		h.Logger.Warn(fmt.Sprintf("%s has another %s than %s; that of %[1]s is taken", s.By, wire.Quoted(s.Path), s.Instead))
 	}
 	if err := removeLeftovers(site); err != nil {
 		return err

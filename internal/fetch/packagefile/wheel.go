@@ -21,8 +21,15 @@ type Wheel struct {
 	commands []string // of all scripts, of the console and others
 
 	ref    artifact.Ref
-	sums   map[string]string // digests by installed path, folded; "" for what an installer writes
-	owners map[string]string // as in wheelPaths
+	file   string               // of the wheel itself
+	files  map[string]wheelFile // by installed path, folded
+	owners map[string]string    // as in wheelPaths
+}
+
+// wheelFile is a file that a wheel installs; the zero value is one that an installer writes.
+type wheelFile struct {
+	path string // in the wheel
+	sum  string // the digest of RECORD; "" for RECORD itself
 }
 
 // maxWheelText bounds METADATA and entry_points.txt of a wheel, in bytes.
@@ -68,9 +75,9 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	}
 	metadata, entries := paths.info+"/METADATA", paths.info+"/entry_points.txt"
 	texts := map[string]string{}
-	w := &Wheel{Scripts: map[string]string{}, ref: ref, sums: map[string]string{}, owners: paths.owners}
+	w := &Wheel{Scripts: map[string]string{}, ref: ref, file: f.Name(), files: map[string]wheelFile{}, owners: paths.owners}
 	for _, path := range z.paths {
-		w.sums[paths.placeOf[path]] = record.lines[path].sum.String()
+		w.files[paths.placeOf[path]] = wheelFile{path, record.lines[path].sum.String()}
 		kept := int64(0)
 		if path == metadata || path == entries {
 			kept = maxWheelText
@@ -90,7 +97,7 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	}
 	places, err := paths.addCommands(w.commands)
 	for _, place := range places {
-		w.sums[place] = ""
+		w.files[place] = wheelFile{}
 	}
 	return w, err
 }

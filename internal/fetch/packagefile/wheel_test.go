@@ -104,9 +104,9 @@ func FuzzReadWheel(f *testing.F) {
 	})
 }
 
-// TestCheckTogether: of two wheels that install one path with other bytes the later one stays, and which that is
-// depends on the installer.
-func TestCheckTogether(t *testing.T) {
+// TestFindShared: of two wheels that install one path with other bytes the later one stays, and which that is
+// depends on the installer; so one of them is chosen, in whichever order they come.
+func TestFindShared(t *testing.T) {
 	read := func(name string, files ...string) *Wheel {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "wheel")
@@ -127,27 +127,59 @@ func TestCheckTogether(t *testing.T) {
 	const command = "[console_scripts]\nrun = m:main\n"
 	for name, c := range map[string]struct {
 		one, two []string
-		want     string // the path; "" if they are no matter
+		shared   bool
+		refused  string // the path that is said
 	}{
-		"other bytes":      {[]string{"m/a.py", "1"}, []string{"m/a.py", "2"}, `"m/a.py"`},
-		"another spelling": {[]string{"m/a.py", "1"}, []string{"M/A.py", "2"}, `"m/a.py"`},
-		"from .data":       {[]string{"m.py", "1"}, []string{"two-1.0.data/purelib/m.py", "2"}, `"m.py"`},
-		"a program": {[]string{"one-1.0.data/scripts/run", "1"}, []string{"two-1.0.dist-info/entry_points.txt", command},
-			`"bin/run"`},
-		"a file and a directory": {[]string{"m/a.py", "1"}, []string{"m", "2"}, `"m"`},
-		"packages and prefix":    {[]string{"m/a.py", "1"}, []string{"two-1.0.data/data/m/b", "2"}, `"m"`},
-		"equal bytes":            {[]string{"m/__init__.py", "", "m/a.py", "1"}, []string{"m/__init__.py", "", "m/b.py", "2"}, ""},
-		"scripts of one name": {[]string{"one-1.0.dist-info/entry_points.txt", command},
-			[]string{"two-1.0.dist-info/entry_points.txt", command}, ""},
+		"other bytes": {one: []string{"m/a.py", "one"}, two: []string{"m/a.py", "two"}, shared: true},
+		"equal bytes": {one: []string{"m/__init__.py", "", "m/a.py", "1"}, two: []string{"m/__init__.py", "", "m/b.py", "2"}},
+		"scripts of one name": {one: []string{"one-1.0.dist-info/entry_points.txt", command},
+			two: []string{"two-1.0.dist-info/entry_points.txt", command}},
+		"another spelling": {one: []string{"m/a.py", "1"}, two: []string{"M/A.py", "2"}, refused: "m/a.py"},
+		"from .data":       {one: []string{"m.py", "1"}, two: []string{"two-1.0.data/purelib/m.py", "2"}, refused: "m.py"},
+		"a program": {one: []string{"one-1.0.data/scripts/run", "1"}, two: []string{"two-1.0.dist-info/entry_points.txt", command},
+			refused: "bin/run"},
+		"a file and a directory": {one: []string{"m/a.py", "1"}, two: []string{"m", "2"}, refused: "m"},
+		"packages and prefix":    {one: []string{"m/a.py", "1"}, two: []string{"two-1.0.data/data/m/b", "2"}, refused: "m"},
 	} {
-		wheels := []*Wheel{read("one", c.one...), read("two", c.two...)}
-		for range 2 {
-			err := CheckTogether(wheels)
-			if c.want == "" && err != nil || c.want != "" && (evidence.ClassOf(err) != evidence.Refused ||
-				!strings.Contains(err.Error(), "installs "+c.want+" otherwise than pypi:")) {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			one, two := read("one", c.one...), read("two", c.two...)
+			for root, want := range map[artifact.Ref]string{one.ref: "one", two.ref: "two", {}: "two"} {
+				for _, wheels := range [][]*Wheel{{one, two}, {two, one}} {
+					shared, err := FindShared(wheels, root)
+					if c.refused != "" {
+						if evidence.ClassOf(err) != evidence.Refused ||
+							!strings.Contains(err.Error(), `installs "`+c.refused+`" otherwise than pypi:`) {
+							t.Errorf("root %q: %v", root, err)
+						}
+						continue
+					}
+					if err != nil || (len(shared) == 1) != c.shared {
+						t.Fatalf("root %q: %v, %v", root, shared, err)
+					}
+					if c.shared {
+						testPut(t, shared[0], want)
+					}
+				}
 			}
-			wheels[0], wheels[1] = wheels[1], wheels[0]
-		}
+		})
+	}
+}
+
+// testPut puts s in the place of what another wheel's installation left there.
+func testPut(t *testing.T, s SharedFile, want string) {
+	t.Helper()
+	dir := t.TempDir()
+	name := filepath.Join(dir, filepath.FromSlash(s.Path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("of the other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != want {
+		t.Errorf("%s: %q, %v, want %q", s.By, got, err, want)
 	}
 }

@@ -3,14 +3,11 @@ package packagefile
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -166,39 +163,4 @@ func (w *wheelPaths) addCommands(names []string) (places []string, err error) {
 		}
 	}
 	return places, nil
-}
-
-// CheckTogether refuses wheels of which two install different files to one path: installers install both, in an
-// order of their own, and the later one stays. Equal files are no matter, nor are scripts of entry_points.txt, which
-// no tree of Hallmark keeps.
-func CheckTogether(wheels []*Wheel) error {
-	by, owners := map[string]*Wheel{}, map[string]*Wheel{}
-	refuse := func(w, other *Wheel, place string) error {
-		return evidence.Errorf(evidence.Refused, w.ref.String(),
-			"choose versions that can be installed together, and tell the publishers",
-			fmt.Errorf("installs %s otherwise than %s; which of the two stays depends on the installer",
-				wire.Quoted(place), other.ref))
-	}
-	for _, w := range wheels {
-		for _, place := range slices.Sorted(maps.Keys(w.sums)) {
-			if other, ok := by[place]; ok && other.sums[place] != w.sums[place] {
-				return refuse(w, other, place)
-			}
-			by[place] = w
-		}
-		for top, owner := range w.owners {
-			if other, ok := owners[top]; ok && other.owners[top] != owner {
-				return refuse(w, other, top)
-			}
-			owners[top] = w
-		}
-	}
-	for _, place := range slices.Sorted(maps.Keys(by)) {
-		for dir := path.Dir(place); dir != "."; dir = path.Dir(dir) {
-			if other, ok := by[dir]; ok {
-				return refuse(by[place], other, dir)
-			}
-		}
-	}
-	return nil
 }
