@@ -42,28 +42,6 @@ const (
 	TemplateChanged     Class = "template-changed"
 )
 
-// Severity orders changes for a reviewer's attention. It decides nothing.
-type Severity string
-
-// The severities.
-const (
-	Low    Severity = "low"    // something is no longer offered; the model sees less
-	Medium Severity = "medium" // the contract differs, without new text in places meant for text
-	High   Severity = "high"   // text or capabilities that were not approved reach the model
-)
-
-// Severity is that of the class. A [Change] that widens or narrows a schema with
-// new text, as an enum does, has a higher one.
-func (c Class) Severity() Severity {
-	switch c {
-	case ToolRemoved, PromptRemoved, ResourceRemoved, TemplateRemoved, ParameterRemoved:
-		return Low
-	case ParameterType, ParameterRequired, ParameterOptional, SchemaWidened, SchemaNarrowed:
-		return Medium
-	}
-	return High
-}
-
 // Change is one difference between two surfaces.
 //
 // Item, Path, Old and New hold text from servers as it is; Summary is escaped.
@@ -86,12 +64,12 @@ func Diff(old, new *Surface) []Change {
 	d.pairRenames(gone, come)
 	for _, i := range gone {
 		if i.JSON != nil {
-			d.addOneSided(i, string(i.JSON), "", "removed")
+			d.addOneSided(i, "removed")
 		}
 	}
 	for _, i := range come {
 		if i.JSON != nil {
-			d.addOneSided(i, "", string(i.JSON), "added")
+			d.addOneSided(i, "added")
 		}
 	}
 	slices.SortStableFunc(d.found, func(a, b datedChange) int {
@@ -162,7 +140,7 @@ func (d *differ) pairRenames(gone, come []Item) {
 		before := &gone[places[0]]
 		nameless[k] = places[1:]
 		d.item = *i
-		d.add(Change{Class: ToolRenamed, Path: "/name", Old: quoteJSON(before.Name), New: quoteJSON(i.Name)},
+		d.add(ToolRenamed, "/name", &value{kind: isString, text: before.Name}, &value{kind: isString, text: i.Name},
 			"renamed from %s", Escape(quoteJSON(before.Name)))
 		before.JSON, i.JSON = nil, nil
 	}
@@ -178,20 +156,26 @@ func (i Item) nameless() string {
 // quoteJSON is s as a JSON string.
 func quoteJSON(s string) string { return string(appendString(nil, s)) }
 
-// add reports a change of d's item, with the severity of its class and a formatted summary.
-func (d *differ) add(c Change, summary string, args ...any) {
-	c.Severity, c.Item, c.Summary = c.Class.Severity(), d.item.Key(), fmt.Sprintf(summary, args...)
-	d.found = append(d.found, datedChange{c, d.item})
+// add reports a change of d's item at path, with its severity and a formatted summary. A value that is not there is nil.
+func (d *differ) add(class Class, path string, old, new *value, summary string, args ...any) {
+	d.found = append(d.found, datedChange{Change{Class: class, Severity: severityOf(class, path, old, new),
+		Item: d.item.Key(), Path: path, Old: canonicalText(old), New: canonicalText(new),
+		Summary: fmt.Sprintf(summary, args...)}, d.item})
 }
 
-// addOneSided reports an item that is on one side only.
-func (d *differ) addOneSided(i Item, old, new, what string) {
+// addOneSided reports an item that is on one side only, as what says.
+func (d *differ) addOneSided(i Item, what string) {
 	d.item = i
+	v := i.parseJSON()
+	old, new := &v, (*value)(nil)
+	if what == "added" {
+		old, new = nil, &v
+	}
 	if i.Kind == KindInstructions {
-		d.add(Change{Class: InstructionsChanged, Old: old, New: new}, "instructions %s", what)
+		d.add(InstructionsChanged, "", old, new, "instructions %s", what)
 		return
 	}
-	d.add(Change{Class: Class(string(i.Kind) + "-" + what), Old: old, New: new}, "%s %s", i.Kind, what)
+	d.add(Class(string(i.Kind)+"-"+what), "", old, new, "%s %s", i.Kind, what)
 }
 
 // compareItem compares two items of the same key that are not the same.
@@ -200,7 +184,7 @@ func (d *differ) compareItem(old, new Item) {
 	a, b := old.parseJSON(), new.parseJSON()
 	switch new.Kind {
 	case KindInstructions:
-		d.add(Change{Class: InstructionsChanged, Old: string(old.JSON), New: string(new.JSON)}, "instructions changed")
+		d.add(InstructionsChanged, "", &a, &b, "instructions changed")
 	case KindTool:
 		eachMember(&a, &b, func(name string, x, y *value) { d.compareToolMember(name, x, y) })
 	default:
@@ -251,8 +235,7 @@ func (d *differ) compareWhole(class Class, path string, x, y *value) {
 	if equalValues(x, y) {
 		return
 	}
-	d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
-		"%s %s", Escape(clip(path, 200)), changeVerb(x, y))
+	d.add(class, path, x, y, "%s %s", Escape(clip(path, 200)), changeVerb(x, y))
 }
 
 // changeVerb says what happened to a value: "added", "removed" or "changed".

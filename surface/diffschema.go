@@ -59,17 +59,7 @@ func (s schemaDiff) report(class Class, path string, x, y *value) {
 	case ParameterType:
 		summary = "type at %s %s"
 	}
-	s.d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
-		summary, Escape(clip(path, 200)), changeVerb(x, y))
-	if class != ParameterType && y != nil && hasText(y) {
-		s.d.found[len(s.d.found)-1].Severity = High // an enum may speak to the model too
-	}
-}
-
-// hasText reports whether v holds a string or a member name at any depth.
-func hasText(v *value) bool {
-	return v.kind == isString || slices.ContainsFunc(v.list, func(x value) bool { return hasText(&x) }) ||
-		len(v.members) > 0
+	s.d.add(class, path, x, y, summary, Escape(clip(path, 200)), changeVerb(x, y))
 }
 
 // compareRestriction reports a keyword that narrows when it comes and widens when it
@@ -208,12 +198,12 @@ func (s schemaDiff) compareRequired(at string, a, b *value, in schemaPair) {
 		if px != nil {
 			where = at + "/properties/" + PointerToken(name)
 		}
-		class, old, new, what := ParameterRequired, "", quoteJSON(name), "became required"
+		named := &value{kind: isString, text: name}
 		if was {
-			class, old, new, what = ParameterOptional, quoteJSON(name), "", "became optional"
+			s.d.add(ParameterOptional, where, named, nil, "parameter %s became optional", Escape(clip(quoteJSON(name), 120)))
+		} else {
+			s.d.add(ParameterRequired, where, nil, named, "parameter %s became required", Escape(clip(quoteJSON(name), 120)))
 		}
-		s.d.add(Change{Class: class, Path: where, Old: old, New: new},
-			"parameter %s %s", Escape(clip(quoteJSON(name), 120)), what)
 	}
 	if !reported { // [] beside none, or a name twice
 		s.report(SchemaChanged, path, a, b)
@@ -274,11 +264,9 @@ func (s schemaDiff) compareProperties(path string, a, b *value, in schemaPair) {
 		where := path + "/" + PointerToken(name)
 		switch {
 		case p == nil:
-			s.d.add(Change{Class: ParameterAdded, Path: where, New: canonicalText(q)},
-				"%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterAdded, where, nil, q, "%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
 		case q == nil:
-			s.d.add(Change{Class: ParameterRemoved, Path: where, Old: canonicalText(p)},
-				"%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterRemoved, where, p, nil, "%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
 		default:
 			s.compareSchemas(where, p, q)
 		}

@@ -6,3 +6,9 @@ import "strings"
 func PointerToken(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
+
+// lastToken is the member's name at the end of a JSON pointer.
+func lastToken(pointer string) string {
+	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+}

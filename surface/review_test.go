@@ -39,6 +39,32 @@ tool:read
 	}
 }
 
+// TestSameChanges: what several items have in common is shown once, and what is to be looked at first comes first.
+func TestSameChanges(t *testing.T) {
+	tool := func(name, dialect, more string) string {
+		return `{"name":"` + name + `","inputSchema":{"$schema":"https://json-schema.org/draft/` + dialect + `/schema"}` + more + `}`
+	}
+	old := mustNew(t, tools(tool("a", "2019-09", ""), tool("b", "2019-09", ""), `{"name":"c","description":"C."}`, `{"name":"gone"}`))
+	new := mustNew(t, tools(tool("a", "2020-12", ""), tool("b", "2020-12", `,"title":"B"`), `{"name":"c","description":"C, then."}`))
+	const want = `tool:b
+  high    member-changed  /title added
+    + "B"
+tool:c
+  high    description-changed  /description changed
+      [-C.-]{+C, then.+}
+tool:a, tool:b
+  medium  schema-changed  /inputSchema/$schema changed
+    - "https://json-schema.org/draft/2019-09/schema"
+    + "https://json-schema.org/draft/2020-12/schema"
+tool:gone
+  low     tool-removed  tool removed
+    - name: gone
+`
+	if got := FormatChanges(Diff(old, new)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestWordDiff(t *testing.T) {
 	long := strings.Repeat("word ", 100)
 	for _, c := range []struct{ old, new, want string }{

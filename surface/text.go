@@ -1,50 +1,92 @@
 package surface
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// FormatChanges renders changes for a terminal or a log, grouped by item:
+// FormatChanges renders changes for a terminal or a log, by item, those with the highest severity first:
 //
 //	tool:read_file
 //	  high    description-changed  /description changed
 //	      Reads a file [-from disk.-]{+and mails it.+}
 //	  medium  parameter-required  parameter "path" became required
 //
-// Two texts are shown as one with [-what went-] and {+what came+}, word by word;
-// other values on lines of their own, marked - and +. Everything that a server
-// sent is escaped, and such marks inside it get a backslash, so that text cannot
-// imitate them. Changed text is shown in full; long stretches without a change
-// are left out, with the number of words. Without changes the result is "".
+// What changes in several items alike is shown once, under all their keys. Two texts are shown as one with [-what went-]
+// and {+what came+}, word by word; other values on lines of their own, marked - and +. Everything that a server sent is
+// escaped, and such marks inside it get a backslash, so that text cannot imitate them. Changed text is shown in full;
+// long stretches without a change are left out, with the number of words. Without changes the result is "".
 func FormatChanges(changes []Change) string {
 	var b strings.Builder
-	for i, c := range changes {
-		if i == 0 || changes[i-1].Item != c.Item {
-			fmt.Fprintln(&b, Escape(c.Item))
-		}
-		fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.Severity, c.Class, c.Summary)
-		old, oldText := decodeText(c.Old)
-		new, newText := decodeText(c.New)
-		switch {
-		case c.Path == "" && (c.Old == "" || c.New == ""): // an item as a whole
-			sign := map[bool]string{true: "    + ", false: "    - "}[c.Old == ""]
-			if v, err := parse([]byte(c.Old+c.New), Limits{}, modeStored); err == nil {
-				writeWhole(&b, v, sign)
-			}
-		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)):
-			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))
-		default:
-			if c.Old != "" {
-				fmt.Fprintf(&b, "    - %s\n", Escape(c.Old))
-			}
-			if c.New != "" {
-				fmt.Fprintf(&b, "    + %s\n", Escape(c.New))
-			}
+	for _, g := range groupChanges(changes) {
+		fmt.Fprintln(&b, Escape(strings.Join(g.items, ", ")))
+		for _, c := range g.changes {
+			fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.Severity, c.Class, c.Summary)
+			writeValues(&b, c)
 		}
 	}
 	return b.String()
+}
+
+// changeGroup is changes that some items have in common.
+type changeGroup struct {
+	items   []string
+	changes []Change
+}
+
+// groupChanges groups changes of the same items, and puts those with the highest severity first.
+func groupChanges(changes []Change) []*changeGroup {
+	alike := map[Change][]string{} // the items of a change
+	for _, c := range changes {
+		key := c
+		key.Item = ""
+		alike[key] = append(alike[key], c.Item)
+	}
+	var groups []*changeGroup
+	byItems := map[string]*changeGroup{}
+	for _, c := range changes {
+		c.Item = ""
+		items := alike[c]
+		if items == nil {
+			continue // was said of the first of its items
+		}
+		delete(alike, c)
+		key := strings.Join(items, "\x00")
+		if byItems[key] == nil {
+			byItems[key] = &changeGroup{items: items}
+			groups = append(groups, byItems[key])
+		}
+		byItems[key].changes = append(byItems[key].changes, c)
+	}
+	bySeverity := func(a, b Change) int { return cmp.Compare(b.Severity.rank(), a.Severity.rank()) }
+	for _, g := range groups {
+		slices.SortStableFunc(g.changes, bySeverity)
+	}
+	slices.SortStableFunc(groups, func(a, b *changeGroup) int { return bySeverity(a.changes[0], b.changes[0]) })
+	return groups
+}
+
+// writeValues writes what c changes, on lines of their own.
+func writeValues(b *strings.Builder, c Change) {
+	old, oldText := decodeText(c.Old)
+	new, newText := decodeText(c.New)
+	if oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)) {
+		fmt.Fprintf(b, "      %s\n", wordDiff(old, new))
+		return
+	}
+	for _, side := range []struct{ sign, json string }{{"-", c.Old}, {"+", c.New}} {
+		v, err := parse([]byte(side.json), Limits{}, modeStored)
+		switch {
+		case side.json == "":
+		case err == nil && (c.Path == "" || len(v.members) > 0):
+			writeWhole(b, v, "    "+side.sign+" ")
+		default:
+			fmt.Fprintf(b, "    %s %s\n", side.sign, Escape(side.json))
+		}
+	}
 }
 
 // decodeText decodes a JSON string; ok is false for other JSON.

@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +48,7 @@ func (v vectorListing) listing() Listing {
 }
 
 type vectors struct {
+	Words []string
 	Cases []struct {
 		Name string
 		vectorListing
@@ -261,6 +264,12 @@ func TestDiffVectors(t *testing.T) {
 				t.Errorf("a surface differs from itself: %v", same)
 			}
 		})
+	}
+}
+
+func TestStandardWords(t *testing.T) {
+	if got := slices.Sorted(maps.Keys(standardWords())); !slices.Equal(got, slices.Sorted(slices.Values(readVectors(t).Words))) {
+		t.Errorf("the words are %q", got)
 	}
 }
 

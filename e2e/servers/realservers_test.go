@@ -183,7 +183,7 @@ func (r *realRun) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, changes, shown := strings.Cut(out, "  changes\n")
+	_, changes, shown := strings.Cut(out, "  changes     ")
 	r.changes = changes
 	if before == after || !shown || !strings.Contains(changes, r.change) {
 		return fmt.Errorf("the upgrade from %s to %s, surfaces %s and %s, shows\n%s", r.old, r.new, before, after, out)

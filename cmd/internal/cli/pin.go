@@ -295,7 +295,6 @@ func isNewSurface(p *pin.Pinned) bool {
 	return p.Before == nil || len(p.Changes) == 0 && !evidence.Same(p.Before.Surface, p.Entry.Surface)
 }
 
-// showSurface prints what a model is shown, one item per line.
 // showSurface prints a line of each item, and how much more a model is told, which [pageSurface] shows to a person at a
 // terminal and the named commands to others.
 func showSurface(a *app.App, w io.Writer, s *surface.Surface, commands string) {
@@ -329,7 +328,11 @@ func showChanges(w io.Writer, changes []surface.Change) {
 	if len(changes) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "  changes")
+	count := map[surface.Severity]int{}
+	for _, c := range changes {
+		count[c.Severity]++
+	}
+	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium], count[surface.Low])
 	for _, line := range strings.Split(strings.TrimSuffix(surface.FormatChanges(changes), "\n"), "\n") {
 		fmt.Fprintf(w, "    %s\n", line)
 	}
