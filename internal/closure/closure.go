@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -130,6 +131,15 @@ type Packages struct {
 	wheels   []artifact.Ref       // PyPI: the files, in the closure's order
 	read     []*packagefile.Wheel // what each of them says, once all were fetched
 	Scripts  []string             // npm: Refs of packages whose install scripts are run
+}
+
+// OwnFile is the path of the root's own file; "" if it could not be fetched.
+func (t *Packages) OwnFile() string {
+	name, ok := t.Files[t.Ref]
+	if !ok {
+		return ""
+	}
+	return filepath.Join(t.dir, name)
 }
 
 // MoveFile moves a file, or copies it where it cannot be moved. The caller hashes the result again.

@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -31,6 +32,8 @@ type ecosystem struct {
 	// releases asks the package registry about versions of one package. It is nil if registries do not say more of
 	// a version than its files.
 	releases func(context.Context, *host.Host, ...artifact.Ref) ([]fetch.Release, error)
+	// listFiles hashes the files of a package. It is nil if those of two versions are not compared.
+	listFiles func(name string) (map[string]packagefile.File, error)
 	// newest returns the version that the ecosystem's own resolver finds for the package that a
 	// command line names.
 	newest func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error)

@@ -73,7 +73,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 		moved := ImageTagEvidence(*old, found.Observed)
 		r.Report = append(r.Report, moved)
 		if moved.Outcome != evidence.Match {
-			r.Moved = append(r.Moved, ref.String())
+			r.Moved = append(r.Moved, MovedPackage{Ref: ref.String()})
 		}
 	}
 	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {

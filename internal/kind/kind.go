@@ -80,10 +80,11 @@ type Resolved struct {
 	Trees    map[string]digest.Digest // that were installed on this machine, by platform
 	Packages []string                 // of the closure, "npm:name@version"
 	Verified int                      // files of those that this platform needs, all of which were verified
-	Moved    []string                 // refs that the replaced entry had not, or had with other bytes
+	Moved    []MovedPackage           // what the replaced entry had not, or had with other bytes
 	Scripts  []string                 // packages whose install scripts were not run
 	Release  *fetch.Release           // what the package registry says of the version; nil: it has nothing to say
 	Replaced *fetch.Release           // and of another version of the replaced entry; nil: there is none
+	Files    *ChangedFiles            // what differs from the package of the replaced entry; nil: nothing to compare
 	Claimed  *digest.Digest           // api_surface in the record of its publisher, or zero; nil: no record can say
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -20,7 +21,8 @@ var npm = ecosystem{
 	resolve: func(ctx context.Context, h *host.Host, of request, _ *project.Runtime) (*project.Closure, error) {
 		return closure.ResolveNPM(ctx, h, of.name, of.spec, of.before)
 	},
-	releases: releasesOf,
+	releases:  releasesOf,
+	listFiles: packagefile.ListTarball,
 	newest: func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 		named := t.Packages[0]
 		spec := map[choice]string{asDeclared: named.Spec, declaredOrNewer: ">=" + named.Ref.Version()}[of]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
@@ -117,6 +118,9 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 			if err != nil || entry.Entry == "" {
 				return nil, err
 			}
+			if r.Files, err = k.compareFiles(ctx, d, t); err != nil {
+				return nil, err
+			}
 			stored, err := r.encodeClosure(name, dependencies)
 			return append(more, stored), err
 		},
@@ -173,19 +177,26 @@ func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, 
 	return append(report, k.sameVersionEvidence(d.Before, t)...), nil
 }
 
+// MovedPackage is a package that the replaced entry had not, or had with other bytes.
+type MovedPackage struct {
+	Ref string
+	Was string // the version that it had, if one version of it went; ""
+}
+
 // notePackages adds the packages of the closure to the result, and what changed since the last pin.
 func (r *Resolved) notePackages(d Declaration, c *project.Closure) {
-	before := map[string]digest.Digest{}
+	old := &project.Closure{}
 	if data, err := d.Workspace.ReadFile(d.Workspace.ClosurePath(d.Server.Name), project.MaxClosure); err == nil &&
 		data != nil {
-		if old, err := project.ParseClosure(data); err == nil {
-			for _, x := range old.Packages {
-				if !x.Ref.IsZero() && len(x.Integrity) > 0 {
-					before[x.Ref.String()] = x.Integrity[0]
-				}
-			}
+		if read, err := project.ParseClosure(data); err == nil {
+			old = read
 		}
 	}
+	before := map[artifact.Ref]project.ClosurePackage{}
+	for _, x := range old.Packages {
+		before[x.Ref] = x
+	}
+	gone := goneVersions(old, c)
 	for _, x := range c.Packages {
 		if x.Ref.IsZero() || slices.Contains(r.Packages, x.Ref.String()) {
 			continue
@@ -195,10 +206,44 @@ func (r *Resolved) notePackages(d Declaration, c *project.Closure) {
 		if x.Scripts && !d.allowsScript(x) {
 			r.Scripts = append(r.Scripts, ref)
 		}
-		if len(before) > 0 && (len(x.Integrity) == 0 || !evidence.Same(before[ref], x.Integrity[0])) {
-			r.Moved = append(r.Moved, ref)
+		if was, ok := before[x.Ref]; len(before) > 0 && (!ok || !sameBytes(was, x)) {
+			moved := MovedPackage{Ref: ref}
+			if versions := gone[packageName(x.Ref)]; len(versions) == 1 {
+				moved.Was = versions[0]
+			}
+			r.Moved = append(r.Moved, moved)
 		}
 	}
+}
+
+// sameBytes reports whether two packages of one version have the same bytes, as far as their closures say: of wheels,
+// those that both have, as more may be published later.
+func sameBytes(a, b project.ClosurePackage) bool {
+	for ref, sum := range a.Wheels {
+		if other, ok := b.Wheels[ref]; ok && !evidence.Same(other, sum) {
+			return false
+		}
+	}
+	return len(a.Integrity) == 0 && len(b.Integrity) == 0 ||
+		len(a.Integrity) > 0 && len(b.Integrity) > 0 && evidence.Same(a.Integrity[0], b.Integrity[0])
+}
+
+// packageName is the name of a package among all kinds of packages.
+func packageName(ref artifact.Ref) string { return string(ref.Kind()) + ":" + ref.Name() }
+
+// goneVersions lists the versions of packages that the closure old has and new has not, by the packages' names.
+func goneVersions(old, new *project.Closure) map[string][]string {
+	kept := map[artifact.Ref]bool{}
+	for _, x := range new.Packages {
+		kept[x.Ref] = true
+	}
+	gone := map[string][]string{}
+	for _, x := range old.Packages {
+		if name := packageName(x.Ref); !kept[x.Ref] && !slices.Contains(gone[name], x.Ref.Version()) {
+			gone[name] = append(gone[name], x.Ref.Version())
+		}
+	}
+	return gone
 }
 
 // allowsScript reports whether the install scripts of a package run.

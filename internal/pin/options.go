@@ -53,13 +53,14 @@ type Pinned struct {
 	Runtime  *project.Runtime    // the interpreter of this machine, or nil
 	Packages []string            // packages of the closure, "npm:name@version"
 	Verified int                 // files of those that this platform needs, all of which were verified
-	Moved    []string            // those that Before had not, or had with other bytes
+	Moved    []kind.MovedPackage // what Before had not, or had with other bytes
 	Scripts  []string            // packages whose install scripts were not run
 	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
 	Unseen   bool                // a dry run to whose start nobody consented: what it shows is not known
 	Same     bool                // the same bytes as Before show another surface
 	Release  *fetch.Release      // what the package registry says of the version; nil: it has nothing to say
 	Replaced *fetch.Release      // and of the version of Before, if it is another one
+	Files    *kind.ChangedFiles  // what differs from the package of Before; nil: there is nothing to compare
 	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
 	Preview  kind.Preview        // what it gets, and where it comes from
 	Written  bool

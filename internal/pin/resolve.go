@@ -35,7 +35,7 @@ func (p *Pinning) resolve(ctx context.Context) error {
 	out, launch := &p.Result, p.Result.Entry.Launch
 	out.Entry, out.Entry.Launch = found.Entry, launch
 	out.Packages, out.Verified, out.Moved, out.Scripts = found.Packages, found.Verified, found.Moved, found.Scripts
-	out.Release, out.Replaced = found.Release, found.Replaced
+	out.Release, out.Replaced, out.Files = found.Release, found.Replaced, found.Files
 	if found.Claimed != nil {
 		out.Claimed = *found.Claimed
 	}

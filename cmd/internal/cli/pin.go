@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -127,6 +130,7 @@ type pinnedJSON struct {
 	Entry    project.ServerLock  `json:"entry"`
 	Runtime  *project.Runtime    `json:"runtime,omitempty"`
 	Release  *fetch.Release      `json:"release,omitempty"` // what the package registry says of the version
+	Files    *kind.ChangedFiles  `json:"files,omitempty"`   // of its package, that differ from the locked one's
 	Surface  json.RawMessage     `json:"surface,omitempty"` // all that a model is told, in its canonical form
 	Changes  []surface.Change    `json:"changes"`
 	Weaker   []project.Weakening `json:"weaker,omitempty"`  // what was accepted and is declared no more
@@ -137,7 +141,7 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, nil, p.Changes, p.Weaker,
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Files, nil, p.Changes, p.Weaker,
 			p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent, s.Surface = p.Consent(), p.Surface.Canonical()
@@ -165,22 +169,14 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 			surface.Escape(strings.Join(p.Wanted, " ")))
 	}
 	if p.Release != nil && !p.Release.Published.IsZero() {
-		fmt.Fprintf(w, "  published   %s\n", formatPublished(p.Release.Published, time.Now()))
-	}
-	switch n := len(p.Packages); {
-	case n > p.Verified:
-		fmt.Fprintf(w, "  packages    %d, of which this platform needs %d, each verified\n", n, p.Verified)
-	case n > 0:
-		fmt.Fprintf(w, "  packages    %d, each verified\n", n)
-	}
-	const most = 20
-	for i, ref := range p.Moved {
-		if i == most {
-			fmt.Fprintf(w, "  new         and %d more\n", len(p.Moved)-most)
-			break
+		since := ""
+		if p.Replaced != nil && !p.Replaced.Published.IsZero() {
+			since = "; what is locked: " + formatPublished(p.Replaced.Published, time.Now())
 		}
-		fmt.Fprintf(w, "  new         %s\n", surface.Escape(ref))
+		fmt.Fprintf(w, "  published   %s%s\n", formatPublished(p.Release.Published, time.Now()), since)
 	}
+	showFiles(w, p.Files)
+	showPackages(w, p)
 	counts := map[evidence.Outcome]int{}
 	for _, f := range p.Verdict.Findings {
 		counts[f.Evidence.Outcome]++
@@ -212,6 +208,61 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	showChanges(w, p.Changes)
 	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
+}
+
+// mostListed is how many packages or files are listed of each kind.
+const mostListed = 20
+
+// showPackages prints how many packages there are, and those that are not as they were locked.
+func showPackages(w io.Writer, p *pin.Pinned) {
+	switch n := len(p.Packages); {
+	case n > p.Verified:
+		fmt.Fprintf(w, "  packages    %d, of which this platform needs %d, each verified\n", n, p.Verified)
+	case n > 0:
+		fmt.Fprintf(w, "  packages    %d, each verified\n", n)
+	}
+	for i, moved := range p.Moved {
+		switch {
+		case i == mostListed:
+			fmt.Fprintf(w, "  new         and %d more\n", len(p.Moved)-mostListed)
+			return
+		case moved.Was != "":
+			fmt.Fprintf(w, "  new         %s, was %s\n", surface.Escape(moved.Ref), surface.Escape(moved.Was))
+		default:
+			fmt.Fprintf(w, "  new         %s\n", surface.Escape(moved.Ref))
+		}
+	}
+}
+
+// showFiles prints which files of the package differ from those that are locked, those that moved most bytes first.
+func showFiles(w io.Writer, f *kind.ChangedFiles) {
+	switch {
+	case f == nil:
+		return
+	case f.Unknown != "":
+		fmt.Fprintf(w, "  files       not compared with those that are locked: %s\n", surface.Escape(f.Unknown))
+		return
+	}
+	changes, count := slices.Clone(f.Changes), map[string]int{}
+	for _, c := range changes {
+		count[c.Kind()]++
+	}
+	fmt.Fprintf(w, "  files       %d added, %d changed, %d removed since %s\n", count["added"], count["changed"], count["removed"],
+		surface.Escape(f.Since))
+	slices.SortStableFunc(changes, func(a, b packagefile.FileChange) int { return cmp.Compare(b.Moved(), a.Moved()) })
+	for i, c := range changes {
+		if i == mostListed {
+			fmt.Fprintf(w, "    and %d more; all of them: --json\n", len(changes)-mostListed)
+			return
+		}
+		var sizes []string
+		for _, size := range []*int64{c.Old, c.New} {
+			if size != nil {
+				sizes = append(sizes, evidence.Group(*size))
+			}
+		}
+		fmt.Fprintf(w, "    %-8s  %s, %s bytes\n", c.Kind(), surface.Escape(c.Path), strings.Join(sizes, " -> "))
+	}
 }
 
 // showEntry prints what a lock entry starts, with which settings, and who claims its digests.
