@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -85,6 +86,7 @@ type Resolved struct {
 	Release  *fetch.Release           // what the package registry says of the version; nil: it has nothing to say
 	Replaced *fetch.Release           // and of another version of the replaced entry; nil: there is none
 	Files    *ChangedFiles            // what differs from the package of the replaced entry; nil: nothing to compare
+	Later    []closure.LaterMajor     // dependencies that the package may not have been written for
 	Claimed  *digest.Digest           // api_surface in the record of its publisher, or zero; nil: no record can say
 }
 

@@ -113,7 +113,7 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 		Server: name, Platform: k.PlatformKey(r.Program.Runtime), Installer: k.Installer,
 		Closure: dependencies, Runtime: r.Program.Runtime, Where: k.resolver + "'s resolution", Scripts: scripts,
 		Fetched: func(t *closure.Packages) (evidence.Report, error) {
-			own, r.Verified = t, len(t.Files)
+			own, r.Verified, r.Later = t, len(t.Files), closure.FindLaterMajors(t, dependencies)
 			more, err := k.checkFetched(ctx, d, of, t, entry)
 			if err != nil || entry.Entry == "" {
 				return nil, err

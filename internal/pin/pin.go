@@ -8,12 +8,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -164,7 +166,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
 	if err != nil {
-		return nil, err
+		return nil, explainLater(err, p.Declared, p.found.Later)
 	}
 	p.Result.Surface = shown
 	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
@@ -199,6 +201,24 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	p.Workspace.Lock.Renew() // also where the entry is the one that an older lock has
 	p.approve()
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
+}
+
+// explainLater adds to the error of a server that does not start that a dependency is of a later major version than it
+// was written for, and the argument of uvx that keeps an earlier one.
+func explainLater(err error, declared project.Server, later []closure.LaterMajor) error {
+	problem := new(evidence.Error)
+	if len(later) == 0 || declared.Command == "" || !errors.As(err, &problem) || problem.Kind != evidence.Operation {
+		return err
+	}
+	explained := *problem
+	var named, with []string
+	for _, l := range later {
+		named = append(named, l.String())
+		with = append(with, fmt.Sprintf(`"--with", "%s<%d"`, l.Name, l.Before))
+	}
+	explained.Hint = fmt.Sprintf("it requires %s; if it was written for an earlier version, put %s before its own arguments "+
+		"in %s and pin it again; else, %s", strings.Join(named, ", and "), strings.Join(with, ", "), project.ConfigFile, problem.Hint)
+	return &explained
 }
 
 // answerEvidence returns evidence of a person's answer to what was shown, and of what standing

@@ -18,12 +18,20 @@ type Wheel struct {
 	Scripts map[string]string // console scripts: "module:function", by the name of the command
 	MCPName string            // the MCP server that its description says it is for; "" if none
 
+	Requires []Requirement // as METADATA says, without those of extras
+
 	commands []string // of all scripts, of the console and others
 
 	ref    artifact.Ref
 	file   string               // of the wheel itself
 	files  map[string]wheelFile // by installed path, folded
 	owners map[string]string    // as in wheelPaths
+}
+
+// Requirement is a package that a wheel needs.
+type Requirement struct {
+	Name     string
+	Versions string // in the form of PEP 440, such as ">=1.1.3"; "" for any
 }
 
 // wheelFile is a file that a wheel installs; the zero value is one that an installer writes.
@@ -38,6 +46,7 @@ const maxWheelText = 4 << 20
 var (
 	mcpNameRE = regexp.MustCompile(`mcp-name: *([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 	extrasRE  = regexp.MustCompile(`\s*\[[^\]]*\]$`)
+	requireRE = regexp.MustCompile(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()@]*)\)?\s*(;.*)?$`)
 )
 
 // ReadWheel reads the wheel ref in the file name to its last byte. It refuses a wheel that
@@ -92,6 +101,7 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	if m := mcpNameRE.FindStringSubmatch(texts[metadata]); m != nil {
 		w.MCPName = m[1]
 	}
+	w.readRequires(texts[metadata])
 	if err := w.readEntryPoints(texts[entries]); err != nil {
 		return nil, err
 	}
@@ -100,6 +110,19 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 		w.files[place] = wheelFile{}
 	}
 	return w, err
+}
+
+// readRequires reads what the head of METADATA says that the wheel needs.
+func (w *Wheel) readRequires(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			return // the description follows
+		}
+		if m := requireRE.FindStringSubmatch(line); m != nil && !strings.Contains(m[3], "extra") {
+			w.Requires = append(w.Requires, Requirement{m[1], strings.TrimSpace(m[2])})
+		}
+	}
 }
 
 // readEntryPoints reads the scripts of entry_points.txt, an ini file.
