@@ -80,19 +80,21 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 			entry: e}, false
 	}
 	s, ok = e.readServer(f)
-	_, url := e.holder().First(urlKeys...)
+	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
+	case !ok && e.isExtension():
+		s.Disabled, s.Extension = e.isDisabled(), true
+		s.Problem = "is started by an extension of its client, which says what runs"
+	case !ok && s.startsNothing(f):
+		s.Disabled, s.Starts = e.isDisabled(), StartsNothing
 	case !ok:
 		s.Disabled = e.isDisabled()
 		s.Problem = "has neither a command nor a URL that can be read"
-		if s.Extension = e.isExtension(); s.Extension {
-			s.Problem = "is started by an extension of its client, which says what runs"
-		}
 	case e.duplicateKey() != "":
 		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
 	case s.Command != "" && url != "":
 		s.Problem = "has both a command and a URL, of which clients take one or the other"
-	case e.holder() != e.value && e.value.Get("command") != nil:
+	case e.holder() != e.value && !e.value.Get("command").IsEmpty():
 		s.Problem = "has two commands, of which clients take one or the other"
 	case len(e.presentCommandKeys()) > 1:
 		s.Problem = "has both command and cmd, of which clients take one or the other"
@@ -111,10 +113,27 @@ func (e entry) isExtension() bool {
 	return e.value.Get("settings") != nil && e.value.Get("command") == nil
 }
 
+// startsNothing reports whether no member of an entry of f that has no command and no URL may say what runs:
+// all are known, and those that could are empty. A client may add the environment of a project's entry to a
+// server that its user has under the same name.
+func (s Server) startsNothing(f File) bool {
+	keys := launchKeys
+	if !f.User {
+		keys = slices.Concat(launchKeys, variableKeys, []string{"cwd"})
+	}
+	says := func(m syntax.Member) bool { return slices.Contains(keys, m.Key) && !m.Value.IsEmpty() }
+	for _, o := range s.entry.objects() {
+		if slices.ContainsFunc(o.Members, says) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.Unknown(), func(key string) bool { return !slices.Contains(headerKeys, key) })
+}
+
 // presentCommandKeys returns the keys of a command that e has.
 func (e entry) presentCommandKeys() (out []string) {
 	for _, key := range []string{"command", "cmd"} {
-		if e.holder().Get(key) != nil {
+		if !e.holder().Get(key).IsEmpty() {
 			out = append(out, key)
 		}
 	}
@@ -153,28 +172,32 @@ func (e entry) hasUnreadableArgument() bool {
 
 // plainKeys are the keys of members that do not change which program is started, with what arguments,
 // where, or in what environment, and of members that [Server] has.
-var plainKeys = []string{
-	"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title",
+var plainKeys = slices.Concat(launchKeys, []string{
+	"type", "transport", "cwd", "name", "description", "title",
 	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
 	"source", "gallery", "version", "bundled", "includeTools", "excludeTools", "enabled_tools", "disabled_tools",
 	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required",
 	"checksum", "verify", codexMode,
-}
+})
 
 // Unknown returns the keys of members that may change which program is started, or how, in a way that
 // this package does not know. A member that is null does not count.
 func (s Server) Unknown() []string {
 	var out []string
-	kinds := []string{"stdio", "local"}
-	if s.URL != "" {
-		kinds = []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
+	kinds, reached := []string{"stdio", "local"}, []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
+	switch {
+	case s.URL != "":
+		kinds = reached
+	case s.Command == "":
+		kinds = append(kinds, reached...)
 	}
 	for _, o := range s.entry.objects() {
 		for _, m := range o.Members {
 			switch {
-			case s.URL != "" && slices.Contains(urlKeys, m.Key):
 			case slices.Contains(plainKeys, m.Key), m.Value.IsNull():
-			case slices.Contains(variableKeys, m.Key) && hasOnlyNames(m.Value):
+			case slices.Contains(urlKeys, m.Key) && (s.URL != "" || m.Value.IsEmpty()):
+			case slices.Contains(headerKeys, m.Key) && m.Value.IsEmpty():
+			case slices.Contains(variableKeys, m.Key) && (hasOnlyNames(m.Value) || m.Value.IsEmpty()):
 			case slices.Contains(out, m.Key):
 			default:
 				out = append(out, m.Key)

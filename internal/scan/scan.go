@@ -55,19 +55,20 @@ type Result struct {
 
 // Server is one server of a client's configuration, with what looks like a secret redacted.
 type Server struct {
-	Client    string    `json:"client,omitempty"`
-	File      string    `json:"file"`
-	Line      int       `json:"line"`
-	Column    int       `json:"column"`
-	Scope     string    `json:"scope,omitempty"` // the project that it is for, in a file with several
-	Name      string    `json:"name"`
-	Command   string    `json:"command,omitempty"`
-	Arguments []string  `json:"arguments,omitempty"`
-	Variables []string  `json:"variables,omitempty"` // names
-	URL       string    `json:"url,omitempty"`
-	Disabled  bool      `json:"disabled,omitempty"`
-	Launcher  string    `json:"launcher,omitempty"`
-	Packages  []Package `json:"packages,omitempty"`
+	Client    string         `json:"client,omitempty"`
+	File      string         `json:"file"`
+	Line      int            `json:"line"`
+	Column    int            `json:"column"`
+	Scope     string         `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name      string         `json:"name"`
+	Command   string         `json:"command,omitempty"`
+	Arguments []string       `json:"arguments,omitempty"`
+	Variables []string       `json:"variables,omitempty"` // names
+	URL       string         `json:"url,omitempty"`
+	Disabled  bool           `json:"disabled,omitempty"`
+	Starts    clients.Starts `json:"starts,omitempty"` // absent for a program, a URL, or what cannot be told
+	Launcher  string         `json:"launcher,omitempty"`
+	Packages  []Package      `json:"packages,omitempty"`
 	// Guarded says that this machine's hallmark verifies it before it starts it, and that its client asks before
 	// it calls tools.
 	Guarded     bool             `json:"guarded,omitempty"`
@@ -254,7 +255,10 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
 		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
 		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled,
-		Launcher: target.Launcher,
+		Starts: s.Starts, Launcher: target.Launcher,
+	}
+	if s.Starts != clients.StartsServer {
+		return out, nil
 	}
 	for _, p := range target.Packages {
 		version := known(p)
