@@ -96,7 +96,8 @@ func TestUnknownMembers(t *testing.T) {
 		`, "envs": [{"name": 1}]`:   "envs",
 		`, "source": "extension"`:   "source extension",
 		`, "source": "custom"`:      "",
-		`, "transport": "sse"`:      "transport sse",
+		`, "optional": true, "startup_timeout_secs": 5`: "",
+		`, "transport": "sse"`:                          "transport sse",
 	} {
 		found, err := Inspect(FileAt(".mcp.json"), fmt.Appendf(nil, text, more))
 		if err != nil || len(found) != 1 {
