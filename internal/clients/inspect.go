@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // maxServers bounds the entries of one file.
@@ -80,6 +81,7 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 			entry: e}, false
 	}
 	s, ok = e.readServer(f)
+	s.Secrets = e.findSecrets()
 	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
 	case !ok && e.isExtension():
@@ -102,6 +104,36 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 		s.Problem = "has an argument that is not a text"
 	}
 	return s, ok
+}
+
+// findSecrets returns the names of the variables and headers of e that have a secret as their value.
+func (e entry) findSecrets() (out []string) {
+	for _, h := range e.objects() {
+		for _, key := range slices.Concat(variableKeys, headerKeys) {
+			if key != "env_http_headers" { // whose values are names of variables
+				out = append(out, secretNames(h.Get(key))...)
+			}
+		}
+	}
+	return out
+}
+
+// secretNames returns those of the names of an object or a list that have a secret as their value.
+func secretNames(n *syntax.Node) (out []string) {
+	if n == nil {
+		return nil
+	}
+	for _, m := range n.Members {
+		if m.Value.Kind == syntax.Text && launcher.IsSecret(m.Key, m.Value.Text) {
+			out = append(out, m.Key)
+		}
+	}
+	for _, item := range n.Items {
+		if name, value, ok := strings.Cut(item.Text, "="); ok && launcher.IsSecret(name, value) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // isExtension reports whether an entry has settings for something that an extension of the client, or the

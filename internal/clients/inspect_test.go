@@ -79,6 +79,24 @@ func TestAmbiguousYAML(t *testing.T) {
 	}
 }
 
+// A secret that is written out is found by the name that it has, and its value is not kept.
+func TestSecretsInFile(t *testing.T) {
+	const kept = "hunter2hunter2"
+	for text, want := range map[string]string{
+		`"env": {"API_KEY": "hunter2hunter2", "LOG": "debug", "N": 1}`:                                "API_KEY",
+		`"env": ["API_KEY=hunter2hunter2", "TOKEN", "PASSWORD=${PASSWORD}"]`:                          "API_KEY",
+		`"headers": {"Authorization": "Bearer hunter2hunter2"}, "env_http_headers": {"X-Token": "T"}`: "Authorization",
+		`"transport": {"env": {"DATABASE_URL": "postgres://u:hunter2hunter2@db.example.com/x"}}`:      "DATABASE_URL",
+		`"env": {"API_KEY": "${input:key}", "TOKEN": ""}`:                                             "",
+	} {
+		found, err := Inspect(FileAt(".mcp.json"), []byte(`{"mcpServers": {"a": {"command": "x", `+text+`}}}`))
+		if err != nil || len(found) != 1 || strings.Join(found[0].Secrets, " ") != want ||
+			strings.Contains(fmt.Sprintf("%q", append(found[0].Secrets, found[0].Variables...)), kept) {
+			t.Errorf("%s: %+v, %v", text, found, err)
+		}
+	}
+}
+
 // Every member that is not known to leave alone what is started is named.
 func TestUnknownMembers(t *testing.T) {
 	text := `{"mcpServers": {"a": {"type": "stdio", "command": "hallmark", "args": ["run", "a"], "env": {}, "timeout": 5, "disabled": false%s}}}`

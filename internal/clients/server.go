@@ -28,6 +28,7 @@ type Server struct {
 	// Set by [Inspect] alone.
 	Problem     string   // why the entry cannot be read as one server
 	Starts      Starts   // what the client starts or reaches for it
+	Secrets     []string // names of variables and headers whose value is a secret, written out
 	Extension   bool     // an extension of the client says what is started
 	AutoApprove []string // members with which a client that has such a file calls tools without asking its user
 

@@ -271,6 +271,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	if s.Command != "" {
 		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
+	report = append(report, secretEvidence(s.Secrets, claim)...)
 	report = append(report, malformedEvidence(s, claim)...)
 	if out.AutoApprove = s.AutoApprove; len(out.AutoApprove) > 0 && !s.Disabled {
 		report = append(report, autoApproveEvidence(out.AutoApprove, claim))
@@ -310,6 +311,19 @@ func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
 		e = evidence.CannotVerify(claim, evidence.Unsupported, "the entry "+s.Problem)
 		e.Rule = launcher.RuleUnknown
 	}
+	return evidence.Report{e}
+}
+
+// secretEvidence returns evidence of variables and headers of those names, whose values in the file are secrets.
+func secretEvidence(names []string, claim evidence.Claim) evidence.Report {
+	if len(names) == 0 {
+		return nil
+	}
+	claim.Scheme, claim.Authority, claim.Text = evidence.Secret, evidence.Caller, "none"
+	shown := strings.Join(launcher.Redact(names), ", ")
+	e := evidence.Fact(claim, shown)
+	e.Rule, e.Reason = launcher.RuleSecretText, "the value of "+runline.Quote(shown)+" is a secret, written out in the file"
+	e.Fix = "a reference to a variable or an input, in the form that the client fills in"
 	return evidence.Report{e}
 }
 
