@@ -84,6 +84,8 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 	s.Secrets = e.findSecrets()
 	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
+	case !ok && e.isPartOf(clientOf(f.Client)):
+		s.Disabled, s.Starts = e.isDisabled(), StartsClient
 	case !ok && e.isExtension():
 		s.Disabled, s.Extension = e.isDisabled(), true
 		s.Problem = "is started by an extension of its client, which says what runs"
@@ -136,12 +138,14 @@ func secretNames(n *syntax.Node) (out []string) {
 	return out
 }
 
-// isExtension reports whether an entry has settings for something that an extension of the client, or the
-// client itself, starts.
+// isPartOf reports whether an entry, which has no command and no URL, stands for a part of its client.
+func (e entry) isPartOf(c client) bool {
+	kind := e.value.Get("type")
+	return kind != nil && slices.Contains(c.ownTypes, kind.Text) && e.duplicateKey() == ""
+}
+
+// isExtension reports whether an entry has settings for something that an extension of the client starts.
 func (e entry) isExtension() bool {
-	if kind := e.value.Get("type"); kind != nil && slices.Contains([]string{"builtin", "platform"}, kind.Text) {
-		return true
-	}
 	return e.value.Get("settings") != nil && e.value.Get("command") == nil
 }
 

@@ -43,6 +43,7 @@ type Starts string
 const (
 	StartsServer  Starts = ""        // a program or a URL, or what cannot be told
 	StartsNothing Starts = "nothing" // the entry names neither
+	StartsClient  Starts = "client"  // a part of the client itself
 )
 
 // Keys under which clients look for a program, a URL, headers, and environment variables.

@@ -139,8 +139,11 @@ func showScan(w io.Writer, found *scan.Result) error {
 				fmt.Fprintf(&b, "  (%s)", s.Client)
 			}
 			b.WriteByte('\n')
+			showOwn(&b, found.Servers, file)
 		}
-		showServer(&b, s)
+		if s.Starts != clients.StartsClient {
+			showServer(&b, s)
+		}
 	}
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
@@ -183,6 +186,19 @@ func showFiles(b *strings.Builder, findings []policy.Finding) {
 		if fix != "" {
 			fmt.Fprintf(b, "    hint: %s\n", fix)
 		}
+	}
+}
+
+// showOwn counts the entries of a file that are parts of its client.
+func showOwn(b *strings.Builder, servers []scan.Server, file string) {
+	n := 0
+	for _, s := range servers {
+		if s.File == file && s.Starts == clients.StartsClient {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(b, "  %s: parts of the client itself, which start no other program\n", evidence.Count(n, "entry"))
 	}
 }
 
