@@ -99,8 +99,8 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	}
 	if d.URL != "" {
 		if isPlainHTTP(d.URL) {
-			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
-				"https://"+Redact([]string{d.URL})[0][len("http://"):])
+			fix := cmp.Or(withoutSecret("https://"+d.URL[len("http://"):]), `"https://" in place of "http://"`)
+			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", fix)
 		}
 		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
 			add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
@@ -179,7 +179,7 @@ func (t Target) whatRuns() string {
 }
 
 // pinnedSpelling is the pinned spelling of the arguments: with versions that are known, else with
-// places for them.
+// places for them. If a secret is among the arguments, it is only the words that change.
 func (d Declared) pinnedSpelling(t Target) string {
 	versions := make([]string, len(t.Packages))
 	for i, p := range t.Packages {
@@ -203,7 +203,19 @@ func (d Declared) pinnedSpelling(t Target) string {
 	if !ok || len(t.Packages) == 0 {
 		return ""
 	}
-	return encode(Redact(args))
+	if slices.Equal(Redact(args), args) {
+		return encode(args)
+	}
+	edits, _ := t.edits(versions)
+	return withoutSecret(t.describeChanges(edits))
+}
+
+// withoutSecret is a fix that is to be written as it stands: none if a secret is a part of it.
+func withoutSecret(fix string) string {
+	if redact(fix) != fix {
+		return ""
+	}
+	return fix
 }
 
 // encode writes v in a form that is both JSON and TOML.

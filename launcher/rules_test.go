@@ -83,7 +83,19 @@ func TestRules(t *testing.T) {
 		{"secret", Declared{Command: "./srv", Args: []string{"--api-key", "hunter2"}}, "secret-in-args mismatch",
 			"a variable of the environment, which the entry names"},
 		{"secret beside a package", Declared{Command: "npx", Args: []string{"pkg", "--token=hunter2"}},
-			"unpinned-launcher absent, secret-in-args mismatch", `["pkg@<version>", "--token=<redacted>"]`},
+			"unpinned-launcher absent, secret-in-args mismatch", `"pkg@<version>" in place of "pkg"`},
+		{"secret in a shell line", Declared{Command: "sh", Args: []string{"-c", "npx -y 'pkg' --token hunter2"}},
+			"unpinned-launcher absent, secret-in-args mismatch", `"pkg@<version>" in place of "'pkg'"`},
+		{"secret beside two packages",
+			Declared{Command: "npx", Args: []string{"--package=a", "-p", "b@^1", "b", "--token=hunter2"}},
+			"unpinned-launcher absent, range-or-tag-version mismatch, secret-in-args mismatch",
+			`"a@<version>" in place of "a", "b@<version>" in place of "b@^1"`},
+		{"secret in the package", Declared{Command: "uvx", Args: []string{"git+https://u:hunter2@git.example.com/a"}},
+			"unpinned-launcher absent, secret-in-args mismatch", ""},
+		{"secret of an inner line", Declared{Command: "npx", Args: []string{"a@1.0.0", "--", "npx", "b", "--token=hunter2"}},
+			"inner-launcher unverifiable,  match, secret-in-args mismatch", `"command": "npx", "args": what follows it`},
+		{"secret over http", Declared{URL: "http://a.example.com/mcp?token=hunter2"},
+			"plain-http mismatch, secret-in-args mismatch", `"https://" in place of "http://"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, report := c.d.Evidence(evidence.Claim{Subject: "cursor: s", Where: "mcp.json:3"})
