@@ -210,6 +210,16 @@ func (d Declared) pinnedSpelling(t Target) string {
 	return withoutSecret(t.describeChanges(edits))
 }
 
+// describeChanges says which words of the arguments edits put in the place of which, from the first to the last.
+func (t Target) describeChanges(edits []edit) string {
+	var out []string
+	for _, e := range slices.Backward(edits) {
+		old := t.words[e.at.arg][e.at.start:e.at.end]
+		out = append(out, encode(strings.Join(e.new, " "))+" in place of "+encode(old))
+	}
+	return strings.Join(out, ", ")
+}
+
 // withoutSecret is a fix that is to be written as it stands: none if a secret is a part of it.
 func withoutSecret(fix string) string {
 	if redact(fix) != fix {

@@ -139,7 +139,10 @@ func TestRedact(t *testing.T) {
 		{[]string{"-pS3cretPassw0rd"}, []string{"-p<redacted>"}},
 		{[]string{"-p", "S3cret!Passw0rd"}, []string{"-p", "<redacted>"}},
 		{[]string{"-c", "srv -pS3cretPassw0rd -x"}, []string{"-c", "srv -p<redacted> -x"}},
+		{[]string{"srv -x -pS3cretPassw0rd"}, []string{"srv -x -p<redacted>"}},
+		{[]string{"srv -u somebody -p 'S3cretPassw0rd' -v"}, []string{"srv -u somebody -p <redacted> -v"}},
 		{[]string{hex32}, []string{"<redacted>"}},
+		{[]string{"t.co/mcp/" + hex32}, []string{"t.co/mcp/<redacted>"}},
 		{[]string{"--x=" + hex32}, []string{"--x=<redacted>"}},
 		{[]string{"https://a.example.com/mcp/" + hex32}, []string{"https://a.example.com/mcp/<redacted>"}},
 		{[]string{"a.example.com/mcp/" + hex32 + "/" + hex32}, []string{"a.example.com/mcp/<redacted>/<redacted>"}},
@@ -162,7 +165,7 @@ func TestRedact(t *testing.T) {
 		{"a_function_name_that_is_quite_long_but_says_something"},
 		{"-Xmx131072M"}, {"-p8080"}, {"-v/srv/Data1:/Data2"}, {"-m", "Meta-Llama-3-8B"}, {"-pprefixed-package@1.0.0"},
 		{"/home/u/.config/Code/User/workspaceStorage/" + hex32 + "/x"}, {"workspaceStorage/" + hex32},
-		{`C:\Users\u\workspaceStorage\` + hex32}, {"--dir=~/store/" + hex32}, {".cache/" + hex32},
+		{"../store/" + hex32}, {`C:\Users\u\workspaceStorage\` + hex32}, {"--dir=~/store/" + hex32}, {".cache/" + hex32},
 	} {
 		if got := Redact(arg); !slices.Equal(got, arg) {
 			t.Errorf("%q becomes %q", arg, got)

@@ -42,7 +42,7 @@ var (
 	})
 	// shortOption is an option of one letter with its value, which may be joined to it.
 	shortOption = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`((?:^|\s)-[A-Za-z]\s*)(\S{8,})(\s|$)`)
+		return regexp.MustCompile(`((?:^|\s)-[A-Za-z]\s*)([^\s-]\S{7,})`)
 	})
 	// shortFlag is such an option alone.
 	shortFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[A-Za-z]$`) })
@@ -82,8 +82,7 @@ func Redact(args []string) []string {
 		if i == 0 || isReference(arg) || strings.HasPrefix(arg, "-") {
 			continue
 		}
-		if secretFlag().MatchString(args[i-1]) ||
-			shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
+		if secretFlag().MatchString(args[i-1]) || shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
 			out[i] = redactedText
 		}
 	}
@@ -168,7 +167,7 @@ func looksRandom(prefix, word string) bool {
 func isDigestInPath(before, word string) bool {
 	path := strings.ReplaceAll(before[strings.LastIndexAny(before, " \t\r\n\"'=")+1:], `\`, "/")
 	first, _, _ := strings.Cut(path, "/")
-	isHost := strings.LastIndexByte(first, '.') > 1
+	isHost := strings.Contains(strings.TrimLeft(first, "."), ".")
 	return strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && !isHost &&
 		(word == strings.ToLower(word) || word == strings.ToUpper(word))
 }

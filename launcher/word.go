@@ -197,16 +197,6 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 	return args, true
 }
 
-// describeChanges says which words of the arguments edits put in the place of which, from the first to the last.
-func (t Target) describeChanges(edits []edit) string {
-	var out []string
-	for _, e := range slices.Backward(edits) {
-		old := t.words[e.at.arg][e.at.start:e.at.end]
-		out = append(out, encode(strings.Join(e.new, " "))+" in place of "+encode(old))
-	}
-	return strings.Join(out, ", ")
-}
-
 // The specs that say nothing but which versions are meant. Anything else in them would be lost if an exact version
 // took their place.
 var (

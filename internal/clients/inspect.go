@@ -212,7 +212,8 @@ var plainKeys = slices.Concat(launchKeys, []string{
 	"type", "transport", "cwd", "name", "description", "title",
 	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
 	"source", "gallery", "version", "bundled", "includeTools", "excludeTools", "enabled_tools", "disabled_tools",
-	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_secs", "startup_timeout_ms", "tool_timeout_sec", "required", "optional",
+	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_secs", "startup_timeout_ms",
+	"tool_timeout_sec", "required", "optional",
 	"checksum", "verify", codexMode,
 })
 

@@ -322,7 +322,8 @@ func secretEvidence(names []string, claim evidence.Claim) evidence.Report {
 	claim.Scheme, claim.Authority, claim.Text = evidence.Secret, evidence.Caller, "none"
 	shown := strings.Join(launcher.Redact(names), ", ")
 	e := evidence.Fact(claim, shown)
-	e.Rule, e.Reason = launcher.RuleSecretText, "the value of "+runline.Quote(shown)+" is a secret, written out in the file"
+	e.Rule = launcher.RuleSecretText
+	e.Reason = "the value of " + runline.Quote(shown) + " is a secret, written out in the file"
 	e.Fix = "a reference to a variable or an input, in the form that the client fills in"
 	return evidence.Report{e}
 }

@@ -251,7 +251,8 @@ func showCover(b *strings.Builder, s scan.Server) {
 	case s.Guarded:
 		b.WriteString("    guarded  hallmark run verifies it when it starts\n")
 	case s.Cover == scan.Guarded:
-		b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without asking\n")
+		b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
+			"asking\n")
 	case s.Cover == scan.Unapproved:
 		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then " +
 			"hallmark run refuses it\n")
