@@ -54,7 +54,7 @@ func ExampleDeclared_Evidence() {
 		fmt.Println(e.Rule, e.Outcome, e.Fix)
 	}
 	// Output:
-	// unpinned-launcher absent ["-y", "@acme/notes@<version>", "--api-key", "<redacted>"]
+	// unpinned-launcher absent "@acme/notes@<version>" in place of "@acme/notes"
 	// secret-in-args mismatch a variable of the environment, which the entry names
 }
 

@@ -50,15 +50,18 @@ func InnerLine(args []string, image bool) []string {
 }
 
 // DescribeInner says what the arguments of a server do that have that inner line, with its command and
-// arguments as JSON and TOML write them. Secrets are redacted.
+// arguments as JSON and TOML write them. Secrets are redacted; arguments with one are not written.
 func DescribeInner(line []string) (reason, command, args string) {
 	shown := Redact(line)
 	text := strings.Join(shown, " ")
 	if len(text) > maxShown {
 		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
+	if args = "what follows it"; slices.Equal(shown, line) {
+		args = encode(line[1:])
+	}
 	return "its command line may start or fetch another program, which nothing verifies: " + text,
-		encode(shown[0]), encode(shown[1:])
+		encode(shown[0]), args
 }
 
 // maxShown bounds a command line in a message, in bytes.

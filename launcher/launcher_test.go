@@ -147,6 +147,36 @@ func TestSpellRefuses(t *testing.T) {
 	}
 }
 
+// An exact version takes the place of a version only: a word that says more is spelled with all of it, or not at all.
+func TestSpellLosesNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"npx  pkg@latest --flag x":                      "",
+		"npx  pkg@>=1 <2":                               "pkg@<version>",
+		"npx  pkg@^1 || ^2":                             "pkg@<version>",
+		"npx  pkg@1.0.0 - 2.0.0":                        "pkg@<version>",
+		"npx  pkg@1 --flag":                             "",
+		"npx  --package=pkg  bin --flag":                "--package=pkg@<version>  bin --flag",
+		"npx  github:a/b#semver:^1":                     "github:a/b#<version>",
+		"npx  github:a/b#main::path:c":                  "",
+		"sh  -c  npx -y pkg --flag 'a b'":               "-c  npx -y pkg@<version> --flag 'a b'",
+		"uvx  pkg --flag x":                             "",
+		"uvx  pkg 8080":                                 "",
+		"uvx  pkg >= 1, <2":                             "pkg@<version>",
+		"uvx  pkg; python_version > '3'":                "--from  pkg==<version>; python_version > '3'  pkg",
+		"uvx  --with  a,b>=1  pkg":                      "",
+		"uvx  --from  git+https://a.example/b#x=y  bin": "--from  git+https://a.example/b@<version>#x=y  bin",
+		"uvx  --from  git+https://a.example/b@c#x=y  d": "--from  git+https://a.example/b@<version>#x=y  d",
+	} {
+		words := strings.Split(text, "  ")
+		target := Parse(words[0], words[1:])
+		versions := slices.Repeat([]string{"<version>"}, len(target.Packages))
+		args, ok := target.Spell(versions...)
+		if got := strings.Join(args, "  "); got != want || ok != (want != "") {
+			t.Errorf("%s: %s, %v, want %s", text, got, ok, want)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	if got := Parse("npx", make([]string, MaxArguments+1)); got.Opaque == "" {
 		t.Error("too many arguments are read")

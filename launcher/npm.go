@@ -166,13 +166,17 @@ func splitNPM(s string) (name, spec string) {
 
 // gitPackage fills p, whose commit or branch follows the last sep of its text.
 func gitPackage(p Package, sep string) Package {
-	p.Ecosystem, p.Name, p.Pin = Git, p.Text, Unpinned
-	i := strings.LastIndex(p.Text, sep)
-	if sep == "@" && i <= strings.LastIndexByte(p.Text, '/') { // a user's name, not a revision
+	text := p.Text
+	if before, fragment, ok := strings.Cut(text, "#"); ok && sep == "@" { // "#subdirectory=…"
+		text, p.after = before, "#"+fragment
+	}
+	p.Ecosystem, p.Name, p.Pin = Git, text, Unpinned
+	i := strings.LastIndex(text, sep)
+	if sep == "@" && i <= strings.LastIndexByte(text, '/') { // a user's name, not a revision
 		i = -1
 	}
 	if i >= 0 {
-		p.Name, p.Spec, p.Pin = p.Text[:i], p.Text[i+len(sep):], Tag
+		p.Name, p.Spec, p.Pin = text[:i], text[i+len(sep):], Tag
 		if commitRE().MatchString(p.Spec) {
 			p.Pin = Commit
 		}

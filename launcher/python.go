@@ -264,7 +264,7 @@ func uvToolPackage(w word) Package {
 	if p.Ecosystem != PyPI {
 		return p
 	}
-	if strings.Contains(p.before, "[") { // uvx takes extras by --from
+	if strings.Contains(p.before, "[") || p.after != "" { // uvx takes extras and markers by --from
 		p.lead, p.trail = []string{"--from"}, []string{p.Name}
 		return p
 	}

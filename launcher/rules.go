@@ -24,6 +24,7 @@ const (
 	RuleWeak         = "weak-hash"              // a verify block under sha1
 	RulePlainHTTP    = "plain-http"             // a server over an unencrypted connection
 	RuleSecret       = "secret-in-args"         // a secret that every process of the machine can read
+	RuleSecretText   = "secret-in-file"         // a variable or a header with a secret as its value
 	RuleWritable     = "writable-command"       // an executable that others may replace
 	RuleUnreadable   = "unreadable-file"        // a configuration that cannot be read
 	RuleMalformed    = "malformed-entry"        // an entry that cannot be read as one server
@@ -55,6 +56,8 @@ var Rules = map[string]string{
 	RulePlainHTTP: "The server is reached without encryption: whoever is on the way reads and changes what it says.",
 	RuleSecret: "A secret stands in the arguments, where every process of the machine and every copy of the " +
 		"file shows it.",
+	RuleSecretText: "A secret stands in the file as the value of a variable or a header, where every copy of the file " +
+		"shows it.",
 	RuleWritable: "The executable, or a directory above it, can be written by others, who can put another program " +
 		"there.",
 	RuleMalformed: "The entry cannot be read as one server, so that what its client starts is not known.",
@@ -96,8 +99,8 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	}
 	if d.URL != "" {
 		if isPlainHTTP(d.URL) {
-			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
-				"https://"+Redact([]string{d.URL})[0][len("http://"):])
+			fix := cmp.Or(withoutSecret("https://"+d.URL[len("http://"):]), `"https://" in place of "http://"`)
+			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", fix)
 		}
 		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
 			add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
@@ -176,7 +179,7 @@ func (t Target) whatRuns() string {
 }
 
 // pinnedSpelling is the pinned spelling of the arguments: with versions that are known, else with
-// places for them.
+// places for them. If a secret is among the arguments, it is only the words that change.
 func (d Declared) pinnedSpelling(t Target) string {
 	versions := make([]string, len(t.Packages))
 	for i, p := range t.Packages {
@@ -200,7 +203,29 @@ func (d Declared) pinnedSpelling(t Target) string {
 	if !ok || len(t.Packages) == 0 {
 		return ""
 	}
-	return encode(Redact(args))
+	if slices.Equal(Redact(args), args) {
+		return encode(args)
+	}
+	edits, _ := t.edits(versions)
+	return withoutSecret(t.describeChanges(edits))
+}
+
+// describeChanges says which words of the arguments edits put in the place of which, from the first to the last.
+func (t Target) describeChanges(edits []edit) string {
+	var out []string
+	for _, e := range slices.Backward(edits) {
+		old := t.words[e.at.arg][e.at.start:e.at.end]
+		out = append(out, encode(strings.Join(e.new, " "))+" in place of "+encode(old))
+	}
+	return strings.Join(out, ", ")
+}
+
+// withoutSecret is a fix that is to be written as it stands: none if a secret is a part of it.
+func withoutSecret(fix string) string {
+	if redact(fix) != fix {
+		return ""
+	}
+	return fix
 }
 
 // encode writes v in a form that is both JSON and TOML.

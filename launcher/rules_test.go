@@ -83,7 +83,19 @@ func TestRules(t *testing.T) {
 		{"secret", Declared{Command: "./srv", Args: []string{"--api-key", "hunter2"}}, "secret-in-args mismatch",
 			"a variable of the environment, which the entry names"},
 		{"secret beside a package", Declared{Command: "npx", Args: []string{"pkg", "--token=hunter2"}},
-			"unpinned-launcher absent, secret-in-args mismatch", `["pkg@<version>", "--token=<redacted>"]`},
+			"unpinned-launcher absent, secret-in-args mismatch", `"pkg@<version>" in place of "pkg"`},
+		{"secret in a shell line", Declared{Command: "sh", Args: []string{"-c", "npx -y 'pkg' --token hunter2"}},
+			"unpinned-launcher absent, secret-in-args mismatch", `"pkg@<version>" in place of "'pkg'"`},
+		{"secret beside two packages",
+			Declared{Command: "npx", Args: []string{"--package=a", "-p", "b@^1", "b", "--token=hunter2"}},
+			"unpinned-launcher absent, range-or-tag-version mismatch, secret-in-args mismatch",
+			`"a@<version>" in place of "a", "b@<version>" in place of "b@^1"`},
+		{"secret in the package", Declared{Command: "uvx", Args: []string{"git+https://u:hunter2@git.example.com/a"}},
+			"unpinned-launcher absent, secret-in-args mismatch", ""},
+		{"secret of an inner line", Declared{Command: "npx", Args: []string{"a@1.0.0", "--", "npx", "b", "--token=hunter2"}},
+			"inner-launcher unverifiable,  match, secret-in-args mismatch", `"command": "npx", "args": what follows it`},
+		{"secret over http", Declared{URL: "http://a.example.com/mcp?token=hunter2"},
+			"plain-http mismatch, secret-in-args mismatch", `"https://" in place of "http://"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, report := c.d.Evidence(evidence.Claim{Subject: "cursor: s", Where: "mcp.json:3"})
@@ -108,7 +120,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	commit, digest := strings.Repeat("0a", 20), strings.Repeat("0a", 32)
+	commit, digest, hex32 := strings.Repeat("0a", 20), strings.Repeat("0a", 32), strings.Repeat("0a", 16)
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"--api-key", "hunter2"}, []string{"--api-key", "<redacted>"}},
 		{[]string{"--api-key=hunter2"}, []string{"--api-key=<redacted>"}},
@@ -124,6 +136,17 @@ func TestRedact(t *testing.T) {
 		{[]string{"--secret", "/hunter2"}, []string{"--secret", "<redacted>"}},
 		{[]string{"--password=$ecret2"}, []string{"--password=<redacted>"}},
 		{[]string{"Bearer hunter2"}, []string{"Bearer <redacted>"}},
+		{[]string{"-pS3cretPassw0rd"}, []string{"-p<redacted>"}},
+		{[]string{"-p", "S3cret!Passw0rd"}, []string{"-p", "<redacted>"}},
+		{[]string{"-c", "srv -pS3cretPassw0rd -x"}, []string{"-c", "srv -p<redacted> -x"}},
+		{[]string{"srv -x -pS3cretPassw0rd"}, []string{"srv -x -p<redacted>"}},
+		{[]string{"srv -u somebody -p 'S3cretPassw0rd' -v"}, []string{"srv -u somebody -p <redacted> -v"}},
+		{[]string{hex32}, []string{"<redacted>"}},
+		{[]string{"t.co/mcp/" + hex32}, []string{"t.co/mcp/<redacted>"}},
+		{[]string{"--x=" + hex32}, []string{"--x=<redacted>"}},
+		{[]string{"https://a.example.com/mcp/" + hex32}, []string{"https://a.example.com/mcp/<redacted>"}},
+		{[]string{"a.example.com/mcp/" + hex32 + "/" + hex32}, []string{"a.example.com/mcp/<redacted>/<redacted>"}},
+		{[]string{"/x/Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk"}, []string{"/x/<redacted>"}},
 	} {
 		if got := Redact(c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%q becomes %q, want %q", c.args, got, c.want)
@@ -140,9 +163,31 @@ func TestRedact(t *testing.T) {
 		{"--keyboard", "us"}, {"--token", "--next"},
 		{"example.com/m@v0.0.0-20260101000000-0123456789ab"}, {"--password={{password}}"},
 		{"a_function_name_that_is_quite_long_but_says_something"},
+		{"-Xmx131072M"}, {"-p8080"}, {"-v/srv/Data1:/Data2"}, {"-m", "Meta-Llama-3-8B"}, {"-pprefixed-package@1.0.0"},
+		{"/home/u/.config/Code/User/workspaceStorage/" + hex32 + "/x"}, {"workspaceStorage/" + hex32},
+		{"../store/" + hex32}, {`C:\Users\u\workspaceStorage\` + hex32}, {"--dir=~/store/" + hex32}, {".cache/" + hex32},
 	} {
 		if got := Redact(arg); !slices.Equal(got, arg) {
 			t.Errorf("%q becomes %q", arg, got)
+		}
+	}
+}
+
+func TestIsSecret(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"API_KEY", "hunter2", true}, {"PGPASSWORD", "hunter2", true}, {"Authorization", "Bearer hunter2", true},
+		{"X-API-Key", "hunter2", true}, {"DATABASE_URL", "postgres://u:hunter2@db.example.com/x", true},
+		{"OTHER", "sk-abcdefghijklmnopqrst", true},
+		{"API_KEY", "", false}, {"API_KEY", "${API_KEY}", false}, {"API_KEY", "${input:key}", false},
+		{"API_KEY", "{env:API_KEY}", false}, {"API_KEY", "<your key>", false}, {"Authorization", "Bearer ${TOKEN}", false},
+		{"LOG_LEVEL", "debug", false}, {"TOKEN_FILE", "/run/token", false}, {"MAX_TOKENS", "4096", false},
+		{"STORAGE", "/x/workspaceStorage/" + strings.Repeat("0a", 16), false},
+	} {
+		if got := IsSecret(c.name, c.value); got != c.want {
+			t.Errorf("%s=%s: %v", c.name, c.value, got)
 		}
 	}
 }

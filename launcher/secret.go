@@ -40,6 +40,16 @@ var (
 	urlPassword = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
 	})
+	// shortOption is an option of one letter with its value, which may be joined to it.
+	shortOption = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`((?:^|\s)-[A-Za-z]\s*)([^\s-]\S{7,})`)
+	})
+	// shortFlag is such an option alone.
+	shortFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[A-Za-z]$`) })
+	// password has the characters of a password, and none that separates parts of a path, a list or a version.
+	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9!#$%&*+?@^~]{8,}$`) })
+	// secretEnd is the end of the name of a variable or a header that holds a secret.
+	secretEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + secretName + `$`) })
 	// knownToken is a token whose beginning tells which service it is for.
 	knownToken = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`()(` + strings.Join([]string{
@@ -69,7 +79,10 @@ func Redact(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = redact(arg)
-		if i > 0 && secretFlag().MatchString(args[i-1]) && !isReference(arg) && !strings.HasPrefix(arg, "-") {
+		if i == 0 || isReference(arg) || strings.HasPrefix(arg, "-") {
+			continue
+		}
+		if secretFlag().MatchString(args[i-1]) || shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
 			out[i] = redactedText
 		}
 	}
@@ -82,12 +95,12 @@ func redact(s string) string {
 		s = artifact.RedactURLs(s) // "user:password@host/image"
 	}
 	for _, re := range []*regexp.Regexp{
-		assignedSecret(), optionSecret(), bearerSecret(), urlPassword(), knownToken(), longWord(),
+		assignedSecret(), optionSecret(), bearerSecret(), urlPassword(), knownToken(), shortOption(),
 	} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
 			value := strings.Trim(m[2], `"'`)
-			if isReference(value) || re == longWord() && !looksRandom(m[1], value) {
+			if isReference(value) || re == shortOption() && !looksChosen(value) {
 				return found
 			}
 			if _, rest, ok := strings.Cut(value, " "); ok && re == assignedSecret() && isReference(rest) {
@@ -100,13 +113,35 @@ func redact(s string) string {
 			return out
 		})
 	}
-	return s
+	return redactLong(s)
+}
+
+// redactLong replaces the long words of one argument that look random and name no part of a path.
+func redactLong(s string) string {
+	var out strings.Builder
+	done := 0
+	for _, m := range longWord().FindAllStringSubmatchIndex(s, -1) {
+		prefix, word := s[m[2]:m[3]], s[m[4]:m[5]]
+		if looksRandom(prefix, word) && !isDigestInPath(s[:m[4]], word) {
+			out.WriteString(s[done:m[4]] + redactedText)
+			done = m[5]
+		}
+	}
+	return out.String() + s[done:]
+}
+
+// IsSecret reports whether what a variable or a header of that name holds looks like a secret.
+func IsSecret(name, value string) bool {
+	if secretEnd().MatchString(name) {
+		value = "secret=" + value
+	}
+	return redact(value) != value
 }
 
 // reference is a variable or an input that something else fills in, or a place for one.
 var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|` +
-		`%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
+		`%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|\{[a-z]+:[^}]*\}|<[^>]*>)$`)
 })
 
 // isReference reports whether a value is empty or a reference.
@@ -125,4 +160,37 @@ func looksRandom(prefix, word string) bool {
 		upper = upper || unicode.IsUpper(r)
 	}
 	return digit && (lower || upper) && !strings.Contains(word, "__")
+}
+
+// isDigestInPath reports whether a word behind before is a part of a path of the disk that is named by digits and
+// letters of one case, as editors and caches name directories by a digest. In a URL such a part may be a key.
+func isDigestInPath(before, word string) bool {
+	path := strings.ReplaceAll(before[strings.LastIndexAny(before, " \t\r\n\"'=")+1:], `\`, "/")
+	first, _, _ := strings.Cut(path, "/")
+	isHost := strings.Contains(strings.TrimLeft(first, "."), ".")
+	return strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && !isHost &&
+		(word == strings.ToLower(word) || word == strings.ToUpper(word))
+}
+
+// looksChosen reports whether a value is like a password: it changes between capitals, small letters, digits and
+// other characters at least three times, which words and numbers with a unit do not.
+func looksChosen(value string) bool {
+	seen := map[string]bool{}
+	changes, last := 0, ""
+	for _, r := range value {
+		kind := "other"
+		switch {
+		case unicode.IsDigit(r):
+			kind = "digit"
+		case unicode.IsUpper(r):
+			kind = "capital"
+		case unicode.IsLower(r):
+			kind = "small"
+		}
+		if last != "" && kind != last {
+			changes++
+		}
+		seen[kind], last = true, kind
+	}
+	return password().MatchString(value) && changes >= 3 && seen["digit"] && seen["capital"] && seen["small"]
 }

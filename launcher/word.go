@@ -1,9 +1,12 @@
 package launcher
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
@@ -137,25 +140,22 @@ func unknownOption(launcher, option string) string {
 	return fmt.Sprintf("%s option %+q is not known, so what follows cannot be told from its value", launcher, option)
 }
 
-// Spell writes the arguments with an exact version for each package, in the launcher's
-// own syntax: versions[i] is that of Packages[i], for an image its sha256: digest, and ""
-// leaves that package as it is. ok is false if a package cannot be written so.
-//
-// A version may be a placeholder in angle brackets, for a person to fill in.
-func (t Target) Spell(versions ...string) (args []string, ok bool) {
+// edit puts words in the place of a part of the arguments.
+type edit struct {
+	at  place
+	new []string
+}
+
+// edits are what [Target.Spell] changes, from the last to the first, so that places stay what they were.
+func (t Target) edits(versions []string) (out []edit, ok bool) {
 	if len(versions) != len(t.Packages) {
 		return nil, false
 	}
-	type edit struct {
-		at  place
-		new []string
-	}
-	var edits []edit
 	for i, p := range t.Packages {
 		if versions[i] == "" {
 			continue
 		}
-		if p.before == "" && !p.bare {
+		if p.before == "" && !p.bare || !p.holdsOnlyVersion() {
 			return nil, false
 		}
 		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i],
@@ -166,15 +166,25 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 		if p.at.shell && !blank && strings.ContainsFunc(p.before+p.after, isShellSpecial) {
 			return nil, false
 		}
-		edits = append(edits, edit{p.at, slices.Concat(p.lead, []string{p.before + versions[i] + p.after}, p.trail)})
+		out = append(out, edit{p.at, slices.Concat(p.lead, []string{p.before + versions[i] + p.after}, p.trail)})
 	}
-	// From the last to the first, so that places stay what they were.
-	slices.SortStableFunc(edits, func(a, b edit) int {
-		if a.at.arg != b.at.arg {
-			return b.at.arg - a.at.arg
-		}
-		return b.at.start - a.at.start
+	slices.SortStableFunc(out, func(a, b edit) int {
+		return cmp.Or(b.at.arg-a.at.arg, b.at.start-a.at.start)
 	})
+	return out, true
+}
+
+// Spell writes the arguments with an exact version for each package, in the launcher's
+// own syntax: versions[i] is that of Packages[i], for an image its sha256: digest, and ""
+// leaves that package as it is. ok is false if a package cannot be written so, or if its word
+// says more than which package and version is meant.
+//
+// A version may be a placeholder in angle brackets, for a person to fill in.
+func (t Target) Spell(versions ...string) (args []string, ok bool) {
+	edits, ok := t.edits(versions)
+	if !ok {
+		return nil, false
+	}
 	args = slices.Clone(t.words)
 	for _, e := range edits {
 		old := args[e.at.arg]
@@ -185,6 +195,30 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 		args = slices.Replace(args, e.at.arg, e.at.arg+1, e.new...)
 	}
 	return args, true
+}
+
+// The specs that say nothing but which versions are meant. Anything else in them would be lost if an exact version
+// took their place.
+var (
+	// pypiSpec is "@1.0" or "@latest" of uv, or comparisons.
+	pypiSpec = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:@\s*[\w.+!-]+|[<>=!~]=?=?\s*[\w.+!*-]+(?:\s*,\s*[<>=!~]=?=?\s*[\w.+!*-]+)*)?$`)
+	})
+	// otherSpec is one word, or comparisons.
+	otherSpec = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
+	})
+)
+
+// holdsOnlyVersion reports whether an exact version can stand in the place of p's own and nothing is lost.
+func (p Package) holdsOnlyVersion() bool {
+	switch p.Ecosystem {
+	case PyPI:
+		return pypiSpec().MatchString(p.Spec)
+	case Git:
+		return !strings.ContainsAny(strings.TrimPrefix(p.Spec, "semver:"), ":#")
+	}
+	return otherSpec().MatchString(p.Spec)
 }
 
 // accepts reports whether p is pinned once version stands in the place of its own.

@@ -27,6 +27,7 @@
 //	server_requests = "allow"          # sampling, elicitation and roots: "allow" | "log" | "deny"
 //	surface_kinds = ["tools", "prompts"]  # default: all; leaves out what is dynamic by nature
 //	unlocked = true                    # it needs no entry in hallmark.lock: shown as waived wherever it is used
+//	startup_timeout_secs = 120         # how long it may take to show its surface; default: 60
 //	extra_arguments = "any"            # arguments after 'run NAME --' need no approval; default: they do
 //	tree = "server"                    # of a script: the directory that is hashed with it, every file
 //	data = ["server/notes.db"]         # what in that directory the server itself writes

@@ -3,8 +3,11 @@ package project
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -307,6 +310,33 @@ func TestForgedEntries(t *testing.T) {
 	}
 	if _, err := ParseLock(data); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("a name that is a path: %v", err)
+	}
+}
+
+// The keys of JP that say nothing of what is started are taken, and are no part of what is locked.
+func TestKeysOfJP(t *testing.T) {
+	const head = "manifest_version = 1\n[providers.mcp.a]\ncommand = \"x\"\n"
+	plain, err := ParseConfig([]byte(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]time.Duration{
+		"optional = true\n": 0, "startup_timeout_secs = 90\n": 90 * time.Second,
+		"optional = false\nstartup_timeout_secs = 0\n": math.MaxUint32 * time.Second,
+	} {
+		c, err := ParseConfig([]byte(head + text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if s := c.Servers["a"]; s.StartupTimeout != want || !reflect.DeepEqual(s.Launch(), plain.Servers["a"].Launch()) {
+			t.Errorf("%q: %v, %+v", text, s.StartupTimeout, s.Launch())
+		}
+	}
+	for _, text := range []string{"optional = 1\n", "startup_timeout_secs = -1\n", "startup_timeout_secs = 5000000000\n"} {
+		if _, err := ParseConfig([]byte(head + text)); evidence.ClassOf(err) != evidence.Validation {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -42,6 +43,10 @@ type Server struct {
 	// that are not, because the server writes them.
 	Tree string
 	Data []string
+
+	// StartupTimeout is how long it may take to start, if that is more than the minute that each has. It is no part of
+	// what is locked.
+	StartupTimeout time.Duration
 
 	Environment map[string]string // values that a facet's author wrote into its declaration
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/facet"
 )
@@ -29,6 +31,8 @@ type serverTOML struct {
 	Tree      *string           `toml:"tree"`
 	Data      []string          `toml:"data"`
 	Verify    *verifyTOML       `toml:"verify"`
+	Optional  bool              `toml:"optional"` // JP's own: it goes on where the server cannot be started
+	Startup   *uint32           `toml:"startup_timeout_secs"`
 	Checksum  *struct {
 		Algorithm *string `toml:"algorithm"`
 		Value     *string `toml:"value"`
@@ -42,7 +46,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		Variables: raw.Variables, Record: raw.Server, Source: raw.Source, Facet: raw.Facet,
 		OnDrift: cmp.Or(raw.OnDrift, "withhold"), Kinds: raw.Kinds, URL: raw.URL, Headers: raw.Headers,
 		Requests: cmp.Or(raw.Requests, "allow"), Unlocked: raw.Unlocked, Extra: text(raw.Extra),
-		Tree: text(raw.Tree), Data: raw.Data,
+		Tree: text(raw.Tree), Data: raw.Data, StartupTimeout: raw.startupTimeout(),
 	}
 	for _, check := range []func(Server) error{
 		checkName, raw.checkType, checkWay, checkVariables, raw.checkWaivers, raw.checkTree, checkDemands, checkSurfaceKinds,
@@ -56,6 +60,17 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		warnings[0] += "; " + why
 	}
 	return s, warnings, err
+}
+
+// startupTimeout is how long the server may take to start: JP writes 0 for no limit.
+func (raw serverTOML) startupTimeout() time.Duration {
+	switch {
+	case raw.Startup == nil:
+		return 0
+	case *raw.Startup == 0:
+		return math.MaxUint32 * time.Second
+	}
+	return time.Duration(*raw.Startup) * time.Second
 }
 
 func checkName(s Server) error { return CheckServerName(s.Name) }

@@ -18,8 +18,9 @@ type client struct {
 	programs []program     // files of a project that the client runs when it starts
 	install  *installation // how a server is added to a project; nil: nothing is installed for the client
 
-	isHallmark        bool // its file is read by package project too, which refuses what is not a server
-	runsSubstitutions bool // it runs $(command) and `command` in the values of an entry
+	ownTypes          []string // types of entries that are parts of the client itself
+	isHallmark        bool     // its file is read by package project too, which refuses what is not a server
+	runsSubstitutions bool     // it runs $(command) and `command` in the values of an entry
 }
 
 // locations returns the locations of the servers of c and of the command lines that it runs.

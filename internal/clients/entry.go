@@ -78,18 +78,21 @@ type launch struct {
 // findLaunch finds what runs in the forms that clients read: members command or cmd and args or
 // arguments; a list in command; or an object in command with path and args.
 func (e entry) findLaunch() (l launch, ok bool) {
-	command, key := e.holder().First("command", "cmd")
+	command, key := e.holder().FirstFilled("command", "cmd")
 	if command == nil {
 		return l, false
 	}
 	l = launch{holder: e.holder(), command: command}
 	if command.Kind == syntax.Object {
 		l.holder = command
-		if l.command, key = command.First("path", "command"); l.command == nil {
+		if l.command, key = command.FirstFilled("path", "command"); l.command == nil {
 			return l, false
 		}
 	}
-	if l.args, l.argsKey = l.holder.First("args", "arguments"); l.args == nil {
+	if l.args, l.argsKey = l.holder.FirstFilled("args", "arguments"); l.args == nil {
+		l.args, l.argsKey = l.holder.First("args", "arguments") // an empty one, which an edit fills
+	}
+	if l.args == nil {
 		l.argsKey = "args"
 		if l.holder.Get("variables") != nil {
 			l.argsKey = "arguments"
@@ -97,7 +100,7 @@ func (e entry) findLaunch() (l launch, ok bool) {
 	}
 	switch l.command.Kind {
 	case syntax.Text:
-		return l, l.command.Text != "" && (l.args == nil || l.args.Kind == syntax.List)
+		return l, l.args.IsEmpty() || l.args.Kind == syntax.List
 	case syntax.List:
 		return l, key == "command" && len(l.command.Items) > 0 && l.command.Items[0].Text != ""
 	}

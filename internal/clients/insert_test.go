@@ -134,3 +134,24 @@ func TestInsertedBeside(t *testing.T) {
 		t.Error("windsurf has a seat")
 	}
 }
+
+// Arguments that are empty in any way are filled, and a second member of that name is not added.
+func TestRewriteEmptyArguments(t *testing.T) {
+	for _, c := range []struct{ name, was, now string }{
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "args": null}}}`,
+			`{"mcpServers": {"a": {"command": "hallmark", "args": ["run", "a"]}}}`},
+		{".mcp.json", `{"mcpServers": {"a": {"args": "", "command": "x", "url": ""}}}`,
+			`{"mcpServers": {"a": {"args": ["run", "a"], "command": "hallmark", "url": ""}}}`},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "args": [], "arguments": null}}}`,
+			`{"mcpServers": {"a": {"command": "hallmark", "args": ["run", "a"], "arguments": null}}}`},
+	} {
+		servers, err := Parse(FileAt(c.name), []byte(c.was))
+		if err != nil || len(servers) != 1 {
+			t.Fatal(servers, err)
+		}
+		got, _, err := Rewrite([]byte(c.was), servers[0], "hallmark", []string{"run", "a"})
+		if err != nil || string(got) != c.now {
+			t.Errorf("%s becomes %s, %v", c.was, got, err)
+		}
+	}
+}

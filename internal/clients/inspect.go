@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // maxServers bounds the entries of one file.
@@ -80,19 +81,24 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 			entry: e}, false
 	}
 	s, ok = e.readServer(f)
-	_, url := e.holder().First(urlKeys...)
+	s.Secrets = e.findSecrets()
+	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
+	case !ok && e.isPartOf(clientOf(f.Client)):
+		s.Disabled, s.Starts = e.isDisabled(), StartsClient
+	case !ok && e.isExtension():
+		s.Disabled, s.Extension = e.isDisabled(), true
+		s.Problem = "is started by an extension of its client, which says what runs"
+	case !ok && s.startsNothing(f):
+		s.Disabled, s.Starts = e.isDisabled(), StartsNothing
 	case !ok:
 		s.Disabled = e.isDisabled()
 		s.Problem = "has neither a command nor a URL that can be read"
-		if s.Extension = e.isExtension(); s.Extension {
-			s.Problem = "is started by an extension of its client, which says what runs"
-		}
 	case e.duplicateKey() != "":
 		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
 	case s.Command != "" && url != "":
 		s.Problem = "has both a command and a URL, of which clients take one or the other"
-	case e.holder() != e.value && e.value.Get("command") != nil:
+	case e.holder() != e.value && !e.value.Get("command").IsEmpty():
 		s.Problem = "has two commands, of which clients take one or the other"
 	case len(e.presentCommandKeys()) > 1:
 		s.Problem = "has both command and cmd, of which clients take one or the other"
@@ -102,19 +108,68 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 	return s, ok
 }
 
-// isExtension reports whether an entry has settings for something that an extension of the client, or the
-// client itself, starts.
-func (e entry) isExtension() bool {
-	if kind := e.value.Get("type"); kind != nil && slices.Contains([]string{"builtin", "platform"}, kind.Text) {
-		return true
+// findSecrets returns the names of the variables and headers of e that have a secret as their value.
+func (e entry) findSecrets() (out []string) {
+	for _, h := range e.objects() {
+		for _, key := range slices.Concat(variableKeys, headerKeys) {
+			if key != "env_http_headers" { // whose values are names of variables
+				out = append(out, secretNames(h.Get(key))...)
+			}
+		}
 	}
+	return out
+}
+
+// secretNames returns those of the names of an object or a list that have a secret as their value.
+func secretNames(n *syntax.Node) (out []string) {
+	if n == nil {
+		return nil
+	}
+	for _, m := range n.Members {
+		if m.Value.Kind == syntax.Text && launcher.IsSecret(m.Key, m.Value.Text) {
+			out = append(out, m.Key)
+		}
+	}
+	for _, item := range n.Items {
+		if name, value, ok := strings.Cut(item.Text, "="); ok && launcher.IsSecret(name, value) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isPartOf reports whether an entry, which has no command and no URL, stands for a part of its client.
+func (e entry) isPartOf(c client) bool {
+	kind := e.value.Get("type")
+	return kind != nil && slices.Contains(c.ownTypes, kind.Text) && e.duplicateKey() == ""
+}
+
+// isExtension reports whether an entry has settings for something that an extension of the client starts.
+func (e entry) isExtension() bool {
 	return e.value.Get("settings") != nil && e.value.Get("command") == nil
+}
+
+// startsNothing reports whether no member of an entry of f that has no command and no URL may say what runs:
+// all are known, and those that could are empty. A client may add the environment of a project's entry to a
+// server that its user has under the same name.
+func (s Server) startsNothing(f File) bool {
+	keys := launchKeys
+	if !f.User {
+		keys = slices.Concat(launchKeys, variableKeys, []string{"cwd"})
+	}
+	says := func(m syntax.Member) bool { return slices.Contains(keys, m.Key) && !m.Value.IsEmpty() }
+	for _, o := range s.entry.objects() {
+		if slices.ContainsFunc(o.Members, says) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.Unknown(), func(key string) bool { return !slices.Contains(headerKeys, key) })
 }
 
 // presentCommandKeys returns the keys of a command that e has.
 func (e entry) presentCommandKeys() (out []string) {
 	for _, key := range []string{"command", "cmd"} {
-		if e.holder().Get(key) != nil {
+		if !e.holder().Get(key).IsEmpty() {
 			out = append(out, key)
 		}
 	}
@@ -153,28 +208,33 @@ func (e entry) hasUnreadableArgument() bool {
 
 // plainKeys are the keys of members that do not change which program is started, with what arguments,
 // where, or in what environment, and of members that [Server] has.
-var plainKeys = []string{
-	"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title",
+var plainKeys = slices.Concat(launchKeys, []string{
+	"type", "transport", "cwd", "name", "description", "title",
 	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
 	"source", "gallery", "version", "bundled", "includeTools", "excludeTools", "enabled_tools", "disabled_tools",
-	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required",
+	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_secs", "startup_timeout_ms",
+	"tool_timeout_sec", "required", "optional",
 	"checksum", "verify", codexMode,
-}
+})
 
 // Unknown returns the keys of members that may change which program is started, or how, in a way that
 // this package does not know. A member that is null does not count.
 func (s Server) Unknown() []string {
 	var out []string
-	kinds := []string{"stdio", "local"}
-	if s.URL != "" {
-		kinds = []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
+	kinds, reached := []string{"stdio", "local"}, []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
+	switch {
+	case s.URL != "":
+		kinds = reached
+	case s.Command == "":
+		kinds = append(kinds, reached...)
 	}
 	for _, o := range s.entry.objects() {
 		for _, m := range o.Members {
 			switch {
-			case s.URL != "" && slices.Contains(urlKeys, m.Key):
 			case slices.Contains(plainKeys, m.Key), m.Value.IsNull():
-			case slices.Contains(variableKeys, m.Key) && hasOnlyNames(m.Value):
+			case slices.Contains(urlKeys, m.Key) && (s.URL != "" || m.Value.IsEmpty()):
+			case slices.Contains(headerKeys, m.Key) && m.Value.IsEmpty():
+			case slices.Contains(variableKeys, m.Key) && (hasOnlyNames(m.Value) || m.Value.IsEmpty()):
 			case slices.Contains(out, m.Key):
 			default:
 				out = append(out, m.Key)

@@ -12,12 +12,16 @@ import (
 func TestInspect(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{".mcp.json", `{"mcpServers": {"a": {"command": "x"}, "b": {}, "c": "npx", "d": ["npx"], "e": null, "f": 1}}`,
-			`a, b: neither, c: is a text, d: not a table, e: not a table, f: not a table`},
+			`a, b, c: is a text, d: not a table, e: not a table, f: not a table`},
 		{".mcp.json", `{"mcpServers": "./servers.json"}`, `mcpServers: is a text`},
 		{".mcp.json", `{"mcpServers": null}`, ``},
 		{".mcp.json", `{"mcpServers": {}}`, ``},
 		{".mcp.json", `{"mcpServers": {"a": {"command": ""}, "b": {"url": ""}, "c": {"command": 1}, "d": {"command": "x", "args": "run y"}}}`,
-			`a: neither, b: neither, c: neither, d: neither`},
+			`a, b, c: neither, d: neither`},
+		{".mcp.json", `{"mcpServers": {"a": {"type": "http", "url": null}, "b": {"command": "x", "url": "", "args": null, "env": null}, "c": {"url": "https://x.example.com", "headers": null, "command": []}, "d": {"cmd": "x", "command": null}}}`,
+			`a, b, c, d`},
+		{".mcp.json", `{"mcpServers": {"a": {"url": "https://x.example.com", "url": ""}, "b": {"url": "", "run": "x"}, "c": {"type": "other"}, "d": {"args": ["x"]}, "e": {"env": {"A": "b"}}}}`,
+			`a: neither, b: neither, c: neither, d: neither, e: neither`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "args": ["run", "a"], "url": "https://x.example.com"}}}`, `a: both a command and a URL`},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "hallmark", "command": "evil"}}}`,
 			`a: two members called "command"`},
@@ -31,15 +35,18 @@ func TestInspect(t *testing.T) {
 		{".mcp.json", `{"mcpServers": [{"command": "x"}, {"name": "b", "command": "y"}, "z"]}`,
 			`: has no name, b, : is a text`},
 		{".mcp.json", `{"servers": {"a": {"command": "x"}}}`, `a`},
-		{".vibe/config.toml", "[[mcp_servers]]\nname = \"a\"\ncommand = \"x\"\n[[mcp_servers]]\nname = \"b\"\ncommand = \"y\"\n[mcp_servers.env]\nK = \"v\"\n[[mcp_servers]]\nname = \"c\"\n", `a, b, c: neither`},
+		{".vibe/config.toml", "[[mcp_servers]]\nname = \"a\"\ncommand = \"x\"\n[[mcp_servers]]\nname = \"b\"\ncommand = \"y\"\n[mcp_servers.env]\nK = \"v\"\n[[mcp_servers]]\nname = \"c\"\n", `a, b, c`},
 		{".vibe/config.toml", `mcp_servers = [{name = "a", command = "x"}, {name = "b", command = "y"}, {name = "c"}]`,
-			`a, b, c: neither`},
+			`a, b, c`},
 		{".continue/config.yaml", "x: &x {name: a, command: x}\nmcpServers:\n- *x\n- {name: b, command: y}\n- *x\n",
 			`a, a, b`},
-		{"goose/config.yaml", "extensions:\n  developer: {type: builtin}\n", `developer: extension`},
+		{"goose/config.yaml", "extensions:\n  a: {type: builtin}\n  b: {type: platform}\n  c: {type: frontend, tools: []}\n", `a, b, c`},
+		{"goose/config.yaml", "extensions:\n  a: {type: inline_python, code: x}\n  b: {type: builtin, cmd: x}\n  c: {cmd: 1, type: stdio}\n",
+			`a: neither, b, c: neither`},
+		{".mcp.json", `{"mcpServers": {"a": {"type": "builtin"}}}`, `a: neither`},
 		{".zed/settings.json", `{"context_servers": {"e": {"settings": {}}}}`, `e: extension`},
 		{"any.json", `{"servers": {"web": {"port": 1}}, "mcp": {"servers": {"a": {"command": "x"}, "b": {}}}}`, `a`},
-		{"any.json", `{"mcpServers": {"a": {}}}`, `a: neither`},
+		{"any.json", `{"mcpServers": {"a": {}}}`, `a`},
 		{"hallmark.toml", "[providers.mcp.a]\nserver = \"io.example/a@1.0.0\"\n", ``},
 	} {
 		found, err := Inspect(FileAt(c.name), []byte(c.text))
@@ -75,6 +82,24 @@ func TestAmbiguousYAML(t *testing.T) {
 	}
 }
 
+// A secret that is written out is found by the name that it has, and its value is not kept.
+func TestSecretsInFile(t *testing.T) {
+	const kept = "hunter2hunter2"
+	for text, want := range map[string]string{
+		`"env": {"API_KEY": "hunter2hunter2", "LOG": "debug", "N": 1}`:                                "API_KEY",
+		`"env": ["API_KEY=hunter2hunter2", "TOKEN", "PASSWORD=${PASSWORD}"]`:                          "API_KEY",
+		`"headers": {"Authorization": "Bearer hunter2hunter2"}, "env_http_headers": {"X-Token": "T"}`: "Authorization",
+		`"transport": {"env": {"DATABASE_URL": "postgres://u:hunter2hunter2@db.example.com/x"}}`:      "DATABASE_URL",
+		`"env": {"API_KEY": "${input:key}", "TOKEN": ""}`:                                             "",
+	} {
+		found, err := Inspect(FileAt(".mcp.json"), []byte(`{"mcpServers": {"a": {"command": "x", `+text+`}}}`))
+		if err != nil || len(found) != 1 || strings.Join(found[0].Secrets, " ") != want ||
+			strings.Contains(fmt.Sprintf("%q", append(found[0].Secrets, found[0].Variables...)), kept) {
+			t.Errorf("%s: %+v, %v", text, found, err)
+		}
+	}
+}
+
 // Every member that is not known to leave alone what is started is named.
 func TestUnknownMembers(t *testing.T) {
 	text := `{"mcpServers": {"a": {"type": "stdio", "command": "hallmark", "args": ["run", "a"], "env": {}, "timeout": 5, "disabled": false%s}}}`
@@ -92,7 +117,8 @@ func TestUnknownMembers(t *testing.T) {
 		`, "envs": [{"name": 1}]`:   "envs",
 		`, "source": "extension"`:   "source extension",
 		`, "source": "custom"`:      "",
-		`, "transport": "sse"`:      "transport sse",
+		`, "optional": true, "startup_timeout_secs": 5`: "",
+		`, "transport": "sse"`:                          "transport sse",
 	} {
 		found, err := Inspect(FileAt(".mcp.json"), fmt.Appendf(nil, text, more))
 		if err != nil || len(found) != 1 {

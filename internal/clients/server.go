@@ -27,6 +27,8 @@ type Server struct {
 
 	// Set by [Inspect] alone.
 	Problem     string   // why the entry cannot be read as one server
+	Starts      Starts   // what the client starts or reaches for it
+	Secrets     []string // names of variables and headers whose value is a secret, written out
 	Extension   bool     // an extension of the client says what is started
 	AutoApprove []string // members with which a client that has such a file calls tools without asking its user
 
@@ -34,8 +36,20 @@ type Server struct {
 	entry     entry
 }
 
-// Keys under which clients look for a URL, and for environment variables.
+// Starts says what a client starts or reaches for an entry.
+type Starts string
+
+// The values of Starts.
+const (
+	StartsServer  Starts = ""        // a program or a URL, or what cannot be told
+	StartsNothing Starts = "nothing" // the entry names neither
+	StartsClient  Starts = "client"  // a part of the client itself
+)
+
+// Keys under which clients look for a program, a URL, headers, and environment variables.
 var (
+	launchKeys   = []string{"command", "cmd", "path", "args", "arguments"}
+	headerKeys   = []string{"headers", "http_headers", "env_http_headers"}
 	urlKeys      = []string{"url", "serverUrl", "httpUrl", "uri"}
 	variableKeys = []string{"env", "environment", "envs", "env_keys", "env_vars", "variables"}
 )
@@ -57,7 +71,7 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 		}
 		ok = true
 	}
-	if url, _ := e.holder().First(urlKeys...); !ok && url != nil && url.Kind == syntax.Text && url.Text != "" {
+	if url, _ := e.holder().FirstFilled(urlKeys...); !ok && url != nil && url.Kind == syntax.Text {
 		s.URL, ok = url.Text, true
 	}
 	if !ok {
@@ -70,7 +84,7 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 		for _, key := range variableKeys {
 			s.Variables = append(s.Variables, variableNames(h.Get(key))...)
 		}
-		for _, key := range []string{"headers", "http_headers", "env_http_headers"} {
+		for _, key := range headerKeys {
 			s.Headers = append(s.Headers, variableNames(h.Get(key))...)
 		}
 	}

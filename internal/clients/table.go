@@ -162,7 +162,8 @@ var table = []client{
 		install: &installation{files: []string{".amp/settings.json", ".amp/settings.jsonc"}, key: "amp.mcpServers", entry: jsonEntry("")}},
 	{id: "goose", name: "Goose", servers: append(gooseRecipes(), []location{
 		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
-		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...)},
+		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...),
+		ownTypes: []string{"builtin", "platform", "frontend"}},
 	{id: "continue", name: "Continue", servers: []location{
 		{base: project, path: ".continue/mcpServers/**/*.yaml", shape: usualKey},
 		{base: project, path: ".continue/mcpServers/**/*.yml", shape: usualKey},

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -34,7 +36,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	l.report = append(l.report, l.innerEvidence()...)
-	if prog, err = kind.OpenNamed(ctx, l.Workspace, l.Declared, approval); err != nil {
+	if prog, err = openNamed(ctx, l.Workspace, l.Declared, approval); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.Report...)
@@ -54,6 +56,20 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
+}
+
+// openNamed is [kind.OpenNamed], whose refusal comes behind a verify block that the bytes contradict: a launcher
+// that must not be started may have been exchanged too, which is worse.
+func openNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval) (
+	*program.Program, error) {
+	prog, err := kind.OpenNamed(ctx, w, s, approval)
+	if evidence.ClassOf(err) == evidence.Refused {
+		v := policy.Judge(policy.Bare, policy.Settings{}, program.VerifyEvidence(w, s, approval.Path, "", nil))
+		if v.Class() == evidence.Integrity {
+			err = errors.Join(v.Err(), err)
+		}
+	}
+	return prog, err
 }
 
 // refuseUnpinned refuses a server that is reached by its URL: without a lock not even its surface

@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -47,6 +49,45 @@ func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 	}
 	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }),
 		nil
+}
+
+// hintAdoption returns err, of opening dir, with the command as its hint that takes over the servers called names, or
+// all, if dir is no project yet and a client's file in it starts them.
+func hintAdoption(err error, h *host.Host, dir string, names []string) error {
+	problem := new(evidence.Error)
+	if !errors.Is(err, workspace.ErrNoConfig) || !errors.As(err, &problem) {
+		return err
+	}
+	files, _ := clients.Find(clients.Machine{OS: runtime.GOOS, Getenv: h.Getenv, Project: dir})
+	i := slices.IndexFunc(files, func(f clients.File) bool { return !f.User && startsAll(f, names) })
+	if i < 0 {
+		return err
+	}
+	args := append(slices.Clone(names), "--config", filepath.ToSlash(files[i].Path), "--write-config")
+	if !host.SameFile(dir, ".") {
+		args = append(args, "--project", dir)
+	}
+	hinted := *problem
+	hinted.Hint = "'hallmark pin " + host.QuoteArguments(args) + "' declares in " + project.ConfigFile +
+		" what that file starts, and locks it"
+	return &hinted
+}
+
+// startsAll reports whether a file of a client starts a program for each of names, or for any name if there are none.
+func startsAll(f clients.File, names []string) bool {
+	servers, err := clients.Load(f)
+	if err != nil {
+		return false
+	}
+	starts := func(name string) bool {
+		return slices.ContainsFunc(servers, func(s clients.Server) bool {
+			return s.Command != "" && !s.Disabled && !runline.IsRunEntry(s) && (name == "" || s.Name == name)
+		})
+	}
+	if len(names) == 0 {
+		return starts("")
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !starts(name) })
 }
 
 // realFile is a file of a client and its real place after all links. Writing it keeps the links.

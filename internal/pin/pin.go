@@ -35,7 +35,7 @@ import (
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {
-		return nil, err
+		return nil, hintAdoption(err, h, dir, names)
 	}
 	defer done()
 	var from *adoption

@@ -77,8 +77,8 @@ type capturer struct {
 // Capture starts the program for a client of the newest and one of the oldest version, each once with no
 // capabilities and once with all. Only if these are shown different things is it started for clients of
 // the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
-// Capture joins what all are shown. timeout bounds each process; 0 is a minute. What the server prints is
-// shown if that fails, or once it takes long.
+// Capture joins what all are shown. timeout bounds each process; 0 is a minute, or more if it is declared. What the
+// server prints is shown if that fails, or once it takes long.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
 	timeout time.Duration) (_ *surface.Surface, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
@@ -93,6 +93,7 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 		}
 		output.close()
 	}()
+	timeout = cmp.Or(timeout, max(time.Minute, declared.StartupTimeout))
 	c := &capturer{Program: p, w: w, declared: declared, adm: adm, timeout: timeout, output: output}
 	if err := c.all(ctx, cornerVersions[:]); err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.timeout, time.Minute), errors.New("it took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errors.New("it took too long"))
 	defer cancel()
 	listing, _, err := capture.Surface(ctx, process, []byte(s.caps), s.version, c.declared.Excluded())
 	process.Kill()

@@ -55,19 +55,20 @@ type Result struct {
 
 // Server is one server of a client's configuration, with what looks like a secret redacted.
 type Server struct {
-	Client    string    `json:"client,omitempty"`
-	File      string    `json:"file"`
-	Line      int       `json:"line"`
-	Column    int       `json:"column"`
-	Scope     string    `json:"scope,omitempty"` // the project that it is for, in a file with several
-	Name      string    `json:"name"`
-	Command   string    `json:"command,omitempty"`
-	Arguments []string  `json:"arguments,omitempty"`
-	Variables []string  `json:"variables,omitempty"` // names
-	URL       string    `json:"url,omitempty"`
-	Disabled  bool      `json:"disabled,omitempty"`
-	Launcher  string    `json:"launcher,omitempty"`
-	Packages  []Package `json:"packages,omitempty"`
+	Client    string         `json:"client,omitempty"`
+	File      string         `json:"file"`
+	Line      int            `json:"line"`
+	Column    int            `json:"column"`
+	Scope     string         `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name      string         `json:"name"`
+	Command   string         `json:"command,omitempty"`
+	Arguments []string       `json:"arguments,omitempty"`
+	Variables []string       `json:"variables,omitempty"` // names
+	URL       string         `json:"url,omitempty"`
+	Disabled  bool           `json:"disabled,omitempty"`
+	Starts    clients.Starts `json:"starts,omitempty"` // absent for a program, a URL, or what cannot be told
+	Launcher  string         `json:"launcher,omitempty"`
+	Packages  []Package      `json:"packages,omitempty"`
 	// Guarded says that this machine's hallmark verifies it before it starts it, and that its client asks before
 	// it calls tools.
 	Guarded     bool             `json:"guarded,omitempty"`
@@ -254,7 +255,10 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
 		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
 		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled,
-		Launcher: target.Launcher,
+		Starts: s.Starts, Launcher: target.Launcher,
+	}
+	if s.Starts != clients.StartsServer {
+		return out, nil
 	}
 	for _, p := range target.Packages {
 		version := known(p)
@@ -267,6 +271,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	if s.Command != "" {
 		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
+	report = append(report, secretEvidence(s.Secrets, claim)...)
 	report = append(report, malformedEvidence(s, claim)...)
 	if out.AutoApprove = s.AutoApprove; len(out.AutoApprove) > 0 && !s.Disabled {
 		report = append(report, autoApproveEvidence(out.AutoApprove, claim))
@@ -306,6 +311,20 @@ func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
 		e = evidence.CannotVerify(claim, evidence.Unsupported, "the entry "+s.Problem)
 		e.Rule = launcher.RuleUnknown
 	}
+	return evidence.Report{e}
+}
+
+// secretEvidence returns evidence of variables and headers of those names, whose values in the file are secrets.
+func secretEvidence(names []string, claim evidence.Claim) evidence.Report {
+	if len(names) == 0 {
+		return nil
+	}
+	claim.Scheme, claim.Authority, claim.Text = evidence.Secret, evidence.Caller, "none"
+	shown := strings.Join(launcher.Redact(names), ", ")
+	e := evidence.Fact(claim, shown)
+	e.Rule = launcher.RuleSecretText
+	e.Reason = "the value of " + runline.Quote(shown) + " is a secret, written out in the file"
+	e.Fix = "a reference to a variable or an input, in the form that the client fills in"
 	return evidence.Report{e}
 }
 

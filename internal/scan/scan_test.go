@@ -16,6 +16,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -538,7 +539,7 @@ func TestAroundHallmark(t *testing.T) {
 func TestMalformedEntries(t *testing.T) {
 	b := newScanBench(t)
 	for name, e := range map[string]entry{
-		"empty": {}, "no words": {"command": ""}, "number": {"command": 7},
+		"number": {"command": 7}, "unknown member": {"command": "", "run": "x"},
 		"both": {"command": "x", "url": "https://example.com"}, "text of arguments": {"command": "x", "args": "run y"},
 	} {
 		for _, at := range []string{"src/project/.mcp.json", "src/without/.mcp.json", "home/.cursor/mcp.json"} {
@@ -547,6 +548,21 @@ func TestMalformedEntries(t *testing.T) {
 				return f.Evidence.Rule == launcher.RuleMalformed && f.Class == evidence.Refused
 			}) {
 				t.Errorf("%s in %s: %q", name, at, reasons(s))
+			}
+		}
+	}
+}
+
+// An entry that names no program and no URL is no finding, in a project of Hallmark either.
+func TestEntriesThatStartNothing(t *testing.T) {
+	b := newScanBench(t)
+	for name, e := range map[string]entry{
+		"empty": {}, "no words": {"command": ""}, "no URL": {"type": "http", "url": nil, "headers": entry{"A": "b"}},
+	} {
+		for _, at := range []string{"src/project/.mcp.json", "home/.cursor/mcp.json"} {
+			s := b.scan(map[string]entry{"e": e}, at).Servers[0]
+			if s.Starts != clients.StartsNothing || len(s.Findings) > 0 {
+				t.Errorf("%s in %s: %q, %q", name, at, s.Starts, reasons(s))
 			}
 		}
 	}

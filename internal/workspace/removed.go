@@ -35,6 +35,9 @@ func (w *Workspace) ProjectFlag() string {
 	return " --project " + host.QuoteArguments([]string{w.Dir})
 }
 
+// ErrNoConfig is wrapped by the error of opening a directory that never was a project.
+var ErrNoConfig = errors.New("there is no such file")
+
 // missingConfig returns why a project without a hallmark.toml is not opened: this machine accepted
 // something in it, so the file was removed, or there never was one.
 func (w *Workspace) missingConfig() error {
@@ -46,7 +49,7 @@ func (w *Workspace) missingConfig() error {
 		return err
 	}
 	return &evidence.Error{
-		Subject: w.Path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
+		Subject: w.Path(project.ConfigFile), Kind: evidence.Validation, Err: ErrNoConfig,
 		Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
 	}
 }

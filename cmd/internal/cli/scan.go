@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -127,31 +129,8 @@ func scanError(a *app.App, found *scan.Result, err error) error {
 // showScan prints each file, its servers and their findings.
 func showScan(w io.Writer, found *scan.Result) error {
 	var b strings.Builder
+	showFiles(&b, found.Rules)
 	file := ""
-	for _, f := range found.Rules {
-		e := f.Evidence
-		what, line, fix := "refused", "", ""
-		switch {
-		case e.Rule == launcher.RuleRemoved:
-			line, fix = surface.Escape(e.Subject)+"  ", e.Fix
-		case e.Rule == launcher.RuleProgram:
-			line = fmt.Sprintf("line %d  ", e.Place.Line)
-		case e.Rule != launcher.RuleUnreadable:
-			continue
-		}
-		if f.Warning {
-			what = "warning"
-		}
-		if e.Place.File != file {
-			file = e.Place.File
-			fmt.Fprintf(&b, "%s\n", surface.Escape(file))
-		}
-		fmt.Fprintf(&b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
-		if fix != "" {
-			fmt.Fprintf(&b, "    hint: %s\n", fix)
-		}
-	}
-	file = ""
 	for _, s := range found.Servers {
 		if s.File != file {
 			file = s.File
@@ -160,61 +139,10 @@ func showScan(w io.Writer, found *scan.Result) error {
 				fmt.Fprintf(&b, "  (%s)", s.Client)
 			}
 			b.WriteByte('\n')
+			showOwn(&b, found.Servers, file)
 		}
-		name := s.Name
-		if s.Scope != "" {
-			name = s.Scope + ": " + name
-		}
-		starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
-		if starts == "" {
-			starts = "?"
-		}
-		fmt.Fprintf(&b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
-		switch {
-		case s.Guarded:
-			b.WriteString("    guarded  hallmark run verifies it when it starts\n")
-		case s.Cover == scan.Guarded:
-			b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
-				"asking\n")
-		case s.Cover == scan.Unapproved:
-			b.WriteString(
-				"    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run " +
-					"refuses it\n")
-		case s.Cover == scan.Editor && len(s.Roots) == 0:
-			b.WriteString("    editor   reads and writes what its client names as roots\n")
-		case s.Cover == scan.Editor:
-			fmt.Fprintf(&b, "    editor   reads and writes %s\n", surface.Escape(strings.Join(s.Roots, ", ")))
-		}
-		if s.Disabled {
-			b.WriteString("    disabled\n")
-		}
-		for _, p := range s.Packages {
-			switch {
-			case p.Locked:
-				fmt.Fprintf(&b,
-					"    pinned   %s %s; hallmark.lock holds its digest, which only hallmark run verifies\n",
-					surface.Escape(p.Name), p.Pin)
-			case p.Pinned:
-				fmt.Fprintf(&b, "    pinned   %s by its %s; its bytes are not verified\n", surface.Escape(p.Name),
-					p.Pin)
-			}
-		}
-		for _, f := range s.Findings {
-			what := "refused"
-			switch {
-			case f.Class == evidence.OK && !f.Warning:
-				continue
-			case f.Warning:
-				what = "warning"
-			}
-			reason := f.Evidence.Reason
-			if reason == "" {
-				reason = launcher.Rules[f.Evidence.Rule]
-			}
-			fmt.Fprintf(&b, "    %s  %s: %s\n", what, f.Evidence.Rule, surface.Escape(reason))
-			if f.Evidence.Fix != "" {
-				fmt.Fprintf(&b, "    write    %s\n", surface.Escape(f.Evidence.Fix))
-			}
+		if s.Starts != clients.StartsClient {
+			showServer(&b, s)
 		}
 	}
 	if len(found.Files) == 0 {
@@ -231,4 +159,106 @@ func showScan(w io.Writer, found *scan.Result) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// showFiles prints the findings about files and projects, and about command lines that are no server.
+func showFiles(b *strings.Builder, findings []policy.Finding) {
+	file := ""
+	for _, f := range findings {
+		e := f.Evidence
+		what, line, fix := "refused", "", ""
+		switch {
+		case e.Rule == launcher.RuleRemoved:
+			line, fix = surface.Escape(e.Subject)+"  ", e.Fix
+		case e.Rule == launcher.RuleProgram:
+			line = fmt.Sprintf("line %d  ", e.Place.Line)
+		case e.Rule != launcher.RuleUnreadable:
+			continue
+		}
+		if f.Warning {
+			what = "warning"
+		}
+		if e.Place.File != file {
+			file = e.Place.File
+			fmt.Fprintf(b, "%s\n", surface.Escape(file))
+		}
+		fmt.Fprintf(b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
+		if fix != "" {
+			fmt.Fprintf(b, "    hint: %s\n", fix)
+		}
+	}
+}
+
+// showOwn counts the entries of a file that are parts of its client.
+func showOwn(b *strings.Builder, servers []scan.Server, file string) {
+	n := 0
+	for _, s := range servers {
+		if s.File == file && s.Starts == clients.StartsClient {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(b, "  %s: parts of the client itself, which start no other program\n", evidence.Count(n, "entry"))
+	}
+}
+
+// showServer prints one server, how far it is covered, and its findings.
+func showServer(b *strings.Builder, s scan.Server) {
+	name := s.Name
+	if s.Scope != "" {
+		name = s.Scope + ": " + name
+	}
+	starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
+	switch {
+	case s.Starts == clients.StartsNothing:
+		starts = "starts nothing: it has no command and no URL"
+	case starts == "":
+		starts = "?"
+	}
+	fmt.Fprintf(b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
+	showCover(b, s)
+	if s.Disabled {
+		b.WriteString("    disabled\n")
+	}
+	for _, p := range s.Packages {
+		switch {
+		case p.Locked:
+			fmt.Fprintf(b, "    pinned   %s %s; hallmark.lock holds its digest, which only hallmark run verifies\n",
+				surface.Escape(p.Name), p.Pin)
+		case p.Pinned:
+			fmt.Fprintf(b, "    pinned   %s by its %s; its bytes are not verified\n", surface.Escape(p.Name), p.Pin)
+		}
+	}
+	for _, f := range s.Findings {
+		what := "refused"
+		switch {
+		case f.Class == evidence.OK && !f.Warning:
+			continue
+		case f.Warning:
+			what = "warning"
+		}
+		reason := cmp.Or(f.Evidence.Reason, launcher.Rules[f.Evidence.Rule])
+		fmt.Fprintf(b, "    %s  %s: %s\n", what, f.Evidence.Rule, surface.Escape(reason))
+		if f.Evidence.Fix != "" {
+			fmt.Fprintf(b, "    write    %s\n", surface.Escape(f.Evidence.Fix))
+		}
+	}
+}
+
+// showCover prints how far Hallmark covers a server that is started through it.
+func showCover(b *strings.Builder, s scan.Server) {
+	switch {
+	case s.Guarded:
+		b.WriteString("    guarded  hallmark run verifies it when it starts\n")
+	case s.Cover == scan.Guarded:
+		b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
+			"asking\n")
+	case s.Cover == scan.Unapproved:
+		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then " +
+			"hallmark run refuses it\n")
+	case s.Cover == scan.Editor && len(s.Roots) == 0:
+		b.WriteString("    editor   reads and writes what its client names as roots\n")
+	case s.Cover == scan.Editor:
+		fmt.Fprintf(b, "    editor   reads and writes %s\n", surface.Escape(strings.Join(s.Roots, ", ")))
+	}
 }

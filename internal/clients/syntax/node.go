@@ -53,6 +53,22 @@ func (n *Node) IsNull() bool {
 	return n.Kind == Scalar && slices.Contains([]string{"null", "Null", "NULL", "~", ""}, n.Text)
 }
 
+// IsEmpty reports whether n says no more than if it were absent: it is null, or a text, a list or an object
+// with nothing in it. n may be nil.
+func (n *Node) IsEmpty() bool {
+	return n == nil || n.IsNull() || n.Kind != Scalar && n.Text == "" && len(n.Members)+len(n.Items) == 0
+}
+
+// FirstFilled returns the value of the first of keys under which n has a value that is not empty, and the key.
+func (n *Node) FirstFilled(keys ...string) (*Node, string) {
+	for _, key := range keys {
+		if v := n.Get(key); !v.IsEmpty() {
+			return v, key
+		}
+	}
+	return nil, ""
+}
+
 // First returns the value of the first of keys that n has, and the key.
 func (n *Node) First(keys ...string) (*Node, string) {
 	for _, key := range keys {
