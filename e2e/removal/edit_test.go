@@ -150,7 +150,7 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 			}
 			add(p.at, "", encodeTree(t, left))
 			if _, ok := tree["lockfile_version"]; ok && p.at[0] != "lockfile_version" {
-				if p.at[len(p.at)-1] == "self" {
+				if slices.Contains(p.at, "self") { // sealing writes it again
 					continue
 				}
 				add(p.at, "sealed again", reseal(t, left))

@@ -172,7 +172,8 @@ var unreadTypes = []unread{
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/catalog.Member " +
-		"internal/catalog.Hash internal/catalog.Hit internal/facets.Part", "what commands print"},
+		"internal/catalog.Hash internal/catalog.Hit internal/facets.Part internal/kind.ChangedFiles " +
+		"internal/fetch/packagefile.FileChange", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/tool.PythonAnswer internal/tool.PythonPackage internal/publish.authorizeDevice() " +

@@ -103,6 +103,8 @@ variables = ["TOOL_KEY"]
 on_drift = "block"
 server_requests = "deny"
 surface_kinds = ["tools", "instructions"]
+optional = true
+startup_timeout_secs = 30
 [providers.mcp.claimed]
 command = "./server"
 arguments = ["shown.json"]

@@ -175,7 +175,7 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 		}
 		fmt.Fprintf(w, "  published   %s%s\n", formatPublished(p.Release.Published, time.Now()), since)
 	}
-	showFiles(w, p.Files)
+	showChangedFiles(w, p.Files)
 	showPackages(w, p)
 	counts := map[evidence.Outcome]int{}
 	for _, f := range p.Verdict.Findings {
@@ -234,8 +234,8 @@ func showPackages(w io.Writer, p *pin.Pinned) {
 	}
 }
 
-// showFiles prints which files of the package differ from those that are locked, those that moved most bytes first.
-func showFiles(w io.Writer, f *kind.ChangedFiles) {
+// showChangedFiles prints which files of the package differ from those that are locked, those that moved most bytes first.
+func showChangedFiles(w io.Writer, f *kind.ChangedFiles) {
 	switch {
 	case f == nil:
 		return

@@ -59,7 +59,7 @@ func CompareFiles(before, after map[string]File) []FileChange {
 		switch {
 		case !ok:
 			changes = append(changes, FileChange{path, &was.Size, nil})
-		case !digest.Equal(was.Sum, is.Sum):
+		case !evidence.Same(was.Sum, is.Sum):
 			changes = append(changes, FileChange{path, &was.Size, &is.Size})
 		}
 	}
