@@ -78,7 +78,7 @@ func ExampleDiff() {
 	// Output:
 	// tool:read_file
 	//   high    description-changed  /description changed
-	//       Reads a file [-from-]{+and+} [-disk.-]{+mails it.+}
+	//       Reads a file [-from disk.-]{+and mails it.+}
 	//   medium  parameter-required  parameter "path" became required
 	//     + "path"
 }

@@ -104,7 +104,7 @@ const contextWords = 16
 // wordDiff shows two texts as one line.
 func wordDiff(old, new string) string {
 	var b strings.Builder
-	runs := compareWords(splitWords(old), splitWords(new))
+	runs := joinReplaced(compareWords(splitWords(old), splitWords(new)))
 	for i, r := range runs {
 		switch {
 		case r.what == '-':
@@ -128,6 +128,25 @@ func wordDiff(old, new string) string {
 	}
 	return b.String()
 }
+
+// joinReplaced joins words that were replaced one by one, with the spaces between them, to one replacement.
+func joinReplaced(runs []run) (out []run) {
+	replaced := func(i int) bool { return i >= 0 && i+1 < len(runs) && runs[i].what == '-' && runs[i+1].what == '+' }
+	for i := 0; i < len(runs); i++ {
+		n := len(out)
+		switch {
+		case runs[i].what == '=' && isSpace(runs[i].words) && replaced(i-2) && replaced(i+1):
+			out[n-2].words = append(out[n-2].words, slices.Concat(runs[i].words, runs[i+1].words)...)
+			out[n-1].words = append(out[n-1].words, slices.Concat(runs[i].words, runs[i+2].words)...)
+			i += 2
+		default:
+			out = append(out, runs[i])
+		}
+	}
+	return out
+}
+
+func isSpace(words []string) bool { return strings.TrimSpace(strings.Join(words, "")) == "" }
 
 // marks breaks what looks like a mark of wordDiff inside text.
 var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\}`, "[…", `[\…`)

@@ -19,7 +19,10 @@ func (a *App) Page(ctx context.Context, text string) error {
 	if err != nil || columns < 1 || rows < 4 {
 		columns, rows = 80, 24
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		lines = append(lines, wrapLine(line, columns)...)
+	}
 	free := rows - 1 // the last is for the question
 	for i, line := range lines {
 		needs := max(1, (utf8.RuneCountInString(line)+columns-1)/columns)
@@ -39,4 +42,36 @@ func (a *App) Page(ctx context.Context, text string) error {
 		free -= needs
 	}
 	return nil
+}
+
+// wrapLine breaks a line between words so that it fits into columns. What follows stands below the line's value, if it
+// is a label, two blanks and a value, else below its beginning. A word that is longer stays whole, for the terminal to
+// break.
+func wrapLine(line string, columns int) (out []string) {
+	begin := len(line) - len(strings.TrimLeft(line, " "))
+	value := begin
+	if label, rest, ok := strings.Cut(line[begin:], "  "); ok {
+		value += len(label) + 2 + len(rest) - len(strings.TrimLeft(rest, " "))
+	}
+	for utf8.RuneCountInString(line) > columns {
+		runes := []rune(line)
+		at := columns
+		for at > 0 && runes[at] != ' ' {
+			at--
+		}
+		rest := strings.TrimLeft(string(runes[at:]), " ")
+		word, _, _ := strings.Cut(rest, " ")
+		indent := 0
+		for _, fits := range []int{begin, value} {
+			if fits < columns/2 && fits+utf8.RuneCountInString(word) <= columns {
+				indent = fits
+			}
+		}
+		if strings.TrimSpace(string(runes[:at])) == "" { // its first word is too long
+			break
+		}
+		out = append(out, strings.TrimRight(string(runes[:at]), " "))
+		line = strings.Repeat(" ", indent) + rest
+	}
+	return append(out, line)
 }

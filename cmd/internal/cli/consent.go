@@ -25,6 +25,7 @@ type consentFlags struct {
 	yes, start       bool
 	approve, missing string
 	approved         digest.Digest
+	asked            *pin.Pinned // whose bytes were shown when it was asked whether to start it
 }
 
 func (f *consentFlags) register(c *cobra.Command) {
@@ -61,7 +62,16 @@ func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 	show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
 	return func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
-		show(a.Stderr, p)
+		if f.asked == p {
+			show = func(w io.Writer, p *pin.Pinned) {
+				fmt.Fprintf(w, "\n%s\n", p.Name)
+				showJudged(a, w, p)
+			}
+		}
+		asks := f.approved.IsZero() && !f.yes
+		if err := showPaged(ctx, a, asks, func(w io.Writer) { show(w, p) }); err != nil {
+			return host.NoConsent, err
+		}
 		switch {
 		case !f.approved.IsZero():
 			return consentTo(f.approved, p.Consent()), nil
@@ -77,6 +87,17 @@ func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 	}
 }
 
+// showPaged prints what show writes, a screen at a time if a person at a terminal is asked about it.
+func showPaged(ctx context.Context, a *app.App, asks bool, show func(io.Writer)) error {
+	if !asks || !a.HasTerminal() {
+		show(a.Stderr)
+		return nil
+	}
+	var text strings.Builder
+	show(&text)
+	return a.Page(ctx, text.String())
+}
+
 // askBeforeStart returns a function that asks before a server is started to capture its surface.
 // --approve does not answer that question: its digest includes the surface, so it is known only
 // after the start. more prints what else is known of a server by then; may be nil.
@@ -87,12 +108,16 @@ func (f *consentFlags) askBeforeStart(ctx context.Context, a *app.App,
 			return true, nil
 		}
 		a.Bars.Stop()
-		fmt.Fprintf(a.Stderr, "\n%s\n", surface.Escape(p.Name))
-		if more != nil {
-			more(a.Stderr, p)
+		f.asked = p
+		if err := showPaged(ctx, a, true, func(w io.Writer) {
+			fmt.Fprintf(w, "\n%s\n", surface.Escape(p.Name))
+			if more != nil {
+				more(w, p)
+			}
+			showBytes(w, p)
+		}); err != nil {
+			return false, err
 		}
-		showEntry(a.Stderr, p.Entry, p.Runtime)
-		showPreview(a.Stderr, p.Preview)
 		answer, err := a.Ask(ctx, "Start it, to see what it shows?")
 		return answer == host.InformedConsent, err
 	}

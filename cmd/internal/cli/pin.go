@@ -161,6 +161,12 @@ func pinResult(pinned []*pin.Pinned, err error) any {
 // showPin prints everything that consent is asked for.
 func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
+	showBytes(w, p)
+	showJudged(a, w, p)
+}
+
+// showBytes prints what is known of a server before it is started: what runs, what it gets, and what changed of that.
+func showBytes(w io.Writer, p *pin.Pinned) {
 	showEntry(w, p.Entry, p.Runtime)
 	showWeaker(w, p.Weaker)
 	showPreview(w, p.Preview)
@@ -177,6 +183,13 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	showChangedFiles(w, p.Files)
 	showPackages(w, p)
+	if len(p.Scripts) > 0 {
+		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
+	}
+}
+
+// showJudged prints the evidence, what a server shows, and the digest that consent is bound to.
+func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	counts := map[evidence.Outcome]int{}
 	for _, f := range p.Verdict.Findings {
 		counts[f.Evidence.Outcome]++
@@ -188,9 +201,6 @@ func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 		if f.Evidence.Reason != "" {
 			fmt.Fprintf(w, "              %s\n", surface.Escape(f.Evidence.Reason))
 		}
-	}
-	if len(p.Scripts) > 0 {
-		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
 	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
