@@ -96,7 +96,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	if err := pipCutoff(subject, before); err != nil {
 		return nil, err
 	}
-	h.Logger.Warn("pip is asked what " + name + " needs, for this platform alone, as there is no uv to ask: uv takes a " +
+	h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv takes a " +
 		"fraction of the time, and 'pip install uv' gets it")
 	variables, err := h.Fetch.PipVariables()
 	if err != nil {

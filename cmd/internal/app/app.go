@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,7 @@ func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 	return host.Open(host.Setup{
 		Dir:      dir,
 		Limits:   limits,
-		Logger:   slog.New(program.Warnings{Name: a.Name, Stderr: a.Stderr, Clear: a.Bars.Stop}),
+		Logger:   slog.New(program.Warnings{Name: a.Name, Stderr: a.Stderr, Clear: a.Bars.Stop, Said: new(sync.Map)}),
 		Stderr:   aside{a},
 		Progress: a.Bars.Fetching,
 		Doing:    a.Bars.doing,

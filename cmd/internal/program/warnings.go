@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -18,6 +19,9 @@ type Warnings struct {
 	Name   string // of the program
 	Stderr io.Writer
 	Clear  func() // what stands on the line, before one is printed; nil: nothing does
+	// Said holds the warnings that were printed: the same one is not printed again, as several servers give cause to
+	// it. Nil prints all.
+	Said *sync.Map
 }
 
 // Enabled reports whether a record is a warning or worse.
@@ -31,6 +35,11 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 		fmt.Fprintf(&b, " %s=%s", attr.Key, formatValue(artifact.RedactURLs(attr.Value.String())))
 		return true
 	})
+	if w.Said != nil {
+		if _, again := w.Said.LoadOrStore(b.String(), true); again {
+			return nil
+		}
+	}
 	if w.Clear != nil {
 		w.Clear()
 	}

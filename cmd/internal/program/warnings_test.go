@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,6 +35,20 @@ func TestWarnings(t *testing.T) {
 		slog.New(Warnings{Name: "hallmark", Stderr: &out}).Warn("not kept", "file", test.value, "n", 1)
 		if want := "hallmark: warning: not kept file=" + test.want + " n=1\n"; out.String() != want {
 			t.Errorf("%q: got %swant %s", test.value, out.String(), want)
+		}
+	}
+}
+
+// TestWarningOnce: of the same warnings one is printed, where they are counted.
+func TestWarningOnce(t *testing.T) {
+	for want, said := range map[int]*sync.Map{3: nil, 2: new(sync.Map)} {
+		var out strings.Builder
+		log := slog.New(Warnings{Name: "hallmark", Stderr: &out, Said: said})
+		log.Warn("no uv")
+		log.Warn("no uv")
+		log.Warn("no uv", "file", "a")
+		if got := strings.Count(out.String(), "\n"); got != want {
+			t.Errorf("printed %d: %s", got, &out)
 		}
 	}
 }
