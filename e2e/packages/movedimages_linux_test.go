@@ -158,6 +158,10 @@ func (p *movedProject) atTerminal(t *testing.T, answers string, args ...string) 
 		t.Fatal(err)
 	}
 	defer screen.Close()
+	// Large enough for all that is asked about.
+	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 200, Col: 500}); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.bin, args...)

@@ -61,11 +61,9 @@ func wrapLine(line string, columns int) (out []string) {
 		}
 		rest := strings.TrimLeft(string(runes[at:]), " ")
 		word, _, _ := strings.Cut(rest, " ")
-		indent := 0
-		for _, fits := range []int{begin, value} {
-			if fits < columns/2 && fits+utf8.RuneCountInString(word) <= columns {
-				indent = fits
-			}
+		indent := begin
+		if value < columns/2 && value+utf8.RuneCountInString(word) <= columns {
+			indent = value
 		}
 		if strings.TrimSpace(string(runes[:at])) == "" { // its first word is too long
 			break
