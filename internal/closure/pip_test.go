@@ -24,10 +24,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// TestPipURL: what a package requires by a URL, itself or through another, is nothing that pip
-// goes to: no index vouches for it, and pip would start git, or download and build what lies
-// there. That is said, as a refusal.
-func TestPipURL(t *testing.T) {
+// findPython finds the machine's python behind shims. Without one the test ends, which CI=true does not allow.
+func findPython(t *testing.T) string {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -39,6 +38,14 @@ func TestPipURL(t *testing.T) {
 		foreign.FindCheckout(".", "")); err != nil {
 		t.Fatal(err)
 	}
+	return python
+}
+
+// TestPipURL: what a package requires by a URL, itself or through another, is nothing that pip
+// goes to: no index vouches for it, and pip would start git, or download and build what lies
+// there. That is said, as a refusal.
+func TestPipURL(t *testing.T) {
+	python := findPython(t)
 	var mu sync.Mutex
 	asked := ""
 	pages := map[string][]byte{}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,17 +21,7 @@ import (
 // TestInstallShared: three wheels bring a package's __init__.py along. The root's stays, though its name is not the
 // last and whichever the installer wrote last.
 func TestInstallShared(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	if python, err = foreign.ResolveShim(t.Context(), python, t.TempDir(), os.Environ(),
-		foreign.FindCheckout(".", "")); err != nil {
-		t.Fatal(err)
-	}
+	python := findPython(t)
 	packages := &Packages{dir: t.TempDir()}
 	c := &project.Closure{}
 	for _, name := range []string{"c", "a", "b"} {

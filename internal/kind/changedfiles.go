@@ -23,20 +23,22 @@ type ChangedFiles struct {
 
 // compareFiles compares the files of a fetched package with those of the locked one, which is fetched again for that.
 // It is nil if another package or the same version was locked. It decides nothing, so that a version that cannot be
-// fetched any more, or whose bytes are not those that were locked, is only said.
+// fetched any more or read, or whose bytes are not those that were locked, is only said.
 func (k ecosystem) compareFiles(ctx context.Context, d Declaration, t *closure.Packages) (*ChangedFiles, error) {
 	if k.listFiles == nil || d.Before == nil || t.OwnFile() == "" {
 		return nil, nil
 	}
 	old, err := artifact.Parse(d.Before.Ref)
-	if err != nil || old.Kind() != t.Ref.Kind() || old.Name() != t.Ref.Name() || old == t.Ref {
+	if err != nil || old.Kind() != t.Ref.Kind() || old.Name() != t.Ref.Name() ||
+		old.Version() == t.Ref.Version() {
 		return nil, nil
 	}
+	out := &ChangedFiles{Since: old.String()}
 	after, err := k.listFiles(t.OwnFile())
 	if err != nil {
-		return nil, err
+		out.Unknown = fmt.Sprintf("%s cannot be read: %v", t.Ref, err)
+		return out, nil
 	}
-	out := &ChangedFiles{Since: old.String()}
 	report, err := document.ObserveAll(ctx, d.Workspace.Host.Fetch, []*document.Subject{lockedSubject(old, *d.Before)},
 		func(_ int, found *fetch.Download) error {
 			before, err := k.listFiles(found.Path())

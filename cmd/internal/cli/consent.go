@@ -115,6 +115,7 @@ func (f *consentFlags) askBeforeStart(ctx context.Context, a *app.App,
 				more(w, p)
 			}
 			showBytes(w, p)
+			showWarnings(w, p)
 		}); err != nil {
 			return false, err
 		}

@@ -196,12 +196,7 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent],
 		counts[evidence.Waived])
-	for _, f := range p.Verdict.Warnings() {
-		fmt.Fprintf(w, "  warning     %s\n", f.Evidence.Title())
-		if f.Evidence.Reason != "" {
-			fmt.Fprintf(w, "              %s\n", surface.Escape(f.Evidence.Reason))
-		}
-	}
+	showWarnings(w, p)
 	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
 	}
@@ -218,6 +213,16 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	showChanges(w, p.Changes)
 	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
+}
+
+// showWarnings prints what is to be known of the evidence so far, such as that a publisher took the version back.
+func showWarnings(w io.Writer, p *pin.Pinned) {
+	for _, f := range p.Verdict.Warnings() {
+		fmt.Fprintf(w, "  warning     %s\n", f.Evidence.Title())
+		if f.Evidence.Reason != "" {
+			fmt.Fprintf(w, "              %s\n", surface.Escape(f.Evidence.Reason))
+		}
+	}
 }
 
 // mostListed is how many packages or files are listed of each kind.
@@ -262,7 +267,7 @@ func showChangedFiles(w io.Writer, f *kind.ChangedFiles) {
 	slices.SortStableFunc(changes, func(a, b packagefile.FileChange) int { return cmp.Compare(b.Moved(), a.Moved()) })
 	for i, c := range changes {
 		if i == mostListed {
-			fmt.Fprintf(w, "    and %d more; all of them: --json\n", len(changes)-mostListed)
+			fmt.Fprintf(w, "    and %d more; --json lists all of them\n", len(changes)-mostListed)
 			return
 		}
 		var sizes []string
