@@ -3,8 +3,10 @@ package project
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,6 +290,10 @@ func TestForgedEntries(t *testing.T) {
 		"weak digest":               func(s *ServerLock) { s.Artifacts[s.Ref], _ = digest.ParseHex(digest.SHA1, strings.Repeat("a", 40)) },
 		"tree that is no sha256":    func(s *ServerLock) { s.Closure.Trees["x"] = digest.Digest{} },
 		"surface item without hash": func(s *ServerLock) { s.SurfaceItems["tool:x"] = digest.Digest{} },
+		"locked item that varies":   func(s *ServerLock) { s.Varying = slices.Collect(maps.Keys(s.SurfaceItems)) },
+		"no item that varies":       func(s *ServerLock) { s.Varying = []string{"task:x"} },
+		"items that vary, twice":    func(s *ServerLock) { s.Varying = []string{"tool:x", "tool:x"} },
+		"items that vary, unsorted": func(s *ServerLock) { s.Varying = []string{"tool:y", "tool:x"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := sample()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // complete fills in what the rest of the entry says and its text leaves out.
@@ -31,7 +32,7 @@ func (s ServerLock) check() error {
 		return fmt.Errorf("unknown source %+q", s.Source)
 	}
 	for _, check := range []func(ServerLock, serverKind) error{
-		checkStarted, checkOwnMembers, checkClosure, checkRecord, checkDigests,
+		checkStarted, checkOwnMembers, checkClosure, checkRecord, checkDigests, checkVarying,
 	} {
 		if err := check(s, kind); err != nil {
 			return err
@@ -103,6 +104,17 @@ func checkDigests(s ServerLock, _ serverKind) error {
 	for _, d := range digests {
 		if d.Algorithm() != digest.SHA256 {
 			return errors.New("holds a digest that is not sha256")
+		}
+	}
+	return nil
+}
+
+// checkVarying refuses items that are said to vary and are no items, are locked, or are out of order.
+func checkVarying(s ServerLock, _ serverKind) error {
+	for i, key := range s.Varying {
+		_, locked := s.SurfaceItems[key]
+		if surface.KindOf(key) == "" || locked || i > 0 && key <= s.Varying[i-1] {
+			return fmt.Errorf("surface_varying has %+q, which is no item, is locked, or is out of order", key)
 		}
 	}
 	return nil

@@ -26,6 +26,9 @@ type ServerLock struct {
 	APISurface   digest.Digest            `json:"api_surface"`
 	Surface      digest.Digest            `json:"surface"`
 	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
+	// Varying are the keys, sorted, of items that differ from start to start. They have no digest, so that the guard
+	// withholds them.
+	Varying []string `json:"surface_varying,omitempty"`
 }
 
 // ClosureLock is the resolved dependency closure of a package.

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,18 @@ func (s *Surface) Select(keys ...string) (*Surface, error) {
 		}
 	}
 	return assemble(items)
+}
+
+// Without is the surface of those items of s whose keys are not given.
+func (s *Surface) Without(keys ...string) (*Surface, error) {
+	if len(keys) == 0 {
+		return s, nil
+	}
+	left := s.ItemDigests()
+	for _, key := range keys {
+		delete(left, key)
+	}
+	return s.Select(slices.Collect(maps.Keys(left))...)
 }
 
 // outlineWidth is how much of a description an outline shows, in characters.

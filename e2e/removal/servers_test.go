@@ -156,7 +156,7 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 	w.lockUnseen("remote", project.ServerLock{Source: "http", Ref: "https://127.0.0.1:1/mcp"}, nil)
 	w.lockUnseen("image", project.ServerLock{
 		Source: "image", Ref: ref, Artifacts: map[string]digest.Digest{ref: image}, Digest: image,
-		Platforms: map[string]digest.Digest{"linux/amd64": image},
+		Platforms: map[string]digest.Digest{"linux/amd64": image}, Varying: []string{"tool:clock"},
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
 	w.owners = map[string]string{"server": "claimed", "script/run": "script", "script/more": "script", ".mcp.json.hallmark": "client"}
 	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks

@@ -356,7 +356,7 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 			continue
 		}
 		if item.Got.IsZero() || item.Reason == drift.Duplicate {
-			report = append(report, evidence.CannotVerify(c, evidence.Malformed, item.Reason))
+			report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, item.Reason))
 			continue
 		}
 		o.Digests = []digest.Digest{item.Got}
@@ -383,7 +383,7 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 	}
 	report, items := launch.SurfaceEvidence(name, entry, seen, declared.Excluded())
 	if len(items) > 0 {
-		l.WriteNote(items, seen.Canonical())
+		l.WriteNote(items, seen.Surface.Canonical())
 	}
 	return report, nil
 }

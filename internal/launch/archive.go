@@ -50,5 +50,8 @@ func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	return shown.APISurface(), nil
+	if err := shown.ToolsError(declared.Name); err != nil {
+		return digest.Digest{}, err // nobody could hold a claim about them against what is shown
+	}
+	return shown.Surface.APISurface(), nil
 }

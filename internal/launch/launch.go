@@ -100,7 +100,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
 	if locked {
-		options.Approved = drift.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
+		options.Approved = drift.Approved{Items: entry.SurfaceItems, Varying: entry.Varying, Exclude: declared.Excluded()}
 		options.Observed = func(r drift.Report) { l.noteDrift(r) }
 	} else {
 		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared

@@ -10,15 +10,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Capture starts the server and returns what it shows. judged, which may be nil, receives the
+// Capture starts the server and returns what it shows, in which what varies by the lock does so still. judged, which may be nil, receives the
 // verdict before that.
-func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*surface.Surface,
+func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*program.Shown,
 	error) {
 	prog, adm, err := l.Prepare(ctx)
 	if prog != nil {
@@ -30,7 +31,11 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 	if err != nil {
 		return nil, err
 	}
-	return prog.Capture(ctx, l.Workspace, l.Declared, adm, within)
+	shown, err := prog.Capture(ctx, l.Workspace, l.Declared, adm, within)
+	if err == nil && l.Entry != nil {
+		err = shown.Withhold(l.Entry.Varying, l.Declared.Excluded())
+	}
+	return shown, err
 }
 
 // NotShownEvidence returns evidence of a locked item that one client was not shown, which others
@@ -44,12 +49,12 @@ func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 
 // SurfaceEvidence compares what a server shows to all kinds of clients with what is locked, as a
 // whole and item by item where they differ. A locked item of a kind that is not excluded, and
-// that none of them is shown, is drift.
-func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface,
+// that none of them is shown, is drift, and so is one that varies if the entry does not say so.
+func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown,
 	excluded map[surface.Kind]bool) (report evidence.Report, drifted map[string]machine.DriftItem) {
 	const from = "the server's answers"
 	drifted = map[string]machine.DriftItem{}
-	now := seen.ItemDigests()
+	seen, now := shown.Surface, shown.Surface.ItemDigests()
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		want, locked := entry.SurfaceItems[key]
 		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
@@ -64,7 +69,23 @@ func SurfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 			report, drifted[key] = append(report, e), item
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(shown.Varying)) {
+		if slices.Contains(entry.Varying, key) {
+			continue
+		}
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile + ", surface_items"}
+		want, locked := entry.SurfaceItems[key]
+		if locked {
+			c.Want = []digest.Digest{want}
+		}
+		drifted[key] = machine.DriftItem{Want: want, Reason: drift.Varying}
+		report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, drift.Varying))
+	}
 	for _, key := range lockentry.GoneItems(&entry, seen, excluded) {
+		if _, varies := shown.Varying[key]; varies {
+			continue
+		}
 		want := entry.SurfaceItems[key]
 		drifted[key] = machine.DriftItem{Want: want, Reason: drift.Gone}
 		report = append(report, evidence.CannotVerify(evidence.Claim{

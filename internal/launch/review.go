@@ -46,6 +46,18 @@ type Reviewed struct {
 	Clean         bool // nothing to approve
 }
 
+// Varying returns the items that are withheld as they differ from start to start, by key, and since when that is known.
+func (r *Reviewed) Varying() map[string]string {
+	all := map[string]string{}
+	for _, key := range r.Entry.Varying {
+		all[key] = "was not the same at each start when it was locked"
+		if r.Note != nil && r.Note.Items[key].Reason == drift.Varying {
+			all[key] = "is not the same at each start now"
+		}
+	}
+	return all
+}
+
 // Consent returns the digest that an approval is bound to: that of everything that was shown.
 func (r *Reviewed) Consent() digest.Digest {
 	if r.Unlocked != nil {
@@ -163,7 +175,7 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 		if o.Dismiss {
 			return out, w.Replace(ctx, []durable.File{{Path: w.DriftPath(name), Remove: true}})
 		}
-		if err := readDrift(w, out, stored.Surface, nil); err != nil {
+		if err := readDrift(w, out, entry, stored.Surface, nil); err != nil {
 			return out, err
 		}
 		items := o.Items
@@ -173,7 +185,7 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 			}
 		}
 		if items != nil {
-			if err := readDrift(w, out, stored.Surface, items); err != nil {
+			if err := readDrift(w, out, entry, stored.Surface, items); err != nil {
 				return out, err
 			}
 		}
@@ -275,7 +287,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 
 // readDrift reads the surface of a drift note into out as it would be approved: the locked surface
 // with the drifted items of the given keys, nil for all.
-func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, keys []string) error {
+func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, locked *surface.Surface, keys []string) error {
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name,
 			"it cannot be approved; the items are withheld as long as the server shows them",
@@ -300,21 +312,18 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
 	}
-	// An item that one client did not see stays approved. An item that no client saw is removed.
-	if out.Surface, err = surface.Overlay(locked, s); err != nil {
-		return evidence.Errorf(evidence.Validation, out.Name, "", err)
+	chosen := func(reason string) []string {
+		return slices.DeleteFunc(out.Note.Keys(reason),
+			func(key string) bool { return keys != nil && !slices.Contains(keys, key) })
 	}
-	if gone := slices.DeleteFunc(out.Note.Keys(drift.Gone),
-		func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
-		var left []string
-		for _, i := range out.Surface.Items() {
-			if !slices.Contains(gone, i.Key()) {
-				left = append(left, i.Key())
-			}
-		}
-		if out.Surface, err = out.Surface.Select(left...); err != nil {
-			return evidence.Errorf(evidence.Validation, out.Name, "", err)
-		}
+	varying := chosen(drift.Varying)
+	out.Entry.Varying = slices.Sorted(slices.Values(slices.Concat(entry.Varying, varying)))
+	// An item that one client did not see stays approved. An item that no client saw is removed, and so is one that varies.
+	if out.Surface, err = surface.Overlay(locked, s); err == nil {
+		out.Surface, err = out.Surface.Without(slices.Concat(chosen(drift.Gone), out.Entry.Varying)...)
+	}
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
 	out.Changes = pin.SurfaceChanges(w, out.Name, out.Surface)
 	if keys == nil {
@@ -322,6 +331,11 @@ func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, k
 			out.Items = append(out.Items, c.Item)
 		}
 		out.Items = slices.Compact(out.Items) // changes of an item stand together
+		for _, key := range varying {
+			if !slices.Contains(out.Items, key) { // it was not locked
+				out.Items = append(out.Items, key)
+			}
+		}
 	}
 	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(),
 		out.Surface.ItemDigests()

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -30,7 +31,7 @@ type SurfaceOptions struct {
 
 // CaptureSurface starts a server as [Run] does, or the command of o, and returns what it shows to
 // each kind of client. It writes nothing except packages that had to be installed.
-func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*surface.Surface, error) {
+func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*program.Shown, error) {
 	l := &Launch{Options: RunOptions{TrustLock: o.TrustLock, LogKey: o.LogKey}}
 	if len(o.Command) > 0 {
 		abs, err := filepath.Abs(dir)

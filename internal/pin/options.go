@@ -48,6 +48,7 @@ type Pinned struct {
 	Before   *project.ServerLock // the entry that is replaced, or nil
 	Verdict  policy.Verdict      // of all evidence; of all but the consent when it is asked for
 	Surface  *surface.Surface
+	Varying  map[string]string   // items that are withheld as they differ from start to start, by key, and how
 	Changes  []surface.Change    // since Before
 	Weaker   []project.Weakening // what was accepted and is declared no more
 	Runtime  *project.Runtime    // the interpreter of this machine, or nil

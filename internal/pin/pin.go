@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -164,11 +166,14 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		}
 		return nil, err
 	}
-	shown, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
+	found, err := prog.Capture(ctx, p.Workspace, p.Declared, adm, p.Options.Capture)
 	if err != nil {
 		return nil, explainLater(err, p.Declared, p.found.Later)
 	}
-	p.Result.Surface = shown
+	if err := p.lockShown(found); err != nil {
+		return nil, err
+	}
+	shown := p.Result.Surface
 	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
 	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
 		From: "the server's answers"}
@@ -201,6 +206,23 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	p.Workspace.Lock.Renew() // also where the entry is the one that an older lock has
 	p.approve()
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
+}
+
+// lockShown takes over what the server showed, without the items that vary: of the same bytes, those that were locked as
+// varying do so still. It fails if no tool is left.
+func (p *Pinning) lockShown(shown *program.Shown) error {
+	entry := &p.Result.Entry
+	if b := p.Result.Before; b != nil && !entry.Source.Remote() && sameArtifacts(*b, *entry) {
+		if err := shown.Withhold(b.Varying, p.Declared.Excluded()); err != nil {
+			return err
+		}
+	}
+	p.Result.Surface, p.Result.Varying = shown.Surface, shown.Varying
+	entry.Varying = slices.Sorted(maps.Keys(shown.Varying))
+	if !slices.ContainsFunc(shown.Surface.Items(), func(i surface.Item) bool { return i.Kind == surface.KindTool }) {
+		return shown.ToolsError(p.Declared.Name)
+	}
+	return nil
 }
 
 // explainLater adds to the error of a server that does not start that a dependency is of a later major version than it

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,10 +76,10 @@ type capturer struct {
 // Capture starts the program for a client of the newest and one of the oldest version, each once with no
 // capabilities and once with all. Only if these are shown different things is it started for clients of
 // the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
-// Capture joins what all are shown. timeout bounds each process; 0 is a minute, or more if it is declared. What the
+// Capture joins what all are shown, and names apart what two were shown differently. timeout bounds each process; 0 is a minute, or more if it is declared. What the
 // server prints is shown if that fails, or once it takes long.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
-	timeout time.Duration) (_ *surface.Surface, err error) {
+	timeout time.Duration) (_ *Shown, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
@@ -107,6 +106,41 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 		}
 	}
 	return joinViews(declared.Name, c.views)
+}
+
+// Shown is what a server showed to all kinds of clients.
+type Shown struct {
+	Surface *surface.Surface // the items that were the same for all that were shown them
+	// Varying are the items of which two starts showed different ones, by key, with which clients these were, for a
+	// person to read. A lock has one digest of an item, so that these cannot be compared with anything.
+	Varying map[string]string
+}
+
+// Withhold takes items of which a lock says that they vary, though not always in a few starts, out of what was the same.
+// Those of an excluded kind were not looked at.
+func (s *Shown) Withhold(keys []string, excluded map[surface.Kind]bool) (err error) {
+	for _, key := range keys {
+		if s.Varying[key] == "" && !excluded[surface.KindOf(key)] {
+			s.Varying[key] = "was not the same at each start when it was locked"
+		}
+	}
+	s.Surface, err = s.Surface.Without(keys...)
+	return err
+}
+
+// ToolsError returns an error that names the tools that vary, or nil if none does.
+func (s *Shown) ToolsError(server string) error {
+	all := []error{errors.New("two starts showed different tools")}
+	for _, key := range slices.Sorted(maps.Keys(s.Varying)) {
+		if surface.KindOf(key) == surface.KindTool {
+			all = append(all, fmt.Errorf("%s %s", surface.Escape(key), s.Varying[key]))
+		}
+	}
+	if len(all) == 1 {
+		return nil
+	}
+	return evidence.Errorf(evidence.Drift, server,
+		"ask its publisher for tools that stay the same, or take another version of it", errors.Join(all...))
 }
 
 // all captures what clients of versions are shown. Processes run side by side. If that fails, for example
@@ -232,15 +266,15 @@ func (d *deaths) note(err error) error {
 	return nil
 }
 
-// joinViews returns the union of what the clients were shown. It fails if two clients were shown
-// different items of one name, because a lock holds one digest of it; the error names all of these.
-func joinViews(server string, views []*clientView) (*surface.Surface, error) {
+// joinViews returns the union of what the clients were shown, but for items of one name that were not the same for
+// all, because a lock holds one digest of each: these are named.
+func joinViews(server string, views []*clientView) (*Shown, error) {
 	type sight struct {
 		view *clientView
 		item surface.Item
 	}
 	first := map[string]sight{}
-	differ := map[string]string{} // for each item that differs, which two clients were shown it
+	out := &Shown{Surface: views[0].shown, Varying: map[string]string{}}
 	for _, v := range views {
 		for _, item := range v.shown.Items() {
 			key := item.Key()
@@ -248,42 +282,21 @@ func joinViews(server string, views []*clientView) (*surface.Surface, error) {
 			switch {
 			case !ok:
 				first[key] = sight{v, item}
-			case differ[key] == "" && !bytes.Equal(before.item.JSON, item.JSON):
-				differ[key] = fmt.Sprintf("%s differs, to %s and to %s", surface.Escape(key), before.view, v)
+			case out.Varying[key] == "" && !bytes.Equal(before.item.JSON, item.JSON):
+				out.Varying[key] = fmt.Sprintf("differs, to %s and to %s", before.view, v)
 			}
 		}
 	}
-	if len(differ) > 0 {
-		return nil, unstableError(server, differ)
-	}
-	seen := views[0].shown
-	for _, v := range views[1:] {
-		more, err := surface.Union(seen, v.shown)
+	varying := slices.Collect(maps.Keys(out.Varying))
+	for i, v := range views {
+		same, err := v.shown.Without(varying...)
+		if err == nil && i > 0 {
+			same, err = surface.Union(out.Surface, same)
+		}
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Drift, server, "", err)
 		}
-		seen = more
+		out.Surface = same
 	}
-	return seen, nil
-}
-
-// unstableError names the items of which two starts showed different ones, with what is said of
-// each, and what can be done about it.
-func unstableError(server string, differ map[string]string) error {
-	all := []error{errors.New("two starts showed different items")}
-	tools, kinds := false, map[string]bool{}
-	for _, key := range slices.Sorted(maps.Keys(differ)) {
-		all = append(all, errors.New(differ[key]))
-		kind := surface.KindOf(key)
-		tools = tools || kind == surface.KindTool
-		kinds[strings.TrimSuffix(string(kind), "s")+"s"] = true // as surface_kinds calls them
-	}
-	hint := "items that differ at each start, or by the client's protocol, cannot be locked; "
-	if tools {
-		hint += "ask its publisher for tools that stay the same, or pin another version of it, as tools are always watched"
-	} else {
-		hint += "leave " + strings.Join(slices.Sorted(maps.Keys(kinds)), " and ") + " out of surface_kinds in " +
-			`hallmark.toml, as in surface_kinds = ["tools"], then run 'hallmark pin ` + server + "' again"
-	}
-	return evidence.Errorf(evidence.Drift, server, hint, errors.Join(all...))
+	return out, nil
 }

@@ -86,39 +86,33 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := shown("a:one", "b:two", "c:three"); string(got.Canonical()) != string(want.Canonical()) {
-		t.Errorf("the union is %s, want %s", got.Canonical(), want.Canonical())
+	if want := shown("a:one", "b:two", "c:three"); string(got.Surface.Canonical()) != string(want.Canonical()) || len(got.Varying) > 0 {
+		t.Errorf("the union is %s, want %s", got.Surface.Canonical(), want.Canonical())
 	}
-	_, err = joinViews("notes", all("b:other"))
+	const pair = "differs, to a client of 2025-11-25 that can do nothing and to a client of 2024-11-05 that can do everything"
+	got, err = joinViews("notes", all("b:other", "c:three"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := shown("a:one", "c:three"); string(got.Surface.Canonical()) != string(want.Canonical()) {
+		t.Errorf("without what varies it is %s, want %s", got.Surface.Canonical(), want.Canonical())
+	}
+	if len(got.Varying) != 1 || got.Varying["tool:b"] != pair {
+		t.Errorf("varying: %q", got.Varying)
+	}
 	var problem *evidence.Error
-	if !errors.As(err, &problem) || problem.Class() != evidence.Drift {
-		t.Fatalf("two descriptions of one tool: %v", err)
+	if err := got.ToolsError("notes"); !errors.As(err, &problem) || problem.Class() != evidence.Drift ||
+		!strings.Contains(err.Error(), "tool:b "+pair) {
+		t.Errorf("a tool that varies: %v", err)
 	}
-	const pair = "to a client of 2025-11-25 that can do nothing and to a client of 2024-11-05 that can do everything"
-	for _, part := range []string{"notes: ", "tool:b", pair} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q says nothing of %q", err, part)
-		}
+	if err := (&Shown{Varying: map[string]string{"prompt:p": pair}}).ToolsError("notes"); err != nil {
+		t.Errorf("a prompt that varies: %v", err)
 	}
-	_, err = joinViews("notes", all("b:other", "a:another", "c:three"))
-	for part, named := range map[string]bool{"tool:a differs": true, "tool:b differs": true, "tool:c": false} {
-		if strings.Contains(err.Error(), part) != named {
-			t.Errorf("of several items, %q: %q", part, err)
-		}
+	if err := got.Withhold([]string{"prompt:p", "tool:a", "tool:b"}, map[surface.Kind]bool{surface.KindPrompt: true}); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestUnstable: whether a way on is named depends on the kinds that differ, as tools are always watched.
-func TestUnstable(t *testing.T) {
-	for key, want := range map[string]string{
-		"resource:file:///a": "leave resources out of surface_kinds",
-		"instructions":       "leave instructions out of surface_kinds",
-		"tool:a":             "ask its publisher",
-	} {
-		var problem *evidence.Error
-		if err := unstableError("notes", map[string]string{key: key}); !errors.As(err, &problem) ||
-			!strings.Contains(problem.Hint, want) {
-			t.Errorf("%s: %q", key, problem.Hint)
-		}
+	if want := shown("c:three"); string(got.Surface.Canonical()) != string(want.Canonical()) ||
+		got.Varying["tool:a"] == "" || len(got.Varying) != 2 || got.Varying["tool:b"] != pair {
+		t.Errorf("withheld: %s, %q", got.Surface.Canonical(), got.Varying)
 	}
 }

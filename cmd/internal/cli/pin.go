@@ -211,6 +211,7 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 		fmt.Fprintf(w, "  surface     %s, as before (%s)\n", p.Entry.Surface,
 			evidence.Count(len(p.Entry.SurfaceItems), "item"))
 	}
+	showVarying(w, p.Varying)
 	showChanges(w, p.Changes)
 	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
 }
@@ -378,6 +379,21 @@ func showSurface(a *app.App, w io.Writer, s *surface.Surface, commands string) {
 	}
 	for _, warning := range surface.Warnings(s) {
 		fmt.Fprintf(w, "  look at     %s\n", warning)
+	}
+}
+
+// showVarying prints the items that are withheld because they differ from start to start, and how.
+func showVarying(w io.Writer, varying map[string]string) {
+	var kinds []string // those that need not be watched, as surface_kinds calls them
+	for _, key := range slices.Sorted(maps.Keys(varying)) {
+		fmt.Fprintf(w, "  withheld    %s  %s\n", surface.Escape(key), varying[key])
+		if kind := surface.KindOf(key); kind != surface.KindTool {
+			kinds = append(kinds, strings.TrimSuffix(string(kind), "s")+"s")
+		}
+	}
+	if kinds = slices.Compact(slices.Sorted(slices.Values(kinds))); len(kinds) > 0 {
+		fmt.Fprintf(w, "              leave %s out of surface_kinds in %s to let all of them pass unwatched\n",
+			strings.Join(kinds, " and "), project.ConfigFile)
 	}
 }
 

@@ -121,6 +121,9 @@ those that --item names.`,
 					surface.Escape(key),
 					"approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
 			}
+			if r.Clean {
+				showVarying(a.Stderr, r.Varying())
+			}
 			switch {
 			case err != nil:
 				return err
@@ -305,6 +308,7 @@ func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 	if r.Approved != nil {
 		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
 	}
+	showVarying(w, r.Varying())
 	if r.Note == nil {
 		showSurface(a, w, r.Surface, "'hallmark surface show "+r.Name+"'")
 	} else {

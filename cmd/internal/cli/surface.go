@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -55,8 +56,9 @@ func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
 	}
 }
 
-// capture starts the server called name, or the command in s, and returns its surface.
-func (s *surfaceFlags) capture(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+// capture starts the server called name, or the command in s, and returns what it shows. What varies is said on standard
+// error, as it is no part of the surface.
+func (s *surfaceFlags) capture(a *app.App, c *cobra.Command, name string) (*program.Shown, error) {
 	h, err := a.Host(s.dir)
 	if err != nil {
 		return nil, err
@@ -67,6 +69,9 @@ func (s *surfaceFlags) capture(a *app.App, c *cobra.Command, name string) (*surf
 	s.o.LogKey = s.log.Key
 	seen, err := launch.CaptureSurface(c.Context(), h, s.dir, name, s.o)
 	a.Bars.Stop()
+	if err == nil && !s.asJSON {
+		showVarying(a.Stderr, seen.Varying)
+	}
 	return seen, err
 }
 
@@ -106,12 +111,13 @@ func digestsOf(s *surface.Surface) surfaceJSON {
 type shownJSON struct {
 	app.Outcome
 	surfaceJSON
+	Varying  map[string]string `json:"surface_varying,omitempty"` // items of which two starts showed different ones, and how
 	Document json.RawMessage   `json:"document"`
 	Warnings []surface.Warning `json:"warnings"`
 }
 
-func shownResult(s *surface.Surface) shownJSON {
-	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(),
+func shownResult(s *surface.Surface, varying map[string]string) shownJSON {
+	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), varying, s.Canonical(),
 		append([]surface.Warning{}, surface.Warnings(s)...)}
 }
 
@@ -143,9 +149,9 @@ to one that can do everything. Nothing is locked by this.`,
 				return err
 			}
 			if s.asJSON {
-				return a.WriteJSON(shownResult(seen), nil)
+				return a.WriteJSON(shownResult(seen.Surface, seen.Varying), nil)
 			}
-			_, err = a.Stdout.Write(seen.FormatIndented())
+			_, err = a.Stdout.Write(seen.Surface.FormatIndented())
 			return err
 		}),
 	}
@@ -209,17 +215,18 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			if err != nil {
 				return err
 			}
-			var after *surface.Surface
+			seen := &program.Shown{}
 			if len(names) == 2 {
-				after, err = s.readStored(a, c, names[1])
+				seen.Surface, err = s.readStored(a, c, names[1])
 			} else if isFile(names[0]) {
 				return app.Usage(c, errors.New("name a server, or two files"))
 			} else {
-				after, err = s.capture(a, c, names[0])
+				seen, err = s.capture(a, c, names[0])
 			}
 			if err != nil {
 				return err
 			}
+			after := seen.Surface
 			changes := append([]surface.Change{}, surface.Diff(before, after)...)
 			if len(changes) > 0 {
 				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "",
@@ -228,10 +235,11 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			if s.asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Old     surfaceJSON      `json:"old"`
-					New     surfaceJSON      `json:"new"`
-					Changes []surface.Change `json:"changes"`
-				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), changes}, err)
+					Old     surfaceJSON       `json:"old"`
+					New     surfaceJSON       `json:"new"`
+					Varying map[string]string `json:"surface_varying,omitempty"` // items of the new one that two starts showed differently
+					Changes []surface.Change  `json:"changes"`
+				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), seen.Varying, changes}, err)
 			}
 			if _, failed := io.WriteString(a.Stdout, surface.FormatChanges(changes)); failed != nil {
 				return failed
@@ -257,7 +265,7 @@ escaped, and what looks like an instruction to the model is named.`,
 				return err
 			}
 			if s.asJSON {
-				return a.WriteJSON(shownResult(seen), nil)
+				return a.WriteJSON(shownResult(seen, nil), nil)
 			}
 			return showItems(a.Stdout, seen)
 		}),

@@ -15,6 +15,7 @@ import (
 // Approved is the surface that was approved.
 type Approved struct {
 	Items   map[string]digest.Digest // by surface.Item.Key: "tool:name", "instructions"
+	Varying []string                 // keys of items that differ from start to start: never shown, and no drift
 	Exclude map[surface.Kind]bool    // kinds that are not judged
 }
 
@@ -33,6 +34,9 @@ const (
 	Duplicate = "given more than once"
 	Malformed = "malformed"
 )
+
+// Varying is what is said of an item that was captured several times, and was not the same each time.
+const Varying = "is not the same at each start, so that it was not approved"
 
 // What is said of an approved item that is not there: by one session, in which a client of
 // another kind may be shown it, and by a capture as every kind of client.

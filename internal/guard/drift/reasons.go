@@ -13,8 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// lookUp returns the drift that is known of the item of key.
+// lookUp returns the drift that is known of the item of key, or that it varies.
 func (s *State) lookUp(key string) (Drift, bool) {
+	if d, ok := s.varying[key]; ok {
+		return d, true
+	}
 	if d, ok := s.listed.Get(key); ok {
 		return d, true
 	}
@@ -119,7 +122,7 @@ func (s *State) RefuseURI(uri string, offered bool) string {
 // spelling, or "". A name that was too long to be kept may match anything.
 func (s *State) refuseSpelling(uri string) string {
 	plain := jsonrpc.NormalURI(uri)
-	for _, drift := range []map[string]Drift{s.listed.Entries(), s.answered.Entries()} {
+	for _, drift := range []map[string]Drift{s.varying, s.listed.Entries(), s.answered.Entries()} {
 		for k, d := range drift {
 			if template, ok := strings.CutPrefix(k, "template:"); ok && !s.exclude[surface.KindTemplate] &&
 				(strings.HasPrefix(template, digestMark) || jsonrpc.MatchTemplate(template, uri) ||

@@ -19,6 +19,7 @@ import (
 type State struct {
 	approved map[string]digest.Digest
 	exclude  map[surface.Kind]bool
+	varying  map[string]Drift // what is withheld whatever it shows, and reported by nobody
 	judge    JudgeFunc
 
 	// Drift that the guard's own last listing showed, by key. A listing replaces
@@ -48,8 +49,12 @@ func NewState(a Approved, judge JudgeFunc) *State {
 	if judge == nil {
 		judge = Judge
 	}
+	varying := map[string]Drift{}
+	for _, key := range a.Varying {
+		varying[key] = Drift{Key: key, Reason: Varying}
+	}
 	return &State{
-		approved: a.Items, exclude: a.Exclude, judge: judge,
+		varying: varying, approved: a.Items, exclude: a.Exclude, judge: judge,
 		absent: map[string]bool{}, overflown: map[surface.Kind]bool{}, failed: map[surface.Kind]string{},
 		sizes: map[surface.Kind]int{},
 	}
@@ -113,6 +118,9 @@ const digestMark = "#long-"
 
 // compare judges the digest of the item of key. It returns nil if the item may be shown.
 func (s *State) compare(key string, got digest.Digest) *Drift {
+	if d, ok := s.varying[key]; ok {
+		return &d
+	}
 	want := s.approved[key]
 	if s.judge(key, want, got) == nil {
 		return nil
@@ -170,7 +178,7 @@ func (s *State) SetListing(kind surface.Kind, raw []json.RawMessage, err error) 
 	}
 	for _, it := range s.judgeItems(kind, raw) {
 		delete(s.absent, key(kind, it.name))
-		if it.drift != nil && !s.listed.Put(it.drift.Key, *it.drift, 0) {
+		if it.drift != nil && it.drift.Reason != Varying && !s.listed.Put(it.drift.Key, *it.drift, 0) {
 			s.failed[kind] = "more drifted than can be remembered"
 		}
 	}
@@ -221,8 +229,8 @@ func (s *State) JudgeInstructions(text string, malformed bool) *Drift {
 	}
 	d := &Drift{Key: k, Reason: Malformed, Want: s.approved[k]}
 	if !malformed {
-		if d = s.compare(k, surface.InstructionsItem(text).Digest); d == nil {
-			return nil
+		if d = s.compare(k, surface.InstructionsItem(text).Digest); d == nil || d.Reason == Varying {
+			return d
 		}
 	}
 	s.listed.Put(k, *d, 0) // without room for it there is other drift to refuse calls for
@@ -251,6 +259,9 @@ func (s *State) JudgePage(kind surface.Kind, raw []json.RawMessage) (keep []bool
 			continue
 		}
 		drifted = append(drifted, *it.drift)
+		if it.drift.Reason == Varying {
+			continue
+		}
 		_, answered := s.answered.Get(k)
 		if !known && !answered {
 			again = true

@@ -61,6 +61,48 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestVarying: what varies is withheld whatever it shows, and is neither drift nor a reason to refuse the rest. Of two
+// of one name that is still drift.
+func TestVarying(t *testing.T) {
+	const clock, page = `{"name":"clock","inputSchema":{}}`, `{"uriTemplate":"file:///{p}","name":"p"}`
+	items := guardtest.Approve(t, "tool", guardtest.AddTool)
+	varying := []string{"instructions", "template:file:///{p}", "tool:clock"}
+	g := NewState(Approved{Items: items, Varying: varying}, nil)
+	if d := g.JudgeInstructions("It is noon.", false); d == nil || d.Reason != Varying {
+		t.Errorf("instructions: %v", d)
+	}
+	tools := []json.RawMessage{json.RawMessage(clock), json.RawMessage(guardtest.AddTool)}
+	templates := []json.RawMessage{json.RawMessage(page)}
+	for range 2 {
+		g.SetListing(surface.KindTool, tools, nil)
+		g.SetListing(surface.KindTemplate, templates, nil)
+		keep, drifted, again := g.JudgePage(surface.KindTool, tools)
+		if keep[0] || !keep[1] || again || len(drifted) != 1 || drifted[0].Reason != Varying {
+			t.Errorf("%v, %v, list again %v", keep, drifted, again)
+		}
+		for name, why := range map[string]string{"clock": g.RefuseItem(surface.KindTool, "clock"),
+			"template": g.RefuseReference("file:///{p}"), "URI": g.RefuseURI("file:///a", true)} {
+			if !strings.HasSuffix(why, Varying) {
+				t.Errorf("%s: %q", name, why)
+			}
+		}
+		if why := g.RefuseItem(surface.KindTool, "add") + g.RefuseAll(); why != "" {
+			t.Errorf("the rest is refused: %s", why)
+		}
+		if r := g.Report(); len(r.Drift)+len(r.Failed)+len(r.Absent) > 0 {
+			t.Errorf("reported: %+v", r)
+		}
+		tools[0], templates[0] = json.RawMessage(strings.Replace(clock, "{}", `{"x":1}`, 1)), json.RawMessage(page)
+	}
+	g.SetListing(surface.KindTool, append(tools, tools[0]), nil)
+	if r := g.Report(); len(r.Drift) != 1 || r.Drift[0].Reason != Duplicate || g.RefuseAll() == "" {
+		t.Errorf("two of one name: %+v", r)
+	}
+	if why := NewState(Approved{Varying: varying}, nil).RefuseItem(surface.KindTool, "clock"); !strings.HasSuffix(why, Varying) {
+		t.Errorf("before it was listed: %q", why)
+	}
+}
+
 // TestListingsAddUp: kinds that are listed one after another share one limit.
 func TestListingsAddUp(t *testing.T) {
 	g := NewState(Approved{}, nil)
