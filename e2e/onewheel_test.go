@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 )
 
@@ -46,7 +45,7 @@ for name in sorted(os.listdir(here)):
 `
 
 // TestOneWheel makes wheels that installers might install differently. Each is refused by Hallmark,
-// or pip and uv install the same files from it, or both refuse it.
+// or pip, uv and Hallmark install the same files from it, or the two others refuse it.
 func TestOneWheel(t *testing.T) {
 	t.Parallel()
 	world.NeedsPython(t)
@@ -89,9 +88,13 @@ func TestOneWheel(t *testing.T) {
 		}
 		at := filepath.Join(dir, fields[0])
 		uv, pip := readInstalled(t, filepath.Join(at, "uv")), readInstalled(t, filepath.Join(at, "pip"))
-		if !strings.HasSuffix(line, " 0 0") || !maps.Equal(uv, pip) || len(uv) == 0 {
+		own := readInstalled(t, filepath.Join(at, "own"))
+		if !strings.HasSuffix(line, " 0 0") || !maps.Equal(uv, pip) || !maps.Equal(uv, own) || len(uv) == 0 {
 			log, _ := os.ReadFile(filepath.Join(at, "log"))
-			t.Errorf("%s\n%s\nuv  %v\npip %v", line, log, uv, pip)
+			t.Errorf("%s\n%s\nuv  %v\npip %v\nown %v", line, log, uv, pip, own)
+		}
+		if uv, own := readExecutable(t, filepath.Join(at, "uv")), readExecutable(t, filepath.Join(at, "own")); !slices.Equal(uv, own) {
+			t.Errorf("%s: executable are, by uv, %q, and by Hallmark %q", line, uv, own)
 		}
 	}
 	if refused > accepted/4 {
@@ -111,11 +114,21 @@ func forgeOneWheel(t *testing.T, dir string, r *rand.Rand) bool {
 		t.Fatal(err)
 	}
 	world.Write(t, filepath.Join(dir, file), string(forge.ForgeWheel(r)))
-	_, err = packagefile.ReadWheel(filepath.Join(dir, file), ref)
-	if err != nil && evidence.ClassOf(err) != evidence.Validation {
-		t.Errorf("%s: %v is no refusal", dir, err)
+	wheel, err := packagefile.ReadWheel(filepath.Join(dir, file), ref)
+	if err != nil {
+		if evidence.ClassOf(err) != evidence.Validation {
+			t.Errorf("%s: %v is no refusal", dir, err)
+		}
+		return false
 	}
-	return err == nil
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := packagefile.InstallWheels(t.Context(), []*packagefile.Wheel{wheel}, ref, own); err != nil {
+		t.Errorf("%s: %v", dir, err)
+	}
+	return true
 }
 
 // readInstalled reads what an installer made of a wheel, without what it says of itself, what it
@@ -129,13 +142,25 @@ func readInstalled(t *testing.T, dir string) contents {
 		if header, ok := strings.CutPrefix(path, "include/python/hx-whl/"); ok {
 			path = "include/hx-whl/" + header
 		}
-		note := strings.Contains(path, ".dist-info/") && slices.Contains(closure.InstallerNotes, filepath.Base(path))
+		note := strings.Contains(path, ".dist-info/") && slices.Contains(packagefile.InstallerNotes, filepath.Base(path))
 		if note || path == ".lock" || strings.HasPrefix(path, "lib/") || script {
 			continue
 		}
 		got[path] = sum
 	}
 	return got
+}
+
+// readExecutable returns the files of an installation that may be executed, in byte order.
+func readExecutable(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	for path := range readInstalled(t, dir) {
+		if info, err := os.Stat(filepath.Join(dir, path)); err == nil && info.Mode()&0o111 != 0 {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // isScript reports whether a file is a script that begins with the path of an interpreter.

@@ -1,5 +1,5 @@
 // Package closure resolves, fetches and installs a package with all that it depends on. The
-// ecosystem's own tool resolves and installs (npm, uv or pip, go), but no code of the packages runs
+// ecosystem's own tool resolves (npm, uv or pip, go) and, but for wheels, installs, but no code of the packages runs
 // unless their install scripts were allowed. Between the two, every file is fetched by Hallmark
 // or recomputed from what the tool fetched, and compared with the closure in the lock. The
 // installation itself runs without a network and without the user's configuration.
@@ -128,7 +128,6 @@ type Packages struct {
 	Observed evidence.Observed    // of that file
 	NPM      *fetch.NPMVersion    // the root; nil if it is none of npm, or could not be fetched
 	Wheel    *packagefile.Wheel   // the root; nil if it is none of PyPI, or could not be fetched
-	wheels   []artifact.Ref       // PyPI: the files, in the closure's order
 	read     []*packagefile.Wheel // what each of them says, once all were fetched
 	Scripts  []string             // npm: Refs of packages whose install scripts are run
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -132,7 +130,7 @@ requirements.Requirement.__init__ = init
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
-// Python installs wheels: uv unpacks them, or pip if there is no uv.
+// Python installs wheels.
 type Python struct{}
 
 // PlatformKey returns the key of the tag of the wheels that fit python best.
@@ -177,7 +175,6 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 			if err != nil {
 				return nil, err
 			}
-			t.wheels = append(t.wheels, ref)
 			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
 				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
 				Want: []digest.Digest{p.Wheels[ref]}, Where: o.Where,
@@ -212,124 +209,18 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	return t, err
 }
 
-// Install lets uv, or pip, unpack the wheels of t into st: without a network, the user's
-// configuration, or bytecode. Both check the hash of each wheel once more. Then it removes what
-// differs between machines: notes about the installation, and scripts that begin with the path of
-// an interpreter.
+// Install unpacks the wheels of t into st, as uv would, without what differs between machines: see
+// [packagefile.InstallWheels]. No code runs, and no installer: uv and pip do not install the same from every wheel.
 func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
-	shared, err := packagefile.FindShared(t.read, t.Ref)
-	if err != nil {
+	site := filepath.Join(st.Dir(), "site-packages")
+	if err := os.Mkdir(site, 0o755); err != nil {
 		return err
 	}
-	c, rt := o.Closure, o.Runtime
-	var list strings.Builder
-	for _, ref := range t.wheels {
-		for _, p := range c.Packages {
-			if d, ok := p.Wheels[ref]; ok {
-				fmt.Fprintf(&list, "%s==%s --hash=sha256:%s\n", ref.Name(), ref.Version(), d.Hex())
-				break
-			}
-		}
-	}
-	if err := os.WriteFile(filepath.Join(t.dir, "requirements.txt"), []byte(list.String()), 0o600); err != nil {
-		return err
-	}
-	env := append(tool.HomeVariables(t.dir), "PIP_CONFIG_FILE="+os.DevNull, "LANG=C.UTF-8")
-	site := filepath.Join(t.dir, "site-packages")
-	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"),
-		"--require-hashes", "--no-deps",
-		"-r", filepath.Join(t.dir, "requirements.txt")}
-	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
-	if uv := tool.FindUV(ctx, h, t.dir); uv != "" {
-		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads",
-			"--no-config",
-			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
-		err = runTool(ctx, h, "uv", c.Root.String(), call)
-	} else {
-		call.Path, call.Args = rt.Path,
-			append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
-				"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
-		err = runTool(ctx, h, "pip", c.Root.String(), call)
-	}
-	if err != nil {
-		return withPython(err, rt)
-	}
+	shared, err := packagefile.InstallWheels(ctx, t.read, t.Ref, site)
 	for _, s := range shared {
-		if err := s.Put(site); err != nil {
-			return evidence.Errorf(evidence.Operation, c.Root.String(), "", fmt.Errorf("take %s of %s: %w", wire.Quoted(s.Path), s.By, err))
-		}
 		h.Logger.Warn(fmt.Sprintf("%s has another %s than %s; that of %[1]s is taken", s.By, wire.Quoted(s.Path), s.Instead))
 	}
-	if err := removeLeftovers(site); err != nil {
-		return err
-	}
-	return os.Rename(site, filepath.Join(st.Dir(), "site-packages"))
-}
-
-// InstallerNotes are the files of a .dist-info directory that differ between two installations
-// of the same wheel.
-var InstallerNotes = []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"}
-
-// removeLeftovers removes from a directory of installed packages what would differ in another
-// installation of the same wheels.
-func removeLeftovers(site string) error {
-	if err := os.Remove(filepath.Join(site, ".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	notes, err := filepath.Glob(filepath.Join(site, "*.dist-info"))
-	if err != nil {
-		return err
-	}
-	for _, dir := range notes {
-		for _, name := range InstallerNotes {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	for _, bin := range []string{"bin", "Scripts"} {
-		dir := filepath.Join(site, bin)
-		entries, err := os.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		left := 0
-		for _, e := range entries {
-			name := filepath.Join(dir, e.Name())
-			script, err := isScript(name)
-			if err != nil {
-				return err
-			}
-			if script || runtime.GOOS == "windows" {
-				if err := os.Remove(name); err != nil {
-					return err
-				}
-				continue
-			}
-			left++
-		}
-		if left == 0 {
-			if err := os.Remove(dir); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// isScript reports whether a file begins with "#!".
-func isScript(name string) (bool, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	head := make([]byte, 2)
-	n, _ := f.Read(head)
-	return string(head[:n]) == "#!", nil
+	return err
 }
 
 // StartPython puts the packages of a slot into python's path, behind its own library, and calls the

@@ -43,7 +43,7 @@ func TestInstallShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packages.wheels, packages.read = append(packages.wheels, ref), append(packages.read, wheel)
+		packages.read = append(packages.read, wheel)
 		c.Packages = append(c.Packages, project.ClosurePackage{Ref: ref,
 			Wheels: map[artifact.Ref]digest.Digest{ref: digest.FromBytes(data)}})
 		if name == "b" {

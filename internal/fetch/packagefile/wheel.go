@@ -24,7 +24,7 @@ type Wheel struct {
 
 	ref    artifact.Ref
 	file   string               // of the wheel itself
-	files  map[string]wheelFile // by installed path, folded
+	files  map[string]wheelFile // by the key of its place
 	owners map[string]string    // as in wheelPaths
 }
 
@@ -36,8 +36,9 @@ type Requirement struct {
 
 // wheelFile is a file that a wheel installs; the zero value is one that an installer writes.
 type wheelFile struct {
-	path string // in the wheel
-	sum  string // the digest of RECORD; "" for RECORD itself
+	path  string // in the wheel
+	place string // where it is installed
+	sum   string // the digest of RECORD; "" for RECORD itself
 }
 
 // maxWheelText bounds METADATA and entry_points.txt of a wheel, in bytes.
@@ -86,7 +87,8 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	texts := map[string]string{}
 	w := &Wheel{Scripts: map[string]string{}, ref: ref, file: f.Name(), files: map[string]wheelFile{}, owners: paths.owners}
 	for _, path := range z.paths {
-		w.files[paths.placeOf[path]] = wheelFile{path, record.lines[path].sum.String()}
+		place := paths.placeOf[path]
+		w.files[place.key] = wheelFile{path, place.path, record.lines[path].sum.String()}
 		kept := int64(0)
 		if path == metadata || path == entries {
 			kept = maxWheelText

@@ -2,13 +2,17 @@ package packagefile
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
@@ -104,9 +108,8 @@ func FuzzReadWheel(f *testing.F) {
 	})
 }
 
-// TestFindShared: of two wheels that install one path with other bytes the later one stays, and which that is
-// depends on the installer; so one of them is chosen, in whichever order they come.
-func TestFindShared(t *testing.T) {
+// TestInstallShared: of two wheels that have one path with other bytes one is chosen, in whichever order they come.
+func TestInstallShared(t *testing.T) {
 	read := func(name string, files ...string) *Wheel {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "wheel")
@@ -145,7 +148,8 @@ func TestFindShared(t *testing.T) {
 			one, two := read("one", c.one...), read("two", c.two...)
 			for root, want := range map[artifact.Ref]string{one.ref: "one", two.ref: "two", {}: "two"} {
 				for _, wheels := range [][]*Wheel{{one, two}, {two, one}} {
-					shared, err := FindShared(wheels, root)
+					dir := t.TempDir()
+					shared, err := InstallWheels(t.Context(), wheels, root, dir)
 					if c.refused != "" {
 						if evidence.ClassOf(err) != evidence.Refused ||
 							!strings.Contains(err.Error(), `installs "`+c.refused+`" otherwise than pypi:`) {
@@ -156,8 +160,8 @@ func TestFindShared(t *testing.T) {
 					if err != nil || (len(shared) == 1) != c.shared {
 						t.Fatalf("root %q: %v, %v", root, shared, err)
 					}
-					if c.shared {
-						testPut(t, shared[0], want)
+					if got, err := os.ReadFile(filepath.Join(dir, "m", "a.py")); c.shared && (err != nil || string(got) != want) {
+						t.Errorf("root %q: %q, %v, want %q", root, got, err, want)
 					}
 				}
 			}
@@ -165,21 +169,71 @@ func TestFindShared(t *testing.T) {
 	}
 }
 
-// testPut puts s in the place of what another wheel's installation left there.
-func testPut(t *testing.T, s SharedFile, want string) {
-	t.Helper()
+// TestInstallWheels: each file is where uv installs it, and what differs between machines is left out.
+func TestInstallWheels(t *testing.T) {
+	const info, data = "hx_whl-1.0.0.dist-info/", "hx_whl-1.0.0.data/"
+	w, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", "m/A.py", "a", "m/INSTALLER", "kept", data+"data/bin/program", "kept", data+"data/bin/tool", "#!/bin/sh",
+		data+"purelib/m/b.py", "b", data+"scripts/run", "program", data+"scripts/script", "#!python\n", data+"scripts/x", "x",
+		data+"headers/h.h", "h", data+"data/lib/l.so", "l", data+"data/share/s", "s", info+"METADATA", "Name: hx-whl\n",
+		info+"entry_points.txt", "[console_scripts]\nc = m:main\n", info+"INSTALLER", "forged", info+"licenses/INSTALLER", "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
-	name := filepath.Join(dir, filepath.FromSlash(s.Path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	if _, err := InstallWheels(t.Context(), []*Wheel{w}, w.ref, dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte("of the other"), 0o600); err != nil {
+	want := map[string]string{"m/A.py": "a", "m/INSTALLER": "kept", "m/b.py": "b", "bin/program": "kept", "bin/run": "program", "bin/x": "x",
+		"include/hx-whl/h.h": "h", "lib/l.so": "l", "share/s": "s", info + "METADATA": "Name: hx-whl\n",
+		info + "entry_points.txt": "[console_scripts]\nc = m:main\n", info + "licenses/INSTALLER": "kept",
+		info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+	if runtime.GOOS == "windows" {
+		maps.DeleteFunc(want, func(place, _ string) bool { return isProgram(place) })
+	}
+	for place := range want {
+		mode := fs.FileMode(0o644)
+		if place == "bin/run" || place == "bin/x" {
+			mode = 0o755
+		}
+		if info, err := os.Stat(filepath.Join(dir, place)); err != nil || runtime.GOOS != "windows" && info.Mode() != mode {
+			t.Errorf("%s: %v, %v", place, info.Mode(), err)
+		}
+	}
+	if got := readAll(t, dir); !maps.Equal(got, want) {
+		t.Errorf("installed are %q, want %q", got, want)
+	}
+}
+
+// TestInstallChanged: a wheel that is another one by the time that it is unpacked is no longer what was read.
+func TestInstallChanged(t *testing.T) {
+	const metadata = "hx_whl-1.0.0.dist-info/METADATA"
+	w, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", "m.py", "good", metadata, "Name: hx-whl\n"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(dir); err != nil {
+	if err := os.WriteFile(w.file, forge.Wheel("hx_whl-1.0.0", "m.py", "evil", metadata, "Name: hx-whl\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(name); err != nil || string(got) != want {
-		t.Errorf("%s: %q, %v, want %q", s.By, got, err, want)
+	_, err = InstallWheels(t.Context(), []*Wheel{w}, w.ref, t.TempDir())
+	if _, differs := errors.AsType[*digest.MismatchError](err); !differs || !strings.Contains(err.Error(), "m.py") {
+		t.Errorf("%v", err)
 	}
+}
+
+// readAll reads all files below dir.
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, path))
+		all[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -26,14 +26,20 @@ type wheelPaths struct {
 	places *archive.Names    // installed paths, folded: of two spellings some file systems make one
 	owners map[string]string // who installs what is below a name at the top, by the folded name
 
-	placeOf map[string]string // the installed path, folded, of each file of the wheel
+	placeOf map[string]wheelPlace // where each file of the wheel is installed
+}
+
+// wheelPlace is where a file is installed.
+type wheelPlace struct {
+	path string
+	key  string // the path folded, one for all places where some installer has the file
 }
 
 // newWheelPaths refuses a wheel with the paths of its files unless each is installed to a path of
 // its own, which all installers see.
 func newWheelPaths(files []string, ref artifact.Ref) (*wheelPaths, error) {
 	w := &wheelPaths{name: ref.Normal().Name(), places: archive.NewInstalledNames(), owners: map[string]string{},
-		placeOf: map[string]string{}}
+		placeOf: map[string]wheelPlace{}}
 	for _, path := range files {
 		top, base, _ := strings.Cut(path, "/")
 		if strings.HasSuffix(top, infoSuffix) && base == "METADATA" {
@@ -86,7 +92,7 @@ func (w *wheelPaths) add(path string) error {
 			return fmt.Errorf("has %s beside %s; installers differ in whether they treat it specially",
 				wire.Quoted(top), wire.Quoted(w.info))
 		}
-		return w.addPlace(path, "packages", path)
+		return w.addPlace(path, path, "packages", path)
 	}
 	kind, rest, _ := strings.Cut(rest, "/")
 	switch head, _, deep := strings.Cut(rest, "/"); {
@@ -95,16 +101,17 @@ func (w *wheelPaths) add(path string) error {
 	case kind == "scripts" && deep:
 		return fmt.Errorf("has %s in a directory of scripts, which uv refuses", wire.Quoted(path))
 	case kind == "scripts":
-		return w.addPlace("bin/"+rest, "prefix", path)
+		return w.addPlace("bin/"+rest, "bin/"+rest, "prefix", path)
 	case kind == "headers":
-		return w.addPlace("include/"+w.name+"/"+rest, "prefix", path)
+		place := "include/" + w.name + "/" + rest
+		return w.addPlace(place, place, "prefix", path)
 	case isSpecial(head):
 		return fmt.Errorf("has %s, which is installed to a directory that installers treat specially",
 			wire.Quoted(path))
 	case kind == "purelib" || kind == "platlib":
-		return w.addPlace(rest, "packages", path)
+		return w.addPlace(rest, rest, "packages", path)
 	case kind == "data" && !isLibrary(rest):
-		return w.addPlace(w.headerPlace(rest), "prefix", path)
+		return w.addPlace(rest, w.headerPlace(rest), "prefix", path)
 	case kind == "data":
 		return fmt.Errorf("has %s, which some installers take for a Python module", wire.Quoted(path))
 	}
@@ -132,15 +139,15 @@ func isLibrary(path string) bool {
 		strings.HasPrefix(top, "lib") && len(segments) > 1 && strings.HasPrefix(segments[1], "python")
 }
 
-// addPlace adds the place of a file, which owner installs. What is below one name at the top
-// belongs to one owner: pip replaces such directories as a whole, and uv merges them.
-func (w *wheelPaths) addPlace(place, owner, path string) error {
-	folded := spelling.Fold(place)
+// addPlace adds the place of a file, which owner installs; some installer may have it at other. What is below one name
+// at the top belongs to one owner: pip replaces such directories as a whole, and uv merges them.
+func (w *wheelPaths) addPlace(place, other, owner, path string) error {
+	folded := spelling.Fold(other)
 	top, _, _ := strings.Cut(folded, "/")
-	if other, ok := w.owners[top]; ok && other != owner {
+	if before, ok := w.owners[top]; ok && before != owner {
 		return fmt.Errorf("installs %s from .data and from elsewhere, with %s", wire.Quoted(top), wire.Quoted(path))
 	}
-	w.owners[top], w.placeOf[path] = owner, folded
+	w.owners[top], w.placeOf[path] = owner, wheelPlace{place, folded}
 	if err := w.places.Add(folded); err != nil {
 		return fmt.Errorf("%s is installed where another file is: %w", wire.Quoted(path), err)
 	}

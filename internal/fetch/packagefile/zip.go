@@ -27,8 +27,9 @@ const (
 // zipFile is the zip of a package: the paths of its files in byte order, and how they are
 // opened.
 type zipFile struct {
-	paths []string
-	open  func(path string) (io.ReadCloser, error)
+	paths      []string
+	executable map[string]bool // by path: whether any execute permission is set
+	open       func(path string) (io.ReadCloser, error)
 }
 
 // openZip opens the zip of a package, whose list of files has at most list bytes.
@@ -47,9 +48,9 @@ func openZip(f *os.File, list int64) (*zipFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &zipFile{open: open}
+	z := &zipFile{open: open, executable: map[string]bool{}}
 	for _, f := range files {
-		z.paths = append(z.paths, f.Path)
+		z.paths, z.executable[f.Path] = append(z.paths, f.Path), f.Exec
 	}
 	return z, nil
 }
