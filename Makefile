@@ -89,7 +89,7 @@ check:
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
 # detector does not look into SQLite, which is C translated to Go and takes eight times as
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
-RACED = cmd/internal/app internal/closure internal/descend internal/document internal/fetch internal/fetch/transfer \
+RACED = cmd/internal/app internal/closure internal/descend internal/document internal/fetch internal/fetch/packagefile internal/fetch/transfer \
 	internal/fetch/userconfig internal/git internal/guard internal/guard/notes internal/guard/pipe \
 	internal/guard/process internal/hashfile/contents internal/hashfile/engine internal/hashfile/roots \
 	internal/hashfile/stdio internal/hashfile/texts internal/host internal/jscache internal/jsscan \

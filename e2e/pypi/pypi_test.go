@@ -271,6 +271,35 @@ func TestPythonServers(t *testing.T) {
 		t.Errorf("check: exit code %d\n%s%s", code, out, messages)
 	}
 
+	t.Run("bytecode", func(t *testing.T) {
+		pattern := filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "mcp_server_sqlite",
+			"__pycache__", "server.*.pyc")
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) != 2 { // of both versions
+			t.Fatal(found, err)
+		}
+		for _, name := range found {
+			if err := os.Chmod(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte("bytes that nobody verified"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		code, _, messages := w.run(t, w.bin, "run", "sqlite")
+		if code != 3 || !strings.Contains(messages, "mcp_server_sqlite/__pycache__/server.") {
+			t.Errorf("exit code %d\n%s", code, messages)
+		}
+		for range 2 { // it is compiled again, and kept
+			code, out, messages := w.run(t, w.client, w.bin, "run", "sqlite")
+			if !world.Ended(code) || !strings.Contains(out, "tool read_query:") {
+				t.Errorf("exit code %d\n%s\n%s", code, out, messages)
+			}
+		}
+		if found, err = filepath.Glob(pattern); err != nil || len(found) != 2 { // one of them as it was
+			t.Error(found, err)
+		}
+	})
 	t.Run("tampered", func(t *testing.T) {
 		found, err := filepath.Glob(
 			filepath.Join(w.home, "cache", "store", "sha256", "*", "*", "content", "site-packages", "mcp_server_sqlite",

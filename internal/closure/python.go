@@ -224,9 +224,21 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 }
 
 // StartPython puts the packages of a slot into python's path, behind its own library, and calls the
-// entry point. "-S" keeps all other directories of packages out of the path.
-const StartPython = `import functools, importlib, site, sys
-directory, entry, *sys.argv = sys.argv[1:]
+// entry point. "-S" keeps all other directories of packages out of the path. The bytecode of the packages is read from
+// another directory, if that is not "", and from nowhere else.
+const StartPython = `import functools, importlib, importlib.machinery as machinery, os, site, sys
+directory, bytecode, entry, *sys.argv = sys.argv[1:]
+class Loader(machinery.SourceFileLoader):
+    def get_data(self, path):
+        return super().get_data(bytecode + path[len(directory):] if path.endswith(".pyc") else path)
+find = machinery.FileFinder.path_hook((machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
+    (Loader, machinery.SOURCE_SUFFIXES), (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES))
+def hook(path):
+    if path != directory and not path.startswith(directory + os.sep):
+        raise ImportError
+    return find(path)
+if bytecode:
+    sys.path_hooks.insert(0, hook)
 site.setquit(); site.setcopyright(); site.sethelper()
 site.addsitedir(directory)
 module, _, name = entry.partition(":")

@@ -50,8 +50,12 @@ type ecosystem struct {
 	// inspectRuntime compares a runtime that is only needed to install with the approved one. It is
 	// nil if the runtime also starts the server, because it was compared when it was opened.
 	inspectRuntime func(context.Context, *program.Program, *project.Runtime) error
-	// start makes a program start the package of an entry from a slot of the store.
-	start func(p *program.Program, w *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error
+	// compile puts what the runtime makes of a tree, so that it starts faster, into the store. It is nil if the
+	// runtime makes nothing.
+	compile func(ctx context.Context, w *workspace.Workspace, st *store.Store, server string, rt *project.Runtime,
+		tree *store.Slot, judge program.JudgeFunc) (*program.Installed, error)
+	// start makes a program start the package of an entry from a slot of the store, with what was compiled of it, or nil.
+	start func(p *program.Program, w *workspace.Workspace, slot, compiled *store.Slot, entry project.ServerLock) error
 }
 
 // choice says which versions of a package a resolver may choose from.

@@ -34,7 +34,7 @@ var golang = ecosystem{
 	inspectRuntime: func(ctx context.Context, p *program.Program, approved *project.Runtime) error {
 		return p.UseToolchain(ctx, approved)
 	},
-	start: func(p *program.Program, _ *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error {
+	start: func(p *program.Program, _ *workspace.Workspace, slot, _ *store.Slot, entry project.ServerLock) error {
 		return p.UseBuiltProgram(slot, entry)
 	},
 }

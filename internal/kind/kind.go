@@ -111,6 +111,14 @@ type Opened struct {
 	Made    map[string]digest.Digest // trees that were installed now, by platform
 }
 
+// noteMade adds a tree that was installed now.
+func (o *Opened) noteMade(platform string, tree digest.Digest) {
+	if o.Made == nil {
+		o.Made = map[string]digest.Digest{}
+	}
+	o.Made[platform] = tree
+}
+
 // Query is a question for the source of a server.
 type Query struct {
 	Workspace *workspace.Workspace

@@ -43,7 +43,7 @@ var npm = ecosystem{
 		*program.Program, error) {
 		return program.OpenInterpreter(ctx, w, server, approval, tool.FindNode)
 	},
-	start: func(p *program.Program, w *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error {
+	start: func(p *program.Program, w *workspace.Workspace, slot, _ *store.Slot, entry project.ServerLock) error {
 		return p.UseNodePackage(slot, entry, w.Host.Getenv("HOME"))
 	},
 }

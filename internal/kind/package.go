@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -149,7 +150,22 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 		Scripts: scripts, Trees: trees}
 	entry.Ref = own.Ref.String()
 	entry.Artifacts = map[string]digest.Digest{entry.Ref: own.Observed.SHA256()}
-	return r, k.start(r.Program, d.Workspace, done.Slot, *entry)
+	var compiled *store.Slot
+	if k.compile != nil {
+		platform := program.BytecodePlatform(in.Platform)
+		made, err := k.openCompiled(ctx, d.Workspace, st, name, in.Runtime, done.Slot, d.Workspace.MadeTree(*entry.Closure, platform),
+			judgeWith(&r.Report, d.Judge))
+		if made != nil {
+			r.Report = append(r.Report, made.Report...)
+		}
+		if err != nil {
+			return r, err
+		}
+		if made != nil {
+			compiled, r.Trees[platform] = made.Slot, made.Slot.Digest
+		}
+	}
+	return r, k.start(r.Program, d.Workspace, done.Slot, compiled, *entry)
 }
 
 // checkFetched finds what starts a fetched package, and its record if none was named, and compares

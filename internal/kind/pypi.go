@@ -32,13 +32,13 @@ var pypi = ecosystem{
 		entry, err = closure.EntryPoint(t.Ref, t.Wheel, of.bin)
 		return entry, t.Wheel.MCPName, true, err
 	},
-	openRuntime: openPython, others: tool.OtherPythons,
-	start: func(p *program.Program, _ *workspace.Workspace, slot *store.Slot, entry project.ServerLock) error {
+	openRuntime: openPython, others: tool.OtherPythons, compile: program.CompilePython,
+	start: func(p *program.Program, _ *workspace.Workspace, slot, bytecode *store.Slot, entry project.ServerLock) error {
 		name := entry.Ref
 		if ref, err := artifact.Parse(entry.Ref); err == nil {
 			name = ref.Name()
 		}
-		p.UsePythonPackage(slot, entry, name)
+		p.UsePythonPackage(slot, bytecode, entry, name)
 		return nil
 	},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -68,8 +69,27 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 		_, err := judgeWith(&o.Report, l.Judge)(nil)
 		return o, err
 	}
+	var compiled *store.Slot
+	if k.compile != nil && l.Approval.Runtime != nil { // else this machine would not remember what it compiled
+		platform := program.BytecodePlatform(found.platform)
+		made := l.Approval.MadeTrees(*l.Entry.Closure)[platform]
+		in, err := k.openCompiled(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, made,
+			judgeWith(&o.Report, l.Judge))
+		if in != nil {
+			o.Report = append(o.Report, in.Report...)
+		}
+		if err != nil {
+			return o, err
+		}
+		if in != nil && !evidence.Same(in.Slot.Digest, made) {
+			o.noteMade(platform, in.Slot.Digest)
+		}
+		if in != nil {
+			compiled = in.Slot
+		}
+	}
 	before := len(o.Program.Report)
-	err = k.start(o.Program, l.Workspace, slot, l.Entry)
+	err = k.start(o.Program, l.Workspace, slot, compiled, l.Entry)
 	o.Report = append(o.Report, o.Program.Report[before:]...)
 	return o, err
 }
@@ -85,7 +105,7 @@ func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *
 	if t.wanted.IsZero() {
 		return t, nil
 	}
-	t.installed, err = program.AuditSlot(ctx, st, l.Server.Name, t.platform, t.wanted)
+	t.installed, err = program.AuditSlot(ctx, st, l.Server.Name, t.platform, t.wanted, digest.Digest{})
 	if in := t.installed; in != nil && in.Slot != nil && !t.locked.IsZero() { // the audit compared with wanted only
 		in.Report = append(in.Report, evidence.Compare(evidence.Claim{
 			Subject: project.TreeSubject(l.Server.Name, t.platform), Scheme: evidence.Tree, Authority: evidence.Lock,
@@ -119,9 +139,34 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 		},
 	}, judgeWith(&o.Report, l.Judge))
 	if err == nil {
-		o.Made = map[string]digest.Digest{t.platform: t.installed.Slot.Digest}
+		o.noteMade(t.platform, t.installed.Slot.Digest)
 	}
 	return err
+}
+
+// openCompiled finds in the store what this machine compiled of a tree before, made, or compiles it. The result is nil
+// if there is nothing to compile. What differs from what was made is moved away, and compiled again if judge lets it.
+func (k ecosystem) openCompiled(ctx context.Context, w *workspace.Workspace, st *store.Store, server string,
+	rt *project.Runtime, tree *store.Slot, made digest.Digest, judge program.JudgeFunc) (*program.Installed, error) {
+	var differs evidence.Report
+	if !made.IsZero() {
+		found, err := program.AuditSlot(ctx, st, server, program.BytecodePlatform(k.PlatformKey(rt)), digest.Digest{}, made)
+		if err != nil || found != nil && found.Slot != nil {
+			return found, err
+		}
+		if found != nil {
+			program.Quarantine(ctx, w, st, found, made)
+			if _, err := judge(found.Report); err != nil {
+				return found, err
+			}
+			differs = found.Report
+		}
+	}
+	compiled, err := k.compile(ctx, w, st, server, rt, tree, judge)
+	if compiled != nil {
+		compiled.Report = append(differs, compiled.Report...)
+	}
+	return compiled, err
 }
 
 // checkTree audits the tree of a platform in the store: the locked one, or if the lock has none, the one that this
@@ -129,11 +174,7 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 func checkTree(ctx context.Context, st *store.Store, server, platform string, locked, made digest.Digest) (
 	evidence.Report, error) {
 	claim := evidence.Claim{Subject: project.TreeSubject(server, platform), Scheme: evidence.Tree}
-	want := locked
-	if locked.IsZero() {
-		want = made
-	}
-	in, err := program.AuditSlot(ctx, st, server, platform, want)
+	in, err := program.AuditSlot(ctx, st, server, platform, locked, made)
 	switch {
 	case err != nil:
 		return nil, err

@@ -103,10 +103,15 @@ type Installed struct {
 	Report evidence.Report
 }
 
-// AuditSlot looks a tree up in the store. Without a slot both results are nil. If the slot differs
-// from want, the slot in installed is nil and its evidence refuses any use of it.
-func AuditSlot(ctx context.Context, s *store.Store, server, platform string, want digest.Digest) (*Installed, error) {
-	slot, report, err := s.Audit(ctx, project.TreeSubject(server, platform), want)
+// AuditSlot looks up in the store the tree that a lock names, or the one that this machine made. Without a slot both
+// results are nil. If the slot differs from that, the slot in installed is nil and its evidence refuses any use of it.
+func AuditSlot(ctx context.Context, s *store.Store, server, platform string, locked, made digest.Digest) (*Installed, error) {
+	claim := evidence.Claim{Subject: project.TreeSubject(server, platform), Authority: evidence.Lock, Where: project.LockFile,
+		Want: []digest.Digest{locked}}
+	if locked.IsZero() {
+		claim.Authority, claim.Where, claim.Want = evidence.Machine, madeBefore, []digest.Digest{made}
+	}
+	slot, report, err := s.AuditClaim(ctx, claim)
 	if errors.Is(err, store.ErrNotStored) {
 		return nil, nil
 	}
@@ -132,9 +137,12 @@ func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in 
 	}
 }
 
+// madeBefore says where a machine's own claim about a tree stands.
+const madeBefore = "what this machine installed before"
+
 // OwnTreeEvidence compares a tree with the one that this machine made of the same closure before.
 func OwnTreeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
-	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
+	c.Authority, c.Where, c.Want = evidence.Machine, madeBefore, []digest.Digest{made}
 	return evidence.Compare(c, o)
 }
 

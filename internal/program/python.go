@@ -1,15 +1,20 @@
 package program
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -41,13 +46,62 @@ func isolatePython(version string) []string {
 	return []string{"-P", "-s"}
 }
 
-// UsePythonPackage makes p call the entry point of a Python package from a slot of the store. The
-// program gets name as its own name.
-func (p *Program) UsePythonPackage(slot *store.Slot, e project.ServerLock, name string) {
+// UsePythonPackage makes p call the entry point of a Python package from a slot of the store, with the bytecode of
+// another one, nil for none. The program gets name as its own name.
+func (p *Program) UsePythonPackage(slot, bytecode *store.Slot, e project.ServerLock, name string) {
+	compiled := ""
+	if bytecode != nil {
+		compiled = bytecode.Dir()
+	}
 	// Isolate python from the user's packages, and write no bytecode; no variable that changes what
 	// is loaded reaches it. Python finds its library by the path under which it is called.
 	p.Args = slices.Concat([]string{p.Executable.Path()}, isolatePython(p.Runtime.Version),
-		[]string{"-S", "-B", "-c", closure.StartPython, filepath.Join(slot.Dir(), "site-packages"), e.Entry, name},
-		e.Arguments)
+		[]string{"-S", "-B", "-c", closure.StartPython, filepath.Join(slot.Dir(), sitePackages), compiled, e.Entry,
+			name}, e.Arguments)
 	p.useTree(slot, closure.Python{}, e.Variables)
+	if bytecode != nil {
+		p.Subjects = append(p.Subjects, process.Subject{
+			Name:   project.TreeSubject(p.Server, BytecodePlatform(closure.Python{}.PlatformKey(p.Runtime))),
+			Digest: bytecode.Digest,
+		})
+	}
+}
+
+// sitePackages is the directory of the packages in a tree.
+const sitePackages = "site-packages"
+
+// BytecodePlatform is the name under which a machine remembers the bytecode that it made of a platform's tree.
+func BytecodePlatform(platform string) string { return platform + " bytecode" }
+
+// CompilePython puts the bytecode of a python package's tree into the store. The result is nil if there is none. The
+// evidence that the tree is what it should be has been judged.
+func CompilePython(ctx context.Context, w *workspace.Workspace, s *store.Store, server string, rt *project.Runtime,
+	tree *store.Slot, judge JudgeFunc) (*Installed, error) {
+	st, err := s.Stage()
+	if err != nil {
+		return nil, err
+	}
+	defer st.Discard()
+	compiled := w.Host.Announce("compiling %s", tree.Ref)
+	err = closure.CompilePython(ctx, w.Host, rt, filepath.Join(tree.Dir(), sitePackages), st)
+	compiled()
+	if err != nil {
+		return nil, err
+	}
+	if made, err := os.ReadDir(st.Dir()); err != nil || len(made) == 0 {
+		return nil, err
+	}
+	observed, err := st.Measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Installed{Report: evidence.Report{evidence.Compare(evidence.Claim{
+		Subject: project.TreeSubject(server, BytecodePlatform(closure.Python{}.PlatformKey(rt))), Scheme: evidence.Tree,
+		Authority: evidence.Machine, Where: madeBefore}, observed)}}
+	adm, err := judge(out.Report)
+	if err != nil {
+		return out, err
+	}
+	out.Slot, err = s.Put(ctx, adm, out.Report[0].Subject, st, "bytecode of "+tree.Ref)
+	return out, err
 }
