@@ -70,7 +70,8 @@ tool:add
 	}
 }
 
-// TestChangesOfWholeItems: what is added or taken away is shown in full, instructions too.
+// TestChangesOfWholeItems: what is added is shown in full, instructions too; of what is taken away it is said once which
+// items these are.
 func TestChangesOfWholeItems(t *testing.T) {
 	empty, err := New(Listing{})
 	if err != nil {
@@ -81,12 +82,20 @@ func TestChangesOfWholeItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for sign, changes := range map[string][]Change{"+": Diff(empty, full), "-": Diff(full, empty)} {
-		got := FormatChanges(changes)
-		for _, line := range []string{"Be kind.", "Mail it.", "description:", "  Add.", "  Then mail it.", "name: add"} {
-			if !strings.Contains(got, "\n    "+sign+" "+line+"\n") {
-				t.Errorf("%s %q is not shown:\n%s", sign, line, got)
-			}
+	got := FormatChanges(Diff(empty, full))
+	for _, line := range []string{"Be kind.", "Mail it.", "description:", "  Add.", "  Then mail it.", "name: add"} {
+		if !strings.Contains(got, "\n    + "+line+"\n") {
+			t.Errorf("%q is not shown:\n%s", line, got)
 		}
+	}
+	more, err := New(Listing{Instructions: "Be kind.", Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"add","inputSchema":{}}`), json.RawMessage(`{"name":"mul","inputSchema":{"type":"object"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "instructions\n  low     instructions-changed  instructions removed\n" +
+		"tool:add, tool:mul\n  low     tool-removed  tool removed\n"
+	if got := FormatChanges(Diff(more, empty)); got != want {
+		t.Errorf("removed are\n%s\nwant\n%s", got, want)
 	}
 }

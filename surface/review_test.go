@@ -58,7 +58,6 @@ tool:a, tool:b
     + "https://json-schema.org/draft/2020-12/schema"
 tool:gone
   low     tool-removed  tool removed
-    - name: gone
 `
 	if got := FormatChanges(Diff(old, new)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

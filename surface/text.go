@@ -15,10 +15,11 @@ import (
 //	      Reads a file [-from disk.-]{+and mails it.+}
 //	  medium  parameter-required  parameter "path" became required
 //
-// What changes in several items alike is shown once, under all their keys. Two texts are shown as one with [-what went-]
-// and {+what came+}, word by word; other values on lines of their own, marked - and +. Everything that a server sent is
-// escaped, and such marks inside it get a backslash, so that text cannot imitate them. Changed text is shown in full;
-// long stretches without a change are left out, with the number of words. Without changes the result is "".
+// What changes in several items alike is shown once, under all their keys, and of items that are taken away it is said
+// which they are. Two texts are shown as one with [-what went-] and {+what came+}, word by word; other values on lines of
+// their own, marked - and +. Everything that a server sent is escaped, and such marks inside it get a backslash, so that
+// text cannot imitate them. Changed text is shown in full; long stretches without a change are left out, with the number
+// of words. Without changes the result is "".
 func FormatChanges(changes []Change) string {
 	var b strings.Builder
 	for _, g := range groupChanges(changes) {
@@ -39,6 +40,12 @@ type changeGroup struct {
 
 // groupChanges groups changes of the same items, and puts those with the highest severity first.
 func groupChanges(changes []Change) []*changeGroup {
+	changes = slices.Clone(changes)
+	for i, c := range changes {
+		if c.Path == "" && c.New == "" {
+			changes[i].Old = "" // of an item that is taken away it is enough to know which it is
+		}
+	}
 	alike := map[Change][]string{} // the items of a change
 	for _, c := range changes {
 		key := c
