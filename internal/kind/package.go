@@ -100,6 +100,11 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 		}
 	}
 	r.notePackages(d, dependencies)
+	known, err := advisoryEvidence(ctx, d.Workspace, dependencies)
+	r.Report = append(r.Report, known...)
+	if err != nil {
+		return r, err
+	}
 	scripts, err := d.allowedScripts(dependencies)
 	if err != nil {
 		return r, err
