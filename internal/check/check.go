@@ -253,8 +253,7 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 
 // dropRepeated removes from report, whose slice it reuses, what a later row repeats: a proof is
 // verified as it lies in the lock and again as the log returns it now, and drift that was noted may
-// be seen again. What is known against a package, or that it cannot be found out, is said once for all servers that
-// need the package.
+// be seen again; and that advisories cannot be read is said once for all servers.
 func dropRepeated(report evidence.Report) evidence.Report {
 	type row struct {
 		subject   string
@@ -266,7 +265,7 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	of := func(e *evidence.Evidence) (r row, repeats bool) {
 		r = row{subject: e.Subject, scheme: e.Scheme, authority: e.Authority, outcome: e.Outcome}
 		if e.Authority == evidence.Advisories {
-			r.advisory = e.Reason
+			r.advisory = e.Observed.Text + e.Reason
 			return r, true
 		}
 		return r, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface

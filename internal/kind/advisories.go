@@ -18,10 +18,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// advisoryEvidence says what is known against the packages of a closure that this system needs, by the database that
+// advisoryEvidence says what is known against the packages of a server's closure that this system needs, by the database that
 // [policy] of hallmark.toml names; it is nil if that names none. Of Python they are all packages, as nothing is started
 // to find out which are needed. A database that cannot be read is evidence too.
-func advisoryEvidence(ctx context.Context, w *workspace.Workspace, c *project.Closure) (evidence.Report, error) {
+func advisoryEvidence(ctx context.Context, w *workspace.Workspace, server string, c *project.Closure) (evidence.Report,
+	error) {
 	database, where, err := w.Advisories(ctx, c.Root.Kind())
 	if err != nil {
 		return unreadAdvisories(ctx, where, err)
@@ -41,7 +42,7 @@ func advisoryEvidence(ctx context.Context, w *workspace.Workspace, c *project.Cl
 	}
 	var report evidence.Report
 	for _, a := range found {
-		report = append(report, knownEvidence(a, where))
+		report = append(report, knownEvidence(a, server, where))
 	}
 	for _, scheme := range []evidence.Scheme{evidence.Advisory, evidence.Malware} {
 		if slices.ContainsFunc(report, func(e evidence.Evidence) bool { return e.Scheme == scheme }) {
@@ -63,13 +64,13 @@ func advisoryClaim(subject string, scheme evidence.Scheme) evidence.Claim {
 		Where: project.ConfigFile + ", advisories"}
 }
 
-// knownEvidence is evidence of something known against a package.
-func knownEvidence(a advisory.Advisory, where string) evidence.Evidence {
+// knownEvidence is evidence of something known against a package that a server needs.
+func knownEvidence(a advisory.Advisory, server, where string) evidence.Evidence {
 	scheme, found := evidence.Advisory, "affected"
 	if a.Malware() {
 		scheme, found = evidence.Malware, "malicious"
 	}
-	e := evidence.Fact(advisoryClaim(a.Ref.String(), scheme), found)
+	e := evidence.Fact(advisoryClaim(a.Ref.String(), scheme), found+", needed by "+server)
 	e.Observed.From = where
 	e.Reason = document.Clip(a.ID, document.MaxReason)
 	if a.Summary != "" {

@@ -161,7 +161,7 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
 	report := program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
 	if l.Closure != nil && !(l.Offline && l.Workspace.Config.Policy.AdvisoriesURL() != "") {
-		known, err := advisoryEvidence(ctx, l.Workspace, l.Closure)
+		known, err := advisoryEvidence(ctx, l.Workspace, name, l.Closure)
 		if err != nil {
 			return nil, err
 		}
