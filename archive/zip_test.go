@@ -228,3 +228,36 @@ func TestWriteZipNames(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// TestZipReaderReused: a file that is closed gives nothing more, also when its reader reads another one, and one that is
+// broken or closed early leaves nothing to the next.
+func TestZipReaderReused(t *testing.T) {
+	data := zipOf(t, zipEntry{name: "a", content: strings.Repeat("a", 5000)}, zipEntry{name: "b", content: "text of b"})
+	_, open, err := openZip(data, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		a, err := open("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(a, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(a.Close(), a.Close()); err != nil {
+			t.Fatal(err)
+		}
+		b, err := open("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := a.Read(make([]byte, 10)); n != 0 || !errors.Is(err, fs.ErrClosed) {
+			t.Fatal(n, err)
+		}
+		got, err := io.ReadAll(b)
+		if err != nil || string(got) != "text of b" || b.Close() != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+}

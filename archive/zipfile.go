@@ -7,6 +7,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"sync"
 )
 
 // open returns the content of an entry.
@@ -15,7 +17,7 @@ func (z *zipReader) open(e *zipMember) io.ReadCloser {
 	f := &zipFile{z: z, e: e, packed: packed, left: e.size}
 	switch {
 	case e.method == methodDeflate:
-		f.unpack = flate.NewReader(packed) // reads no byte beyond the end of the stream
+		f.unpack = newInflater(packed) // reads no byte beyond the end of the stream
 	case e.flags&flagDescriptor != 0:
 		found := z.refuse(ProblemContradiction, e.name,
 			"is stored, and holds what could be taken for the record after it")
@@ -39,6 +41,35 @@ type zipFile struct {
 }
 
 func (f *zipFile) Close() error { return f.unpack.Close() }
+
+// inflaters are flate's readers that nobody uses now: a zip may have a hundred thousand small files, and each reader has
+// a window of its own.
+var inflaters sync.Pool
+
+// inflater is a reader of flate until it is closed.
+type inflater struct{ io.ReadCloser }
+
+func newInflater(r io.Reader) *inflater {
+	if used, ok := inflaters.Get().(io.ReadCloser); ok && used.(flate.Resetter).Reset(r, nil) == nil {
+		return &inflater{used}
+	}
+	return &inflater{flate.NewReader(r)}
+}
+
+// Close gives the reader back. A further Close does nothing.
+func (i *inflater) Close() error {
+	if used := i.ReadCloser; used != (closedReader{}) {
+		i.ReadCloser = closedReader{}
+		inflaters.Put(used)
+	}
+	return nil
+}
+
+// closedReader is what a closed file gives.
+type closedReader struct{}
+
+func (closedReader) Read([]byte) (int, error) { return 0, fs.ErrClosed }
+func (closedReader) Close() error             { return nil }
 
 func (f *zipFile) Read(p []byte) (int, error) {
 	if f.err != nil || len(p) == 0 {

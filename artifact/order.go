@@ -11,13 +11,23 @@ import (
 // PEP 440 for PyPI, Semantic Versioning with or without a leading "v" for every other kind.
 // It is false if either text is no such version: digests, tags and commits have no order.
 func IsOlder(kind Kind, version, than string) bool {
+	order, ok := CompareVersions(kind, version, than)
+	return ok && order < 0
+}
+
+// CompareVersions is negative, zero or positive as version precedes, equals or follows other in the order that
+// [IsOlder] has. It is not ok if either text is no such version. Versions that only their builds tell apart are equal.
+func CompareVersions(kind Kind, version, other string) (order int, ok bool) {
 	if kind == PyPI {
 		a, okA := parsePEP440(version)
-		b, okB := parsePEP440(than)
-		return okA && okB && comparePEP440(a, b) < 0
+		b, okB := parsePEP440(other)
+		if !okA || !okB {
+			return 0, false
+		}
+		return comparePEP440(a, b), true
 	}
-	a, b := "v"+strings.TrimPrefix(version, "v"), "v"+strings.TrimPrefix(than, "v")
-	return xsemver.IsValid(a) && xsemver.IsValid(b) && xsemver.Compare(a, b) < 0
+	a, b := "v"+strings.TrimPrefix(version, "v"), "v"+strings.TrimPrefix(other, "v")
+	return xsemver.Compare(a, b), xsemver.IsValid(a) && xsemver.IsValid(b)
 }
 
 // comparePEP440 orders two versions as PEP 440 does, without the local part behind a "+":

@@ -44,6 +44,8 @@ const (
 	Approval   Scheme = "approval"    // a person on this machine accepted it
 	Status     Scheme = "status"      // a record or a package's version was not taken back
 	Age        Scheme = "age"         // a version has been public for long enough
+	Advisory   Scheme = "advisory"    // nothing is known against a version of a package
+	Malware    Scheme = "malware"     // nobody found a package to be malicious
 	Transport  Scheme = "transport"   // a server is reached by an encrypted connection
 	Secret     Scheme = "secret"      // no secret stands where others can read it
 	Access     Scheme = "access"      // nobody else may write a file that is run
@@ -85,6 +87,8 @@ const (
 	Machine   Authority = "machine"   // what was approved on this machine
 	Caller    Authority = "caller"    // an argument
 	Project   Authority = "project"   // hallmark.toml, which declares what is to be there
+
+	Advisories Authority = "advisories" // a database of advisories that hallmark.toml names
 )
 
 // Outcome is the result of setting a claim beside the bytes.

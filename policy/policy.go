@@ -58,6 +58,8 @@
 //	pin       status       record     -       policy     -          warn    operation     policy
 //	pin       status       registry   -       policy     -          warn    warn          policy
 //	pin       age          project    -       policy     policy     policy  policy        policy
+//	pin       advisory     advisories -      warn       policy     policy  operation     policy
+//	pin       malware      advisories -      policy     policy     policy  operation     policy
 //	pin       file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	pin       facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
 //	pin       file         manifest   -       integrity  integrity  policy  integrity     integrity
@@ -157,6 +159,8 @@
 //	install   installed    machine    -       warn       -          warn    warn          policy
 //	check     document     record     -       integrity  policy     policy  operation     policy
 //	check     status       registry   -       policy     -          warn    warn          policy
+//	check     advisory     advisories -      warn       policy     policy  operation     policy
+//	check     malware      advisories -      policy     policy     policy  operation     policy
 //	check     file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	check     tree         sidecar    -       integrity  -          policy  operation     policy
 //	check     facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity

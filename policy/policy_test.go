@@ -167,6 +167,7 @@ var (
 	schemes = []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar,
 		evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status, evidence.Age,
+		evidence.Advisory, evidence.Malware,
 		evidence.Transport, evidence.Secret, evidence.Access,
 		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source,
 		evidence.Tag, evidence.Installed,
@@ -175,7 +176,7 @@ var (
 		evidence.Statement, evidence.Capability, evidence.Tool, evidence.Form, "other", ""}
 	authorities = []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log,
 		evidence.Lock, evidence.Sidecar,
-		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
+		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, evidence.Advisories, "other", ""}
 )
 
 // What the table does not name is refused, whatever its outcome.
@@ -481,10 +482,11 @@ func TestMissingIsRefused(t *testing.T) {
 	}
 }
 
-// A check that ends with "verified" holds no row that says mismatch: none is only warned of.
+// A check that ends with "verified" holds no row that says mismatch: none is only warned of. An advisory is about a
+// version that still has the bytes that were locked.
 func TestCheckRefusesMismatches(t *testing.T) {
 	for _, r := range commentTable(t) {
-		if r.flow != Check {
+		if r.flow != Check || r.scheme == evidence.Advisory {
 			continue
 		}
 		e := evidence.Evidence{Claim: evidence.Claim{Scheme: r.scheme, Authority: r.authority}, Outcome: evidence.Mismatch}

@@ -111,6 +111,25 @@ var recordRows = []rule{
 		does: cells{allow, refused, refused, refused, refused, refused},
 		hint: always("name an older version, or wait; min_age under [policy] in hallmark.toml says how long"),
 	},
+	{
+		flows: []Flow{Pin, Check}, scheme: evidence.Advisory, authority: evidence.Advisories,
+		does: cells{allow, warn, refused, refused, operation, refused},
+		hint: first(
+			in(Pin, on(evidence.Mismatch, "name a version that fixes it, or another package; "+
+				"if what it describes cannot happen here, nothing is to be done")),
+			in(Check, on(evidence.Mismatch, "run 'hallmark upgrade' for this server, or 'hallmark pin' for newer "+
+				"dependencies of the same version")),
+			advisoriesHint),
+	},
+	{
+		flows: []Flow{Pin, Check}, scheme: evidence.Malware, authority: evidence.Advisories,
+		does: cells{allow, refused, refused, refused, operation, refused},
+		hint: first(
+			in(Pin, on(evidence.Mismatch, "do not start it; name another version, or another package")),
+			in(Check, on(evidence.Mismatch, "do not start it again: 'hallmark unpin' takes the server out of the lock, "+
+				"and 'hallmark upgrade' takes another version; what it could read is known to others")),
+			advisoriesHint),
+	},
 }
 
 // What to do next about claims of publishers and registries.
@@ -130,6 +149,8 @@ var (
 			"was published, and url under [registry] in hallmark.toml with where")),
 		on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
 			"confirms it in the same operation; try again when it can be reached"), recordHint)
+	advisoriesHint = first(undecided, always("advisories under [policy] in hallmark.toml names a directory or a URL with "+
+		"npm/all.zip, PyPI/all.zip and Go/all.zip, as far as they are needed; put the archive there, or mend the name"))
 	statusHint    = first(undecided, always("its publisher took it back; pin another version"))
 	takenBackHint = first(
 		on(evidence.Mismatch, "find out why it was taken back, then run 'hallmark upgrade' for this server"),

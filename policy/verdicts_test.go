@@ -39,7 +39,7 @@ var judged = map[Flow]findings{
 		"go-module: lock; facet-tar: record log lock sidecar manifest; oci: lock; " +
 		"api-surface: record log; surface: lock machine; document: record log lock; launch: lock; " +
 		"pin: lock caller; approval: machine; status: registry record log; age: project; log-key: machine; proof: log; " +
-		"cosignature: log; checkpoint: log; finding: log; import: lock",
+		"cosignature: log; checkpoint: log; finding: log; import: lock; advisory: advisories; malware: advisories",
 	Launch: "file: registry record lock sidecar manifest verify machine; tree: lock sidecar machine; " +
 		"go-module: lock; facet-tar: record log lock sidecar manifest; document: record log lock; " +
 		"launch: lock machine project; pin: lock; approval: machine; log-key: machine; proof: log; " +
@@ -55,7 +55,7 @@ var judged = map[Flow]findings{
 		"launch: lock machine project; pin: lock; approval: machine; status: registry log; " +
 		"log-key: lock machine; proof: log; cosignature: log; checkpoint: log; " +
 		"source: lock manifest project; installed: lock machine; finding: log; unhashed: lock; " +
-		"import: lock",
+		"import: lock; advisory: advisories; malware: advisories",
 	Scan: "facet-tar: log; document: log lock caller; launch: lock verify machine caller project; " +
 		"pin: caller; approval: machine; transport: caller; secret: caller; access: machine caller; " +
 		"log-key: machine; proof: log; cosignature: log; checkpoint: log; source: lock",
@@ -87,7 +87,8 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		"warn": {
 			Send: "cosignature: log; checkpoint: log",
 			Pin: "file: machine; tree: machine; oci: lock; surface: lock; launch: lock; pin: lock; " +
-				"finding: log",
+				"finding: log; advisory: advisories",
+			Check:   "advisory: advisories",
 			Install: "installed: machine; finding: log",
 			Scan:    "launch: verify; approval: machine; secret: caller",
 			Plugin:  "finding: log; capability: caller; tool: caller",
@@ -108,7 +109,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Send:   "unhashed: manifest",
 			Accept: "ownership: registry; unhashed: manifest",
 			Pin: "pin: caller; approval: machine; status: registry record log; age: project; checkpoint: log; " +
-				"import: lock",
+				"import: lock; malware: advisories",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
 				"unhashed: lock; import: lock",
 			Bare: "file: lock machine; launch: lock machine; pin: lock; approval: machine",
@@ -116,7 +117,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 				"approval: machine",
 			Check: "file: machine; launch: lock machine project; pin: lock; status: registry log; " +
 				"source: lock manifest project; unhashed: lock; import: lock; approval: machine; " +
-				"checkpoint: log; installed: machine; finding: log",
+				"checkpoint: log; installed: machine; finding: log; malware: advisories",
 			Scan: "document: caller; launch: lock machine caller project; pin: caller; transport: caller; " +
 				"access: machine caller; checkpoint: log; source: lock",
 			Plugin: "status: record log; checkpoint: log; import: manifest; permission: manifest caller; " +
@@ -170,7 +171,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Accept: "file: record manifest; tree: record; facet-tar: record manifest; ownership: registry; " +
 				"unhashed: manifest",
 			Pin: "go-module: lock; facet-tar: record log; document: log; approval: machine; age: project; log-key: machine; " +
-				"checkpoint: log; import: lock",
+				"checkpoint: log; import: lock; advisory: advisories; malware: advisories",
 			Launch: "file: record lock; go-module: lock; facet-tar: record log lock; document: record log; " +
 				"launch: lock machine project; pin: lock; approval: machine; checkpoint: log; unhashed: lock; " +
 				"import: lock",
@@ -179,7 +180,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 				"source: manifest project; installed: lock; unhashed: lock; approval: machine",
 			Check: "file: lock; facet-tar: log; document: record log; launch: lock machine project; pin: lock; " +
 				"log-key: lock machine; source: lock manifest project; installed: lock; unhashed: lock; " +
-				"import: lock",
+				"import: lock; advisory: advisories; malware: advisories",
 			Scan: "facet-tar: log; document: log caller; launch: lock machine caller project; pin: caller; " +
 				"transport: caller; access: machine caller; checkpoint: log; source: lock",
 			Plugin: "file: record; tree: record log; document: record log lock; log-key: machine; " +

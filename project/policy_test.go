@@ -24,3 +24,27 @@ func TestMinAge(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvisories: advisories is a directory or the URL of one, and nothing else.
+func TestAdvisories(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "osv": "", "./osv dumps": "", "/srv/osv": "", `C:\\osv`: "", "https:osv": "",
+		"https://osv.example.com": "https://osv.example.com", "https://osv.example.com/a/": "https://osv.example.com/a",
+		"http://127.0.0.1:8080/": "http://127.0.0.1:8080", "http://localhost": "http://localhost",
+		"http://osv.example.com": "plain http", "https://": "is no URL", "https://osv.example.com/?a=b": "is no URL",
+		"https://osv.example.com?": "is no URL", "https://osv.example.com/#a": "is no URL",
+		"https://me:secret@osv.example.com": "user name", "https://me@osv.example.com": "user name",
+		"file://srv/osv": "the scheme", "ssh://osv.example.com": "the scheme", `osv\u0000`: "control characters",
+		`o\nsv`: "control characters", "://osv": "is no URL", strings.Repeat("o", 3000): "longer than",
+	} {
+		c, err := ParseConfig([]byte("manifest_version = 1\n[policy]\nadvisories = \"" + text + "\"\n"))
+		if err != nil {
+			if want == "" || !strings.Contains(err.Error(), "line 2: policy: advisories: "+want) &&
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q", text, err, want)
+			}
+		} else if got := c.Policy.AdvisoriesURL(); got != want {
+			t.Errorf("%q is the URL %q, want %q", text, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -160,6 +161,18 @@ func sha256Of(ts *testscript.TestScript, neg bool, args []string) {
 	sum := sha256.Sum256(data)
 	ts.Setenv(args[0], "sha256:"+hex.EncodeToString(sum[:]))
 	ts.Setenv(args[0]+"_SIZE", strconv.Itoa(len(data)))
+}
+
+// zip FILE DIR
+//
+// Make FILE a zip of the files of DIR.
+func zipOf(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "zip FILE DIR")
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	z := zip.NewWriter(f)
+	ts.Check(z.AddFS(os.DirFS(ts.MkAbs(args[1]))))
+	ts.Check(errors.Join(z.Close(), f.Close()))
 }
 
 // [!] find VAR DIR SUFFIX

@@ -172,6 +172,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"sarif":     sarif,
 	"value":     value,
 	"sha256":    sha256Of,
+	"zip":       zipOf,
 	"find":      find,
 	"flip":      flip,
 	"edit":      edit,

@@ -74,7 +74,11 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	warnOfAge(w)
 	if !o.Offline {
-		if err := h.RequireHostConsent(w.LockHosts()...); err != nil {
+		uses := w.LockHosts()
+		if needsAdvisories(w) {
+			uses = append(uses, w.AdvisoryHosts()...)
+		}
+		if err := h.RequireHostConsent(uses...); err != nil {
 			return out, err
 		}
 	}
@@ -132,8 +136,13 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 			return out, err
 		}
 		report, out.Unseen = append(report, more...), append(out.Unseen, unseen...)
-	} else if w.Registry() != nil {
-		out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
+	} else {
+		if w.Registry() != nil {
+			out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
+		}
+		if from := w.Config.Policy.AdvisoriesURL(); from != "" && needsAdvisories(w) {
+			out.Unseen = append(out.Unseen, "advisories of "+from+" (--offline)")
+		}
 	}
 	var problems []error
 	if o.Surface {
@@ -244,17 +253,22 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 
 // dropRepeated removes from report, whose slice it reuses, what a later row repeats: a proof is
 // verified as it lies in the lock and again as the log returns it now, and drift that was noted may
-// be seen again.
+// be seen again; and that advisories cannot be read is said once for all servers.
 func dropRepeated(report evidence.Report) evidence.Report {
 	type row struct {
 		subject   string
 		scheme    evidence.Scheme
 		authority evidence.Authority
 		outcome   evidence.Outcome
+		advisory  string
 	}
 	of := func(e *evidence.Evidence) (r row, repeats bool) {
-		return row{e.Subject, e.Scheme, e.Authority, e.Outcome},
-			e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+		r = row{subject: e.Subject, scheme: e.Scheme, authority: e.Authority, outcome: e.Outcome}
+		if e.Authority == evidence.Advisories {
+			r.advisory = e.Observed.Text + e.Reason
+			return r, true
+		}
+		return r, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
 	}
 	last := map[row]int{}
 	for i := range report {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/advisory"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -16,6 +17,19 @@ import (
 
 // askedAtOnce is how many packages the registries are asked about at once.
 const askedAtOnce = 8
+
+// needsAdvisories reports whether a locked server has packages of which a database of advisories may know something.
+func needsAdvisories(w *workspace.Workspace) bool {
+	return slices.ContainsFunc(w.Lock.Servers(), func(name string) bool {
+		entry, _ := w.Lock.Server(name)
+		ref, err := artifact.Parse(entry.Ref)
+		if err != nil || entry.Closure == nil {
+			return false
+		}
+		_, known := advisory.File(ref.Kind())
+		return known
+	})
+}
 
 // checkReleases asks the package registries whether the versions of the locked servers were taken back, and adds what
 // they say to the servers. What could not be asked, and why, is unseen: no bytes depend on the answer.

@@ -115,6 +115,7 @@ func (u *upgrade) hosts(w *workspace.Workspace, anyFacet bool) (uses []consent.H
 		_, named := u.named[s.Name]
 		if named || u.all || slices.Contains(u.ofFacets, s.Name) || slices.Contains(u.facets, s.Facet) {
 			uses = append(uses, w.ServerHosts(s)...)
+			uses = append(uses, w.PackageHosts(s)...)
 		}
 	}
 	return uses

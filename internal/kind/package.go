@@ -101,6 +101,11 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 		}
 	}
 	r.notePackages(d, dependencies)
+	known, err := advisoryEvidence(ctx, d.Workspace, name, dependencies)
+	r.Report = append(r.Report, known...)
+	if err != nil {
+		return r, err
+	}
 	scripts, err := d.allowedScripts(dependencies)
 	if err != nil {
 		return r, err

@@ -201,6 +201,13 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 	name, entry := l.Server.Name, l.Entry
 	path := cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
 	report := program.VerifyEvidence(l.Workspace, l.Server, path, "", nil)
+	if l.Closure != nil && !(l.Offline && l.Workspace.Config.Policy.AdvisoriesURL() != "") {
+		known, err := advisoryEvidence(ctx, l.Workspace, name, l.Closure)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, known...)
+	}
 	st, err := l.Workspace.Host.Store()
 	if err != nil {
 		return nil, err

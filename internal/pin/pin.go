@@ -69,6 +69,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	for _, name := range names {
 		if declared, err := w.Server(name); err == nil {
 			uses = append(uses, w.ServerHosts(declared)...)
+			uses = append(uses, w.PackageHosts(declared)...)
 		}
 	}
 	if err := h.RequireHostConsent(uses...); err != nil {

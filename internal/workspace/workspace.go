@@ -88,6 +88,8 @@ type Workspace struct {
 	Release   func() // lets writers in again
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
 
+	advisories advisories
+
 	lockRead, approvalsRead []byte             // the files as they were read; nil if there are none
 	inherited               *project.Approvals // taken over from the main work tree, as there is no file; else nil
 }
@@ -124,7 +126,7 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 	if w, err = find(h, dir, begin); err != nil {
 		return nil, nil, err
 	}
-	done = func() { w.Release() }
+	done = func() { w.Release(); w.advisories.close() }
 	if err := os.MkdirAll(w.State, 0o700); err != nil {
 		if write || !host.IsUnwritable(err) {
 			return nil, nil, err
@@ -136,7 +138,7 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 		if err != nil {
 			return nil, nil, err
 		}
-		done = func() { w.Release(); unlock() }
+		done = func() { w.Release(); w.advisories.close(); unlock() }
 	}
 	if err := w.HoldFiles(ctx); err != nil && (write || !host.IsUnwritable(err)) {
 		done()

@@ -124,6 +124,8 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		if r.from > 0 {
 			req.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-")
 			req.Header.Set("If-Range", r.ifRange)
+		} else {
+			r.Known.setHeaders(req.Header)
 		}
 		if authorization != nil {
 			value, err := authorization(at)

@@ -26,6 +26,9 @@ type Request struct {
 	// is read. It may be nil.
 	Head func(*http.Response)
 
+	// Known is the version that is here already. If it still is the newest the reply is a [Failure] with status 304.
+	Known Version
+
 	Most      int64          // bytes that the body may have
 	By        consent.Naming // what named the host of URL
 	Final429  bool           // 429 is an answer, not a reason to wait
@@ -37,6 +40,25 @@ type Request struct {
 
 	from    int64  // first byte that is requested; 0 requests the whole body
 	ifRange string // validator of the version that from is of
+}
+
+// Version tells the versions of a body apart, as its host does. The zero value is none.
+type Version struct {
+	Tag      string // ETag
+	Modified string // Last-Modified
+}
+
+// VersionOf returns the version that a reply is of.
+func VersionOf(h http.Header) Version { return Version{h.Get("ETag"), h.Get("Last-Modified")} }
+
+// setHeaders asks for the body only if it is of another version.
+func (v Version) setHeaders(h http.Header) {
+	switch {
+	case v.Tag != "":
+		h.Set("If-None-Match", v.Tag)
+	case v.Modified != "":
+		h.Set("If-Modified-Since", v.Modified)
+	}
 }
 
 // checkURL applies the rules of a transfer to a URL that is about to be requested.
