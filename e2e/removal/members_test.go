@@ -189,6 +189,8 @@ var unreadTypes = []unread{
 	{"internal/kind.imageConfig serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
 		"internal/plugins.Script",
 		"of bytes whose digest is compared before they are read, or that are only written"},
+	{"internal/advisory.*",
+		"what others know against packages: nothing vouches that all of it is there, and a zip that is gone is an error"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"machine.Variables machine.Variable",
 		"which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
