@@ -47,8 +47,9 @@ func findNames(data []byte, kind artifact.Kind) (names []string, unsure bool, er
 			break
 		}
 		rest = after
-		value, ok := bytes.CutPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":"))
-		if value, ok = bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`)); !ok {
+		value, member := bytes.CutPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":"))
+		value, named := bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`))
+		if !member || !named {
 			continue
 		}
 		text, _, ok := bytes.Cut(value, []byte(`"`))
