@@ -177,11 +177,7 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	if h.prefix != "" {
 		m.path = h.prefix + "/" + h.path
 	}
-	if more != nil && more.path != "" {
-		if h.prefix != "" {
-			return m, t.refuse(ProblemPrefix, more.path,
-				"has a path in an extended header beside a prefix, which programs join or not")
-		}
+	if more != nil && more.path != "" { // which counts alone: no program joins it with a prefix
 		m.path = more.path
 	}
 	slash := strings.HasSuffix(m.path, "/")
