@@ -158,15 +158,15 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	var compiled *store.Slot
 	if k.compile != nil {
 		platform := program.BytecodePlatform(in.Platform)
-		made, err := k.openCompiled(ctx, d.Workspace, st, name, in.Runtime, done.Slot, d.Workspace.MadeTree(*entry.Closure, platform),
-			judgeWith(&r.Report, d.Judge))
-		if made != nil {
-			r.Report = append(r.Report, made.Report...)
+		made, err := k.findCompiled(ctx, d.Workspace, st, name, platform, d.Workspace.MadeTree(*entry.Closure, platform))
+		if err == nil && (made == nil || made.Slot == nil) {
+			made, err = k.compile(ctx, d.Workspace, st, name, in.Runtime, done.Slot, judgeWith(&r.Report, d.Judge))
 		}
 		if err != nil {
 			return r, err
 		}
 		if made != nil {
+			r.Report = append(r.Report, made.Report...)
 			compiled, r.Trees[platform] = made.Slot, made.Slot.Digest
 		}
 	}

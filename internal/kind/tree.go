@@ -71,18 +71,23 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	}
 	var compiled *store.Slot
 	if k.compile != nil && l.Approval.Runtime != nil { // else this machine would not remember what it compiled
+		judge := judgeWith(&o.Report, l.Judge)
 		platform := program.BytecodePlatform(found.platform)
-		made := l.Approval.MadeTrees(*l.Entry.Closure)[platform]
-		in, err := k.openCompiled(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, made,
-			judgeWith(&o.Report, l.Judge))
+		in, err := k.findCompiled(ctx, l.Workspace, st, l.Server.Name, platform, l.Approval.MadeTrees(*l.Entry.Closure)[platform])
+		if err == nil && in == nil {
+			if in, err = k.compile(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, judge); in != nil && in.Slot != nil {
+				o.noteMade(platform, in.Slot.Digest)
+			}
+		}
 		if in != nil {
 			o.Report = append(o.Report, in.Report...)
 		}
 		if err != nil {
 			return o, err
 		}
-		if in != nil && !evidence.Same(in.Slot.Digest, made) {
-			o.noteMade(platform, in.Slot.Digest)
+		if in != nil && in.Slot == nil {
+			_, err := judge(nil)
+			return o, err
 		}
 		if in != nil {
 			compiled = in.Slot
@@ -144,29 +149,18 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 	return err
 }
 
-// openCompiled finds in the store what this machine compiled of a tree before, made, or compiles it. The result is nil
-// if there is nothing to compile. What differs from what was made is moved away, and compiled again if judge lets it.
-func (k ecosystem) openCompiled(ctx context.Context, w *workspace.Workspace, st *store.Store, server string,
-	rt *project.Runtime, tree *store.Slot, made digest.Digest, judge program.JudgeFunc) (*program.Installed, error) {
-	var differs evidence.Report
-	if !made.IsZero() {
-		found, err := program.AuditSlot(ctx, st, server, program.BytecodePlatform(k.PlatformKey(rt)), digest.Digest{}, made)
-		if err != nil || found != nil && found.Slot != nil {
-			return found, err
-		}
-		if found != nil {
-			program.Quarantine(ctx, w, st, found, made)
-			if _, err := judge(found.Report); err != nil {
-				return found, err
-			}
-			differs = found.Report
-		}
+// findCompiled finds in the store what this machine compiled of a tree before, made, or nil. If that differs, it is moved
+// away, and there is no slot in the result.
+func (k ecosystem) findCompiled(ctx context.Context, w *workspace.Workspace, st *store.Store, server, platform string,
+	made digest.Digest) (*program.Installed, error) {
+	if made.IsZero() {
+		return nil, nil
 	}
-	compiled, err := k.compile(ctx, w, st, server, rt, tree, judge)
-	if compiled != nil {
-		compiled.Report = append(differs, compiled.Report...)
+	found, err := program.AuditSlot(ctx, st, server, platform, digest.Digest{}, made)
+	if found != nil && found.Slot == nil {
+		program.Quarantine(ctx, w, st, found, made)
 	}
-	return compiled, err
+	return found, err
 }
 
 // checkTree audits the tree of a platform in the store: the locked one, or if the lock has none, the one that this

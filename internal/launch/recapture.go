@@ -17,8 +17,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Capture starts the server and returns what it shows, in which what varies by the lock does so still. judged, which may be nil, receives the
-// verdict before that.
+// Capture starts the server and returns what it shows. Items that vary by the lock do so still. judged, which may be
+// nil, receives the verdict before that.
 func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*program.Shown,
 	error) {
 	prog, adm, err := l.Prepare(ctx)

@@ -317,7 +317,7 @@ func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, 
 			func(key string) bool { return keys != nil && !slices.Contains(keys, key) })
 	}
 	varying := chosen(drift.Varying)
-	out.Entry.Varying = slices.Sorted(slices.Values(slices.Concat(entry.Varying, varying)))
+	out.Entry.Varying = slices.Compact(slices.Sorted(slices.Values(slices.Concat(entry.Varying, varying))))
 	// An item that one client did not see stays approved. An item that no client saw is removed, and so is one that varies.
 	if out.Surface, err = surface.Overlay(locked, s); err == nil {
 		out.Surface, err = out.Surface.Without(slices.Concat(chosen(drift.Gone), out.Entry.Varying)...)

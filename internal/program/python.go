@@ -73,8 +73,9 @@ const sitePackages = "site-packages"
 // BytecodePlatform is the name under which a machine remembers the bytecode that it made of a platform's tree.
 func BytecodePlatform(platform string) string { return platform + " bytecode" }
 
-// CompilePython puts the bytecode of a python package's tree into the store. The result is nil if there is none. The
-// evidence that the tree is what it should be has been judged.
+// CompilePython puts the bytecode of a python package's tree into the store. The result is nil if there is none, or if
+// it cannot be made, which is said: the server then starts from its sources. The evidence that the tree is what it should
+// be has been judged.
 func CompilePython(ctx context.Context, w *workspace.Workspace, s *store.Store, server string, rt *project.Runtime,
 	tree *store.Slot, judge JudgeFunc) (*Installed, error) {
 	st, err := s.Stage()
@@ -85,8 +86,12 @@ func CompilePython(ctx context.Context, w *workspace.Workspace, s *store.Store, 
 	compiled := w.Host.Announce("compiling %s", tree.Ref)
 	err = closure.CompilePython(ctx, w.Host, rt, filepath.Join(tree.Dir(), sitePackages), st)
 	compiled()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return nil, err
+		w.Host.Logger.Warn("its packages were not compiled, so that it starts more slowly", "server", server, "error", err)
+		return nil, nil
 	}
 	if made, err := os.ReadDir(st.Dir()); err != nil || len(made) == 0 {
 		return nil, err

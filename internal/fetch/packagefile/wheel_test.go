@@ -172,7 +172,7 @@ func TestInstallShared(t *testing.T) {
 // TestInstallWheels: each file is where uv installs it, and what differs between machines is left out.
 func TestInstallWheels(t *testing.T) {
 	const info, data = "hx_whl-1.0.0.dist-info/", "hx_whl-1.0.0.data/"
-	w, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", "m/A.py", "a", "m/INSTALLER", "kept", data+"data/bin/program", "kept", data+"data/bin/tool", "#!/bin/sh",
+	w, err := readBytes(t, forge.Wheel("hx_whl-1.0.0", "m/A.py", "a", "m/INSTALLER", "kept", "m/x.data/scripts/y", "y", data+"data/bin/program", "kept", data+"data/bin/tool", "#!/bin/sh",
 		data+"purelib/m/b.py", "b", data+"scripts/run", "program", data+"scripts/script", "#!python\n", data+"scripts/x", "x",
 		data+"headers/h.h", "h", data+"data/lib/l.so", "l", data+"data/share/s", "s", info+"METADATA", "Name: hx-whl\n",
 		info+"entry_points.txt", "[console_scripts]\nc = m:main\n", info+"INSTALLER", "forged", info+"licenses/INSTALLER", "kept"))
@@ -183,7 +183,7 @@ func TestInstallWheels(t *testing.T) {
 	if _, err := InstallWheels(t.Context(), []*Wheel{w}, w.ref, dir); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"m/A.py": "a", "m/INSTALLER": "kept", "m/b.py": "b", "bin/program": "kept", "bin/run": "program", "bin/x": "x",
+	want := map[string]string{"m/A.py": "a", "m/INSTALLER": "kept", "m/x.data/scripts/y": "y", "m/b.py": "b", "bin/program": "kept", "bin/run": "program", "bin/x": "x",
 		"include/hx-whl/h.h": "h", "lib/l.so": "l", "share/s": "s", info + "METADATA": "Name: hx-whl\n",
 		info + "entry_points.txt": "[console_scripts]\nc = m:main\n", info + "licenses/INSTALLER": "kept",
 		info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}

@@ -119,7 +119,8 @@ func (z *zipFile) installFile(file wheelFile, dir *os.Root) error {
 		content = io.MultiReader(strings.NewReader(string(head[:n])), content)
 	}
 	mode := os.FileMode(0o644)
-	if z.executable[file.path] || strings.Contains(file.path, dataSuffix+"/scripts/") {
+	top, rest, _ := strings.Cut(file.path, "/")
+	if z.executable[file.path] || strings.HasSuffix(top, dataSuffix) && strings.HasPrefix(rest, "scripts/") {
 		mode = 0o755
 	}
 	if err := dir.MkdirAll(path.Dir(file.place), 0o755); err != nil {
