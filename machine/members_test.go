@@ -18,7 +18,7 @@ func TestStateMembers(t *testing.T) {
 	d := digest.FromBytes([]byte("x"))
 	now := time.Unix(1e9, 0).UTC()
 	receipt := NewReceipt("/p")
-	receipt.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0", Assets: []ReceiptAsset{NewAsset("dir:tools", facet.KindAgent, "one", []string{"tools/agents/one.md"})}}
+	receipt.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0", Assets: []ReceiptAsset{NewAsset("dir:tools", facet.KindAgent, "one", []string{"tools/agents/one.md"}, nil)}}
 	sums := NewMaterialized("/p")
 	sums.Files["tools/agents/one.md"] = d
 	note := DriftNote{Server: "tool", At: now, Locked: d, Items: map[string]DriftItem{"tool:add": {Reason: "changed", Want: d, Got: d}}}

@@ -23,7 +23,8 @@ import (
 
 // Receipt says what was installed into one project on this machine. It lies in the state
 // directory and is the only authority for deleting: a checkout can bring a lock along,
-// but nothing that removes files. It holds no digests of them, and proves nothing about bytes.
+// but nothing that removes files. What was there before Hallmark is told apart from what it wrote. A receipt
+// holds no digests, and proves nothing about bytes.
 type Receipt struct {
 	Version int                       `json:"receipt_version"`
 	Self    digest.Digest             `json:"self"`    // as that of a lock; set by Encode
@@ -43,7 +44,10 @@ type ReceiptAsset struct {
 	Target string   `json:"target"` // "claude-code", "dir:PATH", …
 	Type   string   `json:"type"`   // "skill", "agent" or "command"
 	Name   string   `json:"name"`
-	Files  []string `json:"files"` // relative to the project, with slashes
+	Files  []string `json:"files"` // that Hallmark wrote, relative to the project, with slashes
+	// Found are files of the deliverable that were there already, as they were to be. They are not Hallmark's, and
+	// are deleted only where their deliverable stays and has them no more.
+	Found []string `json:"found,omitempty"`
 }
 
 // Materialized holds the digests of the files that were written into one project, by
@@ -78,9 +82,12 @@ func NewMaterialized(project string) *Materialized {
 	return &Materialized{Version: materializedVersion, Project: project, Files: map[string]digest.Digest{}}
 }
 
-// NewAsset returns a deliverable in the project.
-func NewAsset(target string, kind facet.Kind, name string, files []string) ReceiptAsset {
-	return ReceiptAsset{Scope: scopeProject, Target: target, Type: string(kind), Name: name, Files: files}
+// NewAsset returns a deliverable in the project: its files that Hallmark wrote, and those that were there.
+func NewAsset(target string, kind facet.Kind, name string, files, found []string) ReceiptAsset {
+	if files == nil {
+		files = []string{}
+	}
+	return ReceiptAsset{Scope: scopeProject, Target: target, Type: string(kind), Name: name, Files: files, Found: found}
 }
 
 // ParseReceipt reads the receipt of a project; nil data gives an empty one. The error
@@ -110,13 +117,13 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 			return nil, fmt.Errorf("%+q: does not say which version was installed, or what of it", name)
 		}
 		for _, a := range f.Assets {
-			if a.Target == "" || a.Type == "" || a.Name == "" || len(a.Files) == 0 {
+			if a.Target == "" || a.Type == "" || a.Name == "" || a.Files == nil || len(a.Files)+len(a.Found) == 0 {
 				return nil, fmt.Errorf("%+q: does not say what was installed, and where", name)
 			}
 			if a.Scope != scopeProject {
 				return nil, fmt.Errorf("%+q: the scope %+q is not known", name, a.Scope)
 			}
-			for _, file := range a.Files {
+			for _, file := range slices.Concat(a.Files, a.Found) {
 				if err := checkInstalled(file); err != nil {
 					return nil, err
 				}
@@ -184,7 +191,7 @@ func (r *Receipt) Same(o *Receipt) bool {
 
 func (a ReceiptAsset) same(b ReceiptAsset) bool {
 	return a.Scope == b.Scope && a.Target == b.Target && a.Type == b.Type && a.Name == b.Name &&
-		slices.Equal(a.Files, b.Files)
+		slices.Equal(a.Files, b.Files) && slices.Equal(a.Found, b.Found)
 }
 
 // Same reports whether m and o have the same content.
@@ -192,12 +199,26 @@ func (m *Materialized) Same(o *Materialized) bool {
 	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, evidence.Same)
 }
 
-// Files returns all files that r names.
+// Files returns all files that Hallmark wrote.
 func (r *Receipt) Files() map[string]bool {
+	return r.collect(func(a ReceiptAsset) []string { return a.Files })
+}
+
+// Found returns all files of what was installed that were there before.
+func (r *Receipt) Found() map[string]bool {
+	return r.collect(func(a ReceiptAsset) []string { return a.Found })
+}
+
+// Installed returns all files of what was installed, whoever wrote them.
+func (r *Receipt) Installed() map[string]bool {
+	return r.collect(func(a ReceiptAsset) []string { return slices.Concat(a.Files, a.Found) })
+}
+
+func (r *Receipt) collect(files func(ReceiptAsset) []string) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range r.Facets {
 		for _, asset := range f.Assets {
-			for _, file := range asset.Files {
+			for _, file := range files(asset) {
 				out[file] = true
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func TestSameReceipt(t *testing.T) {
 	receipt := func(change func(*Receipt, *ReceiptAsset)) *Receipt {
 		r := NewReceipt("/p")
-		a := NewAsset("dir:tools", "skill", "notes", []string{"tools/a", "tools/b"})
+		a := NewAsset("dir:tools", "skill", "notes", []string{"tools/a", "tools/b"}, nil)
 		if change != nil {
 			change(r, &a)
 		}
@@ -33,6 +33,7 @@ func TestSameReceipt(t *testing.T) {
 		"target":          func(_ *Receipt, a *ReceiptAsset) { a.Target = "codex" },
 		"type":            func(_ *Receipt, a *ReceiptAsset) { a.Type = "agent" },
 		"name":            func(_ *Receipt, a *ReceiptAsset) { a.Name = "note" },
+		"found":           func(_ *Receipt, a *ReceiptAsset) { a.Found = []string{"tools/c"} },
 		"files":           func(_ *Receipt, a *ReceiptAsset) { a.Files = a.Files[:1] },
 	} {
 		if a, b := receipt(nil), receipt(change); a.Same(b) || b.Same(a) {

@@ -72,6 +72,19 @@ func (t Target) SkillDir(name string) string {
 	return t.skills.placeOf(name)
 }
 
+// Dirs are the directories in which the target looks for deliverables, relative to the project, with slashes.
+func (t Target) Dirs() (dirs []string) {
+	if t.dir != "" {
+		return []string{t.dir}
+	}
+	for _, n := range []noun{t.skills, t.agents, t.commands} {
+		if dir, _, ok := strings.Cut(n.path, "/NAME"); ok {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
 // placeOf is where a deliverable of a name is; "" if the client has none of its kind.
 func (n noun) placeOf(name string) string { return strings.ReplaceAll(n.path, "NAME", name) }
 

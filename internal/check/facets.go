@@ -165,7 +165,7 @@ func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, ours := known.Report, known.Receipt.Files()
+	report, ours := known.Report, known.Receipt.Installed()
 	present, err := installed.Digests(w, slices.Collect(maps.Keys(ours)))
 	if err != nil {
 		return nil, err

@@ -81,5 +81,5 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []installed.Part) (*inst
 		return nil, err
 	}
 	return installed.NewPlan(a.Workspace, before, adm, parts, installed.Mode{Frozen: a.o.Frozen, Force: a.o.Force,
-		Adopted: a.adopted})
+		Keep: a.o.Keep, Adopted: a.adopted})
 }

@@ -20,6 +20,7 @@ type Options struct {
 	Frozen  bool // hallmark.lock is the only authority, and is not written
 	Offline bool // make no requests
 	Force   bool // overwrite and delete files that a user edited
+	Keep    bool // delete no files: what is of no facet any more stays where it lies
 	Dry     bool // find out what would be done, and write nothing
 	// Registry is the URL of a registry that a person named. Add declares it in a project that has
 	// none, with the key of its log if Log has one, and refuses a project that has another.

@@ -84,6 +84,11 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return nil, err
 	}
+	if len(req.remove) == 0 { // which leads out of what is refused here
+		if err := installed.CheckSources(w); err != nil {
+			return nil, err
+		}
+	}
 	a, err := req.newAssembly(w, o)
 	if err != nil {
 		return nil, err
@@ -133,7 +138,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
 		return out, err
 	}
-	out.Files, out.Deleted, out.Kept, out.Extra = p.Written, p.Deleted, p.Kept, p.Extra
+	out.Files, out.Deleted, out.Kept, out.Extra, out.Left = p.Written, p.Deleted, p.Kept, p.Extra, p.Left
 	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(w, servers.names))
 	a.forgetFacets(req.remove)
 	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))

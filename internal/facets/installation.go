@@ -14,6 +14,7 @@ type Installation struct {
 	Files   []string // that were written, relative to the project
 	Deleted []string
 	Kept    []string      // that a user edited, and that stay as they are
+	Left    []string      // of no facet any more, that were there before, and stay
 	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
 	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
 	Pinned  []*pin.Pinned // servers that facets declare and that were looked at

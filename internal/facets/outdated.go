@@ -64,7 +64,7 @@ func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 			}
 		}
 		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
-			for _, file := range asset.Files {
+			for _, file := range slices.Concat(asset.Files, asset.Found) {
 				all[i].Files++
 				now, exists, err := installed.Digest(w, file)
 				if err != nil || !exists {

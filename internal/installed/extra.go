@@ -123,7 +123,7 @@ func leftoverEvidence(at string) evidence.Evidence {
 		Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
 	}, "a file that was installed on this machine")
 	e.Observed.From = at
-	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
+	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away, or leaves what was there before"
 	return e
 }
 

@@ -71,7 +71,7 @@ func (l *LockedFacets) Check() (report evidence.Report, absent []string, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	ours := receipt.Receipt.Files()
+	ours := receipt.Receipt.Installed()
 	installed := map[string]bool{} // by facet and target: some of it is there, or was
 	for path, f := range files {
 		f.now, f.present = present[path]

@@ -118,21 +118,27 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 }
 
 // newReceipt is the receipt of a project that has these parts.
-func newReceipt(w *workspace.Workspace, parts []Part) *machine.Receipt {
-	receipt := machine.NewReceipt(w.Dir)
+func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
+	receipt := machine.NewReceipt(p.w.Dir)
 	for _, part := range parts {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
 		if !ok {
-			f.Version = part.Of.Entry.Version
+			f.Version, f.Assets = part.Of.Entry.Version, []machine.ReceiptAsset{}
 		}
-		for _, target := range adapters(w) {
-			var files []string
-			for _, place := range target.Places(part.Of.Manifest, part.Deliverable) {
-				files = append(files, place.Path)
+		for _, target := range adapters(p.w) {
+			places := target.Places(part.Of.Manifest, part.Deliverable)
+			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
+			var files, found []string
+			for _, at := range places {
+				if p.found[at.Path] && !takes {
+					found = append(found, at.Path)
+				} else {
+					files = append(files, at.Path)
+				}
 			}
-			if len(files) > 0 {
-				f.Assets = append(f.Assets, machine.NewAsset(target.Name, part.Kind, part.Name, files))
+			if len(places) > 0 {
+				f.Assets = append(f.Assets, machine.NewAsset(target.Name, part.Kind, part.Name, files, found))
 			}
 		}
 		receipt.Facets[name] = f

@@ -23,6 +23,7 @@ import (
 type Mode struct {
 	Frozen bool // the lock is the only authority: what differs from it is refused
 	Force  bool // what a user edited is overwritten and deleted
+	Keep   bool // nothing is deleted: what is of no facet any more is forgotten, and stays
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
 	// shown to somebody who consents to it. Zero stands for a link.
 	Adopted map[string]digest.Digest
@@ -40,53 +41,66 @@ type Plan struct {
 	Report evidence.Report // of files that are not as they were written, and of what else lies there
 
 	Written, Deleted, Kept, Extra []string // relative to the project
+	Left                          []string // is of no facet any more, and stays: it was there before, or is somebody's source
 
 	Notes []Note // what targets do not get
 
 	w             *workspace.Workspace
 	mode          Mode
 	before, after *Files
+	found         map[string]bool // files that are not Hallmark's, and are as they are to be
+	taken         map[string]bool // files that are not Hallmark's, and that this plan overwrites
 }
 
 // NewPlan finds out what has to be written and deleted, so that the project has exactly the
-// chosen parts. Only what the receipt names is deleted. What a user edited is neither
-// written nor deleted without force, and reported; a file that was never ours is in the way,
-// and an error.
+// chosen parts. Only what Hallmark wrote, as the receipt says, is deleted, and nothing in the directory that is
+// the source of a facet: it may be the only copy. What a user edited is neither written nor deleted without force,
+// and reported; a file that was never ours is in the way, and an error.
+//
+// A file that is there already as it is to be is not Hallmark's. It becomes so, with the rest of its deliverable,
+// when Hallmark changes one of them.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
 	outputs, notes, err := findOutputs(w, adm, parts)
 	if err != nil {
 		return nil, err
 	}
-	ours := before.Receipt.Files()
-	present, err := Digests(w, slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
+	was := before.Receipt.Installed()
+	present, err := Digests(w, slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(was))))
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{w: w, mode: mode, before: before, Notes: notes, Report: slices.Clone(before.Report),
-		after: &Files{Receipt: newReceipt(w, parts), Sums: machine.NewMaterialized(w.Dir)}}
+	p := newPlan(w, before, mode)
+	p.Notes = notes
 	if err := p.planWrites(outputs, present); err != nil {
 		return nil, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(ours)) {
-		now, exists := present[path]
-		if _, wanted := outputs[path]; exists && !wanted {
-			p.planDeletion(path, now)
-		}
+	p.after.Receipt = p.newReceipt(parts)
+	if err := p.planDeletions(outputs, present); err != nil {
+		return nil, err
 	}
 	return p, p.addExtraEvidence(outputs)
 }
 
+// newPlan is a plan that changes nothing yet.
+func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
+	return &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report), found: map[string]bool{},
+		taken: map[string]bool{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
+}
+
 // planWrites plans to write the files that are not there as they are to be.
 func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.Digest) error {
-	ours := p.before.Receipt.Files()
+	ours, found := p.before.Receipt.Files(), p.before.Receipt.Found()
 	var foreign []string
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[path]
 		now, exists := present[path]
 		before, known := p.before.Sums.Files[path]
-		known = known && ours[path]
+		known = known && (ours[path] || found[path])
 		p.after.Sums.Files[path] = o.sum
 		switch {
+		case exists && evidence.Same(now, o.sum) && !ours[path]:
+			p.found[path] = true
+			continue
 		case exists && evidence.Same(now, o.sum):
 			if lacks, err := lacksMode(p.w, o.place); err != nil || !lacks {
 				if err != nil {
@@ -97,7 +111,8 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
 		case p.mode.Force:
 			p.Report = append(p.Report, EditedEvidence(path, before, now, true))
-		case ours[path]:
+		case ours[path], found[path]:
+			p.found[path] = !ours[path]
 			if p.Report = append(p.Report, EditedEvidence(path, before, now, false)); p.mode.Frozen {
 				p.Report = append(p.Report, o.lockedEvidence(now)...)
 			}
@@ -114,6 +129,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		if err != nil {
 			return err
 		}
+		p.taken[path] = exists && !ours[path]
 		p.Written = append(p.Written, path)
 		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: permOf(o.place, data)})
 	}
@@ -124,6 +140,33 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 				" that Hallmark did not write would be overwritten"),
 			Detail: "  " + strings.Join(foreign, "\n  ") + "\n", Hint: "move them, or give --force",
 		}
+	}
+	return nil
+}
+
+// planDeletions plans to delete what was installed and is wanted no more. What was there before is left, unless it
+// lies in the directory of a skill that stays, of which it was part: there it would be of nothing.
+func (p *Plan) planDeletions(outputs map[string]output, present map[string]digest.Digest) error {
+	found := p.before.Receipt.Found()
+	var skills []string
+	for _, o := range outputs {
+		if o.place.Skill != "" {
+			skills = append(skills, o.place.Skill)
+		}
+	}
+	sources := sourceDirs(p.w)
+	for _, at := range slices.Sorted(maps.Keys(p.before.Receipt.Installed())) {
+		now, exists := present[at]
+		if _, wanted := outputs[at]; !exists || wanted {
+			continue
+		}
+		stays := slices.ContainsFunc(skills, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
+		isSource := slices.ContainsFunc(sources, func(dir string) bool { return isWithin(p.w.Place(at), dir) })
+		if p.mode.Keep || isSource || found[at] && !stays {
+			p.Left = append(p.Left, at)
+			continue
+		}
+		p.planDeletion(at, now)
 	}
 	return nil
 }
@@ -150,7 +193,7 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 	for at, o := range outputs {
 		files[at] = &placedFile{of: o.part.Of.Subject(), picked: true, skill: o.place.Skill}
 	}
-	for _, at := range p.Deleted { // which this installation takes away
+	for _, at := range slices.Concat(p.Deleted, p.Left) { // which this installation takes away, or knows of
 		files[at] = &placedFile{}
 	}
 	for _, at := range p.Kept { // of which the report says so already

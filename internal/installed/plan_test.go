@@ -2,6 +2,7 @@ package installed
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // newProject is an empty project with these files, on a machine of its own; what is logged goes to log.
@@ -51,7 +53,7 @@ func sum(text string) digest.Digest { return digest.FromBytes([]byte(text)) }
 func installedBefore(w *workspace.Workspace, paths ...string) *Files {
 	f := &Files{Receipt: machine.NewReceipt(w.Dir), Sums: machine.NewMaterialized(w.Dir)}
 	f.Receipt.Facets["kit"] = machine.ReceiptOfFacet{Version: "1.0.0",
-		Assets: []machine.ReceiptAsset{machine.NewAsset("dir:tools", facet.KindSkill, "greet", paths)}}
+		Assets: []machine.ReceiptAsset{machine.NewAsset("dir:tools", facet.KindSkill, "greet", paths, nil)}}
 	for _, path := range paths {
 		f.Sums.Files[path] = sum("was")
 	}
@@ -79,6 +81,55 @@ func TestPlannedDeletions(t *testing.T) {
 	}
 }
 
+// What a receipt of an older version claims, and lies in the directory of a locked facet's source, is never deleted: it
+// may be the only copy. Nor is what was there before, but in the directory of a skill that stays.
+func TestPlannedDeletionsLeave(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		found  bool
+		mode   Mode
+		left   bool
+	}{
+		"ours":                     {"elsewhere", false, Mode{}, false},
+		"the source":               {"tools", false, Mode{}, true},
+		"the source, forced":       {"tools", false, Mode{Force: true}, true},
+		"the source by a link":     {"link/tools", false, Mode{}, true},
+		"found":                    {"elsewhere", true, Mode{}, true},
+		"found, forced":            {"elsewhere", true, Mode{Force: true}, true},
+		"kept as somebody says so": {"elsewhere", false, Mode{Keep: true}, true},
+	} {
+		w := newProject(t, new(bytes.Buffer), map[string]string{"tools/a.md": "was"})
+		if err := os.Symlink(w.Dir, filepath.Join(w.Dir, "link")); err != nil {
+			t.Skip(err)
+		}
+		w.Lock = lockOf(t, c.source)
+		before := installedBefore(w, "tools/a.md")
+		if c.found {
+			a := &before.Receipt.Facets["kit"].Assets[0]
+			a.Files, a.Found = []string{}, a.Files
+		}
+		p, err := NewPlan(w, before, policy.Admitted{}, nil, c.mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := slices.Equal(p.Left, []string{"tools/a.md"}); left != c.left || len(p.Deleted) == 1 == c.left {
+			t.Errorf("%s: leaves %q, deletes %q", name, p.Left, p.Deleted)
+		}
+	}
+}
+
+// lockOf is the lock of a project with a facet of a directory.
+func lockOf(t *testing.T, source string) *project.Lock {
+	t.Helper()
+	plain := fmt.Appendf(nil, `{"facets":{"kit":{"assets":{"facet.json":%q},"integrity":%q,"source":{"kind":"local","path":%q},`+
+		`"version":"1.0.0"}},"lockfile_version":1,"servers":{}}`, sum("y"), sum("x"), source)
+	lock, err := project.ParseLock(fmt.Appendf(nil, `{"self":%q,%s`, digest.FromBytes(plain), plain[1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
 // A file is written unless it is there already; what a user edited is kept, and what was never ours is
 // refused, both but for force and for what somebody consented to as it is now.
 func TestPlannedWrites(t *testing.T) {
@@ -101,15 +152,22 @@ func TestPlannedWrites(t *testing.T) {
 		"foreign":          {"was", false, Mode{}, false, false, evidence.Refused, 0, "now"},
 		"foreign, forced":  {"mine", false, Mode{Force: true}, true, false, evidence.OK, 0, "now"},
 		"adopted":          {"mine", false, adopts(sum("mine")), true, false, evidence.OK, 0, "now"},
+		"found as it was":  {"was", false, Mode{}, true, false, evidence.OK, 0, "now"},
+		"found, edited":    {"mine", false, Mode{}, false, true, evidence.OK, 0, "was"},
 		"changed since":    {"mine", false, adopts(sum("old")), false, false, evidence.Refused, 0, "now"},
 		"a link, it seems": {"mine", false, adopts(digest.Digest{}), false, false, evidence.Refused, 0, "now"},
 	} {
 		w := newProject(t, new(bytes.Buffer), nil)
-		p := &Plan{w: w, mode: c.mode, after: &Files{Sums: machine.NewMaterialized(w.Dir)},
-			before: &Files{Receipt: machine.NewReceipt(w.Dir), Sums: machine.NewMaterialized(w.Dir)}}
+		before := &Files{Receipt: machine.NewReceipt(w.Dir), Sums: machine.NewMaterialized(w.Dir)}
 		if c.ours {
-			p.before = installedBefore(w, "t/x.md")
+			before = installedBefore(w, "t/x.md")
 		}
+		if strings.HasPrefix(name, "found") {
+			before = installedBefore(w, "t/x.md")
+			a := &before.Receipt.Facets["kit"].Assets[0]
+			a.Files, a.Found = []string{}, a.Files
+		}
+		p := newPlan(w, before, c.mode)
 		present := map[string]digest.Digest{}
 		if c.there != "" {
 			present["t/x.md"] = sum(c.there)
@@ -125,6 +183,10 @@ func TestPlannedWrites(t *testing.T) {
 		if (len(p.Written) == 1) != c.writes || (len(p.Kept) == 1) != c.keeps || len(p.Files) != len(p.Written) ||
 			locked != c.locked || !evidence.Same(p.after.Sums.Files["t/x.md"], sum(c.knownAfterward)) {
 			t.Errorf("%s: %+v", name, p)
+		}
+		overwrites := c.writes && !c.ours && c.there != ""
+		if p.taken["t/x.md"] != overwrites || p.found["t/x.md"] != (name == "as it is to be" || name == "found, edited") {
+			t.Errorf("%s: takes %v, found %v", name, p.taken, p.found)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type directorySource struct{}
 func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked *project.FacetLock,
 	q *inquiry) (stored, error) {
 	f := r.Want
-	root, err := os.OpenRoot(cmp.Or(s.folders[f.Name], localPath(s.Workspace, f)))
+	root, err := os.OpenRoot(cmp.Or(s.folders[f.Name], LocalPath(s.Workspace, f.Path)))
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}
@@ -81,7 +81,7 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 	entry project.FacetLock) (evidence.Report, error) {
 	c := SourceClaim(f.Name + " in " + f.Path)
 	c.Want = []digest.Digest{entry.Integrity}
-	root, err := os.OpenRoot(localPath(w, f))
+	root, err := os.OpenRoot(LocalPath(w, f.Path))
 	if err != nil {
 		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
 	}
@@ -110,7 +110,7 @@ func (directorySource) findVersions(context.Context, *workspace.Workspace, proje
 // findName reads the name of what the directory holds; of a facet without listing it.
 func (s directorySource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet,
 	offline bool) (string, error) {
-	data, err := host.ReadFile(filepath.Join(localPath(w, f), facet.ManifestFile), facet.MaxManifest)
+	data, err := host.ReadFile(filepath.Join(LocalPath(w, f.Path), facet.ManifestFile), facet.MaxManifest)
 	if data == nil && err == nil {
 		return findNameIn(ctx, s, w, f, offline)
 	}
@@ -127,7 +127,7 @@ func (s directorySource) findName(ctx context.Context, w *workspace.Workspace, f
 // openDir lists the directory.
 func (directorySource) openDir(_ context.Context, w *workspace.Workspace, f project.Facet,
 	_ bool) (d wrap.Dir, done func() error, err error) {
-	root, err := os.OpenRoot(localPath(w, f))
+	root, err := os.OpenRoot(LocalPath(w, f.Path))
 	if err != nil {
 		return d, nil, evidence.Errorf(evidence.Validation, f.Path, "", errors.Unwrap(err))
 	}
@@ -137,9 +137,9 @@ func (directorySource) openDir(_ context.Context, w *workspace.Workspace, f proj
 	return d, root.Close, nil
 }
 
-// localPath is where the path of a declaration leads on this machine.
-func localPath(w *workspace.Workspace, f project.Facet) string {
-	path := filepath.FromSlash(f.Path)
+// LocalPath is where the path of a declaration, or of its lock entry, leads on this machine.
+func LocalPath(w *workspace.Workspace, path string) string {
+	path = filepath.FromSlash(path)
 	if filepath.IsAbs(path) {
 		return path
 	}

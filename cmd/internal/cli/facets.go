@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -226,6 +227,10 @@ func removeCommand(a *app.App) *cobra.Command {
 		Example: "@acme/reviewer",
 		Args:    app.Args(cobra.MinimumNArgs(1)),
 	}
+	c.Long = `Take facets out of hallmark.toml and hallmark.lock, and delete the files that Hallmark wrote
+for clients. What was there before it stays where it lies, and so does what was edited since,
+without --force, and the directory that is a facet's source.`
+	c.Flags().BoolVar(&f.o.Keep, "keep", false, "delete no files: they stay where they lie, and nothing vouches for them")
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
@@ -234,6 +239,18 @@ func removeCommand(a *app.App) *cobra.Command {
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	return c
+}
+
+// showLeft names the directories of files that stay, of which nothing vouches any more.
+func showLeft(w io.Writer, left []string) {
+	files := map[string]int{}
+	for _, at := range left {
+		files[path.Dir(at)]++
+	}
+	for _, dir := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(w, "left: %s in %s: no facet has it any more, and nothing vouches for it; delete it if you do not need it\n",
+			evidence.Count(files[dir], "file"), surface.Escape(dir))
+	}
 }
 
 // showInstallation prints one line for each facet, and what a person must review.
@@ -259,6 +276,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
+	showLeft(notes, out.Left)
 	for _, path := range out.Extra {
 		fmt.Fprintf(notes,
 			"kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move "+
@@ -317,6 +335,7 @@ type installJSON struct {
 	Files   []string           `json:"files"`
 	Deleted []string           `json:"deleted"`
 	Kept    []string           `json:"kept"`
+	Left    []string           `json:"left"`
 	Extra   []string           `json:"extra"`
 	Servers []serverChangeJSON `json:"servers"`
 	Pinned  []string           `json:"pinned"`
@@ -350,6 +369,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	list := func(s []string) []string { return append([]string{}, s...) }
 	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra = list(out.Targets), list(out.Files),
 		list(out.Deleted), list(out.Kept), list(out.Extra)
+	result.Left = list(out.Left)
 	result.Servers = serverChanges(out.ServerChanges)
 	return result
 }
