@@ -173,5 +173,8 @@ func writeFacet(f project.Facet) string {
 			fields = append(fields, field.key+" = "+tomltext.QuotePlain(field.value))
 		}
 	}
+	if f.Private {
+		fields = append(fields, "private = true")
+	}
 	return "{ " + strings.Join(fields, ", ") + " }"
 }

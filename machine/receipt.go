@@ -36,6 +36,9 @@ type Receipt struct {
 type ReceiptOfFacet struct {
 	Version string         `json:"version"`
 	Assets  []ReceiptAsset `json:"assets"`
+	// Private are files in the directories of its skills that are the user's own and of no facet, such as those of
+	// secrets: they were left out when the skills were adopted. They are neither written nor deleted.
+	Private []string `json:"private,omitempty"`
 }
 
 // ReceiptAsset is one deliverable that was installed for one target.
@@ -116,6 +119,11 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		if f.Version == "" || f.Assets == nil {
 			return nil, fmt.Errorf("%+q: does not say which version was installed, or what of it", name)
 		}
+		for _, file := range f.Private {
+			if err := checkInstalled(file); err != nil {
+				return nil, err
+			}
+		}
 		for _, a := range f.Assets {
 			if a.Target == "" || a.Type == "" || a.Name == "" || a.Files == nil || len(a.Files)+len(a.Found) == 0 {
 				return nil, fmt.Errorf("%+q: does not say what was installed, and where", name)
@@ -184,7 +192,7 @@ func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Sel
 // Same reports whether r and o have the same content.
 func (r *Receipt) Same(o *Receipt) bool {
 	same := func(a, b ReceiptOfFacet) bool {
-		return a.Version == b.Version && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
+		return a.Version == b.Version && slices.Equal(a.Private, b.Private) && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
 	}
 	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, same)
 }
@@ -212,6 +220,17 @@ func (r *Receipt) Found() map[string]bool {
 // Installed returns all files of what was installed, whoever wrote them.
 func (r *Receipt) Installed() map[string]bool {
 	return r.collect(func(a ReceiptAsset) []string { return slices.Concat(a.Files, a.Found) })
+}
+
+// Private returns all files that are the user's own.
+func (r *Receipt) Private() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range r.Facets {
+		for _, file := range f.Private {
+			out[file] = true
+		}
+	}
+	return out
 }
 
 func (r *Receipt) collect(files func(ReceiptAsset) []string) map[string]bool {

@@ -18,7 +18,8 @@ func TestSameReceipt(t *testing.T) {
 		if change != nil {
 			change(r, &a)
 		}
-		r.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0" + r.Facets["kit"].Version, Assets: []ReceiptAsset{a}}
+		r.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0" + r.Facets["kit"].Version, Assets: []ReceiptAsset{a},
+			Private: r.Facets["kit"].Private}
 		return r
 	}
 	if !receipt(nil).Same(receipt(nil)) {
@@ -29,6 +30,7 @@ func TestSameReceipt(t *testing.T) {
 		"project":         func(r *Receipt, _ *ReceiptAsset) { r.Project = "/q" },
 		"a facet more":    func(r *Receipt, _ *ReceiptAsset) { r.Facets["other"] = ReceiptOfFacet{} },
 		"version":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Version: "1"} },
+		"private":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Private: []string{"x"}} },
 		"scope":           func(_ *Receipt, a *ReceiptAsset) { a.Scope = "user" },
 		"target":          func(_ *Receipt, a *ReceiptAsset) { a.Target = "codex" },
 		"type":            func(_ *Receipt, a *ReceiptAsset) { a.Type = "agent" },

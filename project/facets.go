@@ -28,7 +28,8 @@ type Facet struct {
 	Commit string // 40 hex digits
 	Sub    string // directory in the repository; "" is its root
 
-	Path string // of a local directory, relative to the project
+	Path    string // of a local directory, relative to the project
+	Private bool   // what of the directory only its owner can read, or is called as secrets are, belongs to the facet too
 }
 
 var commitRE = sync.OnceValue(func() *regexp.Regexp {
@@ -75,6 +76,12 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		"git": &f.Git, "tag": &f.Tag, "branch": &f.Branch, "commit": &f.Commit, "sub": &f.Sub, "path": &f.Path,
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
+		if key == "private" {
+			if f.Private, ok = table[key].(bool); !ok {
+				return f, errors.New("private must be true or false")
+			}
+			continue
+		}
 		to, ok := fields[key]
 		if !ok {
 			return f, fmt.Errorf("unknown key %s", surface.Escape(key))
@@ -97,6 +104,8 @@ func (f Facet) checkSource() error {
 	switch {
 	case f.Git != "" && f.Path != "":
 		return errors.New("has both git and path; one of them is the source")
+	case f.Private && f.Path == "":
+		return errors.New("private belongs to path")
 	case f.Git == "" && f.Path == "":
 		return errors.New("needs git or path, to which tag, branch, commit and sub belong")
 	case f.Path != "" && (refs > 0 || f.Sub != ""):

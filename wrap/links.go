@@ -26,8 +26,12 @@ func isLeftOut(p string) bool {
 // bytes; one to a directory of d is left out with a note, as the files there are files of d anyway; any other is an error.
 func (d Dir) resolve() (map[string]sourceFile, []Note, error) {
 	files, dirs := map[string]sourceFile{}, map[string]bool{".": true}
+	var notes []Note
+	for _, at := range sortedKeys(d.Private) {
+		notes = append(notes, Note{at, d.Private[at]})
+	}
 	for _, f := range d.Files {
-		if isLeftOut(f.Path) {
+		if _, private := d.Private[f.Path]; private || isLeftOut(f.Path) {
 			continue
 		}
 		files[f.Path] = sourceFile{f.Path, f.Size}
@@ -40,15 +44,17 @@ func (d Dir) resolve() (map[string]sourceFile, []Note, error) {
 			return nil, nil, invalid("%w", &tree.EntryError{Path: at, Kind: d.Others[at]})
 		}
 	}
-	var notes []Note
 	linked := map[string]sourceFile{}
 	for _, at := range sortedKeys(d.Links) {
-		if isLeftOut(at) {
+		if _, private := d.Private[at]; private || isLeftOut(at) {
 			continue
 		}
 		to, ok := linkTarget(at, d.Links[at])
 		f, isFile := files[to]
+		_, private := d.Private[to]
 		switch {
+		case private:
+			notes = append(notes, Note{at, "is a symbolic link to a file that is left out"})
 		case !ok:
 			return nil, nil, invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, clip(d.Links[at]))
 		case isFile:

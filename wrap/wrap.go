@@ -47,6 +47,8 @@ type Dir struct {
 	Links  map[string]string // symbolic links: what each says, by its path
 	Others map[string]string // what is neither, such as "a submodule", by its path
 	Open   tree.Open         // of a regular file
+	// Private are regular files and links that belong to no facet, with why, as if they were not there: they are noted.
+	Private map[string]string
 }
 
 // Form is what a directory is.
@@ -86,9 +88,10 @@ func (d Dir) Form() Form {
 type Facet struct {
 	Form  Form
 	Name  string
-	Files []tree.File // by their paths in the facet, in canonical order
-	Open  tree.Open   // of a file by that path
-	Notes []Note      // what of the directory is not installed
+	Files []tree.File       // by their paths in the facet, in canonical order
+	Open  tree.Open         // of a file by that path
+	Notes []Note            // what of the directory is not installed
+	From  map[string]string // the file of the directory that has the bytes of a file, by that path
 }
 
 // Note says of a file or a declaration of a directory that it is not installed, and why.
@@ -217,11 +220,12 @@ func (w *wrapping) finish(form Form) (*Facet, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, w.name, "", fmt.Errorf("cannot be a facet: %w", err))
 	}
-	f := &Facet{Form: form, Name: w.name, Notes: w.notes}
+	f := &Facet{Form: form, Name: w.name, Notes: w.notes, From: map[string]string{}}
 	for _, p := range m.Paths() {
 		size := int64(len(text))
 		if p != facet.ManifestFile {
-			size = w.files[w.contents[p]].size
+			from := w.files[w.contents[p]]
+			size, f.From[p] = from.size, from.path
 		}
 		f.Files = append(f.Files, tree.File{Path: p, Size: size})
 	}

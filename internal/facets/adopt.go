@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -29,8 +30,10 @@ import (
 // Adopted says which skills are adopted, and what their source is then.
 type Adopted struct {
 	Skills []Lying
-	Into   string          // directory of the project with slashes, below which their files are copied
-	Git    []project.Facet // instead, one for each: repositories that have them
+	Into   string // directory of the project with slashes, below which their files are copied
+	// Private takes files along that only their owner can read, or that are called as secrets are.
+	Private bool
+	Git     []project.Facet // instead, one for each: repositories that have them
 }
 
 // Adopt takes skills that lie in clients' directories under the lock, all or none. What clients have of them stays as it
@@ -43,14 +46,15 @@ func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Option
 			return nil, err
 		}
 		maps.Copy(req.adopt.lying, s.lying)
+		req.adopt.private = append(req.adopt.private, s.private...)
 		if what.Git != nil {
 			continue
 		}
 		at := path.Join(what.Into, s.Name)
-		if err := s.checkSource(ctx, h, dir, at); err != nil {
+		if err := s.checkSource(ctx, h, dir, at, what.Private); err != nil {
 			return nil, err
 		}
-		req.add = append(req.add, project.Facet{Name: s.Name, Path: at})
+		req.add = append(req.add, project.Facet{Name: s.Name, Path: at, Private: what.Private})
 		req.adopt.folders[s.Name] = s.folder
 	}
 	return addFacets(ctx, h, dir, o, req)
@@ -74,7 +78,7 @@ func (s Lying) problem(all []Lying) error {
 }
 
 // checkSource refuses a directory for the copy of a skill that has something else in it, or that a client reads.
-func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string) error {
+func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, private bool) error {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
 	if err != nil {
 		return err
@@ -94,7 +98,7 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string) er
 	if _, err := os.Lstat(w.Path(at)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if there, err := s.read(w.Path(at)); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
+	if there, err := obtain.ReadFolder(w.Path(at), s.Name, private); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
 		return nil
 	}
 	return refuse(errors.New("has something else in it"))
@@ -108,6 +112,7 @@ type adoption struct {
 	skills  []Lying
 	folders map[string]string        // by name, where the files are that are copied; none if a repository has them
 	lying   map[string]digest.Digest // files in the clients' directories; zero for a link
+	private []string                 // files there that are left out
 }
 
 // review finds out what clients get otherwise than it lies there, for consent, and refuses what would lie there beside
@@ -194,10 +199,7 @@ func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 			if err != nil {
 				return nil, err
 			}
-			perm := os.FileMode(0o644)
-			if adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]) {
-				perm = 0o755
-			}
+			perm := installed.PermOf(x.Archive, member, adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]))
 			files = append(files, durable.File{Path: to, Data: data, Perm: perm})
 		}
 	}

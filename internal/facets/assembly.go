@@ -21,6 +21,7 @@ type Assembly struct {
 	o           Options
 	anew        Anew
 	adopted     map[string]digest.Digest // as in [installed.Mode]
+	private     []string                 // as there
 	readReceipt func() (*installed.Files, error)
 	Pieces      map[string]*piece
 }
@@ -81,5 +82,5 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []installed.Part) (*inst
 		return nil, err
 	}
 	return installed.NewPlan(a.Workspace, before, adm, parts, installed.Mode{Frozen: a.o.Frozen, Force: a.o.Force,
-		Keep: a.o.Keep, Adopted: a.adopted})
+		Keep: a.o.Keep, Adopted: a.adopted, Private: a.private})
 }

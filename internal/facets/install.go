@@ -197,7 +197,7 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 	}
 	a, err := NewAssembly(w, o, r.anew())
 	if err == nil && r.adopt != nil {
-		a.adopted = r.adopt.lying
+		a.adopted, a.private = r.adopt.lying, r.adopt.private
 		a.TakeFrom(r.adopt.folders)
 	}
 	return a, err

@@ -33,7 +33,8 @@ type Lying struct {
 	Facet       string   // the locked facet that it is of; "" for none
 	Err         error    // why it cannot be adopted; nil if it can
 
-	folder  string // the first of the directories
+	private []string // files in all clients' directories of that name that are left out
+	folder  string   // the first of the directories
 	members map[string]digest.Digest
 	lying   map[string]digest.Digest // files of that name in all clients' directories; zero for a link
 }
@@ -46,8 +47,9 @@ type Found struct {
 	Linked []string // directories that are links, or lie behind one: nothing is read or written through these
 }
 
-// FindLying finds the skills in the directories of the project's targets. Nothing is written.
-func FindLying(ctx context.Context, h *host.Host, dir string) (*Found, error) {
+// FindLying finds the skills in the directories of the project's targets, with their private files if these are asked for.
+// Nothing is written.
+func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Found, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func FindLying(ctx context.Context, h *host.Host, dir string) (*Found, error) {
 				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
 					fmt.Errorf("has more than %d skills", maxLying))
 			}
-			s := readLying(w, at)
+			s := readLying(w, at, private)
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
@@ -111,14 +113,14 @@ func skillOwners(w *workspace.Workspace) map[string]string {
 }
 
 // readLying reads the skill in a directory of a client.
-func readLying(w *workspace.Workspace, at string) Lying {
+func readLying(w *workspace.Workspace, at string, private bool) Lying {
 	s := Lying{Name: path.Base(at), Dirs: []string{at}, folder: w.Place(at), lying: map[string]digest.Digest{}}
 	if !facet.CheckName(s.Name) {
 		s.Err = evidence.Errorf(evidence.Validation, at, "rename the directory: 2 to 64 of a to z, 0 to 9 and hyphens",
 			errors.New("no facet can be called as its directory is"))
 		return s
 	}
-	f, err := s.read(s.folder)
+	f, err := obtain.ReadFolder(s.folder, s.Name, private)
 	if err != nil {
 		s.Err = err
 		return s
@@ -133,11 +135,11 @@ func readLying(w *workspace.Workspace, at string) Lying {
 	for _, rest := range f.Links {
 		s.lying[path.Join(at, rest)] = digest.Digest{}
 	}
+	for _, rest := range f.Private {
+		s.private = append(s.private, path.Join(at, rest))
+	}
 	return s
 }
-
-// read reads a folder as that of the skill.
-func (s Lying) read(dir string) (*obtain.Folder, error) { return obtain.ReadFolder(dir, s.Name) }
 
 // add adds a skill, or its directory to that which has the same bytes.
 func (f *Found) add(s Lying) {
@@ -146,6 +148,7 @@ func (f *Found) add(s Lying) {
 		if o.Name == s.Name && o.Err == nil && s.Err == nil && o.Facet == s.Facet && maps.EqualFunc(o.members, s.members, evidence.Same) {
 			o.Dirs = append(o.Dirs, s.Dirs...)
 			maps.Copy(o.lying, s.lying)
+			o.private = append(o.private, s.private...)
 			return
 		}
 	}
@@ -155,14 +158,15 @@ func (f *Found) add(s Lying) {
 // shareLying tells each skill what lies in all directories of its name: whoever chooses one of several with other bytes
 // gives its place to it.
 func (f *Found) shareLying() {
-	all := map[string]map[string]digest.Digest{}
+	all, private := map[string]map[string]digest.Digest{}, map[string][]string{}
 	for _, s := range f.Skills {
 		if all[s.Name] == nil {
 			all[s.Name] = map[string]digest.Digest{}
 		}
 		maps.Copy(all[s.Name], s.lying)
+		private[s.Name] = append(private[s.Name], s.private...)
 	}
 	for i := range f.Skills {
-		f.Skills[i].lying = all[f.Skills[i].Name]
+		f.Skills[i].lying, f.Skills[i].private = all[f.Skills[i].Name], private[f.Skills[i].Name]
 	}
 }

@@ -54,10 +54,10 @@ func (p *FacetProject) Path(name string) string {
 // Write writes a file of the project.
 func (p *FacetProject) Write(name, content string) {
 	p.T.Helper()
-	if err := os.MkdirAll(filepath.Dir(p.Path(name)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(p.Path(name)), 0o755); err != nil {
 		p.T.Fatal(err)
 	}
-	if err := os.WriteFile(p.Path(name), []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(p.Path(name), []byte(content), 0o644); err != nil {
 		p.T.Fatal(err)
 	}
 }

@@ -18,8 +18,9 @@ import (
 )
 
 // findExtra is evidence of what lies in the directory of a locked skill and is no file of it: a
-// client reads what it finds there.
-func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evidence.Report, err error) {
+// client reads what it finds there. Private are files of the user that may lie there.
+func findExtra(w *workspace.Workspace, files map[string]*placedFile,
+	private map[string]bool) (report evidence.Report, err error) {
 	skills := map[string]string{} // directory: facet
 	dirs := map[string]bool{}     // that hold a file
 	for at, f := range files {
@@ -28,6 +29,11 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 		}
 		skills[f.skill] = f.of
 		for dir := path.Dir(at); len(dir) >= len(f.skill); dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for at := range private {
+		for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
 			dirs[dir] = true
 		}
 	}
@@ -56,6 +62,8 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile) (report evi
 			case err != nil:
 				return err
 			case len(report) >= lockentry.MaxExtra:
+			case private[at] && d.Type().IsRegular():
+				report = append(report, privateEvidence(at))
 			case who != "":
 				report = append(report, leftoverOfSystemEvidence(at, who))
 			default:

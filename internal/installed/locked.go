@@ -86,7 +86,7 @@ func (l *LockedFacets) Check() (report evidence.Report, absent []string, err err
 		}
 	}
 	report = append(report, l.leftovers(ours, files)...)
-	extra, err := findExtra(l.Workspace, files)
+	extra, err := findExtra(l.Workspace, files, receipt.Receipt.Private())
 	return append(report, extra...), l.findAbsent(files, installed), err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -18,12 +19,41 @@ const (
 	programPerm fs.FileMode = 0o755
 )
 
-// permOf is the mode of a file with these bytes.
-func permOf(place adapter.Place, data []byte) fs.FileMode {
-	if place.Skill != "" && adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]) {
-		return programPerm
+// permOf is the mode of a file with these bytes: no wider than that of the file in whose place it is written, and of the
+// one that it comes from.
+func (p *Plan) permOf(o output, data []byte) fs.FileMode {
+	perm := PermOf(o.part.Of, o.place.Member, o.place.Skill != "" && isProgram(data))
+	if info, err := os.Lstat(p.w.Place(o.place.Path)); err == nil && info.Mode().IsRegular() {
+		perm = narrow(perm, info.Mode())
 	}
-	return filePerm
+	return perm
+}
+
+// PermOf is the mode of a file that is written of a member of an archive.
+func PermOf(of *obtain.Archive, member string, program bool) fs.FileMode {
+	perm := filePerm
+	if program {
+		perm = programPerm
+	}
+	if mode, ok := of.Modes[member]; ok {
+		perm = narrow(perm, mode)
+	}
+	return perm
+}
+
+// narrow takes from a mode what another one keeps from the group and from others.
+func narrow(perm, as fs.FileMode) fs.FileMode {
+	if as&0o040 == 0 {
+		perm &^= 0o070
+	}
+	if as&0o004 == 0 {
+		perm &^= 0o007
+	}
+	return perm
+}
+
+func isProgram(data []byte) bool {
+	return adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)])
 }
 
 // lacksMode reports whether a file that has the right bytes cannot be started, and is to be: a version of

@@ -3,6 +3,7 @@ package installed
 import (
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,6 +127,7 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 		if !ok {
 			f.Version, f.Assets = part.Of.Entry.Version, []machine.ReceiptAsset{}
 		}
+		private := f.Private
 		for _, target := range adapters(p.w) {
 			places := target.Places(part.Of.Manifest, part.Deliverable)
 			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
@@ -137,11 +139,28 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 					files = append(files, at.Path)
 				}
 			}
+			private = append(private, p.privateFiles(target, part)...)
 			if len(places) > 0 {
 				f.Assets = append(f.Assets, machine.NewAsset(target.Name, part.Kind, part.Name, files, found))
 			}
 		}
+		slices.Sort(private)
+		f.Private = slices.Compact(private)
 		receipt.Facets[name] = f
 	}
 	return receipt
+}
+
+// privateFiles are the files of the user in the directory of a skill that are known, and still there.
+func (p *Plan) privateFiles(target adapter.Target, part Part) (files []string) {
+	dir := target.SkillDir(part.Name)
+	if part.Kind != facet.KindSkill || dir == "" {
+		return nil
+	}
+	for _, at := range slices.Concat(p.mode.Private, slices.Sorted(maps.Keys(p.before.Receipt.Private()))) {
+		if _, err := os.Lstat(p.w.Place(at)); err == nil && strings.HasPrefix(at, dir+"/") {
+			files = append(files, at)
+		}
+	}
+	return files
 }

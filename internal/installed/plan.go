@@ -27,6 +27,7 @@ type Mode struct {
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
 	// shown to somebody who consents to it. Zero stands for a link.
 	Adopted map[string]digest.Digest
+	Private []string // files in directories of skills that are the user's own from now on, as in [machine.ReceiptOfFacet]
 }
 
 // adopts reports whether a file may be overwritten that is not ours, and is so now.
@@ -131,7 +132,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		}
 		p.taken[path] = exists && !ours[path]
 		p.Written = append(p.Written, path)
-		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: permOf(o.place, data)})
+		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: p.permOf(o, data)})
 	}
 	if len(foreign) > 0 {
 		return &evidence.Error{
@@ -201,14 +202,17 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 			files[at] = &placedFile{}
 		}
 	}
-	extra, err := findExtra(p.w, files)
+	extra, err := findExtra(p.w, files, p.after.Receipt.Private())
 	if err != nil {
 		return err
 	}
 	if !p.mode.Frozen {
 		for _, e := range extra {
-			p.Report = append(p.Report, keptEvidence(e))
-			p.Extra = append(p.Extra, e.Subject)
+			if e.Scheme == evidence.Unhashed { // what else lies there stops nothing
+				e = keptEvidence(e)
+				p.Extra = append(p.Extra, e.Subject)
+			}
+			p.Report = append(p.Report, e)
 		}
 		return nil
 	}

@@ -2,6 +2,7 @@ package obtain
 
 import (
 	"cmp"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -69,6 +70,7 @@ type stored struct {
 	record   *registry.ArchiveRecord // nil if no registry was asked
 	repaired bool                    // the store's copy was damaged
 	notes    []wrap.Note             // what of a directory that was wrapped now is not installed
+	modes    map[string]fs.FileMode  // as in [Archive]
 }
 
 // accept takes a slot whose bytes were hashed in this run: the list of its files follows from them.

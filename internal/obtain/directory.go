@@ -46,7 +46,7 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	found, err := s.unpack(ctx, c, packedArchive{body: &packed.body, from: f.Path, claims: c.ofLock(),
 		next: "the directory was changed since it was locked; review what changed, and run 'hallmark install' without " +
 			"--frozen, which locks what it holds now"}, q)
-	found.notes = packed.notes
+	found.notes, found.modes = packed.notes, packed.modes
 	return found, err
 }
 
@@ -54,11 +54,11 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits archive.Limits) (*packedDir, error) {
 	where := f.Name + " in " + f.Path
 	if _, err := root.Lstat(facet.ManifestFile); errors.Is(err, fs.ErrNotExist) {
-		d, err := listDirectory(root)
+		d, modes, err := listPublic(root, f.Private)
 		if err != nil {
 			return nil, pack.DirError(where, err)
 		}
-		packed, err := packWrapped(ctx, d, f.Name, limits)
+		packed, err := packWrapped(ctx, d, modes, f.Name, limits)
 		if err != nil {
 			return nil, pack.DirError(where, err)
 		}
@@ -69,11 +69,29 @@ func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits a
 	if err := source.List(); err != nil {
 		return nil, pack.DirError(where, err)
 	}
-	var err error
+	modes, err := fileModes(root, source.Files)
+	if err != nil {
+		return nil, pack.DirError(where, err)
+	}
 	if packed.made, err = facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
 		return nil, pack.DirError(where, err)
 	}
+	packed.modes = modes // a facet has its files at their own paths
 	return &packed, nil
+}
+
+// listPublic lists a directory of this machine that is to be wrapped, with the modes of files that not everybody may read.
+// What only its owner may is left out, unless it was asked for.
+func listPublic(root *os.Root, private bool) (wrap.Dir, map[string]fs.FileMode, error) {
+	d, err := listDirectory(root)
+	if err != nil {
+		return d, nil, err
+	}
+	modes, err := fileModes(root, d.Files)
+	if err == nil && !private {
+		d.Private = privateFiles(d, modes)
+	}
+	return d, modes, err
 }
 
 // inspect packs the directory as it is now.

@@ -3,6 +3,7 @@ package obtain
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -23,16 +24,18 @@ type Folder struct {
 	wrap.Item
 	Members map[string]digest.Digest // files that belong to the skill, by path in the folder
 	Links   []string                 // those of them that are symbolic links
+	Private []string                 // files that are left out of it, as only their owner is to read them
 }
 
-// ReadFolder reads the folder of a skill on this machine as the facet of a name. A facet and a plugin are none.
-func ReadFolder(dir, name string) (*Folder, error) {
+// ReadFolder reads the folder of a skill on this machine as the facet of a name, with what is private if that is asked for.
+// A facet and a plugin are none.
+func ReadFolder(dir, name string, private bool) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	d, err := listDirectory(root)
+	d, _, err := listPublic(root, private)
 	if err != nil {
 		return nil, pack.DirError(name, err)
 	}
@@ -48,7 +51,7 @@ func ReadFolder(dir, name string) (*Folder, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	f := &Folder{Members: map[string]digest.Digest{}}
+	f := &Folder{Members: map[string]digest.Digest{}, Private: slices.Sorted(maps.Keys(d.Private))}
 	if i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == "." }); i >= 0 {
 		f.Item = items[i]
 	}

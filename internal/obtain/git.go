@@ -192,7 +192,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, li
 		if err != nil {
 			return nil, err
 		}
-		return packWrapped(ctx, d, f.Name, limits)
+		return packWrapped(ctx, d, nil, f.Name, limits)
 	}
 	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
 	manifest, err := commitManifest(ctx, commit, all)

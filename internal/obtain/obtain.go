@@ -80,5 +80,5 @@ func completeFacet(want project.Facet, found stored) (*Archive, error) {
 		found.entry.Composes[c.Name] = c.Version
 	}
 	return &Archive{Want: want, Entry: found.entry, Slot: found.slot, Manifest: m, Record: found.record,
-		Repaired: found.repaired, Notes: found.notes}, nil
+		Repaired: found.repaired, Notes: found.notes, Modes: found.modes}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -84,15 +85,23 @@ type packedDir struct {
 	made  *facet.Packed // of body
 	rule  int           // of package wrap; 0 for a directory that is a facet
 	notes []wrap.Note
+	modes map[string]fs.FileMode // as in [Archive]
 }
 
-// packWrapped packs a directory that is no facet as one called name.
-func packWrapped(ctx context.Context, d wrap.Dir, name string, limits archive.Limits) (*packedDir, error) {
+// packWrapped packs a directory that is no facet as one called name. Modes are those of its files that not everybody may
+// read.
+func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string,
+	limits archive.Limits) (*packedDir, error) {
 	wrapped, err := wrap.Wrap(d, name)
 	if err != nil {
 		return nil, err
 	}
-	p := &packedDir{rule: wrap.Rule, notes: wrapped.Notes}
+	p := &packedDir{rule: wrap.Rule, notes: wrapped.Notes, modes: map[string]fs.FileMode{}}
+	for member, from := range wrapped.From {
+		if mode, ok := modes[from]; ok {
+			p.modes[member] = mode
+		}
+	}
 	p.made, err = facet.Pack(ctx, &p.body, wrapped.Files, wrapped.Open, limits)
 	return p, err
 }

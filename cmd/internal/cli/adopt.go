@@ -28,11 +28,15 @@ type adopter struct {
 	a     *app.App
 	f     facetFlags
 	all   bool
+	with  bool // private files
 	into  string
 	git   project.Facet
 	found *facets.Found
 	free  []facets.Lying // of no locked facet
 }
+
+// privateUsage describes the flag that takes private files of a directory along.
+const privateUsage = "take files along that nobody else can read, or that are called as secrets are (.env, *.pem, id_rsa)"
 
 func adoptCommand(a *app.App) *cobra.Command {
 	r := adopter{a: a}
@@ -57,6 +61,7 @@ repository that has the same; what it has otherwise is shown. All are adopted, o
 	r.f.addYesFlag(c)
 	r.f.addReviewFlags(c)
 	c.Flags().BoolVar(&r.all, "all", false, "adopt all skills that are found")
+	c.Flags().BoolVar(&r.with, "private", false, privateUsage)
 	c.Flags().StringVar(&r.into, "into", "", "`directory` of the project, below which the skills are copied (default skills)")
 	c.Flags().StringVar(&r.git.Git, "git", "", "`URL` of a git repository that has the skills, instead of a copy; URL@TAG names "+
 		"a tag too")
@@ -73,7 +78,7 @@ func (r *adopter) run(c *cobra.Command, h *host.Host, paths []string) (*facets.I
 	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}
-	what := facets.Adopted{Skills: chosen, Into: r.into}
+	what := facets.Adopted{Skills: chosen, Into: r.into, Private: r.with}
 	if r.git.Git != "" {
 		if what.Git, err = r.findInGit(c, h, chosen); err != nil {
 			return nil, err
@@ -108,7 +113,7 @@ func (r *adopter) checkFlags(c *cobra.Command, paths []string) error {
 
 // choose finds the skills and returns those that are meant; none if there is nothing to adopt.
 func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen []facets.Lying, err error) {
-	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir); err != nil {
+	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir, r.with); err != nil {
 		return nil, err
 	}
 	for _, at := range r.found.Linked {

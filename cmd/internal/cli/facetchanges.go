@@ -39,6 +39,11 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 		for _, change := range all {
 			showRuns(a.Stderr, change, f.whole)
 		}
+		showSourceNotes(a.Stderr, all)
+		f.noted = map[string]bool{}
+		for _, change := range all {
+			f.noted[change.Name] = true
+		}
 		switch {
 		case f.o.Dry:
 			return host.NoConsent, nil

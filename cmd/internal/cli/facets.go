@@ -30,9 +30,10 @@ import (
 type facetFlags struct {
 	dir    string
 	asJSON bool
-	yes    bool        // upgrade has a flag of its own
-	whole  bool        // all lines of what changes are shown
-	lying  []lyingJSON // what adopt found
+	yes    bool            // upgrade has a flag of its own
+	whole  bool            // all lines of what changes are shown
+	noted  map[string]bool // facets of which it was shown, with the question, what is not installed
+	lying  []lyingJSON     // what adopt found
 	o      facets.Options
 }
 
@@ -112,7 +113,7 @@ func runInstallation(a *app.App, f *facetFlags,
 			a.WriteWarnings(out.Verdict, slices.DeleteFunc(out.Verdict.Warnings(), func(f policy.Finding) bool {
 				return f.Evidence.Scheme != evidence.Status && f.Evidence.Scheme != evidence.Finding
 			}))
-			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f.o.Dry))
+			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f))
 		}
 		return err
 	})
@@ -215,6 +216,7 @@ and asked about.`,
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
 	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
 	c.Flags().StringVar(&source.Sub, "sub", "", "`directory` of the facet in the repository")
+	c.Flags().BoolVar(&source.Private, "private", false, "with --path: "+privateUsage)
 	c.Flags().StringVar(&source.Path, "path", "", "`directory` of the facet, relative to the project")
 	return c
 }
@@ -241,6 +243,15 @@ without --force, and the directory that is a facet's source.`
 	return c
 }
 
+// showSourceNotes says what of the directories of facets is not installed.
+func showSourceNotes(w io.Writer, all []facets.Change) {
+	for _, f := range all {
+		for _, n := range f.Notes {
+			fmt.Fprintf(w, "note: %s: %s %s\n", f.Name, surface.Escape(n.What), surface.Escape(n.Why))
+		}
+	}
+}
+
 // showLeft names the directories of files that stay, of which nothing vouches any more.
 func showLeft(w io.Writer, left []string) {
 	files := map[string]int{}
@@ -254,7 +265,7 @@ func showLeft(w io.Writer, left []string) {
 }
 
 // showInstallation prints one line for each facet, and what a person must review.
-func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) error {
+func showInstallation(w, notes io.Writer, out *facets.Installation, flags *facetFlags) error {
 	var lines bytes.Buffer
 	for _, f := range out.Facets {
 		version, source := "", ""
@@ -268,11 +279,8 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 	if _, err := w.Write(lines.Bytes()); err != nil {
 		return err
 	}
-	for _, f := range out.Facets {
-		for _, n := range f.Notes {
-			fmt.Fprintf(notes, "note: %s: %s %s\n", f.Name, surface.Escape(n.What), surface.Escape(n.Why))
-		}
-	}
+	showSourceNotes(notes, slices.DeleteFunc(slices.Clone(out.Facets),
+		func(c facets.Change) bool { return flags.noted[c.Name] }))
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
@@ -296,7 +304,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) er
 				"[adapters] in %s\n", project.ConfigFile)
 	}
 	written, deleted := "written", "deleted"
-	if dry {
+	if flags.o.Dry {
 		written, deleted = "to write", "to delete"
 	}
 	fmt.Fprintf(notes, "%s %s, %d %s\n", evidence.Count(len(out.Files), "file"), written, len(out.Deleted), deleted)

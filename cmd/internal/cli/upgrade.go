@@ -81,7 +81,7 @@ does. All of it is written, or nothing.`,
 			}
 			if out.Facets != nil {
 				err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict),
-					showInstallation(a.Stdout, a.Stderr, out.Facets, f.o.Dry))
+					showInstallation(a.Stdout, a.Stderr, out.Facets, &f))
 			}
 			return errors.Join(err, showUpgraded(a.Stdout, out))
 		}),
