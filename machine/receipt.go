@@ -39,6 +39,10 @@ type ReceiptOfFacet struct {
 	// Private are files in the directories of its skills that are the user's own and of no facet, such as those of
 	// secrets: they were left out when the skills were adopted. They are neither written nor deleted.
 	Private []string `json:"private,omitempty"`
+	// Adopted are the directories in which its skill lay when it was adopted, and Copies the files of its source that
+	// were copied from there, relative to the project's own directory: what undoing that is about.
+	Adopted []string `json:"adopted,omitempty"`
+	Copies  []string `json:"copies,omitempty"`
 }
 
 // ReceiptAsset is one deliverable that was installed for one target.
@@ -119,7 +123,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		if f.Version == "" || f.Assets == nil {
 			return nil, fmt.Errorf("%+q: does not say which version was installed, or what of it", name)
 		}
-		for _, file := range f.Private {
+		for _, file := range slices.Concat(f.Private, f.Adopted, f.Copies) {
 			if err := checkInstalled(file); err != nil {
 				return nil, err
 			}
@@ -192,7 +196,8 @@ func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Sel
 // Same reports whether r and o have the same content.
 func (r *Receipt) Same(o *Receipt) bool {
 	same := func(a, b ReceiptOfFacet) bool {
-		return a.Version == b.Version && slices.Equal(a.Private, b.Private) && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
+		return a.Version == b.Version && slices.Equal(a.Private, b.Private) && slices.Equal(a.Adopted, b.Adopted) &&
+			slices.Equal(a.Copies, b.Copies) && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
 	}
 	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, same)
 }

@@ -19,7 +19,7 @@ func TestSameReceipt(t *testing.T) {
 			change(r, &a)
 		}
 		r.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0" + r.Facets["kit"].Version, Assets: []ReceiptAsset{a},
-			Private: r.Facets["kit"].Private}
+			Private: r.Facets["kit"].Private, Adopted: r.Facets["kit"].Adopted, Copies: r.Facets["kit"].Copies}
 		return r
 	}
 	if !receipt(nil).Same(receipt(nil)) {
@@ -31,6 +31,8 @@ func TestSameReceipt(t *testing.T) {
 		"a facet more":    func(r *Receipt, _ *ReceiptAsset) { r.Facets["other"] = ReceiptOfFacet{} },
 		"version":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Version: "1"} },
 		"private":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Private: []string{"x"}} },
+		"adopted":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Adopted: []string{"x"}} },
+		"copies":          func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Copies: []string{"x"}} },
 		"scope":           func(_ *Receipt, a *ReceiptAsset) { a.Scope = "user" },
 		"target":          func(_ *Receipt, a *ReceiptAsset) { a.Target = "codex" },
 		"type":            func(_ *Receipt, a *ReceiptAsset) { a.Type = "agent" },

@@ -37,13 +37,24 @@ type Adopted struct {
 }
 
 // Adopt takes skills that lie in clients' directories under the lock, all or none. What clients have of them stays as it
-// lies there, or what changes of it is shown to [Options.Confirm].
+// lies there, or what changes of it is shown to [Options.Confirm]. Of a locked skill whose source is a directory, what was
+// edited in place is taken into that source, and the lock.
 func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Options) (*Installation, error) {
 	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, lying: map[string]digest.Digest{},
-		folders: map[string]string{}}}
+		folders: map[string]string{}, copied: map[string][]string{}}}
 	for _, s := range what.Skills {
 		if err := s.problem(what.Skills); err != nil {
 			return nil, err
+		}
+		if s.Edited {
+			f, err := s.source(ctx, h, dir, what)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(req.adopt.lying, s.lying)
+			req.adopt.private = append(req.adopt.private, s.private...)
+			req.add, req.adopt.folders[s.Name] = append(req.add, f), s.folder
+			continue
 		}
 		maps.Copy(req.adopt.lying, s.lying)
 		req.adopt.private = append(req.adopt.private, s.private...)
@@ -67,7 +78,7 @@ func (s Lying) problem(all []Lying) error {
 	switch i := slices.IndexFunc(all, same); {
 	case s.Err != nil:
 		return s.Err
-	case s.Facet != "":
+	case s.Facet != "" && !s.Edited:
 		return evidence.Errorf(evidence.Refused, where, "", fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:
 		return evidence.Errorf(evidence.Refused, s.Name,
@@ -75,6 +86,44 @@ func (s Lying) problem(all []Lying) error {
 			fmt.Errorf("lies in %s and, with other bytes, in %s", where, strings.Join(all[i].Dirs, ", ")))
 	}
 	return nil
+}
+
+// source is the declaration of a locked skill that was edited in place. It is an error unless the source is the directory
+// of that skill alone, and as it was locked.
+func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopted) (project.Facet, error) {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return project.Facet{}, err
+	}
+	defer done()
+	where := strings.Join(s.Dirs, ", ")
+	f, declared := w.Config.Facets[s.Facet]
+	entry, locked := w.Lock.Facet(s.Facet)
+	if !declared || !locked || f.Path == "" || f.Name != s.Name || entry.Source.Wrapped == 0 || what.Git != nil {
+		return f, evidence.Errorf(evidence.Refused, where, "'hallmark install --force' puts back what is locked; 'hallmark remove "+
+			"--keep "+s.Facet+"' and then 'hallmark adopt "+s.Dirs[0]+"' make it a skill of your own",
+			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
+	}
+	there, err := obtain.ReadFolder(obtain.LocalPath(w, f.Path), s.Name, f.Private)
+	if err == nil && !maps.EqualFunc(there.Members, skillMembers(entry, s.Name), evidence.Same) {
+		err = errors.New("was changed too since it was locked")
+	}
+	if err != nil {
+		return f, evidence.Errorf(evidence.Refused, f.Path, "make the two alike, and run 'hallmark install'", err)
+	}
+	f.Private = f.Private || what.Private
+	return f, nil
+}
+
+// skillMembers are the files of a skill that an entry has, by path in the skill's folder.
+func skillMembers(entry project.FacetLock, skill string) map[string]digest.Digest {
+	members := map[string]digest.Digest{}
+	for member, sum := range entry.Assets {
+		if rest, ok := strings.CutPrefix(member, "skills/"+skill+"/"); ok {
+			members[rest] = sum
+		}
+	}
+	return members
 }
 
 // checkSource refuses a directory for the copy of a skill that has something else in it, or that a client reads.
@@ -113,6 +162,7 @@ type adoption struct {
 	folders map[string]string        // by name, where the files are that are copied; none if a repository has them
 	lying   map[string]digest.Digest // files in the clients' directories; zero for a link
 	private []string                 // files there that are left out
+	copied  map[string][]string      // by name, files of the source that were copied, relative to the project
 }
 
 // review finds out what clients get otherwise than it lies there, for consent, and refuses what would lie there beside
@@ -172,37 +222,72 @@ func isBelow(at string, dirs []string) bool {
 }
 
 // copies are the files of the skills where their declarations have them, as they are in the store: so they reproduce what
-// is locked.
+// is locked. What is there already may only be that, or what was locked until now.
 func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 	if d == nil {
 		return nil, nil
 	}
 	for name := range d.folders {
 		x := a.Pieces[name]
-		for member, sum := range x.Entry.Assets {
-			rest, ok := strings.CutPrefix(member, "skills/"+name+"/")
-			if !ok {
-				continue
-			}
-			to := a.Workspace.Path(x.want.Path, rest)
-			now, err := host.ReadFile(to, maxCopied)
-			switch {
-			case err != nil:
-				return nil, err
-			case now != nil && evidence.Same(digest.FromBytes(now), sum):
-				continue // the source is there already
-			case now != nil:
-				return nil, evidence.Errorf(evidence.Refused, to, "run the command again",
-					errors.New("was written since this command began"))
-			}
-			data, err := x.ReadAudited(member)
+		entry, _ := a.Workspace.Lock.Facet(name)
+		before, after := skillMembers(entry, name), skillMembers(x.Entry, name)
+		for rest, sum := range after {
+			file, err := d.copyMember(a, x, rest, before[rest], sum)
 			if err != nil {
 				return nil, err
 			}
-			perm := installed.PermOf(x.Archive, member, adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]))
-			files = append(files, durable.File{Path: to, Data: data, Perm: perm})
+			if file.Path != "" {
+				files = append(files, file)
+				d.copied[name] = append(d.copied[name], path.Join(x.want.Path, rest))
+			}
+		}
+		for rest, sum := range before {
+			to := a.Workspace.Path(x.want.Path, rest)
+			if now, err := host.ReadFile(to, maxCopied); err != nil || now == nil {
+				if err != nil {
+					return nil, err
+				}
+			} else if _, stays := after[rest]; !stays && evidence.Same(digest.FromBytes(now), sum) {
+				files = append(files, durable.File{Path: to, Remove: true})
+			}
 		}
 	}
 	slices.SortFunc(files, func(a, b durable.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
+}
+
+// copyMember is a file of a skill for its source; none if it is there already.
+func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum digest.Digest) (durable.File, error) {
+	to := a.Workspace.Path(x.want.Path, rest)
+	now, err := host.ReadFile(to, maxCopied)
+	switch {
+	case err != nil:
+		return durable.File{}, err
+	case now != nil && evidence.Same(digest.FromBytes(now), sum):
+		return durable.File{}, nil
+	case now != nil && !evidence.Same(digest.FromBytes(now), before):
+		return durable.File{}, evidence.Errorf(evidence.Refused, to, "run the command again",
+			errors.New("was written since this command began"))
+	}
+	member := path.Join("skills", x.want.Name, rest)
+	data, err := x.ReadAudited(member)
+	if err != nil {
+		return durable.File{}, err
+	}
+	program := adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)])
+	return durable.File{Path: to, Data: data, Perm: installed.PermOf(x.Archive, member, program)}, nil
+}
+
+// record remembers what was adopted, with the plan of an installation.
+func (d *adoption) record(p *installed.Plan) {
+	if d == nil {
+		return
+	}
+	for _, s := range d.skills {
+		dirs := s.all
+		if s.Edited {
+			dirs = nil
+		}
+		p.Adopt(s.Name, dirs, d.copied[s.Name])
+	}
 }

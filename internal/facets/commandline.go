@@ -40,5 +40,8 @@ func addArguments(f project.Facet) []string {
 			args = append(args, flag[0], flag[1])
 		}
 	}
+	if f.Private {
+		args = append(args, "--private")
+	}
 	return args
 }

@@ -60,6 +60,7 @@ type facetRequest struct {
 	add     []project.Facet
 	found   bool // the names of what is added are those that its publisher gave it
 	remove  []string
+	undo    bool // what is removed was adopted, and is to lie as it did before
 	upgrade bool
 	names   []string  // to upgrade; empty, with servers too: all
 	asked   []string  // of facets and servers, as the command names them
@@ -141,21 +142,32 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	out.Files, out.Deleted, out.Kept, out.Extra, out.Left = p.Written, p.Deleted, p.Kept, p.Extra, p.Left
 	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(w, servers.names))
 	a.forgetFacets(req.remove)
-	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
+	copies, err := req.adopt.copies(a)
 	if err != nil {
 		return out, err
 	}
-	copies, err := req.adopt.copies(a)
+	req.adopt.record(p)
+	undone, err := req.undoAdoption(a, out)
+	if err != nil {
+		return out, err
+	}
+	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
 	if err != nil {
 		return out, err
 	}
 	if o.Dry {
 		return out, nil
 	}
-	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies)); err != nil || !out.Written {
+	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies, undone)); err != nil || !out.Written {
 		return out, err
 	}
-	pin.RemoveEmptyDirs(w, slices.Concat(out.Deleted, out.Clients))
+	deleted := slices.Concat(out.Deleted, out.Clients)
+	for _, f := range slices.Concat(copies, undone) {
+		if f.Remove {
+			deleted = append(deleted, host.RelativeTo(w.PlaceDir(), f.Path))
+		}
+	}
+	pin.RemoveEmptyDirs(w, deleted)
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
@@ -196,6 +208,9 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		}
 	}
 	a, err := NewAssembly(w, o, r.anew())
+	if err == nil {
+		a.undo = r.undo
+	}
 	if err == nil && r.adopt != nil {
 		a.adopted, a.private = r.adopt.lying, r.adopt.private
 		a.TakeFrom(r.adopt.folders)

@@ -31,8 +31,10 @@ type Lying struct {
 	Called      string   // what its SKILL.md calls it, if that is another name of a facet
 	Description string   // as its publisher wrote it
 	Facet       string   // the locked facet that it is of; "" for none
+	Edited      bool     // it is of a locked facet, and not as it was installed
 	Err         error    // why it cannot be adopted; nil if it can
 
+	all     []string // directories of that name of all clients, with other bytes too
 	private []string // files in all clients' directories of that name that are left out
 	folder  string   // the first of the directories
 	members map[string]digest.Digest
@@ -89,12 +91,25 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
+			s.Edited = s.Err == nil && owners[s.Name] != "" && !isInstalled(receipt, at, s.lying)
 			out.add(s)
 		}
 	}
 	out.shareLying()
 	slices.SortStableFunc(out.Skills, func(a, b Lying) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// isInstalled reports whether the files in the directory of a skill are those that were installed there, or nothing is known
+// of them.
+func isInstalled(known *installed.Files, at string, lying map[string]digest.Digest) bool {
+	was := map[string]digest.Digest{}
+	for file := range known.Receipt.Installed() {
+		if strings.HasPrefix(file, at+"/") {
+			was[file] = known.Sums.Files[file]
+		}
+	}
+	return len(was) == 0 || maps.EqualFunc(was, lying, evidence.Same)
 }
 
 // skillOwners are the locked facets by the names of their skills.
@@ -145,7 +160,8 @@ func readLying(w *workspace.Workspace, at string, private bool) Lying {
 func (f *Found) add(s Lying) {
 	for i := range f.Skills {
 		o := &f.Skills[i]
-		if o.Name == s.Name && o.Err == nil && s.Err == nil && o.Facet == s.Facet && maps.EqualFunc(o.members, s.members, evidence.Same) {
+		if o.Name == s.Name && o.Err == nil && s.Err == nil && o.Facet == s.Facet &&
+			maps.EqualFunc(o.members, s.members, evidence.Same) {
 			o.Dirs = append(o.Dirs, s.Dirs...)
 			maps.Copy(o.lying, s.lying)
 			o.private = append(o.private, s.private...)
@@ -158,15 +174,17 @@ func (f *Found) add(s Lying) {
 // shareLying tells each skill what lies in all directories of its name: whoever chooses one of several with other bytes
 // gives its place to it.
 func (f *Found) shareLying() {
-	all, private := map[string]map[string]digest.Digest{}, map[string][]string{}
+	all, private, dirs := map[string]map[string]digest.Digest{}, map[string][]string{}, map[string][]string{}
 	for _, s := range f.Skills {
 		if all[s.Name] == nil {
 			all[s.Name] = map[string]digest.Digest{}
 		}
 		maps.Copy(all[s.Name], s.lying)
 		private[s.Name] = append(private[s.Name], s.private...)
+		dirs[s.Name] = append(dirs[s.Name], s.Dirs...)
 	}
 	for i := range f.Skills {
-		f.Skills[i].lying, f.Skills[i].private = all[f.Skills[i].Name], private[f.Skills[i].Name]
+		s := &f.Skills[i]
+		s.lying, s.private, s.all = all[s.Name], private[s.Name], dirs[s.Name]
 	}
 }

@@ -125,7 +125,9 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
 		if !ok {
-			f.Version, f.Assets = part.Of.Entry.Version, []machine.ReceiptAsset{}
+			before := p.before.Receipt.Facets[name]
+			f = machine.ReceiptOfFacet{Version: part.Of.Entry.Version, Assets: []machine.ReceiptAsset{},
+				Adopted: before.Adopted, Copies: before.Copies}
 		}
 		private := f.Private
 		for _, target := range adapters(p.w) {

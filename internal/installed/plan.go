@@ -23,6 +23,7 @@ import (
 type Mode struct {
 	Frozen bool // the lock is the only authority: what differs from it is refused
 	Force  bool // what a user edited is overwritten and deleted
+	Undo   bool // what was adopted, and is of no facet any more, stays where it lay
 	Keep   bool // nothing is deleted: what is of no facet any more is forgotten, and stays
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
 	// shown to somebody who consents to it. Zero stands for a link.
@@ -156,14 +157,23 @@ func (p *Plan) planDeletions(outputs map[string]output, present map[string]diges
 		}
 	}
 	sources := sourceDirs(p.w)
+	var adopted []string
+	if p.mode.Undo {
+		for _, f := range p.before.Receipt.Facets {
+			adopted = append(adopted, f.Adopted...)
+		}
+	}
+	isBelow := func(at string) func(dir string) bool {
+		return func(dir string) bool { return strings.HasPrefix(at, dir+"/") }
+	}
 	for _, at := range slices.Sorted(maps.Keys(p.before.Receipt.Installed())) {
 		now, exists := present[at]
 		if _, wanted := outputs[at]; !exists || wanted {
 			continue
 		}
-		stays := slices.ContainsFunc(skills, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
+		stays := slices.ContainsFunc(skills, isBelow(at))
 		isSource := slices.ContainsFunc(sources, func(dir string) bool { return isWithin(p.w.Place(at), dir) })
-		if p.mode.Keep || isSource || found[at] && !stays {
+		if p.mode.Keep || isSource || slices.ContainsFunc(adopted, isBelow(at)) || found[at] && !stays {
 			p.Left = append(p.Left, at)
 			continue
 		}
@@ -227,6 +237,19 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 		}
 	}
 	return nil
+}
+
+// Adopt remembers that the skill of a facet lay in directories before, none if it is known already, and which files of its
+// source were copied from there.
+func (p *Plan) Adopt(name string, dirs, copies []string) {
+	f := p.after.Receipt.Facets[name]
+	if len(dirs) > 0 {
+		f.Adopted = slices.Sorted(slices.Values(dirs))
+	}
+	copies = slices.Concat(f.Copies, copies)
+	slices.Sort(copies)
+	f.Copies = slices.Compact(copies)
+	p.after.Receipt.Facets[name] = f
 }
 
 // Records are the receipt and the digests of installed files, encoded, each unless it stays as it is.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -29,6 +30,7 @@ type adopter struct {
 	f     facetFlags
 	all   bool
 	with  bool // private files
+	undo  bool
 	into  string
 	git   project.Facet
 	found *facets.Found
@@ -51,7 +53,11 @@ directories, or with --all. Their files stay as they lie there; what a client wo
 otherwise is shown, and asked about, and so is what of them runs.
 
 Their source is a copy in skills/NAME of the project, or below --into. With --git it is a
-repository that has the same; what it has otherwise is shown. All are adopted, or none.`,
+repository that has the same; what it has otherwise is shown. All are adopted, or none.
+
+A skill that is locked, comes from a directory and was edited in place may be named again: the
+difference is shown, and taken into that directory and the lock. --undo takes skills out of the
+lock again: they lie as they did, and the copies are deleted.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
@@ -61,6 +67,7 @@ repository that has the same; what it has otherwise is shown. All are adopted, o
 	r.f.addYesFlag(c)
 	r.f.addReviewFlags(c)
 	c.Flags().BoolVar(&r.all, "all", false, "adopt all skills that are found")
+	c.Flags().BoolVar(&r.undo, "undo", false, "take skills, by name or directory, out of the lock again")
 	c.Flags().BoolVar(&r.with, "private", false, privateUsage)
 	c.Flags().StringVar(&r.into, "into", "", "`directory` of the project, below which the skills are copied (default skills)")
 	c.Flags().StringVar(&r.git.Git, "git", "", "`URL` of a git repository that has the skills, instead of a copy; URL@TAG names "+
@@ -73,6 +80,9 @@ repository that has the same; what it has otherwise is shown. All are adopted, o
 func (r *adopter) run(c *cobra.Command, h *host.Host, paths []string) (*facets.Installation, error) {
 	if err := r.checkFlags(c, paths); err != nil {
 		return nil, err
+	}
+	if r.undo {
+		return r.undoAdoption(c, h, paths)
 	}
 	chosen, err := r.choose(c, h, paths)
 	if err != nil || len(chosen) == 0 {
@@ -98,6 +108,8 @@ func (r *adopter) checkFlags(c *cobra.Command, paths []string) error {
 		r.into = path.Clean(into)
 	}
 	switch {
+	case r.undo && (len(paths) == 0 || r.all || r.with || r.git.Git != "" || c.Flags().Changed("into")):
+		return app.Usage(c, errors.New("--undo takes names or directories of skills, and no source"))
 	case r.all && len(paths) > 0:
 		return app.Usage(c, errors.New("--all and PATH are two ways to choose"))
 	case r.git.Sub != "" && (r.git.Git == "" || len(paths) != 1):
@@ -120,6 +132,10 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		fmt.Fprintf(r.a.Stderr, "note: %s is a link, or lies behind one, and is passed over\n", surface.Escape(at))
 	}
 	for _, s := range r.found.Skills {
+		if s.Edited && len(paths) == 0 {
+			fmt.Fprintf(r.a.Stderr, "note: %s was edited since it was locked; 'hallmark adopt %s' shows the difference and "+
+				"takes it into the lock\n", surface.Escape(s.Dirs[0]), surface.Escape(s.Dirs[0]))
+		}
 		if s.Facet == "" {
 			r.free = append(r.free, s)
 			r.f.lying = append(r.f.lying, newLyingJSON(s))
@@ -145,6 +161,26 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		return r.free, nil
 	}
 	return r.ask(c)
+}
+
+// undoAdoption undoes the adoption of skills, which are named or lie in directories.
+func (r *adopter) undoAdoption(c *cobra.Command, h *host.Host, words []string) (out *facets.Installation, err error) {
+	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir, false); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, word := range words {
+		name := word
+		if !facet.CheckName(word) {
+			s, err := r.atPath(word)
+			if err != nil {
+				return nil, err
+			}
+			name = s.Name
+		}
+		names = append(names, name)
+	}
+	return facets.UndoAdoption(c.Context(), h, r.f.dir, names, r.f.o)
 }
 
 // atPath is the skill that lies in a directory.

@@ -1,0 +1,88 @@
+package facets
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/machine"
+)
+
+// UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. They lie in the clients'
+// directories as they did, what was written for other clients is deleted, and so are the copies that became their source,
+// unless somebody edited them since.
+func UndoAdoption(ctx context.Context, h *host.Host, dir string, names []string, o Options) (*Installation, error) {
+	return installFacets(ctx, h, dir, o, facetRequest{remove: names, undo: true})
+}
+
+// undoAdoption are the files that are written and deleted so that adopted skills lie as they did.
+func (r *facetRequest) undoAdoption(a *Assembly, out *Installation) (files []durable.File, err error) {
+	if !r.undo {
+		return nil, nil
+	}
+	known, err := a.readReceipt()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range r.remove {
+		f := known.Receipt.Facets[name]
+		if len(f.Adopted) == 0 {
+			return nil, evidence.Errorf(evidence.Refused, name, "'hallmark remove --keep "+name+"' leaves its files where they lie",
+				errors.New("was not adopted on this machine"))
+		}
+		entry, _ := a.Workspace.Lock.Facet(name)
+		if entry.Source.Path == "" {
+			continue // of a repository, what lies there stays
+		}
+		for rest, sum := range skillMembers(entry, name) {
+			more, err := undoMember(a, known, f, path.Join(entry.Source.Path, rest), rest, sum, out)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, more...)
+		}
+	}
+	return files, nil
+}
+
+// undoMember brings a file of a skill's source back to where the skill lay, and deletes it where it was copied to.
+func undoMember(a *Assembly, known *installed.Files, f machine.ReceiptOfFacet, source, rest string, sum digest.Digest,
+	out *Installation) (files []durable.File, err error) {
+	from := a.Workspace.Path(source)
+	data, err := host.ReadFile(from, maxCopied)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	isCopy := slices.Contains(f.Copies, source)
+	if !evidence.Same(digest.FromBytes(data), sum) {
+		if isCopy {
+			out.Left = append(out.Left, source)
+		}
+		return nil, nil
+	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range f.Adopted {
+		at := path.Join(dir, rest)
+		now, exists, err := installed.Digest(a.Workspace, at)
+		if err != nil {
+			return nil, err
+		}
+		if !exists || !evidence.Same(now, sum) && evidence.Same(now, known.Sums.Files[at]) { // as it was installed
+			files = append(files, durable.File{Path: a.Workspace.Place(at), Data: data, Perm: info.Mode().Perm()})
+		}
+	}
+	if isCopy {
+		files = append(files, durable.File{Path: from, Remove: true})
+	}
+	return files, nil
+}
