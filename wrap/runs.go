@@ -2,9 +2,7 @@ package wrap
 
 import (
 	"bytes"
-	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +15,8 @@ type Run struct {
 	Kind RunKind `json:"kind"`
 	Path string  `json:"path"`           // in the facet
 	Text string  `json:"text,omitempty"` // as the publisher wrote it
+	// Clients are the targets whose client does it; none if all do.
+	Clients []string `json:"clients,omitempty"`
 }
 
 // RunKind is how something runs.
@@ -26,9 +26,13 @@ type RunKind string
 const (
 	RunAllowed RunKind = "allowed" // a member of the head of a skill, agent or command that permits or starts something
 	RunCommand RunKind = "command" // a command line in the text, which a client runs when it loads the file
+	RunFile    RunKind = "file"    // a file outside of the project, or any at all, that a client adds to the text when it loads it
 	RunScript  RunKind = "script"  // a file that is a program
 	RunUnread  RunKind = "unread"  // a line of the head that is read by no rule, and may be any of these
 )
+
+// IsLive reports whether something of the kind happens when a client loads a text, and so depends on the client.
+func (k RunKind) IsLive() bool { return k == RunCommand || k == RunFile }
 
 // permitting are the members of heads that permit or start something.
 var permitting = []string{"allowed-tools", "hooks", "mcpServers", "permissionMode"}
@@ -42,21 +46,15 @@ var scriptExtensions = []string{
 // programMarks are how programs begin.
 var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"}
 
-// textCommand is a command line in the text of a Markdown file.
-var textCommand = regexp.MustCompile("!`([^`\n]+)`")
+// maxText is how many bytes of a Markdown file are searched for what a client does when it loads it.
+const maxText = 1 << 20
 
-// blockCommand is the beginning of a block of command lines in the text of a Markdown file.
-var blockCommand = regexp.MustCompile("(?m)^[ \\t]*```+!.*\n?.*$")
+// Live is what clients do with the text of a deliverable when they load it: each kind, text and clients, without the path.
+type Live func(d facet.Deliverable, text []byte) []Run
 
-// Limits of what is shown of one file.
-const (
-	maxText     = 1 << 20 // bytes of a Markdown file that are searched for command lines
-	maxCommands = 20
-	maxUnread   = 3
-)
-
-// Runs are what runs of the skills, agents and commands of a facet, by path. Open opens a member of the facet.
-func Runs(m *facet.Manifest, open tree.Open) ([]Run, error) {
+// Runs are what runs of the skills, agents and commands of a facet, by path, all of it and whole. Open opens a member of
+// the facet; what clients run of a text is theirs to say.
+func Runs(m *facet.Manifest, open tree.Open, live Live) ([]Run, error) {
 	var runs []Run
 	for _, d := range m.Deliverables() {
 		for i, p := range d.Paths {
@@ -70,9 +68,13 @@ func Runs(m *facet.Manifest, open tree.Open) ([]Run, error) {
 			}
 			switch {
 			case i == 0:
-				runs = append(runs, runsOfText(p, data)...)
+				runs = append(runs, runsOfHead(p, data)...)
+				for _, r := range live(d, data) {
+					r.Path = p
+					runs = append(runs, r)
+				}
 			case isProgram(p, data):
-				runs = append(runs, Run{RunScript, p, ""})
+				runs = append(runs, Run{Kind: RunScript, Path: p})
 			}
 		}
 	}
@@ -85,46 +87,24 @@ func isProgram(p string, data []byte) bool {
 		slices.ContainsFunc(programMarks, func(mark string) bool { return bytes.HasPrefix(data, []byte(mark)) })
 }
 
-// runsOfText are what a Markdown file permits and starts.
-func runsOfText(p string, data []byte) (runs []Run) {
+// runsOfHead are what the head of a Markdown file permits and starts.
+func runsOfHead(p string, data []byte) (runs []Run) {
 	h := ParseHead(data[:min(len(data), maxHead)])
 	if h.Open {
-		runs = append(runs, Run{RunUnread, p, "its head does not end"})
+		runs = append(runs, Run{Kind: RunUnread, Path: p, Text: "its head does not end"})
 	}
 	for _, name := range sortedKeys(h.Members) {
 		if slices.ContainsFunc(permitting, func(known string) bool { return sameMember(known, name) }) {
-			runs = append(runs, Run{RunAllowed, p, name + ": " + shorten(h.Members[name])})
+			runs = append(runs, Run{Kind: RunAllowed, Path: p, Text: name + ": " + h.Members[name]})
 		}
 	}
-	for i, line := range h.Unread {
-		if i == maxUnread {
-			runs = append(runs, Run{RunUnread, p, fmt.Sprintf("and %d more lines", len(h.Unread)-i)})
-			break
-		}
-		runs = append(runs, Run{RunUnread, p, clip(line)})
+	for _, line := range h.Unread {
+		runs = append(runs, Run{Kind: RunUnread, Path: p, Text: line})
 	}
 	if len(data) == maxText {
-		runs = append(runs, Run{RunUnread, p, "it is too long to be searched for command lines"})
-	}
-	for _, block := range blockCommand.FindAll(data, 1) {
-		runs = append(runs, Run{RunCommand, p, clip(strings.TrimSpace(string(block)))})
-	}
-	for i, found := range textCommand.FindAllSubmatch(data, maxCommands+1) {
-		if i == maxCommands {
-			runs = append(runs, Run{RunCommand, p, "and more"})
-			break
-		}
-		runs = append(runs, Run{RunCommand, p, clip(string(found[1]))})
+		runs = append(runs, Run{Kind: RunUnread, Path: p, Text: "it is too long to be searched for command lines"})
 	}
 	return runs
-}
-
-// shorten is the beginning of a text, and says so if that is not all of it.
-func shorten(text string) string {
-	if short := clipRunes(text); short != text {
-		return short + "…"
-	}
-	return text
 }
 
 // sameMember reports whether two names of members are one for a client that compares them loosely.

@@ -8,17 +8,18 @@ var claudeCode = Target{
 	Marks: []string{".claude", ".mcp.json", "CLAUDE.md"}, serversPage: "https://code.claude.com/docs/en/mcp",
 	skills: noun{
 		path: ".claude/skills/NAME", page: "https://code.claude.com/docs/en/skills", all: true, keep: standard,
-		knows: claudePrompts,
+		knows: claudePrompts, live: liveInClaude,
 	},
 	agents: noun{
 		path: ".claude/agents/NAME.md", page: "https://code.claude.com/docs/en/sub-agents", all: true,
 		keep: nameAndDescription, needs: nameAndDescription,
 		knows: []string{"tools", "disallowedTools", "model", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks",
 			"memory", "background", "effort", "isolation", "color", "initialPrompt"},
+		live: liveInClaude,
 	},
 	commands: noun{
 		path: ".claude/commands/NAME.md", page: "https://code.claude.com/docs/en/skills", all: true, keep: standard,
-		knows: claudePrompts, args: argumentsOfClaude,
+		knows: claudePrompts, args: argumentsOfClaude, live: liveInClaude,
 	},
 	user: &userPlaces{
 		marks: []string{".claude", ".claude.json"}, skills: ".claude/skills/NAME", agents: ".claude/agents/NAME.md",

@@ -21,7 +21,7 @@ var gemini = Target{
 	},
 	commands: noun{
 		path: ".gemini/commands/NAME.toml", page: "https://geminicli.com/docs/cli/custom-commands", form: promptTOML,
-		keep: []string{"description"}, args: "{{args}}",
+		keep: []string{"description"}, args: "{{args}}", live: liveInGemini,
 	},
 	user: &userPlaces{
 		marks: []string{".gemini"}, skills: ".gemini/skills/NAME", agents: ".gemini/agents/NAME.md",

@@ -27,6 +27,7 @@ type noun struct {
 	asSkill bool     // commands are installed as skills
 	beside  []besides
 	readers []string // the adapters that count, in the order in which they do, if several clients read the file
+	live    []live   // what the client does with the text when it loads it
 	unread  []string // members that stand in such a file for other clients
 }
 

@@ -9,6 +9,7 @@ var opencode = Target{
 	Marks: []string{".opencode", "opencode.json", "opencode.jsonc"}, serversPage: "https://opencode.ai/docs/mcp-servers/",
 	skills: noun{
 		path: ".opencode/skills/NAME", page: "https://opencode.ai/docs/skills/", keep: standard, needs: nameAndDescription,
+		live: liveInOpencode,
 	},
 	agents: noun{
 		path: ".opencode/agents/NAME.md", page: "https://opencode.ai/docs/agents/", keep: []string{"description"},
@@ -24,7 +25,7 @@ var opencode = Target{
 	},
 	commands: noun{
 		path: ".opencode/commands/NAME.md", page: "https://opencode.ai/docs/commands/", keep: []string{"description"},
-		knows: []string{"agent", "model", "variant", "subtask"}, args: argumentsOfClaude,
+		knows: []string{"agent", "model", "variant", "subtask"}, args: argumentsOfClaude, live: liveInOpencode,
 	},
 	user: &userPlaces{
 		marks: []string{".config/opencode"}, skills: ".config/opencode/skills/NAME",

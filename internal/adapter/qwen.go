@@ -21,7 +21,7 @@ var qwen = Target{
 	},
 	commands: noun{
 		path: ".qwen/commands/NAME.md", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/commands/",
-		keep: []string{"description"}, args: "{{args}}",
+		keep: []string{"description"}, args: "{{args}}", live: liveInGemini,
 	},
 	user: &userPlaces{
 		marks: []string{".qwen"}, skills: ".qwen/skills/NAME", agents: ".qwen/agents/NAME.md",

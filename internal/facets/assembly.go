@@ -7,6 +7,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -45,13 +47,33 @@ func (x *piece) version() string {
 	return x.Entry.Version
 }
 
-// runs is what runs of a facet that was wrapped, once it is installed, and what of it is not; nothing of another facet.
-func (x *piece) runs() ([]wrap.Run, []wrap.Note, error) {
+// runs is what runs of a facet that was wrapped, once it is installed for these targets; nothing of another facet. Where
+// there are no targets it is what any client would run.
+func (x *piece) runs(targets []adapter.Target) ([]wrap.Run, error) {
 	if x.Entry.Source.Wrapped == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
-	runs, err := wrap.Runs(x.Manifest, x.OpenAudited)
-	return runs, x.Notes, err
+	if len(targets) == 0 {
+		targets = adapter.All()
+	}
+	return wrap.Runs(x.Manifest, x.OpenAudited, func(d facet.Deliverable, text []byte) (all []wrap.Run) {
+		for _, t := range targets {
+			for _, r := range t.Live(d, text) {
+				i := slices.IndexFunc(all, func(o wrap.Run) bool { return o.Kind == r.Kind && o.Text == r.Text })
+				if i < 0 {
+					all = append(all, r)
+				} else {
+					all[i].Clients = append(all[i].Clients, r.Clients...)
+				}
+			}
+		}
+		for i := range all {
+			if len(all[i].Clients) == len(targets) {
+				all[i].Clients = nil
+			}
+		}
+		return all
+	})
 }
 
 // NewAssembly opens the store for the facets of w.

@@ -23,6 +23,7 @@ type Change struct {
 	// text counts as new. Like the text itself it is known of changes that somebody is to consent to.
 	BeforeUnknown bool
 	Runs          []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
+	MoreTargets   bool        // it is for clients that did not have the facet here, and nothing else of it changes
 	Notes         []wrap.Note // of what was wrapped now: what is not installed
 	// Placed are the files that clients get of a skill that is adopted, where they are not as they lie there; paths are
 	// relative to the directory of the clients' files.
@@ -44,7 +45,7 @@ func (c Change) differs() bool { return c.Outcome != "unchanged" && c.Outcome !=
 // changesRuns reports whether a member of which something runs is new, or differs from the one that was
 // locked.
 func (c Change) changesRuns() bool {
-	return slices.ContainsFunc(c.Runs, func(r wrap.Run) bool {
+	return c.MoreTargets || slices.ContainsFunc(c.Runs, func(r wrap.Run) bool {
 		return slices.ContainsFunc(c.Assets, func(x AssetChange) bool { return x.Path == r.Path })
 	})
 }

@@ -5,11 +5,21 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/machine"
+	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
-// changes compares what was gathered with the lock as it was.
+// changes compares what was gathered with the lock as it was. What runs is that of what is locked otherwise than before, and
+// for clients that did not have it here.
 func (a *Assembly) changes() (all []Change, err error) {
 	w := a.Workspace
+	known, err := a.readReceipt()
+	if err != nil {
+		return nil, err
+	}
+	targets := installed.Adapters(w)
 	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -33,12 +43,37 @@ func (a *Assembly) changes() (all []Change, err error) {
 			}
 		}
 		c.Assets = assetChanges(c.Before, c.After)
-		if c.Outcome == "installed" || c.Outcome == "updated" {
-			if c.Runs, c.Notes, err = a.Pieces[name].runs(); err != nil {
-				return nil, err
+		x, wanted := a.Pieces[name]
+		more := newTargets(known.Receipt.Facets[name], targets)
+		switch {
+		case !wanted:
+		case c.Outcome == "installed" || c.Outcome == "updated":
+			c.Notes = x.Notes
+			c.Runs, err = x.runs(targets)
+		case len(more) > 0 && c.Before != nil:
+			if c.Runs, err = x.runs(more); err == nil {
+				c.Runs = slices.DeleteFunc(c.Runs, func(r wrap.Run) bool { return !r.Kind.IsLive() }) // as for the others
+				c.MoreTargets = len(c.Runs) > 0
 			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// newTargets are the targets for which a facet that is installed here was not installed yet.
+func newTargets(here machine.ReceiptOfFacet, targets []adapter.Target) (more []adapter.Target) {
+	if len(here.Assets) == 0 {
+		return nil
+	}
+	for _, t := range targets {
+		has := func(a machine.ReceiptAsset) bool { return a.Target == t.Name }
+		if !slices.ContainsFunc(here.Assets, has) {
+			more = append(more, t)
+		}
+	}
+	return more
 }

@@ -156,7 +156,7 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 			m = f.guessManifest()
 		}
 		for _, d := range m.Deliverables() {
-			for _, target := range adapters(l.Workspace) {
+			for _, target := range Adapters(l.Workspace) {
 				for _, place := range target.Places(m, d) {
 					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],
 						picked: selection.Has(d), skill: place.Skill}

@@ -29,7 +29,7 @@ const kindServer = "server"
 // ServerNotes are about the targets that read no servers from a project, by the name of each server that
 // facets declare and that clients are to start.
 func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
-	for _, t := range adapters(w) {
+	for _, t := range Adapters(w) {
 		for _, name := range names {
 			if !t.StartsServers() {
 				notes = append(notes, Note{Target: t.Name, Kind: kindServer, Name: name,
@@ -73,7 +73,7 @@ func (l *LockedFacets) notes() (notes []Note) {
 			if !selection.Has(d) {
 				continue
 			}
-			for _, target := range adapters(l.Workspace) {
+			for _, target := range Adapters(l.Workspace) {
 				if why := target.Refusal(f.manifest, d); why != "" {
 					notes = append(notes, newNote(of, target, d, why))
 				}

@@ -40,7 +40,7 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 	outputs := map[string]output{}
 	var collisions []string
 	var notes []Note
-	targets := adapters(w)
+	targets := Adapters(w)
 	for _, part := range parts {
 		if err := adm.Permits(part.Of.Subject(), part.Of.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, nil, err
@@ -130,7 +130,7 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 				Adopted: before.Adopted, Copies: before.Copies}
 		}
 		private := f.Private
-		for _, target := range adapters(p.w) {
+		for _, target := range Adapters(p.w) {
 			places := target.Places(part.Of.Manifest, part.Deliverable)
 			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
 			var files, found []string

@@ -73,7 +73,7 @@ func readsBelow(dir, below string) bool {
 
 // clientDirs are the directories in which a target of the project or any other client looks for what facets deliver.
 func clientDirs(w *workspace.Workspace) (dirs []string) {
-	for _, t := range adapters(w) {
+	for _, t := range Adapters(w) {
 		dirs = append(dirs, t.Dirs()...)
 	}
 	for _, t := range adapter.All() {

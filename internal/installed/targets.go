@@ -37,8 +37,8 @@ func Targets(w *workspace.Workspace) []string {
 	return found
 }
 
-// adapters are the targets of the project with what package adapter knows of them.
-func adapters(w *workspace.Workspace) (all []adapter.Target) {
+// Adapters are the targets of the project with what package adapter knows of them.
+func Adapters(w *workspace.Workspace) (all []adapter.Target) {
 	for _, name := range Targets(w) {
 		if t, ok := adapter.Find(name); ok { // hallmark.toml has no others
 			all = append(all, placed(w, t))
@@ -50,7 +50,7 @@ func adapters(w *workspace.Workspace) (all []adapter.Target) {
 // SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
 // [workspace.Workspace.PlaceDir], each once.
 func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {
-	for _, t := range adapters(w) {
+	for _, t := range Adapters(w) {
 		if dir := t.SkillDir(name); dir != "" && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +24,15 @@ import (
 
 // runWords say what a kind of what runs is.
 var runWords = map[wrap.RunKind]string{
-	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
+	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunFile: "reads",
+	wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
 }
 
-// programsShown is how many programs of a facet are named: what it permits must not be drowned by them.
-const programsShown = 40
+// Limits of what is shown of one facet unless all is asked for: what it permits must not be drowned by its programs.
+const (
+	programsShown = 40
+	runLinesShown = 200
+)
 
 // showRuns prints what runs of a facet, once it is installed: its programs last, and whole or no more than the first.
 func showRuns(w io.Writer, c facets.Change, whole bool) {
@@ -38,25 +41,49 @@ func showRuns(w io.Writer, c facets.Change, whole bool) {
 	}
 	fmt.Fprintf(w, "\n%s (%s) brings along, for models and clients to run:\n", c.After.Subject(c.Name),
 		surface.Escape(c.After.Source.String()))
-	runs := slices.Clone(c.Runs)
-	isProgram := func(r wrap.Run) bool { return r.Kind == wrap.RunScript }
-	scripts := slices.DeleteFunc(slices.Clone(runs), func(r wrap.Run) bool { return !isProgram(r) })
-	runs = slices.Concat(slices.DeleteFunc(runs, isProgram), scripts)
-	programs := 0
-	for i, r := range runs {
+	var lines, programs []string
+	for _, r := range c.Runs {
 		if r.Kind == wrap.RunScript {
-			programs++
+			programs = append(programs, runLines(r)...)
+		} else {
+			lines = append(lines, runLines(r)...)
 		}
-		if programs > programsShown && !whole {
-			fmt.Fprintf(w, "  … and %s; --whole shows all\n", evidence.Count(len(runs)-i, "more program"))
-			break
-		}
-		text := surface.Escape(r.Path) + "  " + runWords[r.Kind]
-		if r.Text != "" {
-			text += "  " + surface.Escape(r.Text)
-		}
-		fmt.Fprintf(w, "  %s\n", text)
 	}
+	show := func(all []string, limit int, what string) {
+		shown := all
+		if !whole {
+			shown = all[:min(len(all), limit)]
+		}
+		for _, line := range shown {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+		if n := len(all) - len(shown); n > 0 {
+			fmt.Fprintf(w, "  … and %s; --whole shows all\n", evidence.Count(n, "more "+what))
+		}
+	}
+	show(lines, runLinesShown, "line")
+	show(programs, programsShown, "program")
+}
+
+// runLines are the lines that say what runs: of a text of several lines each below the first.
+func runLines(r wrap.Run) []string {
+	first := surface.Escape(r.Path) + "  " + runWords[r.Kind]
+	of := ""
+	if len(r.Clients) > 0 {
+		of = "  (" + strings.Join(r.Clients, ", ") + ")"
+	}
+	text := strings.Split(r.Text, "\n")
+	if len(text) == 1 {
+		if r.Text != "" {
+			first += "  " + surface.Escape(r.Text)
+		}
+		return []string{first + of}
+	}
+	lines := []string{first + of}
+	for _, line := range text {
+		lines = append(lines, "    "+surface.Escape(strings.TrimSuffix(line, "\r")))
+	}
+	return lines
 }
 
 // splitTag takes the tag from URL@TAG: what follows the last @ of the URL's path.
