@@ -19,6 +19,7 @@
 # make hosts   all tests of the package for hosts of plugins, in each Node
 # make bundles all packages that are bundled, by each bundler
 # make agree   more documents that our registry and the official one judge
+# make clients what today's programs of clients run of a text, beside what we know of them
 # make servers the hundred servers of docs/servers-tried.md, whose table it writes anew
 # make real    all real servers of the tests, pinned, run and upgraded
 # make hints   the commands that the hints of all scripts name
@@ -50,7 +51,7 @@ COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
 .PHONY: build man demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
-	sequences kill hosts bundles hints agree real servers processes clean
+	sequences kill hosts bundles hints agree clients real servers processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -183,6 +184,9 @@ bundles:
 
 agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
+
+clients:
+	@$(WHOLE) '^TestClientPrograms$$' ./e2e/packages
 
 servers:
 	@SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md $(WHOLE) '^TestHundredServers$$' ./e2e/servers
