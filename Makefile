@@ -189,7 +189,7 @@ clients:
 	@$(WHOLE) '^TestClientPrograms$$' ./e2e/packages
 
 servers:
-	@SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md $(WHOLE) '^TestHundredServers$$' ./e2e/servers
+	@export SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md; $(WHOLE) '^TestHundredServers$$' ./e2e/servers
 
 real:
 	@$(WHOLE) '^(TestRealServers|TestPythonServers|TestPythonWithoutUV)$$' ./e2e/servers ./e2e/pypi
