@@ -103,22 +103,17 @@ type Note struct {
 // Wrap makes a facet of d, a folder with a SKILL.md or a plugin. It is called name or, if that is empty, as the directory
 // itself says. Errors about what the directory holds are of class validation.
 func Wrap(d Dir, name string) (*Facet, error) {
-	w := &wrapping{name: name, contents: map[string]string{}, manifest: map[string]any{}}
+	w := &wrapping{name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
+	form := d.Form()
+	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
+	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path", ErrNoForm)
+	}
 	var err error
 	if w.files, w.notes, err = d.resolve(); err != nil {
 		return nil, err
 	}
-	w.open = d.Open
-	form := d.Form()
-	switch form {
-	case FormPlugin:
-		err = w.wrapPlugin()
-	case FormSkill:
-		err = w.wrapSkill()
-	default:
-		err = evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path", ErrNoForm)
-	}
-	if err != nil {
+	if err := make(); err != nil {
 		return nil, err
 	}
 	return w.finish(form)

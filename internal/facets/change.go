@@ -25,6 +25,8 @@ type Change struct {
 	Runs          []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
 	MoreTargets   bool        // it is for clients that did not have the facet here, and nothing else of it changes
 	Notes         []wrap.Note // of what was wrapped now: what is not installed
+	Parts         []string    // of what was wrapped and was not locked: what it delivers, as "skill NAME"
+	Size          int64       // of its files, in bytes; 0 where Parts is empty
 	// Placed are the files that clients get of a skill that is adopted, where they are not as they lie there; paths are
 	// relative to the directory of the clients' files.
 	Placed []AssetChange

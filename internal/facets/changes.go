@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/machine"
@@ -49,7 +50,9 @@ func (a *Assembly) changes() (all []Change, err error) {
 		case !wanted:
 		case c.Outcome == "installed" || c.Outcome == "updated":
 			c.Notes = x.Notes
-			c.Runs, err = x.runs(targets)
+			if c.Runs, err = x.runs(targets); c.Before == nil && x.Entry.Source.Wrapped != 0 {
+				c.Parts, c.Size = partsOf(x.Manifest), x.Slot.Size
+			}
 		case len(more) > 0 && c.Before != nil:
 			if c.Runs, err = x.runs(more); err == nil {
 				c.Runs = slices.DeleteFunc(c.Runs, func(r wrap.Run) bool { return !r.Kind.IsLive() }) // as for the others
@@ -76,4 +79,12 @@ func newTargets(here machine.ReceiptOfFacet, targets []adapter.Target) (more []a
 		}
 	}
 	return more
+}
+
+// partsOf are the deliverables of a facet, as "skill NAME".
+func partsOf(m *facet.Manifest) (parts []string) {
+	for _, d := range m.Deliverables() {
+		parts = append(parts, string(d.Kind)+" "+d.Name)
+	}
+	return parts
 }

@@ -81,6 +81,11 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
+	for _, f := range req.add { // all of one source
+		if f.URL() != "" {
+			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
+		}
+	}
 	text, err := req.editConfig(ctx, w, o)
 	if err != nil {
 		return nil, err
@@ -195,11 +200,6 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 	for _, name := range r.names {
 		if _, ok := w.Config.Facets[name]; !ok {
 			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
-		}
-	}
-	for _, f := range r.add { // all of one source
-		if f.URL() != "" {
-			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
 		}
 	}
 	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request

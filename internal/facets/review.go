@@ -53,7 +53,7 @@ func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Inst
 	}
 	report := out.Verdict.Report()
 	for _, c := range runs {
-		text, err := json.Marshal(c.Runs)
+		text, err := json.Marshal([]any{c.Runs, c.Parts})
 		if err != nil {
 			return out.Verdict, err
 		}
@@ -73,11 +73,12 @@ func (r *facetRequest) replaces(l *project.Lock) bool {
 }
 
 // newRuns are the facets of which something runs, and of that something is new or changed, or that were
-// named by this very command.
+// named by this very command; and those that come from elsewhere, of which it names one and gets several things.
 func (r *facetRequest) newRuns(all []Change) (runs []Change) {
 	for _, c := range all {
-		added := slices.ContainsFunc(r.add, func(f project.Facet) bool { return f.Name == c.Name })
-		if len(c.Runs) > 0 && (added || c.changesRuns()) {
+		i := slices.IndexFunc(r.add, func(f project.Facet) bool { return f.Name == c.Name })
+		several := i >= 0 && len(c.Parts) > 1 && r.add[i].URL() != ""
+		if len(c.Runs) > 0 && (i >= 0 || c.changesRuns()) || several {
 			runs = append(runs, c)
 		}
 	}

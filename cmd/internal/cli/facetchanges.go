@@ -30,6 +30,9 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()
 		question := "Install what may run this?"
+		if !slices.ContainsFunc(all, func(c facets.Change) bool { return len(c.Runs) > 0 }) {
+			question = "Install all of this?"
+		}
 		if slices.ContainsFunc(all, func(c facets.Change) bool { return c.Before != nil || len(c.Placed) > 0 }) {
 			question = "Take this?"
 			if err := showChangesOfFacets(a.Stderr, all, newLinesShown(f.whole)); err != nil {
@@ -37,6 +40,7 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 			}
 		}
 		for _, change := range all {
+			showParts(a.Stderr, change)
 			showRuns(a.Stderr, change, f.whole)
 		}
 		showSourceNotes(a.Stderr, all)

@@ -322,6 +322,7 @@ type (
 		Unknown bool               `json:"before_unknown,omitempty"`
 		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files that change where it lies
 		Runs    []wrap.Run         `json:"runs,omitempty"`
+		Parts   []string           `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
 		Notes   []wrap.Note        `json:"notes,omitempty"`
 	}
 	assetJSON struct {
@@ -360,7 +361,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, nil, f.Runs, f.Notes}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, nil, f.Runs, f.Parts, f.Notes}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}

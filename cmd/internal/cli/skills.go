@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +28,26 @@ import (
 var runWords = map[wrap.RunKind]string{
 	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunFile: "reads",
 	wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
+}
+
+// showParts prints what a facet delivers, if that is several things: of a repository that is a plugin one may want less.
+func showParts(w io.Writer, c facets.Change) {
+	if len(c.Parts) < 2 {
+		return
+	}
+	names := map[string][]string{}
+	for _, part := range c.Parts {
+		kind, name, _ := strings.Cut(part, " ")
+		names[kind] = append(names[kind], name)
+	}
+	fmt.Fprintf(w, "\n%s (%s) delivers, in %s of %s bytes:\n", c.After.Subject(c.Name), surface.Escape(c.After.Source.String()),
+		evidence.Count(len(c.After.Assets), "file"), evidence.Group(c.Size))
+	for _, kind := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(w, "  %s: %s\n", evidence.Count(len(names[kind]), kind), surface.Escape(strings.Join(names[kind], ", ")))
+	}
+	if len(names["skill"]) > 1 {
+		fmt.Fprintln(w, "  one of the skills alone: the same command with --skill NAME")
+	}
 }
 
 // Limits of what is shown of one facet unless all is asked for: what it permits must not be drowned by its programs.
