@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/machine"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
@@ -34,7 +35,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"
-			case c.Before.Version != after.Version || c.Before.Source != after.Source ||
+			case c.Before.Version != after.Version || !sameSource(c.Before.Source, after.Source) ||
 				!evidence.Same(c.Before.Integrity, after.Integrity):
 				c.Outcome = "updated"
 			case x.Repaired:
@@ -87,4 +88,13 @@ func partsOf(m *facet.Manifest) (parts []string) {
 		parts = append(parts, string(d.Kind)+" "+d.Name)
 	}
 	return parts
+}
+
+// sameSource reports whether two sources are one, or differ in nothing but the commit of a branch: with the same contents
+// that is a change elsewhere in the repository. A tag is a promise, and never moves without a word.
+func sameSource(a, b project.SourceLock) bool {
+	if a.Tag == "" {
+		b.Commit = a.Commit
+	}
+	return a == b
 }

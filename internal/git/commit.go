@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -22,6 +24,7 @@ type Commit struct {
 	ID   string
 	repo Repository
 	dir  string
+	all  func() (map[string]File, error) // of its root, listed once
 }
 
 // Fetch fetches a commit; with its history only if the server does not give it without.
@@ -37,6 +40,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 		return nil, err
 	}
 	c := &Commit{ID: commit, repo: r, dir: dir}
+	c.all = sync.OnceValues(func() (map[string]File, error) { return c.list(ctx) })
 	if err := c.fetch(ctx); err != nil {
 		c.Close()
 		return nil, err
@@ -67,7 +71,7 @@ func (c *Commit) fetch(ctx context.Context) error {
 	if err != nil || strings.TrimSpace(string(kind)) != "commit" {
 		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
 	}
-	return nil
+	return c.unpack(ctx)
 }
 
 // boundSize returns a context that ends when the directory of c grows beyond maxSize, and a
@@ -117,12 +121,28 @@ type File struct {
 
 // Files lists the files of a directory of the commit, "" for its root, by their paths
 // below it.
-func (c *Commit) Files(ctx context.Context, sub string) (map[string]File, error) {
-	at := c.ID
-	if sub != "" {
-		at += ":" + sub
+func (c *Commit) Files(sub string) (map[string]File, error) {
+	all, err := c.all()
+	if err != nil || sub == "" {
+		return all, err
 	}
-	out, err := c.repo.run(ctx, c.dir, "ls-tree", "-r", "-z", "-l", "--full-tree", at)
+	files := map[string]File{}
+	for at, f := range all {
+		if rest, ok := strings.CutPrefix(at, sub+"/"); ok {
+			f.Path = rest
+			files[rest] = f
+		}
+	}
+	if len(files) == 0 { // git has no empty directories
+		return nil, &wire.Error{Ref: c.repo.name() + "#" + c.ID, Cause: evidence.NotFound,
+			Err: fmt.Errorf("there is no directory %+q", sub)}
+	}
+	return files, nil
+}
+
+// list lists the files of the root.
+func (c *Commit) list(ctx context.Context) (map[string]File, error) {
+	out, err := c.repo.run(ctx, c.dir, "ls-tree", "-r", "-z", "-l", "--full-tree", c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +173,11 @@ func (c *Commit) Files(ctx context.Context, sub string) (map[string]File, error)
 
 // Open reads a file that Files listed.
 func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
+	if objectID().MatchString(f.id) {
+		if r, err := openLoose(c.dir, f.id); !errors.Is(err, fs.ErrNotExist) {
+			return r, err
+		}
+	}
 	out, err := c.repo.run(ctx, c.dir, "cat-file", "blob", f.id)
 	return io.NopCloser(bytes.NewReader(out)), err
 }

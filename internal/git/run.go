@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,7 +29,12 @@ var settings = []string{
 // run runs the git command on the repository in dir, one of ours, and returns what it prints. It makes no
 // connection: see runRemote.
 func (r Repository) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return r.runSet(ctx, dir, nil, args...)
+	return r.runSet(ctx, dir, nil, nil, args...)
+}
+
+// runWith is run with bytes on standard input.
+func (r Repository) runWith(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
+	return r.runSet(ctx, dir, stdin, nil, args...)
 }
 
 // runRemote is run for a command that connects to the repository's host.
@@ -37,18 +43,18 @@ func (r Repository) runRemote(ctx context.Context, dir string, args ...string) (
 	if err != nil {
 		return nil, err
 	}
-	return r.runSet(ctx, dir, []string{"GIT_SSH_COMMAND=" + ssh}, args...)
+	return r.runSet(ctx, dir, nil, []string{"GIT_SSH_COMMAND=" + ssh}, args...)
 }
 
-// runSet is run with more variables of the environment.
-func (r Repository) runSet(ctx context.Context, dir string, set []string, args ...string) ([]byte, error) {
+// runSet is run with bytes on standard input and more variables of the environment.
+func (r Repository) runSet(ctx context.Context, dir string, stdin io.Reader, set []string, args ...string) ([]byte, error) {
 	stall := int(stallTime / time.Second)
 	all := []string{"--git-dir=" + dir}
 	for _, s := range append(settings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
 		all = append(all, "-c", s)
 	}
 	return call(ctx, r.name(), args[0], foreign.Call{
-		Args: append(all, args...), Dir: dir, Checkout: r.Checkout, Environ: r.Environ, Time: r.time(),
+		Args: append(all, args...), Dir: dir, Checkout: r.Checkout, Environ: r.Environ, Time: r.time(), Stdin: stdin,
 		Set: append(set, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)),
 	})
 }

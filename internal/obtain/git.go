@@ -52,14 +52,23 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	}
 	c.entry.Source = f.Source(s.Workspace.Config.Registry)
 	c.entry.Source.Commit = id
-	commit, err := repo.Fetch(ctx, id)
+	if same, ok := sameCommit(c.entry.Source, r); ok { // resolved anew, and it is what is locked
+		found := claims{name: f.Name, locked: same, entry: *same}
+		here, err := s.findStored(ctx, found, q)
+		switch {
+		case err != nil:
+			return stored{}, err
+		case here.slot != nil:
+			return found.accept(here.slot, q), nil
+		}
+	}
+	commit, err := s.Workspace.Repositories.Fetch(ctx, repo, id)
 	if errors.Is(err, gitrepo.ErrNoRef) && locked != nil {
 		return stored{}, goneCommitError(f, *locked, q)
 	}
 	if err != nil {
 		return stored{}, gitError(f.Name, err)
 	}
-	defer commit.Close()
 	packed, err := packCommit(ctx, commit, f, s.o.Limits)
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", id, err))
@@ -74,20 +83,31 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	return found, err
 }
 
+// sameCommit is the lock entry of a request if a source is its own, as this build would lock it.
+func sameCommit(source project.SourceLock, r Request) (*project.FacetLock, bool) {
+	if r.Locked == nil {
+		return nil, false
+	}
+	if r.Locked.Source.Wrapped != 0 {
+		source.Wrapped = wrap.Rule
+	}
+	return r.Locked, r.Locked.Source == source
+}
+
 // chooseCommit is the commit of a facet to fetch: the locked one, the declared one, or the one that
 // the tag or branch names now. That a tag was moved since it was locked is evidence.
 func (s *Sources) chooseCommit(ctx context.Context, r Request, locked *project.FacetLock, repo gitrepo.Repository,
 	q *inquiry) (string, error) {
 	f := r.Want
 	if locked != nil {
-		moved, err := fetchTagEvidence(ctx, repo, f, *locked)
+		moved, err := s.fetchTagEvidence(ctx, repo, f, *locked)
 		q.add(moved...)
 		return locked.Source.Commit, err
 	}
 	if f.Commit != "" {
 		return f.Commit, nil
 	}
-	id, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	id, err := s.Workspace.Repositories.Resolve(ctx, repo, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
 	if errors.Is(err, gitrepo.ErrNoRef) && hasTagOf(f, r.Locked) {
 		_, err := q.judge(movedTagEvidence(f, *r.Locked, noTag))
 		return "", err
@@ -121,18 +141,42 @@ func (gitSource) findVersions(ctx context.Context, w *workspace.Workspace, f pro
 		return Versions{Wanted: f.Commit}, nil, nil
 	}
 	repo := repository(w, f)
-	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	commit, err := w.Repositories.Resolve(ctx, repo, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
 	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && locked != nil {
 		return Versions{}, evidence.Report{movedTagEvidence(f, *locked, noTag)}, nil
 	}
 	if err != nil {
 		return Versions{}, nil, gitError(f.Name, err)
 	}
+	if locked != nil && f.Tag == "" && commit != locked.Source.Commit && locked.Covers(f, w.Config.Registry) {
+		same, err := holdsSame(ctx, w, repo, f, commit, *locked)
+		if err != nil {
+			return Versions{}, nil, gitError(f.Name, err)
+		}
+		if same { // what changed is elsewhere in the repository
+			commit = locked.Source.Commit
+		}
+	}
 	now := Versions{Wanted: commit, Newest: commit}
 	if locked == nil || f.Tag == "" || !locked.Covers(f, w.Config.Registry) {
 		return now, nil, nil
 	}
 	return now, evidence.Report{movedTagEvidence(f, *locked, commit)}, nil
+}
+
+// holdsSame reports whether a commit has the contents of a facet that are locked. One that cannot be read as a facet has
+// others.
+func holdsSame(ctx context.Context, w *workspace.Workspace, repo gitrepo.Repository, f project.Facet, id string,
+	locked project.FacetLock) (bool, error) {
+	commit, err := w.Repositories.Fetch(ctx, repo, id)
+	if err != nil {
+		return false, err
+	}
+	packed, err := packCommit(ctx, commit, f, archive.Limits{})
+	if err != nil || packed.rule != locked.Source.Wrapped {
+		return false, ctx.Err()
+	}
+	return evidence.Same(packed.made.Integrity, locked.Integrity), nil
 }
 
 // findName reads the name of what is in the commit that is meant now.
@@ -148,18 +192,16 @@ func (gitSource) openDir(ctx context.Context, w *workspace.Workspace, f project.
 	}
 	repo, id := repository(w, f), f.Commit
 	if id == "" {
-		if id, err = repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
+		if id, err = w.Repositories.Resolve(ctx, repo, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
 			return d, nil, gitError(f.Git, err)
 		}
 	}
-	commit, err := repo.Fetch(ctx, id)
+	commit, err := w.Repositories.Fetch(ctx, repo, id)
 	if err != nil {
 		return d, nil, gitError(f.Git, err)
 	}
-	if d, err = commitDir(ctx, commit, f.Sub); err != nil {
-		return d, nil, errors.Join(err, commit.Close())
-	}
-	return d, commit.Close, nil
+	d, err = commitDir(ctx, commit, f.Sub)
+	return d, func() error { return nil }, err
 }
 
 // repository is the git repository of a facet, with the environment of the project's host.
@@ -183,7 +225,7 @@ func gitError(name string, err error) error {
 
 // packCommit packs the facet in a directory of a commit.
 func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, limits archive.Limits) (*packedDir, error) {
-	all, err := commit.Files(ctx, f.Sub)
+	all, err := commit.Files(f.Sub)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +253,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, li
 		files = append(files, tree.File{Path: path, Size: f.Size})
 	}
 	var packed packedDir
-	_, err = facet.Pack(ctx, &packed.body, files, open, limits)
+	packed.made, err = facet.Pack(ctx, &packed.body, files, open, limits)
 	return &packed, err
 }
 
@@ -236,12 +278,12 @@ func commitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]
 
 // fetchTagEvidence compares the commit that a tag names now with the locked one. Branches
 // move by nature, and a commit cannot.
-func fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet,
+func (s *Sources) fetchTagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet,
 	locked project.FacetLock) (evidence.Report, error) {
 	if f.Tag == "" {
 		return nil, nil
 	}
-	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag})
+	commit, err := s.Workspace.Repositories.Resolve(ctx, repo, gitrepo.Ref{Tag: f.Tag})
 	if errors.Is(err, gitrepo.ErrNoRef) {
 		commit = noTag
 	} else if err != nil {

@@ -123,7 +123,7 @@ func (p *packedDir) checkRule(subject string, locked *project.FacetLock) error {
 
 // commitDir lists a directory of a commit.
 func commitDir(ctx context.Context, commit *gitrepo.Commit, sub string) (wrap.Dir, error) {
-	all, err := commit.Files(ctx, sub)
+	all, err := commit.Files(sub)
 	if err != nil {
 		return wrap.Dir{}, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/machine"
@@ -77,15 +78,17 @@ const MaxSurface = 256 << 20
 
 // Workspace is a project on this machine: its files, and what the state directory holds about it.
 type Workspace struct {
-	Host      *host.Host
-	Dir       string // absolute, all links resolved
-	State     string // this project's directory in the state directory
-	Home      string // of the project of the user's own clients: the home directory; "" of another project
-	Text      []byte // of hallmark.toml; nil if there is none
-	Config    *project.Config
-	Lock      *project.Lock
-	Approvals *project.Approvals
-	Release   func() // lets writers in again
+	Host         *host.Host
+	Dir          string // absolute, all links resolved
+	State        string // this project's directory in the state directory
+	Home         string // of the project of the user's own clients: the home directory; "" of another project
+	Text         []byte // of hallmark.toml; nil if there is none
+	Config       *project.Config
+	Lock         *project.Lock
+	Approvals    *project.Approvals
+	Release      func()     // lets writers in again
+	Repositories git.Shared // until the workspace is closed
+
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
 
 	advisories advisories
@@ -126,7 +129,8 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 	if w, err = find(h, dir, begin); err != nil {
 		return nil, nil, err
 	}
-	done = func() { w.Release(); w.advisories.close() }
+	closeAll := func() { w.Release(); w.advisories.close(); w.Repositories.Close() }
+	done = closeAll
 	if err := os.MkdirAll(w.State, 0o700); err != nil {
 		if write || !host.IsUnwritable(err) {
 			return nil, nil, err
@@ -138,7 +142,7 @@ func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin boo
 		if err != nil {
 			return nil, nil, err
 		}
-		done = func() { w.Release(); w.advisories.close(); unlock() }
+		done = func() { closeAll(); unlock() }
 	}
 	if err := w.HoldFiles(ctx); err != nil && (write || !host.IsUnwritable(err)) {
 		done()
