@@ -58,12 +58,22 @@ type ReceiptAsset struct {
 }
 
 // Materialized holds the digests of the files that were written into one project, by
-// path, to tell what a user edited since. It never authorises to delete anything.
+// path, to tell what a user edited since. It never authorises to delete anything; but which files Hallmark wrote
+// follows from it for a receipt that was lost, as long as they are so.
 type Materialized struct {
 	Version int                      `json:"materialized_version"`
 	Self    digest.Digest            `json:"self"` // as that of a lock; set by Encode
 	Project string                   `json:"project"`
 	Files   map[string]digest.Digest `json:"files"`
+	Found   map[string]digest.Digest `json:"found,omitempty"` // of what was there already, as it was to be
+}
+
+// Sum is the digest of an installed file, whoever wrote it; zero for others.
+func (m *Materialized) Sum(file string) digest.Digest {
+	if d, ok := m.Files[file]; ok {
+		return d
+	}
+	return m.Found[file]
 }
 
 const (
@@ -86,7 +96,8 @@ func NewReceipt(project string) *Receipt {
 
 // NewMaterialized returns empty digests for the project in a directory.
 func NewMaterialized(project string) *Materialized {
-	return &Materialized{Version: materializedVersion, Project: project, Files: map[string]digest.Digest{}}
+	return &Materialized{Version: materializedVersion, Project: project, Files: map[string]digest.Digest{},
+		Found: map[string]digest.Digest{}}
 }
 
 // NewAsset returns a deliverable in the project: its files that Hallmark wrote, and those that were there.
@@ -167,12 +178,14 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	if m.Files == nil {
 		return nil, errors.New("has no files")
 	}
-	for file, d := range m.Files {
-		if err := checkInstalled(file); err != nil {
-			return nil, err
-		}
-		if d.Algorithm() != digest.SHA256 {
-			return nil, fmt.Errorf("%+q: its digest is not sha256", file)
+	for _, files := range []map[string]digest.Digest{m.Files, m.Found} {
+		for file, d := range files {
+			if err := checkInstalled(file); err != nil {
+				return nil, err
+			}
+			if d.Algorithm() != digest.SHA256 {
+				return nil, fmt.Errorf("%+q: its digest is not sha256", file)
+			}
 		}
 	}
 	return m, nil
@@ -209,7 +222,8 @@ func (a ReceiptAsset) same(b ReceiptAsset) bool {
 
 // Same reports whether m and o have the same content.
 func (m *Materialized) Same(o *Materialized) bool {
-	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, evidence.Same)
+	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, evidence.Same) &&
+		maps.EqualFunc(m.Found, o.Found, evidence.Same)
 }
 
 // Files returns all files that Hallmark wrote.

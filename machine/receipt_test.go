@@ -59,6 +59,7 @@ func TestSameReceipt(t *testing.T) {
 		"materialized_version": func(m *Materialized) { m.Version++ },
 		"project":              func(m *Materialized) { m.Project = "/q" },
 		"a digest":             func(m *Materialized) { m.Files["a"] = m.Files["b"] },
+		"found":                func(m *Materialized) { m.Found["c"] = m.Files["b"] },
 		"a file more":          func(m *Materialized) { m.Files["c"] = m.Files["b"] },
 		"another file":         func(m *Materialized) { m.Files["c"] = m.Files["b"]; delete(m.Files, "b") },
 	} {

@@ -171,7 +171,7 @@ func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
 		return nil, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(ours)) {
-		before := known.Sums.Files[path]
+		before := known.Sums.Sum(path)
 		now, exists := present[path]
 		switch {
 		case !exists:

@@ -106,7 +106,7 @@ func isInstalled(known *installed.Files, at string, lying map[string]digest.Dige
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
 		if strings.HasPrefix(file, at+"/") {
-			was[file] = known.Sums.Files[file]
+			was[file] = known.Sums.Sum(file)
 		}
 	}
 	return len(was) == 0 || maps.EqualFunc(was, lying, evidence.Same)

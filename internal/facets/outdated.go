@@ -71,7 +71,7 @@ func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 					continue
 				}
 				all[i].Present++
-				if before := known.Sums.Files[file]; !before.IsZero() && !evidence.Same(before, now) {
+				if before := known.Sums.Sum(file); !before.IsZero() && !evidence.Same(before, now) {
 					all[i].Edited++
 				}
 			}

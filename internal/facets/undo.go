@@ -77,7 +77,7 @@ func undoMember(a *Assembly, known *installed.Files, f machine.ReceiptOfFacet, s
 		if err != nil {
 			return nil, err
 		}
-		if !exists || !evidence.Same(now, sum) && evidence.Same(now, known.Sums.Files[at]) { // as it was installed
+		if !exists || !evidence.Same(now, sum) && evidence.Same(now, known.Sums.Sum(at)) { // as it was installed
 			files = append(files, durable.File{Path: a.Workspace.Place(at), Data: data, Perm: info.Mode().Perm()})
 		}
 	}

@@ -75,7 +75,7 @@ func (l *LockedFacets) Check() (report evidence.Report, absent []string, err err
 	installed := map[string]bool{} // by facet and target: some of it is there, or was
 	for path, f := range files {
 		f.now, f.present = present[path]
-		f.written = ours[path] && !f.now.IsZero() && evidence.Same(receipt.Sums.Files[path], f.now)
+		f.written = ours[path] && !f.now.IsZero() && evidence.Same(receipt.Sums.Sum(path), f.now)
 		if f.present || ours[path] && f.picked {
 			installed[f.of+" "+f.target] = true
 		}

@@ -50,8 +50,9 @@ type Plan struct {
 	w             *workspace.Workspace
 	mode          Mode
 	before, after *Files
-	found         map[string]bool // files that are not Hallmark's, and are as they are to be
-	taken         map[string]bool // files that are not Hallmark's, and that this plan overwrites
+	found         map[string]bool          // files that are not Hallmark's, and are as they are to be
+	taken         map[string]bool          // files that are not Hallmark's, and that this plan overwrites
+	sums          map[string]digest.Digest // files of the parts, as they are to be; one that is kept as it was
 }
 
 // NewPlan finds out what has to be written and deleted, so that the project has exactly the
@@ -77,6 +78,14 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 		return nil, err
 	}
 	p.after.Receipt = p.newReceipt(parts)
+	found := p.after.Receipt.Found()
+	for path, sum := range p.sums {
+		if found[path] {
+			p.after.Sums.Found[path] = sum
+		} else {
+			p.after.Sums.Files[path] = sum
+		}
+	}
 	if err := p.planDeletions(outputs, present); err != nil {
 		return nil, err
 	}
@@ -86,7 +95,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 // newPlan is a plan that changes nothing yet.
 func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
 	return &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report), found: map[string]bool{},
-		taken: map[string]bool{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
+		taken: map[string]bool{}, sums: map[string]digest.Digest{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
 }
 
 // planWrites plans to write the files that are not there as they are to be.
@@ -96,9 +105,12 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[path]
 		now, exists := present[path]
-		before, known := p.before.Sums.Files[path]
-		known = known && (ours[path] || found[path])
-		p.after.Sums.Files[path] = o.sum
+		before := p.before.Sums.Sum(path)
+		known := !before.IsZero() && (ours[path] || found[path])
+		if !known && evidence.Same(now, p.before.Sums.Files[path]) { // which Hallmark wrote: the receipt was lost
+			ours[path] = true
+		}
+		p.sums[path] = o.sum
 		switch {
 		case exists && evidence.Same(now, o.sum) && !ours[path]:
 			p.found[path] = true
@@ -119,8 +131,8 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 				p.Report = append(p.Report, o.lockedEvidence(now)...)
 			}
 			p.Kept = append(p.Kept, path)
-			if p.after.Sums.Files[path] = before; !known {
-				delete(p.after.Sums.Files, path)
+			if p.sums[path] = before; !known {
+				delete(p.sums, path)
 			}
 			continue
 		default:
@@ -184,7 +196,7 @@ func (p *Plan) planDeletions(outputs map[string]output, present map[string]diges
 
 // planDeletion plans to delete a file that was installed and is wanted no more, unless a user edited it.
 func (p *Plan) planDeletion(path string, now digest.Digest) {
-	before := p.before.Sums.Files[path]
+	before := p.before.Sums.Sum(path)
 	if !evidence.Same(now, before) { // also if nothing is known of it: no file has the zero digest
 		p.Report = append(p.Report, EditedEvidence(path, before, now, p.mode.Force))
 		if !p.mode.Force {

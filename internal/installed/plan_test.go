@@ -152,6 +152,7 @@ func TestPlannedWrites(t *testing.T) {
 		"foreign":          {"was", false, Mode{}, false, false, evidence.Refused, 0, "now"},
 		"foreign, forced":  {"mine", false, Mode{Force: true}, true, false, evidence.OK, 0, "now"},
 		"adopted":          {"mine", false, adopts(sum("mine")), true, false, evidence.OK, 0, "now"},
+		"lost receipt":     {"now", false, Mode{}, false, false, evidence.OK, 0, "now"},
 		"found as it was":  {"was", false, Mode{}, true, false, evidence.OK, 0, "now"},
 		"found, edited":    {"mine", false, Mode{}, false, true, evidence.OK, 0, "was"},
 		"changed since":    {"mine", false, adopts(sum("old")), false, false, evidence.Refused, 0, "now"},
@@ -167,6 +168,9 @@ func TestPlannedWrites(t *testing.T) {
 			a := &before.Receipt.Facets["kit"].Assets[0]
 			a.Files, a.Found = []string{}, a.Files
 		}
+		if name == "lost receipt" {
+			before.Sums.Files["t/x.md"] = sum("now")
+		}
 		p := newPlan(w, before, c.mode)
 		present := map[string]digest.Digest{}
 		if c.there != "" {
@@ -181,7 +185,7 @@ func TestPlannedWrites(t *testing.T) {
 		locked := len(slices.DeleteFunc(slices.Clone(p.Report),
 			func(e evidence.Evidence) bool { return e.Authority != evidence.Lock }))
 		if (len(p.Written) == 1) != c.writes || (len(p.Kept) == 1) != c.keeps || len(p.Files) != len(p.Written) ||
-			locked != c.locked || !evidence.Same(p.after.Sums.Files["t/x.md"], sum(c.knownAfterward)) {
+			locked != c.locked || !evidence.Same(p.sums["t/x.md"], sum(c.knownAfterward)) {
 			t.Errorf("%s: %+v", name, p)
 		}
 		overwrites := c.writes && !c.ours && c.there != ""
