@@ -22,7 +22,7 @@ type live struct {
 
 // Limits of what is found in one text: a hostile one could hold a mark at every second byte.
 const (
-	maxLive     = 500
+	maxLive     = 2000
 	maxLiveText = 16 << 10 // bytes
 )
 

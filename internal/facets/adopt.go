@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -104,7 +105,7 @@ func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopte
 			"--keep "+s.Facet+"' and then 'hallmark adopt "+s.Dirs[0]+"' make it a skill of your own",
 			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
 	}
-	there, err := obtain.ReadFolder(obtain.LocalPath(w, f.Path), s.Name, f.Private)
+	there, err := obtain.ReadFolder(w.PlaceDir(), obtain.LocalPath(w, f.Path), s.Name, f.Private)
 	if err == nil && !maps.EqualFunc(there.Members, skillMembers(entry, s.Name), evidence.Same) {
 		err = errors.New("was changed too since it was locked")
 	}
@@ -147,7 +148,7 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 	if _, err := os.Lstat(w.Path(at)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if there, err := obtain.ReadFolder(w.Path(at), s.Name, private); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
+	if there, err := obtain.ReadFolder(w.PlaceDir(), w.Path(at), s.Name, private); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
 		return nil
 	}
 	return refuse(errors.New("has something else in it"))
@@ -232,17 +233,19 @@ func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 		entry, _ := a.Workspace.Lock.Facet(name)
 		before, after := skillMembers(entry, name), skillMembers(x.Entry, name)
 		for rest, sum := range after {
-			file, err := d.copyMember(a, x, rest, before[rest], sum)
+			file, isNew, err := d.copyMember(a, x, rest, before[rest], sum)
 			if err != nil {
 				return nil, err
 			}
 			if file.Path != "" {
 				files = append(files, file)
+			}
+			if isNew && filepath.IsLocal(filepath.FromSlash(x.want.Path)) {
 				d.copied[name] = append(d.copied[name], path.Join(x.want.Path, rest))
 			}
 		}
 		for rest, sum := range before {
-			to := a.Workspace.Path(x.want.Path, rest)
+			to := filepath.Join(obtain.LocalPath(a.Workspace, x.want.Path), filepath.FromSlash(rest))
 			if now, err := host.ReadFile(to, maxCopied); err != nil || now == nil {
 				if err != nil {
 					return nil, err
@@ -256,26 +259,27 @@ func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 	return files, nil
 }
 
-// copyMember is a file of a skill for its source; none if it is there already.
-func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum digest.Digest) (durable.File, error) {
-	to := a.Workspace.Path(x.want.Path, rest)
+// copyMember is a file of a skill for its source, none if it is there already, and whether there was none of that name.
+func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum digest.Digest) (_ durable.File, isNew bool,
+	err error) {
+	to := filepath.Join(obtain.LocalPath(a.Workspace, x.want.Path), filepath.FromSlash(rest))
 	now, err := host.ReadFile(to, maxCopied)
 	switch {
 	case err != nil:
-		return durable.File{}, err
+		return durable.File{}, false, err
 	case now != nil && evidence.Same(digest.FromBytes(now), sum):
-		return durable.File{}, nil
+		return durable.File{}, false, nil
 	case now != nil && !evidence.Same(digest.FromBytes(now), before):
-		return durable.File{}, evidence.Errorf(evidence.Refused, to, "run the command again",
+		return durable.File{}, false, evidence.Errorf(evidence.Refused, to, "run the command again",
 			errors.New("was written since this command began"))
 	}
 	member := path.Join("skills", x.want.Name, rest)
 	data, err := x.ReadAudited(member)
 	if err != nil {
-		return durable.File{}, err
+		return durable.File{}, false, err
 	}
 	program := adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)])
-	return durable.File{Path: to, Data: data, Perm: installed.PermOf(x.Archive, member, program)}, nil
+	return durable.File{Path: to, Data: data, Perm: installed.PermOf(x.Archive, member, program)}, now == nil, nil
 }
 
 // record remembers what was adopted, with the plan of an installation.

@@ -46,7 +46,9 @@ func (a *Assembly) changes() (all []Change, err error) {
 		}
 		c.Assets = assetChanges(c.Before, c.After)
 		x, wanted := a.Pieces[name]
-		more := newTargets(known.Receipt.Facets[name], targets)
+		here, wasHere := known.Receipt.Facets[name]
+		_, accepted := w.Approvals.Facets[name]
+		more := newTargets(here, targets)
 		switch {
 		case !wanted:
 		case c.Outcome == "installed" || c.Outcome == "updated":
@@ -54,7 +56,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 			if c.Runs, err = x.runs(targets); c.Before == nil && x.Entry.Source.Wrapped != 0 {
 				c.Parts, c.Size = partsOf(x.Manifest), x.Slot.Size
 			}
-		case len(more) > 0 && c.Before != nil:
+		case len(more) > 0 && (wasHere || accepted) && c.Before != nil:
 			if c.Runs, err = x.runs(more); err == nil {
 				c.Runs = slices.DeleteFunc(c.Runs, func(r wrap.Run) bool { return !r.Kind.IsLive() }) // as for the others
 				c.MoreTargets = len(c.Runs) > 0
@@ -70,9 +72,6 @@ func (a *Assembly) changes() (all []Change, err error) {
 
 // newTargets are the targets for which a facet that is installed here was not installed yet.
 func newTargets(here machine.ReceiptOfFacet, targets []adapter.Target) (more []adapter.Target) {
-	if len(here.Assets) == 0 {
-		return nil
-	}
 	for _, t := range targets {
 		has := func(a machine.ReceiptAsset) bool { return a.Target == t.Name }
 		if !slices.ContainsFunc(here.Assets, has) {

@@ -86,6 +86,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
 		}
 	}
+	sources := installed.SourceDirs(w) // before the command changes what is declared
 	text, err := req.editConfig(ctx, w, o)
 	if err != nil {
 		return nil, err
@@ -99,6 +100,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return nil, err
 	}
+	a.sources = sources
 	out := &Installation{Targets: installed.Targets(w)}
 	var early sync.WaitGroup
 	early.Go(func() { a.readReceipt() }) // which the plan needs, and which takes one processor only
@@ -209,7 +211,9 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 	}
 	a, err := NewAssembly(w, o, r.anew())
 	if err == nil {
-		a.undo = r.undo
+		if r.undo {
+			a.undo = r.remove
+		}
 	}
 	if err == nil && r.adopt != nil {
 		a.adopted, a.private = r.adopt.lying, r.adopt.private

@@ -87,7 +87,7 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
 					fmt.Errorf("has more than %d skills", maxLying))
 			}
-			s := readLying(w, at, private)
+			s := readLying(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
@@ -135,7 +135,7 @@ func readLying(w *workspace.Workspace, at string, private bool) Lying {
 			errors.New("no facet can be called as its directory is"))
 		return s
 	}
-	f, err := obtain.ReadFolder(s.folder, s.Name, private)
+	f, err := obtain.ReadFolder(w.PlaceDir(), s.folder, s.Name, private)
 	if err != nil {
 		s.Err = err
 		return s

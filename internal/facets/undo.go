@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/machine"
 )
 
@@ -55,33 +56,45 @@ func (r *facetRequest) undoAdoption(a *Assembly, out *Installation) (files []dur
 // undoMember brings a file of a skill's source back to where the skill lay, and deletes it where it was copied to.
 func undoMember(a *Assembly, known *installed.Files, f machine.ReceiptOfFacet, source, rest string, sum digest.Digest,
 	out *Installation) (files []durable.File, err error) {
-	from := a.Workspace.Path(source)
+	from := obtain.LocalPath(a.Workspace, source)
 	data, err := host.ReadFile(from, maxCopied)
 	if err != nil || data == nil {
 		return nil, err
 	}
 	isCopy := slices.Contains(f.Copies, source)
-	if !evidence.Same(digest.FromBytes(data), sum) {
+	leave := func() ([]durable.File, error) {
 		if isCopy {
 			out.Left = append(out.Left, source)
 		}
 		return nil, nil
 	}
+	if !evidence.Same(digest.FromBytes(data), sum) {
+		return leave()
+	}
 	info, err := os.Lstat(from)
 	if err != nil {
 		return nil, err
 	}
+	elsewhere := false // the bytes lie, or will lie, where the skill does
 	for _, dir := range f.Adopted {
 		at := path.Join(dir, rest)
 		now, exists, err := installed.Digest(a.Workspace, at)
 		if err != nil {
 			return nil, err
 		}
-		if !exists || !evidence.Same(now, sum) && evidence.Same(now, known.Sums.Sum(at)) { // as it was installed
+		switch {
+		case exists && evidence.Same(now, sum):
+			elsewhere = true
+		case !exists, evidence.Same(now, known.Sums.Sum(at)): // as it was installed
 			files = append(files, durable.File{Path: a.Workspace.Place(at), Data: data, Perm: info.Mode().Perm()})
+			elsewhere = true
 		}
 	}
+	if !elsewhere {
+		return leave()
+	}
 	if isCopy {
+		out.Deleted = append(out.Deleted, source)
 		files = append(files, durable.File{Path: from, Remove: true})
 	}
 	return files, nil

@@ -21,10 +21,12 @@ import (
 
 // Mode says what an installation does with files that are not as they are to be.
 type Mode struct {
-	Frozen bool // the lock is the only authority: what differs from it is refused
-	Force  bool // what a user edited is overwritten and deleted
-	Undo   bool // what was adopted, and is of no facet any more, stays where it lay
-	Keep   bool // nothing is deleted: what is of no facet any more is forgotten, and stays
+	Frozen bool     // the lock is the only authority: what differs from it is refused
+	Force  bool     // what a user edited is overwritten and deleted
+	Undo   []string // facets that are removed, of which what was adopted stays where it lay
+	Keep   bool     // nothing is deleted: what is of no facet any more is forgotten, and stays
+	// Sources are directories of this machine from which facets come, or came until now: nothing below them is deleted.
+	Sources []string
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
 	// shown to somebody who consents to it. Zero stands for a link.
 	Adopted map[string]digest.Digest
@@ -168,12 +170,10 @@ func (p *Plan) planDeletions(outputs map[string]output, present map[string]diges
 			skills = append(skills, o.place.Skill)
 		}
 	}
-	sources := sourceDirs(p.w)
+	sources := slices.Concat(p.mode.Sources, SourceDirs(p.w))
 	var adopted []string
-	if p.mode.Undo {
-		for _, f := range p.before.Receipt.Facets {
-			adopted = append(adopted, f.Adopted...)
-		}
+	for _, name := range p.mode.Undo {
+		adopted = append(adopted, p.before.Receipt.Facets[name].Adopted...)
 	}
 	isBelow := func(at string) func(dir string) bool {
 		return func(dir string) bool { return strings.HasPrefix(at, dir+"/") }

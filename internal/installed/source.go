@@ -82,8 +82,13 @@ func clientDirs(w *workspace.Workspace) (dirs []string) {
 	return dirs
 }
 
-// sourceDirs are the directories of this machine that are the sources of locked facets.
-func sourceDirs(w *workspace.Workspace) (dirs []string) {
+// SourceDirs are the directories of this machine that are the sources of declared and of locked facets.
+func SourceDirs(w *workspace.Workspace) (dirs []string) {
+	for _, f := range w.Config.Facets {
+		if f.Path != "" {
+			dirs = append(dirs, obtain.LocalPath(w, f.Path))
+		}
+	}
 	for _, name := range w.Lock.Facets() {
 		if entry, _ := w.Lock.Facet(name); entry.Source.Path != "" {
 			dirs = append(dirs, obtain.LocalPath(w, entry.Source.Path))

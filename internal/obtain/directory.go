@@ -31,7 +31,7 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}
 	defer root.Close()
-	packed, err := packDirectory(ctx, root, f, s.o.Limits)
+	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, s.o.Limits)
 	if err != nil {
 		return stored{}, err
 	}
@@ -50,11 +50,11 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	return found, err
 }
 
-// packDirectory packs a facet of this machine, or what can be wrapped as one.
-func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits archive.Limits) (*packedDir, error) {
+// packDirectory packs a facet of this machine for the project in a directory, or what can be wrapped as one.
+func packDirectory(ctx context.Context, root *os.Root, in string, f project.Facet, limits archive.Limits) (*packedDir, error) {
 	where := f.Name + " in " + f.Path
 	if _, err := root.Lstat(facet.ManifestFile); errors.Is(err, fs.ErrNotExist) {
-		d, modes, err := listPublic(root, f.Private)
+		d, modes, err := listPublic(root, in, f.Private)
 		if err != nil {
 			return nil, pack.DirError(where, err)
 		}
@@ -69,7 +69,7 @@ func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits a
 	if err := source.List(); err != nil {
 		return nil, pack.DirError(where, err)
 	}
-	modes, err := fileModes(root, source.Files)
+	modes, err := fileModes(root, in, source.Files)
 	if err != nil {
 		return nil, pack.DirError(where, err)
 	}
@@ -82,12 +82,12 @@ func packDirectory(ctx context.Context, root *os.Root, f project.Facet, limits a
 
 // listPublic lists a directory of this machine that is to be wrapped, with the modes of files that not everybody may read.
 // What only its owner may is left out, unless it was asked for.
-func listPublic(root *os.Root, private bool) (wrap.Dir, map[string]fs.FileMode, error) {
+func listPublic(root *os.Root, in string, private bool) (wrap.Dir, map[string]fs.FileMode, error) {
 	d, err := listDirectory(root)
 	if err != nil {
 		return d, nil, err
 	}
-	modes, err := fileModes(root, d.Files)
+	modes, err := fileModes(root, in, d.Files)
 	if err == nil && !private {
 		d.Private = privateFiles(d, modes)
 	}
@@ -104,7 +104,7 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
 	}
 	defer root.Close()
-	packed, err := packDirectory(ctx, root, f, archive.Limits{})
+	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, archive.Limits{})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -149,15 +149,15 @@ func TestReadFolder(t *testing.T) {
 	files["greet/SKILL.md"], files["greet/names.txt"], files["greet/too.txt"] = skillText, "Ada\n", "->names.txt"
 	files["out/SKILL.md"], files["out/secret.txt"] = skillText, "->../../secret"
 	w := newProject(t, files)
-	f, err := ReadFolder(w.Path("greet"), "greet", false)
+	f, err := ReadFolder(w.Dir, w.Path("greet"), "greet", false)
 	if err != nil || len(f.Members) != 3 || !slices.Equal(f.Links, []string{"too.txt"}) ||
 		!evidence.Same(f.Members["too.txt"], digest.FromBytes([]byte("Ada\n"))) || f.Name != "greet" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := ReadFolder(w.Path("kit"), "kit", false); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := ReadFolder(w.Dir, w.Path("kit"), "kit", false); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("a facet: %v", err)
 	}
-	if _, err := ReadFolder(w.Path("out"), "out", false); err == nil ||
+	if _, err := ReadFolder(w.Dir, w.Path("out"), "out", false); err == nil ||
 		!strings.Contains(err.Error(), "leads out of the dir") {
 		t.Errorf("a link that leads out: %v", err)
 	}

@@ -27,15 +27,15 @@ type Folder struct {
 	Private []string                 // files that are left out of it, as only their owner is to read them
 }
 
-// ReadFolder reads the folder of a skill on this machine as the facet of a name, with what is private if that is asked for.
+// ReadFolder reads the folder of a skill on this machine, for the project in a directory, as the facet of a name, with what is private if that is asked for.
 // A facet and a plugin are none.
-func ReadFolder(dir, name string, private bool) (*Folder, error) {
+func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	d, _, err := listPublic(root, private)
+	d, _, err := listPublic(root, in, private)
 	if err != nil {
 		return nil, pack.DirError(name, err)
 	}

@@ -13,11 +13,16 @@ import (
 )
 
 // fileModes are the modes of files of a directory that not everybody may read, by path: those of a file itself, without
-// what the directories above it, up to the root, keep from others. None on Windows, where modes say nothing of others.
-func fileModes(root *os.Root, files []tree.File) (map[string]fs.FileMode, error) {
+// what the directories above it keep from others, up to the project's, if the directory lies in that. None on Windows,
+// where modes say nothing of others.
+func fileModes(root *os.Root, project string, files []tree.File) (map[string]fs.FileMode, error) {
 	modes := map[string]fs.FileMode{}
 	if runtime.GOOS == "windows" {
 		return modes, nil
+	}
+	above, err := reachBelow(project, root.Name())
+	if err != nil {
+		return nil, err
 	}
 	dirs := map[string]fs.FileMode{}
 	var reach func(dir string) (fs.FileMode, error) // the bits that a directory leaves to files below it
@@ -25,26 +30,19 @@ func fileModes(root *os.Root, files []tree.File) (map[string]fs.FileMode, error)
 		if bits, ok := dirs[dir]; ok {
 			return bits, nil
 		}
-		bits := fs.ModePerm
+		bits := above
 		if dir != "." {
-			above, err := reach(path.Dir(dir))
-			if err != nil {
+			var err error
+			if bits, err = reach(path.Dir(dir)); err != nil {
 				return 0, err
 			}
-			bits = above
 		}
 		info, err := root.Lstat(filepath.FromSlash(dir))
 		if err != nil {
 			return 0, err
 		}
-		if info.Mode()&0o010 == 0 {
-			bits &^= 0o070
-		}
-		if info.Mode()&0o001 == 0 {
-			bits &^= 0o007
-		}
-		dirs[dir] = bits
-		return bits, nil
+		dirs[dir] = bits & passing(info.Mode())
+		return dirs[dir], nil
 	}
 	for _, f := range files {
 		bits, err := reach(path.Dir(f.Path))
@@ -60,6 +58,39 @@ func fileModes(root *os.Root, files []tree.File) (map[string]fs.FileMode, error)
 		}
 	}
 	return modes, nil
+}
+
+// passing are the bits that the mode of a directory leaves to what lies in it.
+func passing(mode fs.FileMode) fs.FileMode {
+	bits := fs.ModePerm
+	if mode&0o010 == 0 {
+		bits &^= 0o070
+	}
+	if mode&0o001 == 0 {
+		bits &^= 0o007
+	}
+	return bits
+}
+
+// reachBelow are the bits that the directories between a project and a directory in it leave to others; all outside of it.
+func reachBelow(project, dir string) (fs.FileMode, error) {
+	bits := fs.ModePerm
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return 0, err
+	}
+	rel, err := filepath.Rel(project, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return bits, nil
+	}
+	for dir = filepath.Dir(dir); len(dir) > len(project); dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return 0, err
+		}
+		bits &= passing(info.Mode())
+	}
+	return bits, nil
 }
 
 // privateFiles are the files of a directory of this machine that are left out of what is made of it, with why: those that

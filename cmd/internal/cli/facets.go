@@ -141,6 +141,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 	addGlobalFlag(c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
+	f.addReviewFlags(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
 }
@@ -240,6 +241,7 @@ without --force, and the directory that is a facet's source.`
 	addGlobalFlag(c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
+	f.addReviewFlags(c)
 	return c
 }
 
