@@ -48,10 +48,11 @@ func (x *piece) version() string {
 	return x.Entry.Version
 }
 
-// runs is what runs of a facet that was wrapped, once it is installed for these targets; nothing of another facet. Where
+// runs is what runs of a facet once it is installed for these targets: of one that was wrapped, or was until now. Where
 // there are no targets it is what any client would run.
-func (x *piece) runs(targets []adapter.Target) ([]wrap.Run, error) {
-	if x.Entry.Source.Wrapped == 0 {
+func (x *piece) runs(before *project.FacetLock, targets []adapter.Target) ([]wrap.Run, error) {
+	wasWrapped := before != nil && before.Source.Wrapped != 0
+	if x.Entry.Source.Wrapped == 0 && !wasWrapped {
 		return nil, nil
 	}
 	if len(targets) == 0 {

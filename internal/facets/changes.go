@@ -53,11 +53,11 @@ func (a *Assembly) changes() (all []Change, err error) {
 		case !wanted:
 		case c.Outcome == "installed" || c.Outcome == "updated":
 			c.Notes = x.Notes
-			if c.Runs, err = x.runs(targets); c.Before == nil && x.Entry.Source.Wrapped != 0 {
+			if c.Runs, err = x.runs(c.Before, targets); c.Before == nil && x.Entry.Source.Wrapped != 0 {
 				c.Parts, c.Size = partsOf(x.Manifest), x.Slot.Size
 			}
 		case len(more) > 0 && (wasHere || accepted) && c.Before != nil:
-			if c.Runs, err = x.runs(more); err == nil {
+			if c.Runs, err = x.runs(c.Before, more); err == nil {
 				c.Runs = slices.DeleteFunc(c.Runs, func(r wrap.Run) bool { return !r.Kind.IsLive() }) // as for the others
 				c.MoreTargets = len(c.Runs) > 0
 			}

@@ -109,8 +109,8 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		now, exists := present[path]
 		before := p.before.Sums.Sum(path)
 		known := !before.IsZero() && (ours[path] || found[path])
-		if !known && evidence.Same(now, p.before.Sums.Files[path]) { // which Hallmark wrote: the receipt was lost
-			ours[path] = true
+		if !found[path] && evidence.Same(now, o.sum) && evidence.Same(now, p.before.Sums.Files[path]) {
+			ours[path] = true // Hallmark wrote it, and the receipt was lost
 		}
 		p.sums[path] = o.sum
 		switch {
