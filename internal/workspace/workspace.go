@@ -266,7 +266,8 @@ func (w *Workspace) RefuseLink(dir string) error {
 			return nil
 		}
 		if err != nil || !info.IsDir() {
-			return evidence.Errorf(evidence.Refused, at, "", errors.Join(err, errors.New("is not a plain directory")))
+			return evidence.Errorf(evidence.Refused, at, "put a directory in its place, or remove it, and run the command again: "+
+				"nothing is read or written through it", errors.Join(err, errors.New("is not a plain directory")))
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ repository that has the same; what it has otherwise is shown. All are adopted, o
 
 A skill that is locked, comes from a directory and was edited in place may be named again: the
 difference is shown, and taken into that directory and the lock. --undo takes skills out of the
-lock again: they lie as they did, and the copies are deleted.`,
+lock again: they stay where they lay, and the copies are deleted. What was replaced with your
+consent is not brought back.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
