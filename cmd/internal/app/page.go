@@ -44,6 +44,26 @@ func (a *App) Page(ctx context.Context, text string) error {
 	return nil
 }
 
+// Show prints text to standard error; at a terminal its lines are broken between words.
+func (a *App) Show(text string) error {
+	columns := 0
+	if a.HasTerminal() {
+		columns, _, _ = term.GetSize(int(a.Stdin.Fd()))
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		lines := []string{line}
+		if columns > 0 {
+			lines = wrapLine(line, columns)
+		}
+		for _, line := range lines {
+			if _, err := fmt.Fprintln(a.Stderr, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // wrapLine breaks a line between words so that it fits into columns. What follows stands below the line's value, if it
 // is a label, two blanks and a value, else below its beginning. A word that is longer stays whole, for the terminal to
 // break.

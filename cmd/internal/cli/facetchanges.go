@@ -39,11 +39,17 @@ func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 				return host.NoConsent, err
 			}
 		}
+		var text bytes.Buffer
 		for _, change := range all {
-			showParts(a.Stderr, change)
-			showRuns(a.Stderr, change, f.whole)
+			showParts(&text, change)
+			showRuns(&text, change, f.whole)
 		}
-		showSourceNotes(a.Stderr, all)
+		showSourceNotes(&text, all)
+		if text.Len() > 0 {
+			if err := a.Show(text.String()); err != nil {
+				return host.NoConsent, err
+			}
+		}
 		f.noted = map[string]bool{}
 		for _, change := range all {
 			f.noted[change.Name] = true
