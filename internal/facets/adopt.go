@@ -17,7 +17,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -102,7 +101,7 @@ func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopte
 	entry, locked := w.Lock.Facet(s.Facet)
 	if !declared || !locked || f.Path == "" || f.Name != s.Name || entry.Source.Wrapped == 0 || what.Git != nil {
 		return f, evidence.Errorf(evidence.Refused, where, "'hallmark install --force' puts back what is locked; 'hallmark remove "+
-			"--keep "+s.Facet+"' and then 'hallmark adopt "+s.Dirs[0]+"' make it a skill of your own",
+			"--keep "+s.Facet+"' and then '"+host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]})+"' make it a skill of your own",
 			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
 	}
 	there, err := obtain.ReadFolder(w.PlaceDir(), obtain.LocalPath(w, f.Path), s.Name, f.Private)
@@ -278,8 +277,7 @@ func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum di
 	if err != nil {
 		return durable.File{}, false, err
 	}
-	program := adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)])
-	return durable.File{Path: to, Data: data, Perm: installed.PermOf(x.Archive, member, program)}, now == nil, nil
+	return durable.File{Path: to, Data: data, Perm: installed.PermOf(x.Archive, member, true, data)}, now == nil, nil
 }
 
 // record remembers what was adopted, with the plan of an installation.

@@ -16,14 +16,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/machine"
 )
 
-// UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. They lie in the clients'
-// directories as they did, what was written for other clients is deleted, and so are the copies that became their source,
-// unless somebody edited them since.
+// UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. What lies where they lay
+// stays, what was written for other clients is deleted, and so are the copies that became their source, unless their bytes
+// lie nowhere else.
 func UndoAdoption(ctx context.Context, h *host.Host, dir string, names []string, o Options) (*Installation, error) {
 	return installFacets(ctx, h, dir, o, facetRequest{remove: names, undo: true})
 }
 
-// undoAdoption are the files that are written and deleted so that adopted skills lie as they did.
+// undoAdoption are the files that are put back where adopted skills lay, and the copies that are deleted.
 func (r *facetRequest) undoAdoption(a *Assembly, out *Installation) (files []durable.File, err error) {
 	if !r.undo {
 		return nil, nil
@@ -40,7 +40,8 @@ func (r *facetRequest) undoAdoption(a *Assembly, out *Installation) (files []dur
 		}
 		entry, _ := a.Workspace.Lock.Facet(name)
 		if entry.Source.Path == "" {
-			continue // of a repository, what lies there stays
+			out.Left = append(out.Left, f.Copies...) // whose entry is gone; of a repository there are none
+			continue
 		}
 		for rest, sum := range skillMembers(entry, name) {
 			more, err := undoMember(a, known, f, path.Join(entry.Source.Path, rest), rest, sum, out)

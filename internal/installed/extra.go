@@ -62,7 +62,7 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile,
 			case err != nil:
 				return err
 			case len(report) >= lockentry.MaxExtra:
-			case private[at] && d.Type().IsRegular():
+			case private[at] && !d.IsDir():
 				report = append(report, privateEvidence(at))
 			case who != "":
 				report = append(report, leftoverOfSystemEvidence(at, who))

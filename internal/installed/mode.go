@@ -22,17 +22,17 @@ const (
 // permOf is the mode of a file with these bytes: no wider than that of the file in whose place it is written, and of the
 // one that it comes from.
 func (p *Plan) permOf(o output, data []byte) fs.FileMode {
-	perm := PermOf(o.part.Of, o.place.Member, o.place.Skill != "" && isProgram(data))
+	perm := PermOf(o.part.Of, o.place.Member, o.place.Skill != "", data)
 	if info, err := os.Lstat(p.w.Place(o.place.Path)); err == nil && info.Mode().IsRegular() {
 		perm = narrow(perm, info.Mode())
 	}
 	return perm
 }
 
-// PermOf is the mode of a file that is written of a member of an archive.
-func PermOf(of *obtain.Archive, member string, program bool) fs.FileMode {
+// PermOf is the mode of a file with the bytes of a member of an archive. One of a skill may be a program.
+func PermOf(of *obtain.Archive, member string, ofSkill bool, data []byte) fs.FileMode {
 	perm := filePerm
-	if program {
+	if ofSkill && adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]) {
 		perm = programPerm
 	}
 	if mode, ok := of.Modes[member]; ok {
@@ -50,10 +50,6 @@ func narrow(perm, as fs.FileMode) fs.FileMode {
 		perm &^= 0o007
 	}
 	return perm
-}
-
-func isProgram(data []byte) bool {
-	return adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)])
 }
 
 // lacksMode reports whether a file that has the right bytes cannot be started, and is to be: a version of

@@ -96,8 +96,11 @@ func reachBelow(project, dir string) (fs.FileMode, error) {
 // privateFiles are the files of a directory of this machine that are left out of what is made of it, with why: those that
 // are called as secrets are, and those that nobody but their owner can read, where others can read the directory's own text.
 func privateFiles(d wrap.Dir, modes map[string]fs.FileMode) map[string]string {
-	const own = "is left out: nobody else can read it; --private, or 'private = true' in hallmark.toml, takes it along"
-	const named = "is left out: it is called as secrets are; --private, or 'private = true' in hallmark.toml, takes it along"
+	const (
+		along = "; --private, or 'private = true' in hallmark.toml, takes it along"
+		own   = "is left out: nobody else can read it" + along
+		named = "is left out: it is called as secrets are" + along
+	)
 	hidden := func(p string) bool {
 		mode, ok := modes[p]
 		return ok && mode&0o044 == 0

@@ -261,7 +261,7 @@ func showLeft(w io.Writer, left []string) {
 		files[path.Dir(at)]++
 	}
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(w, "left: %s in %s: no facet has it any more, and nothing vouches for it; delete it if you do not need it\n",
+		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and nothing vouches for what clients read there; delete what you do not need\n",
 			evidence.Count(files[dir], "file"), surface.Escape(dir))
 	}
 }
