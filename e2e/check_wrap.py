@@ -1,5 +1,5 @@
-"""Reads spec/wrap.json: makes the names, and wraps every directory that is not refused, as spec/facet.md says. What is
-refused for reasons of facets in general, such as paths, is for the readers of facets."""
+"""Reads spec/wrap.json and spec/wrap-2.json: makes the names, and wraps every directory that is not refused by the rule of
+its file, as spec/facet.md says. What is refused for reasons of facets in general, such as paths, is for the readers of facets."""
 import base64, hashlib, json, pathlib, re, sys
 
 SPEC = pathlib.Path(__file__).parent.parent / "spec"
@@ -83,29 +83,35 @@ def description(head, name):
             return text[:1024]
     return name
 
-def resolve(files, links):
+def resolve(files, links, strict):
+    """The files with the links to files, and what is unsound among the links; of these any is refused if strict."""
     files = {p: data for p, data in files.items() if not LEFT_OUT & set(p.split("/"))}
     dirs = {"/".join(p.split("/")[:i]) for p in files for i in range(len(p.split("/")))} | {""}
-    out = dict(files)
+    out, unsound = dict(files), []
     for at, text in links.items():
         if LEFT_OUT & set(at.split("/")):
             continue
-        if text == "" or text[0] == "/" or "\\" in text or "\0" in text:
-            raise Refused(at)
-        to = at.split("/")[:-1]
-        for segment in text.split("/"):
-            if segment == "..":
-                if not to:
-                    raise Refused(at)
-                to.pop()
-            elif segment not in ("", "."):
-                to.append(segment)
-        to = "/".join(to)
+        to = leads(at, text)
         if to in files:
             out[at] = files[to]
         elif to not in dirs:
-            raise Refused(at)
-    return out
+            unsound.append(at)
+    if strict and unsound:
+        raise Refused(unsound)
+    return out, unsound
+
+def leads(at, text):
+    if text == "" or text[0] == "/" or "\\" in text or "\0" in text:
+        return None
+    to = at.split("/")[:-1]
+    for segment in text.split("/"):
+        if segment == "..":
+            if not to:
+                return None
+            to.pop()
+        elif segment not in ("", "."):
+            to.append(segment)
+    return "/".join(to)
 
 def document(data):
     def once(pairs):
@@ -120,39 +126,56 @@ def document(data):
 def clean(path):
     return path != "" and all(s not in ("", ".", "..") for s in path.split("/"))
 
-def paths_of(doc, member):
+def paths_of(doc, member, rule):
     named = doc.get(member)
     if named is None:
         return [member]
     paths = []
     for one in named if isinstance(named, list) else [named]:
         if isinstance(one, str):
-            one = one.removeprefix("./").removesuffix("/")
-            if clean(one) and one not in paths:
+            root = rule == 2 and member == "skills" and one in (".", "./", "./.", "././")
+            one = "." if root else one.removeprefix("./").removesuffix("/")
+            if (root or clean(one)) and one not in paths:
                 paths.append(one)
     return paths
 
-def declared(server):
+# Of each manifest: whether its skills are added to those of the directory, the files of servers that it need not name, and
+# the directories of which one must be there.
+FORMATS = {".claude-plugin/plugin.json": (True, [".mcp.json"], []),
+           ".codex-plugin/plugin.json": (True, [".mcp.json"], []),
+           ".cursor-plugin/plugin.json": (False, ["mcp.json"], []),
+           ".github/plugin/plugin.json": (False, [".mcp.json"], []),
+           "gemini-extension.json": (False, [], []),
+           "plugin.json": (False, ["mcp.json", ".mcp.json"], ["skills/", "agents/", "commands/"])}
+
+def manifest_of(regular, rule):
+    for file, (_, _, beside) in FORMATS.items():
+        there = not beside or any(p.startswith(d) for p in regular for d in beside)
+        if file in regular and there and (rule == 2 or file == ".claude-plugin/plugin.json"):
+            return file
+
+def declared(server, rule):
     if not isinstance(server, dict) or "${" in json.dumps(server):
         return None
     texts = lambda values: all(isinstance(v, str) and "\0" not in v for v in values)
-    kind = server.get("type", "stdio" if "command" in server else None)
+    kind = server.get("type", "stdio" if "command" in server else "http" if rule == 2 and "url" in server else None)
     rest = {k: v for k, v in server.items() if k != "type"}
     if kind == "stdio" and set(rest) <= {"command", "args", "env"} and rest.get("command"):
         env, args = rest.get("env", {}), rest.get("args", [])
         good = isinstance(args, list) and isinstance(env, dict) and texts([rest["command"], *args, *env.values()])
         if good and all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) for name in env):
             return {"type": kind, **rest}
-    if kind == "http" and set(rest) == {"url"} and re.fullmatch(r"https?://[^/@#?]+[^@#]*", rest["url"]):
+    if kind == "http" and set(rest) == {"url"} and isinstance(rest["url"], str) and re.fullmatch(r"https?://[^/@#?]+[^@#]*", rest["url"]):
         return {"type": kind, **rest}
 
-def servers_of(doc, files):
-    sources = [files[".mcp.json"]] if ".mcp.json" in files else []
+def servers_of(doc, files, file, rule):
+    usual = FORMATS[file][1]
+    sources = [files[p] for p in usual if p in files]
     named = doc.get("mcpServers")
     for one in named if isinstance(named, list) else [named]:
         if isinstance(one, dict):
             sources.append(one)
-        elif isinstance(one, str) and clean(one.removeprefix("./")) and one.removeprefix("./") != ".mcp.json":
+        elif isinstance(one, str) and clean(one.removeprefix("./")) and one.removeprefix("./") not in usual:
             sources += [files[p] for p in [one.removeprefix("./")] if p in files]
     out = {}
     for source in sources:
@@ -163,41 +186,70 @@ def servers_of(doc, files):
                 continue
             source = source.get("mcpServers", source)
         for written in sorted(source, key=str.encode) if isinstance(source, dict) else []:
-            server, name = declared(source[written]), made_of(written)
+            server, name = declared(source[written], rule), made_of(written)
             if server and name and name not in out:
                 out[name] = server
     return out
 
-def plugin(files, facet, members):
-    doc = document(files[".claude-plugin/plugin.json"])
+def skill_paths(doc, files, file, rule):
+    paths = paths_of(doc, "skills", rule)
+    if rule == 1:
+        return paths
+    if doc.get("skills") is None and "skills" not in doc and not any(p.startswith("skills/") for p in files):
+        return ["."]
+    return ["skills"] + paths if "skills" in doc and FORMATS[file][0] and "skills" not in paths else paths
+
+def once(at, name, known, rule):
+    """Whether a path is to be taken under a name; by rule 1 it is else refused."""
+    if name and known.setdefault(name, at) == at:
+        return True
+    if rule == 1:
+        raise Refused(at)
+    return False
+
+def plugin(files, unsound, file, given, facet, members, rule):
+    doc = document(files[file])
     text = lambda value: value[:1024] if isinstance(value, str) else ""
     author = doc.get("author")
     facet |= {"version": version_of(doc["version"]) if isinstance(doc.get("version"), str) else "0.0.0",
               "description": text(doc.get("description")), "author": text(author.get("name") if isinstance(author, dict) else author)}
-    taken, skills, at = set(), {}, {}
-    for path in paths_of(doc, "skills"):
-        found = [path] if path + "/SKILL.md" in files else sorted(
-            p[:-9] for p in files if p.startswith(path + "/") and p.endswith("/SKILL.md") and p[len(path) + 1:].count("/") == 1)
-        for folder in found:
-            name = made_of(folder.split("/")[-1])
-            if not name or at.setdefault(name, folder) != folder:
-                raise Refused(folder)
-            skills[name] = skill(files, folder + "/", name, members, taken)
+    taken, skills, at, folders = set(), {}, {}, []
+    for path in skill_paths(doc, files, file, rule):
+        prefix = "" if path == "." else path + "/"
+        found = [path] if prefix + "SKILL.md" in files else sorted(
+            p[:-9] for p in files if p.startswith(prefix) and p.endswith("/SKILL.md") and p[len(prefix):].count("/") == 1)
+        folders += [folder for folder in found if folder not in folders]
+    for folder in folders:
+        name = made_of(folder.split("/")[-1])
+        if folder == ".":
+            own = front_matter(files["SKILL.md"])[0].get("name", "").encode("latin-1")
+            name = made_of(own) or (given or made_of(doc.get("name", ""))).split("/")[-1]
+        if not once(folder, name, at, rule):
+            continue
+        prefix = "" if folder == "." else folder + "/"
+        if any(p.startswith(prefix) for p in unsound):
+            raise Refused(unsound)
+        others = [other + "/" for other in folders if folder == "." and other != "."]
+        skills[name] = skill({p: data for p, data in files.items() if not any(p.startswith(o) for o in others)},
+                             prefix, name, members, taken)
     facet["skills"] = skills
     for kind in ("agents", "commands"):
         prompts, at = {}, {}
-        for path in paths_of(doc, kind):
-            for p in sorted(files):
+        for path in paths_of(doc, kind, rule):
+            for p in sorted(files, key=str.encode):
                 if not p.endswith(".md") or p != path and not p.startswith(path + "/"):
                     continue
-                name = made_of(p.split("/")[-1][:-3] if p == path else p[len(path) + 1:-3])
-                if not name or at.setdefault(name, p) != p:
-                    raise Refused(p)
+                written = p.split("/")[-1][:-3] if p == path else p[len(path) + 1:-3]
+                if rule == 2 and kind == "agents":
+                    written = written.removesuffix(".agent")
+                name = made_of(written)
+                if not once(p, name, at, rule):
+                    continue
                 prompts[name] = {"description": description(front_matter(files[p]), name)}
                 members[f"{kind}/{name}.md"] = files[p]
                 taken.add(p)
         facet[kind] = prompts
-    facet["servers"] = servers_of(doc, files)
+    facet["servers"] = servers_of(doc, files, file, rule)
     others = {"plugin/" + p: data for p, data in files.items() if p not in taken}
     members.update(others)
     facet["files"] = sorted(others, key=units)
@@ -213,14 +265,15 @@ def skill(files, folder, name, members, taken):
     value = {"description": description(front_matter(inside["SKILL.md"]), name)}
     return value | ({"files": rest} if rest else {})
 
-def wrap(v):
+def wrap(v, rule):
     content = lambda f: (base64.b64decode(f["base64"]) if "base64" in f else f.get("text", "").encode()) * f.get("repeat", 1)
     regular = {f["path"]: content(f) for f in v["files"]}
-    files = resolve(regular, v.get("links", {}))
+    file = None if "facet.json" in regular else manifest_of(regular, rule)
+    files, unsound = resolve(regular, v.get("links", {}), rule == 1 or not file)
     facet, members = {}, {}
-    if ".claude-plugin/plugin.json" in regular:
-        written = plugin(files, facet, members)
-    elif "SKILL.md" in regular:
+    if file:
+        written = plugin(files, unsound, file, v.get("given"), facet, members, rule)
+    elif "SKILL.md" in regular and "facet.json" not in regular:
         head = front_matter(files["SKILL.md"])
         written = head[0].get("name", "").encode("latin-1")
         facet["version"] = version_of(head[0].get("version", head[1]))
@@ -239,17 +292,18 @@ def wrap(v):
         raise Refused("paths")
     return text, sorted(members, key=units), sha256(canonical(members))
 
-def agrees(v):
+def agrees(v, rule):
     try:
-        got = wrap(v)
+        got = wrap(v, rule)
     except Refused:
         return "error" in v
     return "error" in v and "Windows" in v["error"] or got == (v.get("manifest"), v.get("paths"), v.get("integrity"))
 
-vectors = json.loads((SPEC / "wrap.json").read_text())
-wrong = [n for n in vectors["names"] if made_of(n[0]) != n[1]] + [v for v in vectors["wraps"] if not agrees(v)]
+read = lambda name: json.loads((SPEC / name).read_text())
+names, vectors = read("wrap.json")["names"], [(v, 1) for v in read("wrap.json")["wraps"]] + [(v, 2) for v in read("wrap-2.json")["wraps"]]
+wrong = [n for n in names if made_of(n[0]) != n[1]] + [v for v, rule in vectors if not agrees(v, rule)]
 for v in wrong:
     print("disagrees:", str(v)[:600])
 if not wrong:
-    print(len(vectors["names"]) + len(vectors["wraps"]), "vectors ok")
+    print(len(names) + len(vectors), "vectors ok")
 sys.exit(bool(wrong))

@@ -47,7 +47,7 @@ func (f FacetLock) check(name string) error {
 	if err := kind.check(s); err != nil {
 		return err
 	}
-	if s.Wrapped != 0 && s.Wrapped != wrap.Rule {
+	if s.Wrapped < 0 || s.Wrapped > wrap.Rule {
 		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d", s.Wrapped, wrap.Rule)
 	}
 	if f.Proof+f.Log != "" && !kind.records {

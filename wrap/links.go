@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,26 +23,27 @@ func isLeftOut(p string) bool {
 	return false
 }
 
-// resolve is the files of d that belong to a facet, by their paths. A link to a regular file of d is a file with the same
-// bytes; one to a directory of d is left out with a note, as the files there are files of d anyway; any other is an error.
-func (d Dir) resolve() (map[string]sourceFile, []Note, error) {
-	files, dirs := map[string]sourceFile{}, map[string]bool{".": true}
-	var notes []Note
+// resolve finds the files of d that belong to a facet, by their paths. A link to a regular file of d is a file with the
+// same bytes; one to a directory of d is left out with a note, as the files there are files of d anyway. Any other link is
+// unsound, and so is what is neither: rule 1 refuses it, and rule 2 where it is part of a skill.
+func (w *wrapping) resolve(d Dir, form Form) error {
+	w.files, w.unsound = map[string]sourceFile{}, map[string]error{}
+	dirs := map[string]bool{".": true}
 	for _, at := range sortedKeys(d.Private) {
-		notes = append(notes, Note{at, d.Private[at]})
+		w.notes = append(w.notes, Note{at, d.Private[at]})
 	}
 	for _, f := range d.Files {
 		if _, private := d.Private[f.Path]; private || isLeftOut(f.Path) {
 			continue
 		}
-		files[f.Path] = sourceFile{f.Path, f.Size}
+		w.files[f.Path] = sourceFile{f.Path, f.Size}
 		for at := path.Dir(f.Path); !dirs[at]; at = path.Dir(at) {
 			dirs[at] = true
 		}
 	}
 	for _, at := range sortedKeys(d.Others) {
 		if !isLeftOut(at) {
-			return nil, nil, invalid("%w", &tree.EntryError{Path: at, Kind: d.Others[at]})
+			w.unsound[at] = invalid("%w", &tree.EntryError{Path: at, Kind: d.Others[at]})
 		}
 	}
 	linked := map[string]sourceFile{}
@@ -50,25 +52,40 @@ func (d Dir) resolve() (map[string]sourceFile, []Note, error) {
 			continue
 		}
 		to, ok := linkTarget(at, d.Links[at])
-		f, isFile := files[to]
+		f, isFile := w.files[to]
 		_, private := d.Private[to]
 		switch {
 		case private:
-			notes = append(notes, Note{at, "is a symbolic link to a file that is left out"})
+			w.note(at, "is a symbolic link to a file that is left out")
 		case !ok:
-			return nil, nil, invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, clip(d.Links[at]))
+			w.unsound[at] = invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, clip(d.Links[at]))
 		case isFile:
 			linked[at] = f
 		case dirs[to]:
-			notes = append(notes, Note{at, "is a symbolic link to a directory, and is left out"})
+			w.note(at, "is a symbolic link to a directory, and is left out")
 		default:
-			return nil, nil, invalid("%+q is a symbolic link to %+q, which is no file of the directory", at, clip(d.Links[at]))
+			w.unsound[at] = invalid("%+q is a symbolic link to %+q, which is no file of the directory", at, clip(d.Links[at]))
 		}
 	}
-	for at, f := range linked { // only now, as a link to a link is none to a file
-		files[at] = f
+	maps.Copy(w.files, linked) // only now, as a link to a link is none to a file
+	if w.rule == 1 || form == FormSkill {
+		return w.refuseUnsound(".")
 	}
-	return files, notes, nil
+	for _, at := range sortedKeys(w.unsound) {
+		w.note(at, "is left out: %v", w.unsound[at])
+	}
+	return nil
+}
+
+// refuseUnsound is an error if what is below a directory has a link that is no file of the facet, or something else that is
+// neither file nor link.
+func (w *wrapping) refuseUnsound(dir string) error {
+	for _, at := range sortedKeys(w.unsound) {
+		if _, ok := below(at, dir); ok {
+			return w.unsound[at]
+		}
+	}
+	return nil
 }
 
 // linkTarget is the path that a link at a path leads to, as its text says; not ok if that is outside of the directory.

@@ -30,9 +30,13 @@ func List(d Dir) ([]Item, error) {
 			w.files[f.Path] = sourceFile{f.Path, f.Size}
 		}
 	}
-	dirs := map[string]bool{}
+	all, dirs := d.layout(), map[string]bool{}
+	known := []string{facet.ManifestFile, SkillFile}
+	for _, f := range pluginFormats {
+		known = append(known, f.file)
+	}
 	for p := range w.files {
-		for _, file := range []string{facet.ManifestFile, PluginFile, SkillFile} {
+		for _, file := range known {
 			if at, ok := strings.CutSuffix("/"+p, "/"+file); ok && strings.Count(at, "/") <= maxListDepth {
 				dirs[path.Clean(strings.TrimPrefix(at, "/"))] = true
 			}
@@ -40,14 +44,14 @@ func List(d Dir) ([]Item, error) {
 	}
 	var items []Item
 	for _, dir := range sortedKeys(dirs) {
-		form := FormOf(func(file string) bool { _, ok := w.files[path.Join(dir, file)]; return ok })
-		if inSkill(items, dir) {
+		form, file, _ := all.in(dir).form(Rule)
+		if form == "" || inSkill(items, dir) {
 			continue
 		}
 		if len(items) == maxItems {
 			return nil, invalid("holds more than %d skills and plugins", maxItems)
 		}
-		item, err := w.describe(dir, form)
+		item, err := w.describe(dir, form, file)
 		if err != nil {
 			return nil, err
 		}
@@ -67,15 +71,15 @@ func inSkill(items []Item, dir string) bool {
 }
 
 // describe is what a directory says of itself.
-func (w *wrapping) describe(dir string, form Form) (Item, error) {
+func (w *wrapping) describe(dir string, form Form, file string) (Item, error) {
 	item := Item{Form: form, Path: dir}
 	switch form {
 	case FormSkill:
-		h, err := w.readHead(path.Join(dir, SkillFile))
+		h, err := w.readHead(path.Join(dir, file))
 		item.Name, item.Description = facetName(h.Members["name"]), h.description("")
 		return item, err
 	case FormPlugin:
-		doc, err := w.readDocument(path.Join(dir, PluginFile))
+		doc, err := w.readDocument(path.Join(dir, file))
 		if err == nil {
 			name, _ := doc["name"].(string)
 			item.Name = facetName(name)
@@ -83,7 +87,7 @@ func (w *wrapping) describe(dir string, form Form) (Item, error) {
 		}
 		return item, nil // adding it says what is wrong with it
 	}
-	data, err := w.read(path.Join(dir, facet.ManifestFile), facet.MaxManifest)
+	data, err := w.read(path.Join(dir, file), facet.MaxManifest)
 	if err != nil {
 		return item, nil
 	}

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"encoding/json"
 	"io/fs"
 	"path"
@@ -14,20 +15,14 @@ import (
 // kept is the directory of a wrapped plugin that has the files which are part of nothing that is installed.
 const kept = "plugin/"
 
-// notInstalled are the members of plugin.json that declare what a facet cannot say.
-var notInstalled = []string{"hooks", "lspServers", "monitors", "outputStyles", "themes", "userConfig", "channels", "settings"}
-
-// notInstalledFiles are files of a plugin that its client reads, and that no facet can say.
-var notInstalledFiles = []string{"hooks/hooks.json", ".lsp.json", "settings.json", "monitors/monitors.json"}
-
 // wrapPlugin makes a facet of a client's plugin.
 func (w *wrapping) wrapPlugin() error {
-	doc, err := w.readDocument(PluginFile)
+	doc, err := w.readDocument(w.format.file)
 	if err != nil {
 		return err
 	}
 	name, _ := doc["name"].(string)
-	if err := w.setName(name, PluginFile); err != nil {
+	if err := w.setName(name, w.format.file); err != nil {
 		return err
 	}
 	version, _ := doc["version"].(string)
@@ -42,7 +37,7 @@ func (w *wrapping) wrapPlugin() error {
 	if author != "" {
 		w.manifest["author"] = clipRunes(author)
 	}
-	if err := w.takeSkills(w.pathsOf(doc, "skills")); err != nil {
+	if err := w.takeSkills(w.skillPaths(doc)); err != nil {
 		return err
 	}
 	for _, member := range []string{"agents", "commands"} {
@@ -53,17 +48,70 @@ func (w *wrapping) wrapPlugin() error {
 	if err := w.takeServers(doc); err != nil {
 		return err
 	}
-	for _, member := range notInstalled {
-		if _, ok := doc[member]; ok {
-			w.note(member+" in "+PluginFile, "is kept, and not installed")
+	for _, member := range sortedKeys(doc) {
+		if !slices.Contains(descriptive, member) && !slices.Contains(taken, member) {
+			w.note(member+" in "+w.format.file, "is kept, and not installed")
 		}
 	}
-	for _, file := range notInstalledFiles {
-		if _, ok := w.files[file]; ok {
-			w.note(file, "is kept, and not installed")
+	files, err := w.keepOthers()
+	if err != nil {
+		return err
+	}
+	if w.rule == 1 {
+		w.noteKept(files, loadedByRule1)
+	} else {
+		w.noteKept(files, w.format.loads)
+		w.noteDirs(files)
+	}
+	return w.refuseNothing()
+}
+
+// refuseNothing is an error for a plugin of which a facet can have nothing.
+func (w *wrapping) refuseNothing() error {
+	for _, member := range []string{"skills", "agents", "commands", "servers"} {
+		if w.manifest[member] != nil {
+			return nil
 		}
 	}
-	return w.keepOthers()
+	var has []string
+	for _, n := range w.notes {
+		has = append(has, n.What+" "+n.Why)
+	}
+	if len(has) == 0 {
+		return invalid("delivers nothing")
+	}
+	return invalid("delivers nothing that can be installed here: %s", strings.Join(has, "; "))
+}
+
+// noteKept says which of the files that are kept the plugin's client loads.
+func (w *wrapping) noteKept(files, loads []string) {
+	for _, loaded := range loads {
+		if slices.ContainsFunc(files, func(p string) bool { return isLoaded(p, loaded) }) {
+			w.note(loaded, "is for its own client: it is kept, and not installed")
+		}
+	}
+}
+
+// noteDirs says which other directories files are in that are kept.
+func (w *wrapping) noteDirs(files []string) {
+	var dirs []string
+	for _, p := range files {
+		dir, _, ok := strings.Cut(p, "/")
+		known := slices.ContainsFunc(w.format.loads, func(loaded string) bool { return isLoaded(p, loaded) })
+		isManifest := slices.ContainsFunc(pluginFormats, func(f pluginFormat) bool { return f.file == p })
+		if ok && !known && !isManifest && !slices.Contains(dirs, dir+"/") {
+			dirs = append(dirs, dir+"/")
+		}
+	}
+	if len(dirs) > 0 {
+		slices.Sort(dirs)
+		w.note(strings.Join(dirs, ", "), "has files of no skill, which are kept, and not installed")
+	}
+}
+
+// isLoaded reports whether a file is what a client loads: a file, or a directory with a slash at the end.
+func isLoaded(p, loaded string) bool {
+	return p == loaded || strings.HasSuffix(loaded, "/") && strings.HasPrefix(p, loaded)
 }
 
 // readDocument reads a JSON object of the directory.
@@ -87,7 +135,25 @@ func parseDocument(at string, data []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// pathsOf are the directories and files that a member of plugin.json names, or else the directory of that name. Those
+// skillPaths are the directories of skills. By rule 2 they may be the plugin itself, "."; a SKILL.md that lies beside the
+// manifest is a skill also where neither the manifest nor the directory skills says of another.
+func (w *wrapping) skillPaths(doc map[string]any) []string {
+	named := w.pathsOf(doc, "skills")
+	if w.rule == 1 {
+		return named
+	}
+	hasDir := slices.ContainsFunc(w.sorted(), func(p string) bool { return strings.HasPrefix(p, "skills/") })
+	_, isNamed := doc["skills"]
+	switch {
+	case isNamed && w.format.adds && !slices.Contains(named, "skills"):
+		return append([]string{"skills"}, named...)
+	case !isNamed && !hasDir:
+		return []string{"."}
+	}
+	return named
+}
+
+// pathsOf are the directories and files that a member of the manifest names, or else the directory of that name. Those
 // that are no clean paths of the plugin are noted and passed over.
 func (w *wrapping) pathsOf(doc map[string]any, member string) []string {
 	var named []any
@@ -99,14 +165,16 @@ func (w *wrapping) pathsOf(doc map[string]any, member string) []string {
 	case []any:
 		named = v
 	default:
-		w.note(member+" in "+PluginFile, "is neither a path nor a list of paths, and is not installed")
+		w.note(member+" in "+w.format.file, "is neither a path nor a list of paths, and is not installed")
 	}
 	var paths []string
 	for _, one := range named {
 		text, ok := one.(string)
 		p := strings.TrimSuffix(strings.TrimPrefix(text, "./"), "/")
-		if !ok || p == "." || !fs.ValidPath(p) {
-			w.note(member+" in "+PluginFile, "names what is no path below the plugin, and that is not installed")
+		if w.rule > 1 && member == "skills" && ok && (p == "" || p == ".") && text != "" && text[0] == '.' {
+			p = "."
+		} else if !ok || p == "." || !fs.ValidPath(p) {
+			w.note(member+" in "+w.format.file, "names what is no path below the plugin, and that is not installed")
 			continue
 		}
 		if !slices.Contains(paths, p) {
@@ -118,36 +186,40 @@ func (w *wrapping) pathsOf(doc map[string]any, member string) []string {
 
 // takeSkills takes the skills of directories: each directory itself if it has a SKILL.md, or else those in it that have one.
 func (w *wrapping) takeSkills(dirs []string) error {
-	skills, from := map[string]any{}, map[string]string{}
+	var found []string
 	for _, dir := range dirs {
-		var found []string
-		for _, p := range w.sorted() {
-			rest, ok := below(p, dir)
-			if ok && (rest == SkillFile || path.Base(rest) == SkillFile && strings.Count(rest, "/") == 1) {
-				found = append(found, path.Dir(p))
+		for _, at := range w.findSkills(dir) {
+			if !slices.Contains(found, at) {
+				found = append(found, at)
 			}
 		}
-		if slices.Contains(found, dir) {
-			found = []string{dir}
+	}
+	skills, from := map[string]any{}, map[string]string{}
+	for _, at := range found {
+		h, err := w.readHead(path.Join(at, SkillFile))
+		if err != nil {
+			return err
 		}
-		for _, at := range found {
-			name := assetName(path.Base(at))
-			if other, ok := from[name]; ok && other == at {
-				continue
-			} else if ok {
-				return invalid("%+q and %+q would both be the skill %s", other, at, name)
-			}
-			if name == "" {
-				return invalid("%+q: of this no name of a skill can be made", at)
-			}
-			from[name] = at
-			h, err := w.readHead(at + "/" + SkillFile)
-			if err != nil {
-				return err
-			}
-			if skills[name], err = w.takeSkill(name, at, h); err != nil {
-				return err
-			}
+		name := w.skillName(at, h)
+		other, isTaken := from[name]
+		switch {
+		case isTaken && w.rule == 1:
+			return invalid("%+q and %+q would both be the skill %s", other, at, name)
+		case name == "" && w.rule == 1:
+			return invalid("%+q: of this no name of a skill can be made", at)
+		case isTaken:
+			w.note(at, "is not installed: %s is the skill %s already", other, name)
+			continue
+		case name == "":
+			w.note(at, "is not installed: of its name none can be made that a skill can have")
+			continue
+		}
+		from[name] = at
+		if err := w.refuseUnsound(at); err != nil {
+			return err
+		}
+		if skills[name], err = w.takeSkill(name, at, found, h); err != nil {
+			return err
 		}
 	}
 	if len(skills) > 0 {
@@ -156,27 +228,61 @@ func (w *wrapping) takeSkills(dirs []string) error {
 	return nil
 }
 
-// takePrompts takes the agents or commands: each Markdown file that is named, or lies below a directory that is.
+// findSkills are the directories of skills that a directory has: itself, or else those in it.
+func (w *wrapping) findSkills(dir string) (found []string) {
+	if _, ok := w.files[path.Join(dir, SkillFile)]; ok {
+		return []string{dir}
+	}
+	for _, p := range w.sorted() {
+		rest, ok := below(p, dir)
+		if ok && path.Base(rest) == SkillFile && strings.Count(rest, "/") == 1 {
+			found = append(found, path.Dir(p))
+		}
+	}
+	return found
+}
+
+// skillName is what a skill of a plugin is called: as its directory. The plugin itself, which has any, is called as the
+// skill calls itself, or else as the facet is.
+func (w *wrapping) skillName(at string, h Head) string {
+	if at != "." {
+		return assetName(path.Base(at))
+	}
+	return cmp.Or(assetName(h.Members["name"]), ownName(w.name))
+}
+
+// takePrompts takes the agents or commands: each Markdown file that is named, or lies below a directory that is. By rule 2
+// the end .agent.md is one of agents.
 func (w *wrapping) takePrompts(member string, paths []string) error {
 	prompts, from := map[string]any{}, map[string]string{}
 	for _, at := range paths {
 		for _, p := range w.sorted() {
-			written := base(p, ".md")
-			if p != at {
-				rest, ok := below(p, at)
-				if !ok {
-					continue
-				}
-				written = strings.TrimSuffix(rest, ".md")
+			rest, ok := below(p, at)
+			if p == at {
+				rest, ok = path.Base(p), true
+			}
+			written, isText := strings.CutSuffix(rest, ".md")
+			if !ok || !isText {
+				continue
+			}
+			if w.rule > 1 && member == "agents" {
+				written = strings.TrimSuffix(written, ".agent")
 			}
 			name := assetName(written)
-			switch other, ok := from[name]; {
-			case !strings.HasSuffix(p, ".md") || ok && other == p:
+			other, isTaken := from[name]
+			switch {
+			case isTaken && other == p:
 				continue
-			case ok:
+			case isTaken && w.rule == 1:
 				return invalid("%+q and %+q would both be %s/%s.md", other, p, member, name)
-			case name == "":
+			case name == "" && w.rule == 1:
 				return invalid("%+q: of this no name can be made", p)
+			case isTaken:
+				w.note(p, "is not installed: %s is %s/%s.md already", other, member, name)
+				continue
+			case name == "":
+				w.note(p, "is not installed: of its name none can be made")
+				continue
 			}
 			from[name] = p
 			h, err := w.readHead(p)
@@ -195,8 +301,9 @@ func (w *wrapping) takePrompts(member string, paths []string) error {
 	return nil
 }
 
-// keepOthers keeps the files that are part of nothing that is installed, so that the fingerprint is of them too.
-func (w *wrapping) keepOthers() error {
+// keepOthers keeps the files that are part of nothing that is installed, so that the fingerprint is of them too. It
+// returns their paths.
+func (w *wrapping) keepOthers() (others []string, err error) {
 	taken := map[string]bool{}
 	for _, from := range w.contents {
 		taken[from] = true
@@ -207,13 +314,13 @@ func (w *wrapping) keepOthers() error {
 			continue
 		}
 		if err := w.put(kept+p, p); err != nil {
-			return err
+			return nil, err
 		}
-		files = append(files, kept+p)
+		others, files = append(others, p), append(files, kept+p)
 	}
 	if len(files) > 0 {
 		slices.SortFunc(files, tree.CompareUTF16)
 		w.manifest["files"] = files
 	}
-	return nil
+	return others, nil
 }

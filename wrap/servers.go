@@ -8,12 +8,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 )
 
-// takeServers takes the MCP servers of a plugin that a facet can declare: those of .mcp.json, and then those that
-// plugin.json has or names a file of.
+// takeServers takes the MCP servers of a plugin that a facet can declare: those of the files that its client reads anyway,
+// and then those that its manifest has or names a file of.
 func (w *wrapping) takeServers(doc map[string]any) error {
 	servers := map[string]any{}
-	if _, ok := w.files[serversFile]; ok {
-		w.takeServerFile(servers, serversFile)
+	for _, file := range w.format.servers {
+		if _, ok := w.files[file]; ok {
+			w.takeServerFile(servers, file)
+		}
 	}
 	declared := doc["mcpServers"]
 	list, ok := declared.([]any)
@@ -24,16 +26,16 @@ func (w *wrapping) takeServers(doc map[string]any) error {
 		switch v := one.(type) {
 		case nil:
 		case map[string]any:
-			w.addServers(servers, PluginFile, v)
+			w.addServers(servers, w.format.file, v)
 		case string:
 			p := strings.TrimPrefix(v, "./")
 			if _, ok := w.files[p]; !ok || !fs.ValidPath(p) {
-				w.note("mcpServers in "+PluginFile, "names what is no file of the plugin; its servers are not installed")
-			} else if p != serversFile {
+				w.note("mcpServers in "+w.format.file, "names what is no file of the plugin; its servers are not installed")
+			} else if !slices.Contains(w.format.servers, p) {
 				w.takeServerFile(servers, p)
 			}
 		default:
-			w.note("mcpServers in "+PluginFile, "is in no known form; its servers are not installed")
+			w.note("mcpServers in "+w.format.file, "is in no known form; its servers are not installed")
 		}
 	}
 	if len(servers) > 0 {
@@ -62,7 +64,7 @@ func (w *wrapping) takeServerFile(servers map[string]any, at string) {
 func (w *wrapping) addServers(servers map[string]any, at string, all map[string]any) {
 	for _, written := range sortedKeys(all) {
 		name := assetName(written)
-		value, why := serverValue(all[written])
+		value, why := serverValue(all[written], w.rule)
 		switch {
 		case why != "":
 		case name == "":
@@ -78,8 +80,8 @@ func (w *wrapping) addServers(servers map[string]any, at string, all map[string]
 	}
 }
 
-// serverValue is a server in the form of facet.json, or why there is none.
-func serverValue(v any) (value map[string]any, why string) {
+// serverValue is a server in the form of facet.json, or why there is none. By rule 2 one with a URL needs no type.
+func serverValue(v any, rule int) (value map[string]any, why string) {
 	server, ok := v.(map[string]any)
 	if !ok {
 		return nil, "it is no object"
@@ -92,8 +94,8 @@ func serverValue(v any) (value map[string]any, why string) {
 	switch {
 	case !hasKind && server["command"] != nil, kind == "stdio":
 		kind = "stdio"
-	case kind == "http":
-		known = []string{"url"}
+	case kind == "http", rule > 1 && !hasKind && server["url"] != nil:
+		kind, known = "http", []string{"url"}
 	default:
 		return nil, "a facet declares servers of stdio and http only"
 	}
@@ -106,7 +108,10 @@ func serverValue(v any) (value map[string]any, why string) {
 	}
 	for _, name := range sortedKeys(value) {
 		if name != "type" && !slices.Contains(known, name) {
-			return nil, "a facet cannot say its " + name
+			if why = "a facet cannot say its " + name; name == "headers" {
+				why += "; 'hallmark.toml' can: [servers.NAME] with type = \"http\", url and headers"
+			}
+			return nil, why
 		}
 	}
 	text, err := encode(map[string]any{"name": "ab", "version": noVersion, "servers": map[string]any{"a": value}})

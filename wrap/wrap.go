@@ -1,6 +1,6 @@
-// Package wrap makes facets of what people have: a folder with a SKILL.md, and a plugin of a client, which has a
-// .claude-plugin/plugin.json. The rule stands in spec/facet.md, with vectors in spec/wrap.json. It depends on paths,
-// contents and the name that is given alone, so that the same files have the same fingerprint, whoever wraps them, on
+// Package wrap makes facets of what people have: a folder with a SKILL.md, and a plugin of a client, which has a manifest
+// such as .claude-plugin/plugin.json. The rules stand in spec/facet.md, with vectors in spec/wrap.json and spec/wrap-2.json.
+// They depend on paths, contents and the name that is given alone, so that the same files have the same fingerprint, whoever wraps them, on
 // whichever platform, and whether they come from a repository, a directory or an archive.
 //
 // A wrapped facet is a generated facet.json and the files of the directory, byte for byte, at other paths. No program of
@@ -17,7 +17,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -25,14 +24,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Rule is the version of the rule, which locks record.
-const Rule = 1
+// Rule is the newest rule. Locks record which one was applied, and all from 1 on are known.
+const Rule = 2
 
 // The files by which a directory is known.
 const (
-	SkillFile   = "SKILL.md"
-	PluginFile  = ".claude-plugin/plugin.json"
-	serversFile = ".mcp.json"
+	SkillFile  = "SKILL.md"
+	PluginFile = ".claude-plugin/plugin.json"
 )
 
 // Limits of what is read to make a facet. Contents are copied without one of their own: packing has limits.
@@ -57,32 +55,13 @@ type Form string
 // The forms of directories, in the order in which the first that applies decides.
 const (
 	FormFacet  Form = "facet"  // has a facet.json, and is not wrapped
-	FormPlugin Form = "plugin" // has a .claude-plugin/plugin.json
+	FormPlugin Form = "plugin" // has a .claude-plugin/plugin.json, or the manifest of another client's plugins
 	FormSkill  Form = "skill"  // has a SKILL.md
 )
 
 // ErrNoForm is wrapped by the error for a directory that is nothing that can be wrapped.
-var ErrNoForm = errors.New("holds no " + facet.ManifestFile + ", " + SkillFile + " or " + PluginFile)
-
-// FormOf is the form of a directory whose files are at paths; "" if it has none.
-func FormOf(has func(path string) bool) Form {
-	switch {
-	case has(facet.ManifestFile):
-		return FormFacet
-	case has(PluginFile):
-		return FormPlugin
-	case has(SkillFile):
-		return FormSkill
-	}
-	return ""
-}
-
-// Form is the form of d.
-func (d Dir) Form() Form {
-	return FormOf(func(p string) bool {
-		return slices.ContainsFunc(d.Files, func(f tree.File) bool { return f.Path == p })
-	})
-}
+var ErrNoForm = errors.New("holds no " + facet.ManifestFile + ", " + SkillFile + " or " + PluginFile +
+	", nor a plugin of another client")
 
 // Facet is a directory that was wrapped: the files of a facet, facet.json among them.
 type Facet struct {
@@ -100,32 +79,46 @@ type Note struct {
 	Why  string `json:"why"`
 }
 
-// Wrap makes a facet of d, a folder with a SKILL.md or a plugin. It is called name or, if that is empty, as the directory
-// itself says. Errors about what the directory holds are of class validation.
-func Wrap(d Dir, name string) (*Facet, error) {
-	w := &wrapping{name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
-	form := d.Form()
+// Wrap makes a facet of d, a folder with a SKILL.md or a plugin, by the newest rule. It is called name or, if that is empty,
+// as the directory itself says. Errors about what the directory holds are of class validation.
+func Wrap(d Dir, name string) (*Facet, error) { return By(Rule, d, name) }
+
+// By makes a facet of d as [Wrap] does, by a rule from 1 to [Rule]: what is locked is wrapped again as it was.
+func By(rule int, d Dir, name string) (*Facet, error) {
+	if rule < 1 || rule > Rule {
+		return nil, invalid("the rule of wrapping %d is not known to this build, which has %d", rule, Rule)
+	}
+	w := &wrapping{rule: rule, name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
+	form, _, format := d.layout().form(rule)
 	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path", ErrNoForm)
 	}
-	var err error
-	if w.files, w.notes, err = d.resolve(); err != nil {
+	w.format = format
+	if err := w.resolve(d, form); err != nil {
 		return nil, err
 	}
 	if err := make(); err != nil {
 		return nil, err
+	}
+	if rule > 1 {
+		if err := w.noteVariables(); err != nil {
+			return nil, err
+		}
 	}
 	return w.finish(form)
 }
 
 // wrapping is a facet that is being made.
 type wrapping struct {
+	rule     int
 	name     string                // of the facet, once it is known
+	format   *pluginFormat         // nil for a skill
 	files    map[string]sourceFile // of the directory
 	open     tree.Open             //
 	contents map[string]string     // paths of the directory, by paths in the facet
 	manifest map[string]any        // the members of facet.json
+	unsound  map[string]error      // links and others that are no files, by path: no skill may hold one
 	notes    []Note
 }
 

@@ -90,10 +90,13 @@ func partsOf(m *facet.Manifest) (parts []string) {
 }
 
 // sameSource reports whether two sources are one, or differ in nothing but the commit of a branch: with the same contents
-// that is a change elsewhere in the repository. A tag is a promise, and never moves without a word.
+// that is a change elsewhere in the repository. The rule of wrapping is none of the source. A tag is a promise, and never moves without a word.
 func sameSource(a, b project.SourceLock) bool {
 	if a.Tag == "" {
 		b.Commit = a.Commit
+	}
+	if a.Wrapped != 0 && b.Wrapped != 0 {
+		b.Wrapped = a.Wrapped // by another rule, with the same result
 	}
 	return a == b
 }

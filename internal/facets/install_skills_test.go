@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -30,24 +33,29 @@ type shape struct {
 		Path, Text, Base64 string
 		Repeat             int
 	}
-	Links    map[string]string
-	Error    *string
-	Manifest string
+	Links map[string]string
+	Error *string
 }
 
-// shapes are the directories of spec/wrap.json that are skills, or plugins. What no repository can hold is left out.
+// shapes are the directories of both files of vectors that are skills, or plugins. What no repository can hold is left out.
 func shapes(t *testing.T, plugins bool) (all []shape) {
-	data, err := os.ReadFile("../../spec/wrap.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vectors struct{ Wraps []shape }
-	if err := json.Unmarshal(data, &vectors); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range vectors.Wraps {
-		if s.Error == nil && strings.Contains(s.Manifest, `"plugin/`) == plugins {
-			all = append(all, s)
+	for _, file := range []string{"wrap.json", "wrap-2.json"} {
+		data, err := os.ReadFile("../../spec/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var vectors struct{ Wraps []shape }
+		if err := json.Unmarshal(data, &vectors); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range vectors.Wraps {
+			var d wrap.Dir
+			for _, f := range s.Files {
+				d.Files = append(d.Files, tree.File{Path: f.Path})
+			}
+			if form, _ := d.Form(); s.Error == nil && (form == wrap.FormPlugin) == plugins {
+				all = append(all, s)
+			}
 		}
 	}
 	return all
@@ -253,6 +261,98 @@ func TestPluginsFromEverywhere(t *testing.T) {
 	p.EmptyStore()
 	_, err := p.Install(consenting())
 	p.Refused(evidence.Drift, err, "v1")
+}
+
+// What was locked by rule 1 is installed by it, wherever it comes from, and is wrapped by the newest rule when it is added
+// again or upgraded: what that changes is shown.
+func TestLockedByAnOlderRule(t *testing.T) {
+	w := gittest.New(t, `, branch = "main"`)
+	files := map[string]string{
+		wrap.PluginFile: `{"name":"kit","skills":["./extra"]}`, "extra/a/SKILL.md": "A\n", "skills/b/SKILL.md": "B\n",
+	}
+	d := wrap.Dir{Open: func(p string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[p])), nil }}
+	for path, text := range files {
+		d.Files = append(d.Files, tree.File{Path: path, Size: int64(len(text))})
+		at := filepath.Join(w.Work, "kit", filepath.FromSlash(path))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Git("add", "-A")
+	w.Git("commit", "--quiet", "-m", "kit")
+	w.Git("push", "--quiet", "-f", w.Bare, "main")
+	old, err := wrap.By(1, d, "kit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	integrity, _, err := tree.FacetTar(t.Context(), old.Files, old.Open, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	assets := map[string]digest.Digest{}
+	for _, f := range old.Files {
+		r, err := old.Open(f.Path)
+		if err == nil {
+			assets[f.Path], _, err = digest.FromReader(r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.ToSlash(filepath.Join(w.Work, "kit"))
+	for _, source := range []project.Facet{{Name: "kit", Git: w.URL, Branch: "main", Sub: "kit"}, {Name: "kit", Path: path}} {
+		p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
+		p.Host.Environ = w.Host.Environ
+		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, consenting()))
+		if entry := p.Entry("kit"); entry.Source.Wrapped != 2 || len(entry.Assets) != 4 {
+			t.Fatalf("%+v", entry)
+		}
+		var lock map[string]any
+		if err := json.Unmarshal([]byte(p.Read(project.LockFile)), &lock); err != nil {
+			t.Fatal(err)
+		}
+		entry := lock["facets"].(map[string]any)["kit"].(map[string]any)
+		entry["integrity"], entry["assets"] = integrity.String(), assets
+		entry["source"].(map[string]any)["wrapped"] = 1
+		delete(entry, "self")
+		plain, err := sealed.Marshal(entry)
+		if err == nil {
+			entry["self"], err = sealed.EntryDigest("facets", "kit", plain)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := sealed.Marshal(lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write(project.LockFile, string(text))
+		p.EmptyStore()
+		frozen := consenting()
+		frozen.Frozen, frozen.Force = true, true
+		p.Must(p.Install(frozen))
+		if got := p.Read(".claude/skills/a/SKILL.md"); !strings.HasSuffix(got, "\nA\n") {
+			t.Errorf("%q", got)
+		}
+		p.Must(p.Install(consenting()))
+		if entry := p.Entry("kit"); entry.Source.Wrapped != 1 || !evidence.Same(entry.Integrity, integrity) {
+			t.Errorf("an installation wrapped %+v by another rule", entry.Source)
+		}
+		if _, err := os.Stat(p.Path(".claude/skills/b")); err == nil {
+			t.Error("rule 1 does not install skills/b")
+		}
+		shown := consenting()
+		shown.Confirm = func(all []facets.Change) (host.Consent, error) {
+			if len(all) != 1 || all[0].Outcome != "updated" {
+				t.Errorf("%+v", all)
+			}
+			return host.StandingConsent, nil
+		}
+		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, shown))
+		if entry := p.Entry("kit"); entry.Source.Wrapped != 2 || !strings.HasSuffix(p.Read(".claude/skills/b/SKILL.md"), "\nB\n") {
+			t.Errorf("%+v", entry)
+		}
+	}
 }
 
 // A repository of 200 skills is listed, and all of them are added at once, or none.

@@ -31,7 +31,7 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
 	}
 	defer root.Close()
-	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, s.o.Limits)
+	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, ruleOf(locked), s.o.Limits)
 	if err != nil {
 		return stored{}, err
 	}
@@ -50,15 +50,16 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	return found, err
 }
 
-// packDirectory packs a facet of this machine for the project in a directory, or what can be wrapped as one.
-func packDirectory(ctx context.Context, root *os.Root, in string, f project.Facet, limits archive.Limits) (*packedDir, error) {
+// packDirectory packs a facet of this machine for the project in a directory, or what can be wrapped as one by a rule.
+func packDirectory(ctx context.Context, root *os.Root, in string, f project.Facet, rule int,
+	limits archive.Limits) (*packedDir, error) {
 	where := f.Name + " in " + f.Path
 	if _, err := root.Lstat(facet.ManifestFile); errors.Is(err, fs.ErrNotExist) {
 		d, modes, err := listPublic(root, in, f.Private)
 		if err != nil {
 			return nil, pack.DirError(where, err)
 		}
-		packed, err := packWrapped(ctx, d, modes, f.Name, limits)
+		packed, err := packWrapped(ctx, d, modes, f.Name, rule, limits)
 		if err != nil {
 			return nil, pack.DirError(where, err)
 		}
@@ -104,7 +105,7 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
 	}
 	defer root.Close()
-	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, archive.Limits{})
+	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, ruleOf(&entry), archive.Limits{})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -39,7 +39,7 @@ func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	if err != nil {
 		return nil, pack.DirError(name, err)
 	}
-	if form := d.Form(); form != wrap.FormSkill {
+	if form, _ := d.Form(); form != wrap.FormSkill {
 		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark add NAME --path DIR' adds it from elsewhere",
 			fmt.Errorf("is no skill alone, but a %s", form))
 	}

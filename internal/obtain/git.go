@@ -69,7 +69,7 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	if err != nil {
 		return stored{}, gitError(f.Name, err)
 	}
-	packed, err := packCommit(ctx, commit, f, s.o.Limits)
+	packed, err := packCommit(ctx, commit, f, ruleOf(locked), s.o.Limits)
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", id, err))
 	}
@@ -172,7 +172,7 @@ func holdsSame(ctx context.Context, w *workspace.Workspace, repo gitrepo.Reposit
 	if err != nil {
 		return false, err
 	}
-	packed, err := packCommit(ctx, commit, f, archive.Limits{})
+	packed, err := packCommit(ctx, commit, f, ruleOf(&locked), archive.Limits{})
 	if err != nil || packed.rule != locked.Source.Wrapped {
 		return false, ctx.Err()
 	}
@@ -223,8 +223,9 @@ func gitError(name string, err error) error {
 	return evidence.Errorf(class, name, "", err)
 }
 
-// packCommit packs the facet in a directory of a commit.
-func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, limits archive.Limits) (*packedDir, error) {
+// packCommit packs the facet in a directory of a commit; what is none is wrapped by a rule.
+func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, rule int,
+	limits archive.Limits) (*packedDir, error) {
 	all, err := commit.Files(f.Sub)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, li
 		if err != nil {
 			return nil, err
 		}
-		return packWrapped(ctx, d, nil, f.Name, limits)
+		return packWrapped(ctx, d, nil, f.Name, rule, limits)
 	}
 	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
 	manifest, err := commitManifest(ctx, commit, all)

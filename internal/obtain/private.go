@@ -105,7 +105,7 @@ func privateFiles(d wrap.Dir, modes map[string]fs.FileMode) map[string]string {
 		mode, ok := modes[p]
 		return ok && mode&0o044 == 0
 	}
-	main := map[wrap.Form]string{wrap.FormSkill: wrap.SkillFile, wrap.FormPlugin: wrap.PluginFile}[d.Form()]
+	_, main := d.Form()
 	private := map[string]string{}
 	for _, f := range d.Files {
 		switch {

@@ -56,7 +56,7 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	where := f.Git + f.Path
-	if d.Form() != wrap.FormFacet {
+	if form, _ := d.Form(); form != wrap.FormFacet {
 		wrapped, err := wrap.Wrap(d, "")
 		if err != nil {
 			return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
@@ -88,15 +88,23 @@ type packedDir struct {
 	modes map[string]fs.FileMode // as in [Archive]
 }
 
-// packWrapped packs a directory that is no facet as one called name. Modes are those of its files that not everybody may
+// ruleOf is the rule by which what an entry locks is wrapped: its own, or the newest for what is not locked yet.
+func ruleOf(locked *project.FacetLock) int {
+	if locked == nil || locked.Source.Wrapped == 0 {
+		return wrap.Rule
+	}
+	return locked.Source.Wrapped
+}
+
+// packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not everybody may
 // read.
-func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string,
+func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string, rule int,
 	limits archive.Limits) (*packedDir, error) {
-	wrapped, err := wrap.Wrap(d, name)
+	wrapped, err := wrap.By(rule, d, name)
 	if err != nil {
 		return nil, err
 	}
-	p := &packedDir{rule: wrap.Rule, notes: wrapped.Notes, modes: map[string]fs.FileMode{}}
+	p := &packedDir{rule: rule, notes: wrapped.Notes, modes: map[string]fs.FileMode{}}
 	for member, from := range wrapped.From {
 		if mode, ok := modes[from]; ok {
 			p.modes[member] = mode
