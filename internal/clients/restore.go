@@ -9,7 +9,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
-// Restore returns data with the entry of c as it was before, or nil if c made the file.
+// Restore returns data with the entry of c as it was before, or nil if c made the file. Clients write their
+// files anew, in an order and a layout of their own: where the bytes of c are gone, its values count. What
+// has neither was edited, and the error wraps [ErrChanged].
 func Restore(data []byte, c Change) ([]byte, error) {
 	if c.Added != "" {
 		return removeAdded(data, c)
@@ -24,7 +26,7 @@ func Restore(data []byte, c Change) ([]byte, error) {
 	}
 	start, end := l.bounds()
 	if end <= start || string(data[start:end]) != c.Now {
-		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+		return restoreValues(data, c, s)
 	}
 	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
 }
@@ -35,22 +37,27 @@ func removeAdded(data []byte, c Change) ([]byte, error) {
 	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	switch c.Added {
 	case AddedFile:
-		if string(data) != c.Now {
+		// White space alone may differ: a comment in it is the user's.
+		if !bytes.Equal(withoutSpace(data), withoutSpace([]byte(c.Now))) {
 			return nil, changed
 		}
 		return nil, nil
 	case AddedHolder:
-		if c.Now == "" || bytes.Count(data, []byte(c.Now)) != 1 {
-			return nil, changed
+		if c.Now != "" && bytes.Count(data, []byte(c.Now)) == 1 {
+			return cutOut(data, c, bytes.Index(data, []byte(c.Now)))
 		}
-		return cutOut(data, c, bytes.Index(data, []byte(c.Now)))
+		return removeEmptyHolder(data, c)
 	case AddedEntry:
 	default:
 		return nil, fmt.Errorf("%+q: unknown change %+q", c.Name, c.Added)
 	}
-	s, err := findEntry(data, installedFile(c), c)
+	f := installedFile(c)
+	s, err := findEntry(data, f, c)
 	if err != nil {
 		return nil, err
+	}
+	if !isWritten(s, f, c) {
+		return nil, changed
 	}
 	// The comma is gone if the entry was the first of several and is the only one now. The white space
 	// behind it belongs to another entry if one was written beside it.
@@ -66,7 +73,7 @@ func removeAdded(data []byte, c Change) ([]byte, error) {
 			}
 		}
 	}
-	return nil, changed
+	return cutMember(data, c, f, syntax.Member{Key: c.Name, At: s.entry.at, Value: s.entry.value})
 }
 
 // cutOut returns data without what c added, which stands at the offset at, and without the comma before
@@ -77,7 +84,7 @@ func cutOut(data []byte, c Change, at int) ([]byte, error) {
 	commaAfter := bytes.TrimLeft(after, " \t\r\n")
 	commaBefore := bytes.TrimRight(before, " \t\r\n")
 	tries := [][2][]byte{{before, after}}
-	if format == syntax.JSON && bytes.HasSuffix(commaBefore, []byte(",")) && bytes.HasPrefix(commaAfter, []byte("}")) {
+	if bytes.HasSuffix(commaBefore, []byte(",")) && bytes.HasPrefix(commaAfter, []byte("}")) {
 		tries = [][2][]byte{{commaBefore[:len(commaBefore)-1], after}} // the comma of an entry that was inserted later
 	}
 	if bytes.HasPrefix(commaAfter, []byte(",")) {

@@ -92,7 +92,7 @@ func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 	}
 	if len(originals) == 0 && len(wanted) == 0 {
 		if data, err := clients.Read(f); err == nil {
-			warnOfStarts(w, f, data)
+			warnOfStarts(w, f, clientText{data: data})
 		}
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
 			now.originals = append(now.originals, clients.Original{Change: c})
 		}
 	}
-	warnOfStarts(w, f, now.data)
+	warnOfStarts(w, f, now)
 	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
 		len(now.originals) == len(originals) {
 		return nil, nil
@@ -203,8 +203,14 @@ func removeEntries(w *workspace.Workspace, f clients.File, t clientText, wanted 
 		case err == nil:
 			t.data = left
 		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
-		default: // it was edited, so it belongs to the user now
-			w.Host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
+		default: // the user edited it. What is known of it stays too, so that it goes once it is what it was.
+			why := "was edited since Hallmark wrote it, and stays"
+			if !errors.Is(err, clients.ErrChanged) {
+				why = "stays, as it " + strings.TrimPrefix(err.Error(), fmt.Sprintf("%+q ", o.Name))
+			}
+			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q %s; take it out by hand if you do not need it", o.Name, why),
+				"file", f.Path)
+			continue
 		}
 		t.originals = slices.Delete(t.originals, i, i+1)
 	}
@@ -230,11 +236,13 @@ func (t clientText) files(f clients.File) ([]durable.File, error) {
 
 // warnOfStarts names the entries of a client's file that go on starting a server of this project
 // which nothing declares or locks any more: what was noted beside the file of who wrote them is
-// gone or was edited, so that they stay.
-func warnOfStarts(w *workspace.Workspace, f clients.File, data []byte) {
-	servers, _ := clients.Parse(f, data) // a file that cannot be read starts nothing
+// gone, so that they stay. Of those that are still noted, removeEntries says what there is to say.
+func warnOfStarts(w *workspace.Workspace, f clients.File, t clientText) {
+	servers, _ := clients.Parse(f, t.data) // a file that cannot be read starts nothing
 	for _, s := range servers {
-		if runline.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" {
+		noted := func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == s.Name }
+		if runline.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" ||
+			slices.ContainsFunc(t.originals, noted) {
 			continue
 		}
 		line, _ := runline.Read(s.Args[1:], false)

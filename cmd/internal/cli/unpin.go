@@ -32,7 +32,8 @@ func unpinCommand(a *app.App) *cobra.Command {
 		Short:   "Restore clients' entries and unlock the servers",
 		Example: "notes",
 		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
-the servers from hallmark.lock with the files beside it and this machine's approval.
+the servers from hallmark.lock with the files beside it and this machine's approval. If a
+client wrote its file anew since, the command and the arguments are restored, and no more.
 hallmark.toml is left alone. What a file inside the project gets back is shown and asked for,
 as FILE.hallmark, which says it, came with the project. An entry that was edited since is not touched: everything
 is undone, or nothing.`,

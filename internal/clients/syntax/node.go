@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -77,6 +78,23 @@ func (n *Node) First(keys ...string) (*Node, string) {
 		}
 	}
 	return nil, ""
+}
+
+// SameValue reports whether n and o are the same value, however they are laid out and in whatever order
+// their members are. Scalars are the same if they are written alike. Both may be nil.
+func (n *Node) SameValue(o *Node) bool {
+	if n == nil || o == nil {
+		return n == o
+	}
+	if n.Kind != o.Kind || n.Text != o.Text {
+		return false
+	}
+	sorted := func(n *Node) []Member { // members of one key stay in their order: the last counts
+		byKey := func(a, b Member) int { return strings.Compare(a.Key, b.Key) }
+		return slices.SortedStableFunc(slices.Values(n.Members), byKey)
+	}
+	same := func(a, b Member) bool { return a.Key == b.Key && a.Value.SameValue(b.Value) }
+	return slices.EqualFunc(n.Items, o.Items, (*Node).SameValue) && slices.EqualFunc(sorted(n), sorted(o), same)
 }
 
 // Texts returns the texts of n and of all that it holds.
