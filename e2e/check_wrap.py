@@ -139,17 +139,19 @@ def paths_of(doc, member, rule):
                 paths.append(one)
     return paths
 
-# Of each manifest: whether its skills are added to those of the directory, the files of servers that it need not name, and
-# the directories of which one must be there.
-FORMATS = {".claude-plugin/plugin.json": (True, [".mcp.json"], []),
-           ".codex-plugin/plugin.json": (True, [".mcp.json"], []),
-           ".cursor-plugin/plugin.json": (False, ["mcp.json"], []),
-           ".github/plugin/plugin.json": (False, [".mcp.json"], []),
-           "gemini-extension.json": (False, [], []),
-           "plugin.json": (False, ["mcp.json", ".mcp.json"], ["skills/", "agents/", "commands/"])}
+# Of each manifest: whether its skills are added to those of the directory, the files of servers that it need not name, the
+# directories of which one must be there, and what is kept.
+FORMATS = {".claude-plugin/plugin.json": (True, [".mcp.json"], [], [
+               "bin/", "hooks/", "monitors/", "output-styles/", "settings.json", "themes/", "workflows/", ".lsp.json"]),
+           ".codex-plugin/plugin.json": (True, [".mcp.json"], [], ["commands/", "hooks/", ".app.json"]),
+           ".cursor-plugin/plugin.json": (False, ["mcp.json"], [], ["hooks/", "rules/"]),
+           ".github/plugin/plugin.json": (False, [".mcp.json"], [], ["hooks/", "hooks.json", "lsp.json"]),
+           "gemini-extension.json": (False, [], [], ["commands/", "hooks/", "policies/", "GEMINI.md"]),
+           "plugin.json": (False, ["mcp.json", ".mcp.json"], ["skills/", "agents/", "commands/"],
+                           ["hooks/", "hooks.json", "lsp.json"])}
 
 def manifest_of(regular, rule):
-    for file, (_, _, beside) in FORMATS.items():
+    for file, (_, _, beside, _) in FORMATS.items():
         there = not beside or any(p.startswith(d) for p in regular for d in beside)
         if file in regular and there and (rule == 2 or file == ".claude-plugin/plugin.json"):
             return file
@@ -250,7 +252,8 @@ def plugin(files, unsound, file, given, facet, members, rule):
                 taken.add(p)
         facet[kind] = prompts
     facet["servers"] = servers_of(doc, files, file, rule)
-    others = {"plugin/" + p: data for p, data in files.items() if p not in taken}
+    others = {"plugin/" + p: data for p, data in files.items() if p == file or p not in taken and (rule == 1 or any(
+        p == kept or kept[-1] == "/" and p.startswith(kept) for kept in FORMATS[file][3]))}
     members.update(others)
     facet["files"] = sorted(others, key=units)
     if not any(facet[kind] for kind in ("skills", "agents", "commands", "servers")):
@@ -282,7 +285,7 @@ def wrap(v, rule):
     facet["name"] = v.get("given") or (made_of(written) if written else "")
     if not re.fullmatch(r"(@[a-z0-9][a-z0-9-]*[a-z0-9]/)?[a-z0-9][a-z0-9-]*[a-z0-9]", facet["name"]):
         raise Refused("name")
-    if not members:
+    if not file:
         name = facet["name"].split("/")[-1]
         facet["skills"] = {name: skill(files, "", name, members, set())}
     facet = {k: x for k, x in facet.items() if x}

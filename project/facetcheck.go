@@ -3,6 +3,8 @@ package project
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -40,15 +42,19 @@ func (f FacetLock) check(name string) error {
 			return fmt.Errorf("composes %+q, which is no facet at an exact version", other+"@"+version)
 		}
 	}
-	kind, known := s.Kind.kind()
-	if !known {
+	kind, ok := s.Kind.kind()
+	if !ok {
 		return fmt.Errorf("unknown source %+q", string(s.Kind))
 	}
 	if err := kind.check(s); err != nil {
 		return err
 	}
-	if s.Wrapped < 0 || s.Wrapped > wrap.Rule {
-		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d", s.Wrapped, wrap.Rule)
+	known, of := wrap.Rule, "skills"
+	if wrap.IsPlugin(slices.Collect(maps.Keys(f.Assets))) {
+		known, of = wrap.Newest, "plugins"
+	}
+	if s.Wrapped < 0 || s.Wrapped > known {
+		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d for %s", s.Wrapped, known, of)
 	}
 	if f.Proof+f.Log != "" && !kind.records {
 		return errors.New("has a proof or a log, and is not of a registry")

@@ -26,7 +26,7 @@ func isLeftOut(p string) bool {
 // resolve finds the files of d that belong to a facet, by their paths. A link to a regular file of d is a file with the
 // same bytes; one to a directory of d is left out with a note, as the files there are files of d anyway. Any other link is
 // unsound, and so is what is neither: rule 1 refuses it, and rule 2 where it is part of a skill.
-func (w *wrapping) resolve(d Dir, form Form) error {
+func (w *wrapping) resolve(d Dir) error {
 	w.files, w.unsound = map[string]sourceFile{}, map[string]error{}
 	dirs := map[string]bool{".": true}
 	for _, at := range sortedKeys(d.Private) {
@@ -68,7 +68,7 @@ func (w *wrapping) resolve(d Dir, form Form) error {
 		}
 	}
 	maps.Copy(w.files, linked) // only now, as a link to a link is none to a file
-	if w.rule == 1 || form == FormSkill {
+	if w.rule == 1 {
 		return w.refuseUnsound(".")
 	}
 	for _, at := range sortedKeys(w.unsound) {

@@ -44,7 +44,7 @@ func List(d Dir) ([]Item, error) {
 	}
 	var items []Item
 	for _, dir := range sortedKeys(dirs) {
-		form, file, _ := all.in(dir).form(Rule)
+		form, file, _ := all.in(dir).form(Newest)
 		if form == "" || inSkill(items, dir) {
 			continue
 		}

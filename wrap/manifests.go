@@ -13,7 +13,7 @@ type pluginFormat struct {
 	since   int      // the rule that reads it first
 	adds    bool     // skills of the manifest are added to those of the directory skills, and do not replace it
 	servers []string // files of MCP servers that the manifest need not name
-	loads   []string // what else the client loads: directories, with a slash at the end, and files
+	loads   []string // what else the client loads, and is kept: directories, with a slash at the end, and files
 	// beside are directories of which one must have a file: without them the manifest may be that of anything.
 	beside []string
 }
@@ -104,6 +104,6 @@ func (l layout) form(rule int) (form Form, file string, format *pluginFormat) {
 
 // Form is the form of d, and the file by which it is known: by the newest rule, "" if it has none.
 func (d Dir) Form() (form Form, file string) {
-	form, file, _ = d.layout().form(Rule)
+	form, file, _ = d.layout().form(Newest)
 	return form, file
 }

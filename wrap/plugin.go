@@ -12,8 +12,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// kept is the directory of a wrapped plugin that has the files which are part of nothing that is installed.
+// kept is the directory of a plugin that was wrapped, with files that are part of nothing that is installed.
 const kept = "plugin/"
+
+// IsPlugin reports whether a facet that was wrapped, of which these are the members, was made of a plugin.
+func IsPlugin(members []string) bool {
+	return slices.ContainsFunc(members, func(p string) bool { return strings.HasPrefix(p, kept) })
+}
 
 // wrapPlugin makes a facet of a client's plugin.
 func (w *wrapping) wrapPlugin() error {
@@ -53,15 +58,17 @@ func (w *wrapping) wrapPlugin() error {
 			w.note(member+" in "+w.format.file, "is kept, and not installed")
 		}
 	}
-	files, err := w.keepOthers()
+	others := w.findOthers()
+	if w.rule == 1 {
+		w.noteLoaded(others, loadedByRule1)
+		err = w.keep(others)
+	} else {
+		loaded := w.noteLoaded(others, w.format.loads)
+		w.noteDirs(others)
+		err = w.keep(loaded)
+	}
 	if err != nil {
 		return err
-	}
-	if w.rule == 1 {
-		w.noteKept(files, loadedByRule1)
-	} else {
-		w.noteKept(files, w.format.loads)
-		w.noteDirs(files)
 	}
 	return w.refuseNothing()
 }
@@ -78,21 +85,32 @@ func (w *wrapping) refuseNothing() error {
 		has = append(has, n.What+" "+n.Why)
 	}
 	if len(has) == 0 {
-		return invalid("delivers nothing")
+		return invalid("%w", ErrNothing)
 	}
-	return invalid("delivers nothing that can be installed here: %s", strings.Join(has, "; "))
+	return invalid("%w: %s", ErrNothing, strings.Join(has, "; "))
 }
 
-// noteKept says which of the files that are kept the plugin's client loads.
-func (w *wrapping) noteKept(files, loads []string) {
-	for _, loaded := range loads {
-		if slices.ContainsFunc(files, func(p string) bool { return isLoaded(p, loaded) }) {
-			w.note(loaded, "is for its own client: it is kept, and not installed")
+// noteLoaded says which of the files that are not installed the plugin's client loads, and returns them with the manifest.
+func (w *wrapping) noteLoaded(files, loads []string) (loaded []string) {
+	for _, what := range loads {
+		var of []string
+		for _, p := range files {
+			if isLoaded(p, what) {
+				of = append(of, p)
+			}
 		}
+		if len(of) == 1 {
+			what = of[0]
+		}
+		if len(of) > 0 {
+			w.note(what, "is kept, and not installed")
+		}
+		loaded = append(loaded, of...)
 	}
+	return append(loaded, w.format.file)
 }
 
-// noteDirs says which other directories files are in that are kept.
+// noteDirs says which other directories have files that are not installed.
 func (w *wrapping) noteDirs(files []string) {
 	var dirs []string
 	for _, p := range files {
@@ -105,7 +123,7 @@ func (w *wrapping) noteDirs(files []string) {
 	}
 	if len(dirs) > 0 {
 		slices.Sort(dirs)
-		w.note(strings.Join(dirs, ", "), "has files of no skill, which are kept, and not installed")
+		w.note(strings.Join(dirs, ", "), "has files of no skill, which are not installed")
 	}
 }
 
@@ -301,26 +319,33 @@ func (w *wrapping) takePrompts(member string, paths []string) error {
 	return nil
 }
 
-// keepOthers keeps the files that are part of nothing that is installed, so that the fingerprint is of them too. It
-// returns their paths.
-func (w *wrapping) keepOthers() (others []string, err error) {
+// findOthers are the files that are part of nothing that is installed.
+func (w *wrapping) findOthers() (others []string) {
 	taken := map[string]bool{}
 	for _, from := range w.contents {
 		taken[from] = true
 	}
-	var files []string
 	for _, p := range w.sorted() {
-		if taken[p] {
-			continue
+		if !taken[p] {
+			others = append(others, p)
 		}
+	}
+	return others
+}
+
+// keep puts files into the facet that are part of nothing that is installed, so that the fingerprint is of them too. Rule 1
+// keeps all; rule 2 what the plugin's client loads, and no document with a long name elsewhere in a repository.
+func (w *wrapping) keep(others []string) error {
+	var files []string
+	for _, p := range others {
 		if err := w.put(kept+p, p); err != nil {
-			return nil, err
+			return err
 		}
-		others, files = append(others, p), append(files, kept+p)
+		files = append(files, kept+p)
 	}
 	if len(files) > 0 {
 		slices.SortFunc(files, tree.CompareUTF16)
 		w.manifest["files"] = files
 	}
-	return others, nil
+	return nil
 }

@@ -7,8 +7,7 @@
 // the publisher is run, and nothing is read as YAML: what the rule needs of the head of a Markdown file is read line by
 // line, as the specification says, so that no library's reading of it is part of a fingerprint.
 //
-// What of a directory the form of a facet cannot say, such as hooks, is kept among its files and reported in
-// [Facet.Notes]; what runs once it is installed is found by [Runs].
+// What of a directory the form of a facet cannot say, such as hooks, is reported in [Facet.Notes]; what runs once it is installed is found by [Runs].
 package wrap
 
 import (
@@ -24,8 +23,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Rule is the newest rule. Locks record which one was applied, and all from 1 on are known.
-const Rule = 2
+// The rules. Locks record which one was applied, and all from 1 on are known. A skill is wrapped by the first, to which the
+// newest adds nothing for skills.
+const (
+	Rule   = 1 // of skills
+	Newest = 2 // of plugins
+)
 
 // The files by which a directory is known.
 const (
@@ -63,9 +66,13 @@ const (
 var ErrNoForm = errors.New("holds no " + facet.ManifestFile + ", " + SkillFile + " or " + PluginFile +
 	", nor a plugin of another client")
 
+// ErrNothing is wrapped by the error for a plugin of which a facet can have nothing.
+var ErrNothing = errors.New("delivers nothing that can be installed here")
+
 // Facet is a directory that was wrapped: the files of a facet, facet.json among them.
 type Facet struct {
 	Form  Form
+	Rule  int // that was applied
 	Name  string
 	Files []tree.File       // by their paths in the facet, in canonical order
 	Open  tree.Open         // of a file by that path
@@ -81,12 +88,12 @@ type Note struct {
 
 // Wrap makes a facet of d, a folder with a SKILL.md or a plugin, by the newest rule. It is called name or, if that is empty,
 // as the directory itself says. Errors about what the directory holds are of class validation.
-func Wrap(d Dir, name string) (*Facet, error) { return By(Rule, d, name) }
+func Wrap(d Dir, name string) (*Facet, error) { return By(Newest, d, name) }
 
-// By makes a facet of d as [Wrap] does, by a rule from 1 to [Rule]: what is locked is wrapped again as it was.
+// By makes a facet of d as [Wrap] does, by a rule from 1 to [Newest]: what is locked is wrapped again as it was.
 func By(rule int, d Dir, name string) (*Facet, error) {
-	if rule < 1 || rule > Rule {
-		return nil, invalid("the rule of wrapping %d is not known to this build, which has %d", rule, Rule)
+	if rule < 1 || rule > Newest {
+		return nil, invalid("the rule of wrapping %d is not known to this build, which has %d", rule, Newest)
 	}
 	w := &wrapping{rule: rule, name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
 	form, _, format := d.layout().form(rule)
@@ -94,14 +101,16 @@ func By(rule int, d Dir, name string) (*Facet, error) {
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path", ErrNoForm)
 	}
-	w.format = format
-	if err := w.resolve(d, form); err != nil {
+	if w.format = format; form == FormSkill {
+		w.rule = Rule
+	}
+	if err := w.resolve(d); err != nil {
 		return nil, err
 	}
 	if err := make(); err != nil {
 		return nil, err
 	}
-	if rule > 1 {
+	if rule > Rule {
 		if err := w.noteVariables(); err != nil {
 			return nil, err
 		}
@@ -208,7 +217,7 @@ func (w *wrapping) finish(form Form) (*Facet, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, w.name, "", fmt.Errorf("cannot be a facet: %w", err))
 	}
-	f := &Facet{Form: form, Name: w.name, Notes: w.notes, From: map[string]string{}}
+	f := &Facet{Form: form, Rule: w.rule, Name: w.name, Notes: w.notes, From: map[string]string{}}
 	for _, p := range m.Paths() {
 		size := int64(len(text))
 		if p != facet.ManifestFile {

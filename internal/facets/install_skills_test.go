@@ -304,7 +304,7 @@ func TestLockedByAnOlderRule(t *testing.T) {
 		p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
 		p.Host.Environ = w.Host.Environ
 		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, consenting()))
-		if entry := p.Entry("kit"); entry.Source.Wrapped != 2 || len(entry.Assets) != 4 {
+		if entry := p.Entry("kit"); entry.Source.Wrapped != wrap.Newest || len(entry.Assets) != 4 {
 			t.Fatalf("%+v", entry)
 		}
 		var lock map[string]any
@@ -349,7 +349,7 @@ func TestLockedByAnOlderRule(t *testing.T) {
 			return host.StandingConsent, nil
 		}
 		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, shown))
-		if entry := p.Entry("kit"); entry.Source.Wrapped != 2 || !strings.HasSuffix(p.Read(".claude/skills/b/SKILL.md"), "\nB\n") {
+		if entry := p.Entry("kit"); entry.Source.Wrapped != wrap.Newest || !strings.HasSuffix(p.Read(".claude/skills/b/SKILL.md"), "\nB\n") {
 			t.Errorf("%+v", entry)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -88,8 +90,8 @@ func sameCommit(source project.SourceLock, r Request) (*project.FacetLock, bool)
 	if r.Locked == nil {
 		return nil, false
 	}
-	if r.Locked.Source.Wrapped != 0 {
-		source.Wrapped = wrap.Rule
+	if source.Wrapped = r.Locked.Source.Wrapped; source.Wrapped != 0 && wrap.IsPlugin(slices.Collect(maps.Keys(r.Locked.Assets))) {
+		source.Wrapped = wrap.Newest
 	}
 	return r.Locked, r.Locked.Source == source
 }

@@ -91,7 +91,7 @@ type packedDir struct {
 // ruleOf is the rule by which what an entry locks is wrapped: its own, or the newest for what is not locked yet.
 func ruleOf(locked *project.FacetLock) int {
 	if locked == nil || locked.Source.Wrapped == 0 {
-		return wrap.Rule
+		return wrap.Newest
 	}
 	return locked.Source.Wrapped
 }
@@ -104,7 +104,7 @@ func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, 
 	if err != nil {
 		return nil, err
 	}
-	p := &packedDir{rule: rule, notes: wrapped.Notes, modes: map[string]fs.FileMode{}}
+	p := &packedDir{rule: wrapped.Rule, notes: wrapped.Notes, modes: map[string]fs.FileMode{}}
 	for member, from := range wrapped.From {
 		if mode, ok := modes[from]; ok {
 			p.modes[member] = mode
