@@ -62,7 +62,7 @@ type Sums struct {
 // has returned without an error. A refusal is an [*Error]; errors of r and fn are returned
 // as they are.
 func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) error) (Sums, error) {
-	limits = limits.orDefault()
+	limits = limits.Effective()
 	packed := newMeter(r, tooLarge(layerArchive, limits.Packed), limits.Packed)
 	var (
 		unpacked *meter

@@ -20,8 +20,8 @@ const RatioFloor = 1 << 20
 // the limits allow: its entries are held in memory.
 const directoryShare = 256
 
-// orDefault replaces the fields that are zero.
-func (l Limits) orDefault() Limits {
+// Effective is l with the defaults in place of the fields that are zero.
+func (l Limits) Effective() Limits {
 	if l.Packed == 0 {
 		l.Packed = MaxPacked
 	}

@@ -32,7 +32,7 @@ func OpenPackageZip(r io.ReaderAt, size int64, limits Limits) ([]tree.File, tree
 
 // listZip is OpenZip with the set that the names are added to.
 func listZip(r io.ReaderAt, size int64, limits Limits, names *Names) ([]tree.File, tree.Open, error) {
-	limits = limits.orDefault()
+	limits = limits.Effective()
 	if size > limits.Packed {
 		return nil, nil, tooLarge(layerArchive, limits.Packed)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -21,6 +22,7 @@ import (
 type Config struct {
 	Registry Registry
 	Policy   Policy
+	Limits   archive.Limits // of the contents of a facet; zero fields are the defaults
 	Facets   map[string]Facet
 	Targets  []string // nil: those found in the project
 	Servers  map[string]Server
@@ -32,6 +34,7 @@ type configTOML struct {
 	ManifestVersion *int           `toml:"manifest_version"`
 	Registry        registryTOML   `toml:"registry"`
 	Policy          policyTOML     `toml:"policy"`
+	Limits          limitsTOML     `toml:"limits"`
 	Facets          map[string]any `toml:"facets"`
 	Adapters        struct {
 		Targets []string `toml:"targets"`
@@ -83,6 +86,9 @@ func ParseConfig(data []byte) (*Config, error) {
 	}
 	if c.Policy, err = raw.Policy.policy(); err != nil {
 		problems = append(problems, fmt.Errorf("line %d: policy: %w", lines["policy"], err))
+	}
+	if c.Limits, err = raw.Limits.limits(); err != nil {
+		problems = append(problems, fmt.Errorf("line %d: limits: %w", lines["limits"], err))
 	}
 	var wrong []error
 	c.Facets, wrong = facets(raw.Facets, lines)

@@ -49,7 +49,7 @@ func List(d Dir) ([]Item, error) {
 			continue
 		}
 		if len(items) == maxItems {
-			return nil, invalid("holds more than %d skills and plugins", maxItems)
+			return nil, tooManyItems(len(dirs))
 		}
 		item, err := w.describe(dir, form, file)
 		if err != nil {

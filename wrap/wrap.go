@@ -208,6 +208,9 @@ func (w *wrapping) put(to, from string) error {
 
 // finish writes facet.json, and checks all of the facet as any reader does.
 func (w *wrapping) finish(form Form) (*Facet, error) {
+	if err := w.checkPaths(form); err != nil {
+		return nil, err
+	}
 	w.manifest["name"] = w.name
 	text, err := encode(w.manifest)
 	if err != nil {

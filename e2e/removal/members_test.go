@@ -43,6 +43,8 @@ var rareMembers = []rare{
 		"of versions that are taken later: what is locked was taken, and a reviewer sees the change"},
 	{"hallmark.toml", "policy/advisories",
 		"of what is known when a version is taken: what is locked was taken, and a reviewer sees the change"},
+	{"hallmark.toml", "limits", "of how much of a facet is read: what is locked is the same, or is refused"},
+	{"hallmark.toml", "limits/*", "of how much of a facet is read: what is locked is the same, or is refused"},
 	{"hallmark.lock", "servers/*/launch/environment", "part of the launch, whose digest the entry has as a whole"},
 	{"hallmark.lock", "servers/*/launch/facet", "part of the launch, whose digest the entry has as a whole"},
 	{"hallmark.lock", "servers/*/launch/unlocked", "part of the launch, whose digest the entry has as a whole"},

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,9 +74,6 @@ var ErrNoRef = errors.New("there is no such tag, branch or commit")
 
 // Resolve returns the id of the commit that ref names now, 40 hex digits.
 func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err error) {
-	if err := r.checkHost(); err != nil {
-		return "", err
-	}
 	names := []string{"HEAD"}
 	switch {
 	case ref.Tag != "":
@@ -83,21 +81,9 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 	case ref.Branch != "":
 		names = []string{"refs/heads/" + ref.Branch}
 	}
-	dir, remove, err := foreign.MakeDir(r.Work, "git-")
+	found, err := r.FindRefs(ctx, names...)
 	if err != nil {
 		return "", err
-	}
-	defer remove()
-	ctx, cancel := context.WithTimeoutCause(ctx, min(resolveTime, r.time()), r.timeUp())
-	defer cancel()
-	out, err := r.runRemote(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
-	if err != nil {
-		return "", err
-	}
-	found := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		found[name] = id
 	}
 	for _, name := range names {
 		if id, ok := found[name]; ok && objectID().MatchString(id) {
@@ -106,6 +92,32 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 	}
 	return "", &wire.Error{Ref: r.name(), Cause: evidence.NotFound,
 		Err: fmt.Errorf("%s: %w", names[len(names)-1], ErrNoRef)}
+}
+
+// FindRefs returns which of the references with these full names the repository has, with the id of each.
+func (r Repository) FindRefs(ctx context.Context, names ...string) (map[string]string, error) {
+	if err := r.checkHost(); err != nil {
+		return nil, err
+	}
+	dir, remove, err := foreign.MakeDir(r.Work, "git-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	ctx, cancel := context.WithTimeoutCause(ctx, min(resolveTime, r.time()), r.timeUp())
+	defer cancel()
+	out, err := r.runRemote(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if slices.Contains(names, name) { // git gives those too that only end so
+			found[name] = id
+		}
+	}
+	return found, nil
 }
 
 // publicHosts are asked without consent.

@@ -75,7 +75,7 @@ func packDirectory(ctx context.Context, root *os.Root, in string, f project.Face
 		return nil, pack.DirError(where, err)
 	}
 	if packed.made, err = facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
-		return nil, pack.DirError(where, err)
+		return nil, pack.DirError(where, explainLimit(err, source.Files, limits))
 	}
 	packed.modes = modes // a facet has its files at their own paths
 	return &packed, nil
@@ -105,7 +105,7 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
 	}
 	defer root.Close()
-	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, ruleOf(&entry), archive.Limits{})
+	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, ruleOf(&entry), limitsOf(w, archive.Limits{}))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

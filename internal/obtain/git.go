@@ -174,7 +174,7 @@ func holdsSame(ctx context.Context, w *workspace.Workspace, repo gitrepo.Reposit
 	if err != nil {
 		return false, err
 	}
-	packed, err := packCommit(ctx, commit, f, ruleOf(&locked), archive.Limits{})
+	packed, err := packCommit(ctx, commit, f, ruleOf(&locked), limitsOf(w, archive.Limits{}))
 	if err != nil || packed.rule != locked.Source.Wrapped {
 		return false, ctx.Err()
 	}
@@ -257,7 +257,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, ru
 	}
 	var packed packedDir
 	packed.made, err = facet.Pack(ctx, &packed.body, files, open, limits)
-	return &packed, err
+	return &packed, explainLimit(err, files, limits)
 }
 
 // commitManifest reads the facet.json among the files of a commit.

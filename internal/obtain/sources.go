@@ -44,6 +44,7 @@ func Open(w *workspace.Workspace, logs *trail.Logs, o Options) (*Sources, error)
 	if err != nil {
 		return nil, err
 	}
+	o.Limits = limitsOf(w, o.Limits)
 	return &Sources{
 		Workspace: w, Logs: logs, o: o, store: st.WithScheme(evidence.FacetTar),
 		Books: sync.OnceValues(func() (owed.Books, error) { return w.Books(logs) }),

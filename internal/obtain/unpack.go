@@ -147,16 +147,21 @@ func (s *Sources) explainUnreadable(subject string, p packedArchive, rest io.Rea
 	if p.transport == nil || evidence.ClassOf(cause) != evidence.Validation {
 		return damaged, evidence.Errorf(evidence.ClassOf(cause), subject, "", cause)
 	}
-	limit := s.o.Limits.Packed
-	if limit == 0 {
-		limit = archive.MaxPacked
-	}
-	if _, drained := io.Copy(io.Discard, io.LimitReader(rest, limit+1)); drained != nil {
+	explained := explainLimit(cause, nil, s.o.Limits)
+	limit := s.o.Limits.Effective().Packed
+	more, drained := io.Copy(io.Discard, io.LimitReader(rest, limit+1))
+	switch {
+	case drained != nil:
 		return damaged, evidence.Errorf(evidence.Operation, subject, "", drained)
+	case more > limit: // of which not all was hashed: nothing says that it was damaged
+		return damaged, evidence.Errorf(evidence.Validation, subject, "", explained)
 	}
 	damaged = evidence.Compare(*p.transport,
 		evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)}, Size: h.Size(), From: p.from})
-	if damaged.Outcome == evidence.Match {
+	switch {
+	case damaged.Outcome == evidence.Match && errors.As(explained, new(*limitError)):
+		return damaged, evidence.Errorf(evidence.Validation, subject, "", explained)
+	case damaged.Outcome == evidence.Match:
 		return damaged, evidence.Errorf(evidence.Validation, subject, "it was published so; tell its publisher", cause)
 	}
 	return damaged, nil

@@ -44,7 +44,10 @@ func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return wrap.List(d)
+	if items, err = wrap.List(d); err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), f.Git+f.Path, "", err)
+	}
+	return items, nil
 }
 
 // findNameIn reads the name of the facet, skill or plugin in the directory that a declaration names.
@@ -111,7 +114,7 @@ func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, 
 		}
 	}
 	p.made, err = facet.Pack(ctx, &p.body, wrapped.Files, wrapped.Open, limits)
-	return p, err
+	return p, explainLimit(err, wrapped.Files, limits)
 }
 
 // checkRule is an error if the lock says that the directory was made a facet in another way, or that it was one.

@@ -35,6 +35,7 @@ type adopter struct {
 	git   project.Facet
 	found *facets.Found
 	free  []facets.Lying // of no locked facet
+	page  facets.Pasted  // of which git is
 }
 
 // privateUsage describes the flag that takes private files of a directory along.
@@ -85,6 +86,15 @@ func (r *adopter) run(c *cobra.Command, h *host.Host, paths []string) (*facets.I
 	if r.undo {
 		return r.undoAdoption(c, h, paths)
 	}
+	git, err := facets.Locate(c.Context(), h, r.f.dir, r.page, r.git, r.f.o)
+	if err != nil {
+		return nil, err
+	}
+	if r.git = git; r.page.IsPage() {
+		if err := r.checkSub(c, paths); err != nil {
+			return nil, err
+		}
+	}
 	chosen, err := r.choose(c, h, paths)
 	if err != nil || len(chosen) == 0 {
 		return nil, err
@@ -113,13 +123,20 @@ func (r *adopter) checkFlags(c *cobra.Command, paths []string) error {
 		return app.Usage(c, errors.New("--undo takes names or directories of skills, and no source"))
 	case r.all && len(paths) > 0:
 		return app.Usage(c, errors.New("--all and PATH are two ways to choose"))
-	case r.git.Sub != "" && (r.git.Git == "" || len(paths) != 1):
-		return app.Usage(c, errors.New("--sub is the directory of one skill, PATH, in the repository of --git"))
 	case r.git.Git != "" && c.Flags().Changed("into"):
 		return app.Usage(c, errors.New("--git and --into are two sources"))
 	}
-	if err := splitTag(&r.git); err != nil {
+	var err error
+	if r.page, err = readGit(&r.git); err != nil {
 		return app.Usage(c, err)
+	}
+	return r.checkSub(c, paths)
+}
+
+// checkSub is an error if a directory of one skill is named, and several are adopted.
+func (r *adopter) checkSub(c *cobra.Command, paths []string) error {
+	if r.git.Sub != "" && (r.git.Git == "" || len(paths) != 1) {
+		return app.Usage(c, errors.New("--sub, and a URL with a directory, is that of one skill, PATH, in the repository of --git"))
 	}
 	return nil
 }

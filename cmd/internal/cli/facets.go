@@ -151,16 +151,22 @@ func addCommand(a *app.App) *cobra.Command {
 	var source project.Facet
 	var skills []string
 	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | --git URL[@TAG] [NAME] | --path DIR [NAME]",
+		Use:   "add NAME[@REQUIREMENT] | URL | --git URL[@TAG] [NAME] | --path DIR [NAME]",
 		Short: "Add a facet to hallmark.toml, lock and install it",
 		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n" +
 			"--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer\n" +
-			"--git https://git.example.com/skills.git@v2 --skill pdf --skill docx",
+			"--git https://git.example.com/skills.git@v2 --skill pdf --skill docx\n" +
+			"https://git.example.com/acme/skills/tree/main/skills/pdf\n--git acme/skills --skill pdf",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now. What
 changes of a facet that is locked already is shown, and needs consent, also to follow a tag
 that was moved since it was locked.
+
+The URL may be that of a page of a code host: a directory on a branch or tag, or a SKILL.md.
+The repository is asked which branch or tag it shows; hallmark.toml has the repository's URL,
+and the branch, tag or commit and the directory. --git also takes git@HOST:OWNER/REPO, and
+OWNER/REPO for a repository at GitHub.
 
 A directory may also be a skill (SKILL.md) or a plugin of Claude Code: it is made a facet by
 the rule of spec/facet.md, called NAME, or as it calls itself. Where there are several,
@@ -170,7 +176,12 @@ and asked about.`,
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		add := source
-		if err := splitTag(&add); err != nil {
+		names, err := takeAddress(&add, names)
+		if err != nil {
+			return nil, app.Usage(c, err)
+		}
+		page, err := readGit(&add)
+		if err != nil {
 			return nil, app.Usage(c, err)
 		}
 		if len(skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(skills) > 1) {
@@ -198,9 +209,12 @@ and asked about.`,
 			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
 		}
 		if add.Name != "" && !facet.CheckName(add.Name) {
-			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
+			return nil, app.Usage(c, nameError(names[0], add.Name))
 		}
 		h.Sending.AllowURL(f.o.Registry)
+		if add, err = facets.Locate(c.Context(), h, f.dir, page, add, f.o); err != nil {
+			return nil, err
+		}
 		return addOrChoose(a, c, h, &f, add, skills)
 	})
 	f.register(c)
@@ -212,7 +226,8 @@ and asked about.`,
 		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
 	c.Flags().StringArrayVar(&skills, "skill", nil,
 		"`name` or path of a skill, plugin or facet in the repository or directory; may be given again")
-	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh; URL@TAG names a tag too")
+	c.Flags().StringVar(&source.Git, "git", "",
+		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a tag too")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
 	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
