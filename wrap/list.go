@@ -19,17 +19,18 @@ type Item struct {
 	Name        string `json:"name"`                  // of its facet; "" if it says none
 	Path        string `json:"path"`                  // "." for the directory that was listed
 	Description string `json:"description,omitempty"` // as its publisher wrote it
+
+	// Of what a marketplace lists:
+	Listed bool     `json:"listed,omitempty"`
+	Origin *Origin  `json:"origin,omitempty"` // where it is, if elsewhere: it has no path then
+	Skills []string `json:"skills,omitempty"` // paths of skills, which are what is meant, as there is no manifest
+	Within string   `json:"within,omitempty"` // the name of the listed plugin that this one is part of
 }
 
-// List is what is in d, sorted by path. The skills of a plugin are there beside it, as one may want only them; what lies in
-// the folder of a skill is not, unless that folder is d. A directory that cannot be read has no name.
+// List is what is in d: first what a marketplace lists, in its order, then all else, sorted by path. The skills of a plugin are there beside it, as one may want only them; what lies in
+// the folder of a skill is not, unless that folder is d. What does not say its name has that of its directory.
 func List(d Dir) ([]Item, error) {
-	w := &wrapping{open: d.Open, files: map[string]sourceFile{}}
-	for _, f := range d.Files {
-		if !isLeftOut(f.Path) {
-			w.files[f.Path] = sourceFile{f.Path, f.Size}
-		}
-	}
+	w := newListing(d)
 	all, dirs := d.layout(), map[string]bool{}
 	known := []string{facet.ManifestFile, SkillFile}
 	for _, f := range pluginFormats {
@@ -55,9 +56,23 @@ func List(d Dir) ([]Item, error) {
 		if err != nil {
 			return nil, err
 		}
+		if item.Name == "" {
+			item.Name = facetName(path.Base(dir))
+		}
 		items = append(items, item)
 	}
-	return items, nil
+	return w.listMarket(all, items), nil
+}
+
+// newListing is d as it is looked at to list what is in it.
+func newListing(d Dir) *wrapping {
+	w := &wrapping{open: d.Open, files: map[string]sourceFile{}}
+	for _, f := range d.Files {
+		if !isLeftOut(f.Path) {
+			w.files[f.Path] = sourceFile{f.Path, f.Size}
+		}
+	}
+	return w
 }
 
 // inSkill reports whether a directory lies in the folder of a skill that is listed.

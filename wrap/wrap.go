@@ -161,11 +161,24 @@ func (w *wrapping) setName(written, where string) error {
 	return unnamed("is called %+q in its %s, of which no name of a facet can be made", clip(written), where)
 }
 
-// unnamed is the error for a directory that does not say what its facet is called.
+// ErrUnnamed is wrapped by the error for a directory that does not say what its facet is called.
+var ErrUnnamed = errors.New("its facet has no name")
+
+// unnamed is that error.
 func unnamed(format string, args ...any) error {
 	return evidence.Errorf(evidence.Validation, "", "name it: 'hallmark add NAME' with the same --git or --path",
-		fmt.Errorf(format, args...))
+		unnamedError(fmt.Sprintf(format, args...)))
 }
+
+// unnamedError says why a facet has no name.
+type unnamedError string
+
+func (e unnamedError) Error() string        { return string(e) }
+func (e unnamedError) Is(target error) bool { return target == ErrUnnamed }
+
+// NameOf is the name of a facet that is made of the last segment of a path or a URL, as a directory that says none is called;
+// "" if there is none.
+func NameOf(where string) string { return facetName(base(strings.TrimRight(where, "/"), ".git")) }
 
 // invalid is an error about what a directory holds.
 func invalid(format string, args ...any) error {

@@ -42,6 +42,9 @@ type Adopted struct {
 func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Options) (*Installation, error) {
 	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, lying: map[string]digest.Digest{},
 		folders: map[string]string{}, copied: map[string][]string{}}}
+	if len(what.Git) > 0 {
+		o.Named = what.Git[0].URL()
+	}
 	for _, s := range what.Skills {
 		if err := s.problem(what.Skills); err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ func Install(ctx context.Context, h *host.Host, dir string, o Options) (*Install
 // zero requirement becomes one for the major version that is newest now. Without a name,
 // that which its source says is taken.
 func Add(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) (*Installation, error) {
+	o.Named = f.URL()
 	return addFacets(ctx, h, dir, o, facetRequest{add: []project.Facet{f}})
 }
 
@@ -81,10 +82,8 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
-	for _, f := range req.add { // all of one source
-		if f.URL() != "" {
-			w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
-		}
+	if len(req.add) > 0 {
+		w.NamedHost = host.HostOfURL(o.Named)
 	}
 	sources := installed.SourceDirs(w) // before the command changes what is declared
 	text, err := req.editConfig(ctx, w, o)

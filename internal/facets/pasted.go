@@ -215,6 +215,43 @@ func joinSub(ofURL, ofFlag string) (string, error) {
 // Locate asks the repository of a page which branch or tag, and so which directory, it shows, and completes f with it. It
 // asks nobody about what is complete.
 func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet, o Options) (project.Facet, error) {
+	o.Named = p.URL
+	return locate(ctx, h, dir, p, f, o)
+}
+
+// LocateOrigin is the declaration of a plugin that a marketplace lists from elsewhere: its repository is asked which branch or
+// tag is meant. Whether its host may be asked is for the user to say, as for all hosts that nobody named.
+func LocateOrigin(ctx context.Context, h *host.Host, dir string, at wrap.Origin, name string, o Options) (project.Facet, error) {
+	p, err := ParsePasted(at.URL)
+	if err != nil {
+		return project.Facet{}, evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	f := project.Facet{Name: name, Git: p.URL, Commit: at.Commit, Sub: at.Sub}
+	if f.Sub == "." {
+		f.Sub = ""
+	}
+	if p.IsPage() {
+		return f, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("%+q is no URL of a repository", at.URL))
+	}
+	if at.Commit == "" && at.Ref != "" {
+		p.Path = strings.Split(at.Ref, "/")
+		for _, refs := range []string{"heads", "tags"} {
+			if rest, ok := strings.CutPrefix(at.Ref, "refs/"+refs+"/"); ok {
+				p.Path, p.Refs = strings.Split(rest, "/"), refs
+			}
+		}
+	}
+	if f, err = locate(ctx, h, dir, p, f, o); err != nil {
+		return f, err
+	}
+	if err := f.Check(); err != nil {
+		return f, evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	return f, nil
+}
+
+// locate is [Locate] for a host that was named, or not.
+func locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet, o Options) (project.Facet, error) {
 	if len(p.Path) == 0 {
 		return f, nil
 	}
@@ -230,7 +267,7 @@ func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.F
 		return f, err
 	}
 	defer done()
-	w.NamedHost = host.HostOfURL(p.URL) // named on the command line
+	w.NamedHost = host.HostOfURL(o.Named)
 	var found map[string]string
 	if names := p.refNames(); len(names) > 0 {
 		if found, err = obtain.FindRefs(ctx, w, p.URL, names); err != nil {

@@ -60,7 +60,13 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 	defer func() { err = errors.Join(err, done()) }()
 	where := f.Git + f.Path
 	if form, _ := d.Form(); form != wrap.FormFacet {
+		if err := wrap.CheckMarket(d); err != nil {
+			return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
+		}
 		wrapped, err := wrap.Wrap(d, "")
+		if name := nameOfPlace(w, f); errors.Is(err, wrap.ErrUnnamed) && name != "" {
+			return name, nil // as clients call it, and what is wrong besides is found when it is installed
+		}
 		if err != nil {
 			return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
 		}
@@ -80,6 +86,17 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 		return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
 	}
 	return m.Name, nil
+}
+
+// nameOfPlace is what a facet is called that does not say so: as its directory, or its repository.
+func nameOfPlace(w *workspace.Workspace, f project.Facet) string {
+	switch {
+	case f.Path != "":
+		return wrap.NameOf(filepath.ToSlash(LocalPath(w, f.Path)))
+	case f.Sub != "":
+		return wrap.NameOf(f.Sub)
+	}
+	return wrap.NameOf(f.Git)
 }
 
 // packedDir is the archive of a directory.

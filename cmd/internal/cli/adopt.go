@@ -285,7 +285,7 @@ func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Lyin
 		return nil, err
 	}
 	for _, s := range chosen {
-		named := slices.Clone(items)
+		named := slices.DeleteFunc(slices.Clone(items), func(x wrap.Item) bool { return x.Form != wrap.FormSkill || x.Listed })
 		for i := range named { // a directory is what a skill is called here
 			if path.Base(named[i].Path) == s.Name {
 				named[i].Name = s.Name

@@ -125,42 +125,65 @@ func splitTag(f *project.Facet) error {
 	return nil
 }
 
-// addOrChoose adds what a directory is or, where skills are named or it is nothing itself, what is chosen of it.
+// addOrChoose adds what a directory is or, where skills are named, it is a list of plugins or brings nothing itself, what is
+// chosen of it.
 func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add project.Facet,
 	skills []string) (*facets.Installation, error) {
+	var own error // why it is not what is added
 	if len(skills) == 0 {
 		out, err := facets.Add(c.Context(), h, f.dir, add, f.o)
-		if !errors.Is(err, wrap.ErrNoForm) || add.Name != "" || f.o.Offline && add.Git != "" {
+		if !errors.Is(err, wrap.ErrNoForm) && !errors.Is(err, wrap.ErrMarket) && !errors.Is(err, wrap.ErrNothing) ||
+			add.Name != "" || f.o.Offline && add.Git != "" {
 			return out, err
 		}
+		own = err
 	}
 	items, err := facets.Find(c.Context(), h, f.dir, add, f.o)
 	if err != nil {
 		return nil, err
 	}
 	a.Bars.Stop()
+	var chosen []wrap.Item
 	if len(skills) == 0 {
-		if skills, err = askForSkills(a, c, add, items); err != nil {
+		if errors.Is(own, wrap.ErrNothing) {
+			items = slices.DeleteFunc(items, func(x wrap.Item) bool { return x.Path == "." && x.Origin == nil })
+		}
+		if len(items) == 0 {
+			return nil, own
+		}
+		if chosen, err = askForSkills(a, c, add, items); err != nil {
 			return nil, err
 		}
 	}
-	var chosen []project.Facet
 	for _, name := range skills {
 		item, err := chooseItem(items, add.Git+add.Path, name)
 		if err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, itemFacet(add, item))
+		chosen = append(chosen, item)
 	}
-	return facets.AddFound(c.Context(), h, f.dir, chosen, f.o)
+	var found []project.Facet
+	f.o.Named = add.URL()
+	for _, item := range chosen {
+		of, err := itemFacets(c, h, f, add, item, items)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, of...)
+	}
+	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
 }
 
-// chooseItem is the item at a path, or the only one that is called name.
+// chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is part
+// of that.
 func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 	var found []wrap.Item
 	var paths []string
 	for _, item := range items {
-		if item.Path == name {
+		if item.Path == name && len(item.Skills) == 0 {
+			return item, nil
+		}
+		if item.Name == name && item.Listed {
 			return item, nil
 		}
 		if item.Name == name {
@@ -192,41 +215,85 @@ func itemFacet(in project.Facet, item wrap.Item) project.Facet {
 	return f
 }
 
-// askForSkills lists what there is and asks which of it is meant, by number or name; it returns paths. Without a terminal
-// it says which commands add them, and is refused.
-func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.Item) ([]string, error) {
-	where := surface.Escape(in.Git + in.Path)
-	if len(items) == 0 {
-		return nil, evidence.Errorf(evidence.Validation, where, "", wrap.ErrNoForm)
+// itemFacets are the declarations of an item: one, or one for each skill of a plugin that has no manifest. Which branch or tag
+// a plugin from elsewhere is at its repository says, whose host nobody has named.
+func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item wrap.Item,
+	items []wrap.Item) (found []project.Facet, err error) {
+	switch {
+	case item.Origin != nil:
+		of, err := facets.LocateOrigin(c.Context(), h, f.dir, *item.Origin, item.Name, f.o)
+		if in.Name != "" {
+			of.Name = in.Name
+		}
+		return []project.Facet{of}, err
+	case len(item.Skills) == 0:
+		return []project.Facet{itemFacet(in, item)}, nil
 	}
-	for i, item := range items {
+	for _, at := range item.Skills {
+		i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == at && len(x.Skills) == 0 })
+		if i < 0 {
+			continue // which lies in another skill
+		}
+		found = append(found, itemFacet(in, items[i]))
+	}
+	return found, nil
+}
+
+// askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace lists
+// is counted alone. Without a terminal it says which commands add them, and is refused.
+func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.Item) (chosen []wrap.Item, err error) {
+	where := surface.Escape(in.Git + in.Path)
+	var shown []wrap.Item
+	for _, item := range items {
+		if item.Within == "" {
+			shown = append(shown, item)
+		}
+	}
+	for i, item := range shown {
 		fmt.Fprintf(a.Stderr, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
-			surface.Escape(item.Path), describe(item))
+			surface.Escape(placeOf(item)), describe(item))
+	}
+	if n := len(items) - len(shown); n > 0 {
+		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(n, "part"))
 	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
-		return nil, chooseError(where, in, items)
+		return nil, chooseError(where, in, shown)
 	}
 	answer, err := a.ReadAnswer(c.Context(), "\nWhich of them? (numbers or names, 'all', or nothing) ")
 	if err != nil {
 		return nil, err
 	}
-	var paths []string
 	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
-		if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= len(items) {
-			word = items[n-1].Path
-		}
-		if word != "all" {
-			paths = append(paths, word)
+		if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= len(shown) {
+			chosen = append(chosen, shown[n-1])
 			continue
 		}
-		for _, item := range items {
-			paths = append(paths, item.Path)
+		if word == "all" {
+			chosen = append(chosen, shown...)
+			continue
 		}
+		item, err := chooseItem(items, in.Git+in.Path, word)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, item)
 	}
-	if len(paths) == 0 {
-		return nil, chooseError(where, in, items)
+	if len(chosen) == 0 {
+		return nil, chooseError(where, in, shown)
 	}
-	return paths, nil
+	return chosen, nil
+}
+
+// placeOf is where an item is, for people.
+func placeOf(item wrap.Item) string {
+	switch {
+	case item.Origin != nil:
+		return strings.Join(slices.DeleteFunc([]string{item.Origin.URL, item.Origin.Sub},
+			func(s string) bool { return s == "" }), " ")
+	case len(item.Skills) > 0:
+		return item.Path + ", " + evidence.Count(len(item.Skills), "skill")
+	}
+	return item.Path
 }
 
 // chooseError is the refusal to choose for the person, with the command that adds the first of the items.
