@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
@@ -92,7 +93,11 @@ func describeRuns(runs []wrap.Run) string {
 			scripts++
 			continue
 		}
-		text := []rune(strings.Join(strings.Fields(r.Text), " "))
+		what := strings.Join(launcher.Redact(strings.Fields(r.Text)), " ")
+		if name, _, ok := strings.Cut(what, ":"); r.Kind == wrap.RunAllowed && ok && strings.HasPrefix(strings.ToLower(name), "mcp") {
+			what = name // which may hold values of variables, and has findings of its own
+		}
+		text := []rune(what)
 		if len(text) > maxRunText {
 			text = append(text[:maxRunText:maxRunText], []rune(" …")...)
 		}

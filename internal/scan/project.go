@@ -120,7 +120,7 @@ func (sc *scan) unmanagedEvidence(ctx context.Context) (report evidence.Report, 
 		return nil, err
 	}
 	for dirs := []string{start}; len(dirs) > 0; dirs = dirs[1:] {
-		w, locked := sc.projectWith(dirs[0], &report)
+		w, locked := sc.projectWith(dirs[0])
 		if w == nil {
 			continue
 		}
@@ -163,21 +163,18 @@ func (sc *scan) unmanagedEvidence(ctx context.Context) (report evidence.Report, 
 	return report, nil
 }
 
-// projectWith returns the project that a directory is in. Without one, or without its hallmark.toml, it is a workspace in
-// which nothing is locked; it is nil, with a finding in report, if the project cannot be read.
-func (sc *scan) projectWith(dir string, report *evidence.Report) (w *workspace.Workspace, isProject bool) {
+// projectWith returns the project that a directory is in. Without one it is a workspace in which nothing is locked, and so
+// it is if its files cannot be read, which hallmark check reports; nil if the directory is gone.
+func (sc *scan) projectWith(dir string) (w *workspace.Workspace, isProject bool) {
 	at := sc.projectOf("", dir)
-	config := filepath.Join(at, project.ConfigFile)
-	if _, err := os.Lstat(config); at != "" && err == nil {
-		v, err := sc.openProject(at)
-		if err != nil {
-			*report = append(*report, unreadableEvidence(host.RelativeTo(sc.o.Dir, config), err))
+	if at != "" {
+		if v, err := sc.openProject(at); err == nil {
+			return v.w, true
 		}
-		return v.w, err == nil
 	}
 	w, err := workspace.Peek(sc.h, cmp.Or(at, dir))
 	if err != nil {
-		return nil, false // it is gone
+		return nil, false
 	}
 	w.Config, w.Lock = &project.Config{}, &project.Lock{}
 	return w, at != ""
