@@ -33,6 +33,7 @@ const (
 	RuleRemoved      = "removed-project"        // a project that this machine approved, without its hallmark.toml
 	RuleRoot         = "wide-root"              // an editing server for more than the project
 	RuleProgram      = "client-program"         // a command line that a client runs itself
+	RuleUnlocked     = "not-locked"             // a skill, an agent or a command that clients read and no lock covers
 	RuleAutoApprove  = "auto-approve"           // an entry whose client calls tools without asking its user
 	placeholder      = "<version>"
 	placeholderImage = "sha256:<digest>"
@@ -68,6 +69,8 @@ var Rules = map[string]string{
 		"is verified any more.",
 	RuleRoot:    "The editing server may read and write more than the project.",
 	RuleProgram: "The client runs a program that is no server, and may start one; nothing of it is verified.",
+	RuleUnlocked: "A skill, an agent or a command is where clients look for it, and the project's lock does not " +
+		"cover it.",
 	RuleAutoApprove: "The client calls tools of the server without asking: what they do is seen afterwards. " +
 		"Hallmark still withholds what drifted.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",

@@ -205,6 +205,7 @@
 //	scan      document     lock       -       integrity  integrity  policy  integrity     integrity
 //	scan      launch       lock       -       policy     policy     warn    operation     policy
 //	scan      source       lock       -       policy     policy     policy  policy        policy
+//	scan      unhashed     lock       -       policy     warn       policy  policy        policy
 //	scan      launch       project    -       policy     policy     policy  policy        policy
 //	scan      launch       verify     -       warn       warn       -       warn          policy
 //	scan      launch       machine    -       policy     policy     policy  policy        policy
@@ -273,7 +274,8 @@
 // nothing but the locked commit is used then; RequireApproval makes an approval that would
 // warn in flow check "policy"; and RefuseWaived makes a claim that somebody
 // opted out of "policy" in flow check, and a launch around
-// the lock in flow scan. A claim that is malformed is refused as
+// the lock in flow scan, where it also refuses what clients read and no lock covers,
+// as flow check does. A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
 //

@@ -164,6 +164,10 @@ var lockRows = []rule{
 			"what it finds there")),
 	},
 	{
+		flows: []Flow{Scan}, scheme: evidence.Unhashed, authority: evidence.Lock,
+		does: cells{allow, refused, warn, refused, refused, refused},
+	},
+	{
 		flows: []Flow{Pin, Check}, scheme: evidence.Import, authority: evidence.Lock,
 		does: cells{allow, refused, refused, refused, warn, refused},
 		hint: unlikeLockHint,

@@ -39,8 +39,8 @@ type Settings struct {
 	// about to be started.
 	RequireApproval bool
 
-	// RefuseWaived refuses opt-outs, in flow check, and in flow scan those of a lock: see
-	// [IsWaiver].
+	// RefuseWaived refuses opt-outs, in flow check, and in flow scan those of a lock, see
+	// [IsWaiver], and what clients read that no lock covers.
 	RefuseWaived bool
 
 	// Of flow plugin; the package comment says what each does.
@@ -82,6 +82,9 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 	}
 	if s.RefuseWaived && IsWaiver(e) && (flow == Check || flow == Scan && e.Authority == evidence.Lock) {
 		d = refused
+	}
+	if s.RefuseWaived && flow == Scan && e.Scheme == evidence.Unhashed && d == warn {
+		d = refused // as flow check does of it
 	}
 	if flow == Check && e.Scheme == evidence.Approval && s.RequireApproval && d == warn {
 		d = refused

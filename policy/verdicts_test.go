@@ -58,7 +58,7 @@ var judged = map[Flow]findings{
 		"import: lock; advisory: advisories; malware: advisories",
 	Scan: "facet-tar: log; document: log lock caller; launch: lock verify machine caller project; " +
 		"pin: caller; approval: machine; transport: caller; secret: caller; access: machine caller; " +
-		"log-key: machine; proof: log; cosignature: log; checkpoint: log; source: lock",
+		"log-key: machine; proof: log; cosignature: log; checkpoint: log; source: lock; unhashed: lock",
 	Validate: "file: manifest; tree: manifest; dist: manifest; extent: manifest; coverage: manifest; " +
 		"unhashed: manifest; form: manifest",
 	Plugin: "file: publisher registry record lock manifest caller; tree: record log lock manifest; " +
@@ -119,7 +119,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 				"source: lock manifest project; unhashed: lock; import: lock; approval: machine; " +
 				"checkpoint: log; installed: machine; finding: log; malware: advisories",
 			Scan: "document: caller; launch: lock machine caller project; pin: caller; transport: caller; " +
-				"access: machine caller; checkpoint: log; source: lock",
+				"access: machine caller; checkpoint: log; source: lock; unhashed: lock",
 			Plugin: "status: record log; checkpoint: log; import: manifest; permission: manifest caller; " +
 				"allowlist: caller",
 		},
@@ -141,7 +141,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Install: "proof: log",
 			Check: "tree: lock; facet-tar: lock; surface: machine; approval: machine; proof: log; " +
 				"checkpoint: log; installed: machine",
-			Scan:     "launch: verify; secret: caller; log-key: machine",
+			Scan:     "launch: verify; secret: caller; log-key: machine; unhashed: lock",
 			Validate: "unhashed: manifest",
 			Plugin: "proof: log; installed: machine; unhashed: manifest; allowlist: caller; capability: caller; " +
 				"tool: caller",
@@ -260,7 +260,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Bare:    "file: lock machine; launch: lock machine; pin: lock; approval: machine",
 			Install: "facet-tar: record; source: manifest project; unhashed: lock; approval: machine",
 			Check:   "launch: machine project; pin: lock; source: manifest project; unhashed: lock",
-			Scan:    "launch: machine project; pin: caller; transport: caller; access: caller; source: lock",
+			Scan:    "launch: machine project; pin: caller; transport: caller; access: caller; source: lock; unhashed: lock",
 			Plugin:  "permission: manifest caller; allowlist: caller",
 		},
 		"drift": {

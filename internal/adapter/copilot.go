@@ -17,7 +17,7 @@ var copilot = Target{
 		needs: nameAndDescription, knows: []string{"allowed-tools"},
 	},
 	agents: noun{
-		path: ".github/agents/NAME.agent.md",
+		path: ".github/agents/NAME.agent.md", also: []string{".github/chatmodes"},
 		page: "https://code.visualstudio.com/docs/copilot/customization/custom-agents",
 		keep: append([]string{manualOnly, "user-invocable", "argument-hint"}, nameAndDescription...), needs: nameAndDescription,
 		knows: []string{"tools", "agents", "model", "user-invokable", "infer", "target", "mcp-servers", "handoffs", "hooks",

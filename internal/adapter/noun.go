@@ -12,8 +12,9 @@ const (
 
 // noun is how a client has the deliverables of one kind in a project.
 type noun struct {
-	path string // of the file, with NAME in it; of a skill its directory; "" if it has none
-	page string // of the client's documentation that says so
+	path string   // of the file, with NAME in it; of a skill its directory; "" if it has none
+	page string   // of the client's documentation that says so
+	also []string // directories in which the client looks besides, as for older names
 	form form
 
 	keep  []string // members of a file's own front matter that mean the same to this client

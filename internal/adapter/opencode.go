@@ -9,11 +9,11 @@ var opencode = Target{
 	Marks: []string{".opencode", "opencode.json", "opencode.jsonc"}, serversPage: "https://opencode.ai/docs/mcp-servers/",
 	skills: noun{
 		path: ".opencode/skills/NAME", page: "https://opencode.ai/docs/skills/", keep: standard, needs: nameAndDescription,
-		live: liveInOpencode,
+		also: []string{".opencode/skill"}, live: liveInOpencode,
 	},
 	agents: noun{
 		path: ".opencode/agents/NAME.md", page: "https://opencode.ai/docs/agents/", keep: []string{"description"},
-		needs: []string{"description"},
+		also: []string{".opencode/agent", ".opencode/mode", ".opencode/modes"}, needs: []string{"description"},
 		knows: []string{"mode", "model", "variant", "temperature", "top_p", "steps", "maxSteps", "disable", "hidden", "color",
 			"permission", "tools"},
 		tools: &toolbox{
@@ -25,6 +25,7 @@ var opencode = Target{
 	},
 	commands: noun{
 		path: ".opencode/commands/NAME.md", page: "https://opencode.ai/docs/commands/", keep: []string{"description"},
+		also:  []string{".opencode/command"},
 		knows: []string{"agent", "model", "variant", "subtask"}, args: argumentsOfClaude, live: liveInOpencode,
 	},
 	user: &userPlaces{

@@ -32,7 +32,7 @@ type Options struct {
 	Log       trail.Options
 	Surface   bool          // start the servers and compare what they show with the lock
 	TrustLock bool          // start those too whose entries this machine has not approved
-	Strict    bool          // refuse what hallmark.toml opts out of
+	Strict    bool          // refuse what hallmark.toml opts out of, and what clients read or run and no lock covers
 	Capture   time.Duration // as of [PinOptions]
 }
 
@@ -110,7 +110,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		out.Each = append(out.Each, Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
 		report = append(report, servers[i]...)
 	}
-	facets, more, absent, err := checkFacets(ctx, w, logs, books)
+	facets, more, absent, err := checkFacets(ctx, w, logs, books, o.Strict)
 	if err != nil {
 		return out, err
 	}

@@ -26,9 +26,10 @@ import (
 
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the store, the
 // proof that it is in its registry's log, and the files that were installed. It returns each facet
-// with what is about it, the common report, and the names of facets of which nothing is installed.
-func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
-	books owed.Books) (each []Entry, all evidence.Report, absent []string, err error) {
+// with what is about it, the common report, and for people of which facets nothing is installed and, unless strict is
+// set, what clients read that is of none.
+func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books,
+	strict bool) (each []Entry, all evidence.Report, unseen []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, nil, nil, err
@@ -85,7 +86,11 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 		}
 	}
 	witnessed, err := checkInstalled(w, there)
-	return each, slices.Concat(all, there, witnessed), absent, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	unmanaged, counted, err := checkUnmanaged(ctx, placed, strict)
+	return each, slices.Concat(all, there, witnessed, unmanaged), append(absent, counted...), err
 }
 
 // facetAudit holds what checkFacet needs to know about the project.

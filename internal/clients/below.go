@@ -22,6 +22,8 @@ type Unread struct {
 	Path  string
 	Why   string
 	Empty bool // no file of a client was found there, or where it leads
+
+	Program bool // a client runs it when it starts
 }
 
 // FindBelow finds the project files of the clients called ids, or of all clients, in dir and in every
@@ -193,7 +195,7 @@ func (w *projectWalk) visitFile(name string) {
 	elements := spellElements(name)
 	for _, p := range w.programs {
 		if matches(p.parts, elements) {
-			w.unread = append(w.unread, Unread{name, p.why, !p.adds})
+			w.unread = append(w.unread, Unread{Path: name, Why: p.why, Empty: !p.adds, Program: true})
 			w.seen[name] = true
 		}
 	}
@@ -220,15 +222,15 @@ func (w *projectWalk) visitFile(name string) {
 
 // reportUnmarked reports a file that may be any program's by its name and whose content could not be read.
 func (w *projectWalk) reportUnmarked(name string) {
-	w.unread = append(w.unread, Unread{name,
-		fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known",
-			MaxShared), true})
+	w.unread = append(w.unread, Unread{Path: name, Empty: true,
+		Why: fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known",
+			MaxShared)})
 }
 
 // visitDirectory reports a directory that has the name of a client's file.
 func (w *projectWalk) visitDirectory(name string) {
 	if slices.ContainsFunc(w.places(name), func(p place) bool { return !strings.ContainsRune(p.path, '*') }) {
-		w.unread = append(w.unread, Unread{name, "is a directory with the name of a client's file", true})
+		w.unread = append(w.unread, Unread{Path: name, Why: "is a directory with the name of a client's file", Empty: true})
 	}
 }
 
@@ -253,7 +255,7 @@ func (w *projectWalk) reportLinkOut(name, real string) {
 	if held != "" {
 		why += fmt.Sprintf(", where it leads to a directory with %s", held)
 	}
-	w.unread = append(w.unread, Unread{name, why, held == ""})
+	w.unread = append(w.unread, Unread{Path: name, Why: why, Empty: held == ""})
 }
 
 // allPlaces returns the places of all clients.

@@ -63,6 +63,9 @@ func mergeFile(files []File, f File) []File {
 	return files
 }
 
+// RunsCommands reports whether the file may hold command lines that its client runs itself.
+func (f File) RunsCommands() bool { return len(f.commandShapes) > 0 }
+
 // ReadBy reports whether all servers that are found in f are found by reading o.
 func (f File) ReadBy(o File) bool {
 	return f.Path == o.Path && !slices.ContainsFunc(f.shapes,

@@ -27,6 +27,7 @@ const maxMarkdown = facet.MaxManifest + workspace.MaxSurface
 type LockedFacets struct {
 	Workspace *workspace.Workspace
 	facets    []lockedFacet
+	files     map[string]*placedFile // all of them, once they were asked for
 }
 
 // lockedFacet is a locked facet with its manifest, nil if its contents are not in the store.
@@ -63,6 +64,7 @@ func (l *LockedFacets) Check() (report evidence.Report, absent []string, err err
 	if err != nil {
 		return nil, nil, err
 	}
+	l.files = files
 	present, err := Digests(l.Workspace, slices.Collect(maps.Keys(files)))
 	if err != nil {
 		return nil, nil, err

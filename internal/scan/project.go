@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -107,4 +110,72 @@ func (sc *scan) removedEvidence() (report evidence.Report) {
 		}
 	}
 	return report
+}
+
+// unmanagedEvidence is evidence of skills, agents and commands in the projects of the checkout that no locked facet put
+// there. What is in no project of Hallmark is left out: nothing is locked there.
+func (sc *scan) unmanagedEvidence(ctx context.Context) (report evidence.Report, err error) {
+	start, err := filepath.Abs(sc.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for dirs := []string{start}; len(dirs) > 0; dirs = dirs[1:] {
+		w, locked := sc.projectWith(dirs[0])
+		if w == nil {
+			continue
+		}
+		placed := &installed.LockedFacets{Workspace: w}
+		for _, name := range w.Lock.Facets() {
+			entry, _ := w.Lock.Facet(name)
+			placed.Add(name, entry, nil) // where its files are follows from the lock
+		}
+		dir := dirs[0]
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real // as that of the workspace is
+		}
+		found, err := placed.Unmanaged(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, found.Nested...)
+		if !locked {
+			continue
+		}
+		var flags []string
+		if !host.SameFile(w.Dir, sc.o.Dir) {
+			flags = []string{"--project", host.RelativeTo(sc.o.Dir, w.Dir)}
+		}
+		for _, u := range found.Found {
+			e := u.Evidence(w, flags...)
+			e.Subject = host.RelativeTo(sc.root, w.Place(u.Path))
+			e.Place.File = e.Subject
+			runs, err := u.Runs(w)
+			switch {
+			case err != nil:
+				e.Reason += "; what of it runs is not known: " + err.Error()
+			case runs != "":
+				e.Reason += "; of it runs: " + runs
+			}
+			report = append(report, e)
+		}
+		report = append(report, found.Rest()...)
+	}
+	return report, nil
+}
+
+// projectWith returns the project that a directory is in. Without one it is a workspace in which nothing is locked, and so
+// it is if its files cannot be read, which hallmark check reports; nil if the directory is gone.
+func (sc *scan) projectWith(dir string) (w *workspace.Workspace, isProject bool) {
+	at := sc.projectOf("", dir)
+	if at != "" {
+		if v, err := sc.openProject(at); err == nil {
+			return v.w, true
+		}
+	}
+	w, err := workspace.Peek(sc.h, cmp.Or(at, dir))
+	if err != nil {
+		return nil, false
+	}
+	w.Config, w.Lock = &project.Config{}, &project.Lock{}
+	return w, at != ""
 }

@@ -38,7 +38,8 @@ type Options struct {
 	Home  string // the user's home directory
 	// Project scans only the project in Dir: the clients' files there and in every directory below.
 	Project bool
-	// Strict refuses what a hallmark.toml opts out of, in this project or one below it.
+	// Strict refuses what a hallmark.toml opts out of, in this project or one below it, and what clients read there that no
+	// lock covers.
 	Strict bool
 	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
 	// nothing tells which program is hallmark.
@@ -169,6 +170,13 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		}
 	}
 	report = append(report, sc.removedEvidence()...)
+	if o.Project && len(o.Clients) == 0 {
+		unmanaged, err := sc.unmanagedEvidence(ctx)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, unmanaged...)
+	}
 	out.Verdict = policy.Judge(policy.Scan, settings, report)
 	for _, f := range out.Verdict.Findings {
 		if f.Class != evidence.OK || f.Warning {

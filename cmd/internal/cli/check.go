@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -39,6 +40,10 @@ The registry is asked whether it still serves the records that were locked, whet
 its log continues the one that this machine saw, and what the log says of the records
 since. With --offline nothing is fetched; the proofs in the lock are verified all the
 same, and a record that was locked without one is a warning.
+
+With --strict each skill, agent and command is refused that is where any client looks for
+them and that no locked facet put there, and each hook and other command line that a client
+runs by the settings in the project: your own too, as it cannot tell whose they are.
 
 With --surface each server of which nothing is refused is started from the verified bytes,
 as several kinds of client, and what it shows is compared with the lock. Another surface of
@@ -93,7 +98,8 @@ machine has approved the lock, this needs --trust-lock.`,
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,
 		"with --surface: accept the lock of this checkout without this machine's approval")
 	c.Flags().BoolVar(&o.Strict, "strict", false,
-		"refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments")
+		"refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments; "+
+			"and what clients read or run here that no lock covers")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each comparison, of what is well too")
 	g.flags(c, "print the evidence as one JSON document", "print what is wrong as SARIF 2.1.0")
 	return c
@@ -193,6 +199,8 @@ var checkRules = map[string]string{
 	"proof-missing":       "The proof that the record is in the registry's log was there, and is gone.",
 	"document-missing":    "A file beside the lock is gone.",
 	"installed-missing":   "A file of an installed facet is gone.",
+	launcher.RuleUnlocked: launcher.Rules[launcher.RuleUnlocked],
+	launcher.RuleProgram:  "A client runs a command line of the project itself, and no lock covers it.",
 	"unhashed-mismatch":   "A file that no claim covers lies in the directory of a locked skill.",
 	"file-mismatch":       "A file is not the one that was locked.",
 	"tree-mismatch":       "Installed packages are not those that were locked.",

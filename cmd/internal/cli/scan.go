@@ -41,8 +41,9 @@ With --project only the files of one checkout are read, in all its directories. 
 project of Hallmark's an entry that starts a server without it is refused, be that a
 script of the checkout, a URL or disabled; so it is wherever such a file is scanned. A
 client's directory is part of the project that holds it: a hallmark.toml there counts
-for nothing. With --strict what a hallmark.toml opts out of is refused, that of a
-project below this one too.`,
+for nothing. Skills, agents and commands that clients read there and that no lock
+covers are warnings, with what of them runs. --strict refuses them, and what a
+hallmark.toml opts out of, that of a project below this one too.`,
 		RunE: g.run(a, func(c *cobra.Command, paths []string) error {
 			if err := setScanned(c, &o, paths); err != nil {
 				return err
@@ -78,7 +79,7 @@ project below this one too.`,
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
 	c.Flags().BoolVar(&o.Strict, "strict", false,
-		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve")
+		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve; and skills, agents and commands that no lock covers")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	g.flags(c, "print servers and findings as one JSON document", "print the findings as SARIF 2.1.0")
@@ -170,6 +171,8 @@ func showFiles(b *strings.Builder, findings []policy.Finding) {
 		switch {
 		case e.Rule == launcher.RuleRemoved:
 			line, fix = surface.Escape(e.Subject)+"  ", e.Fix
+		case e.Rule == launcher.RuleUnlocked:
+			fix = e.Fix
 		case e.Rule == launcher.RuleProgram:
 			line = fmt.Sprintf("line %d  ", e.Place.Line)
 		case e.Rule != launcher.RuleUnreadable:
@@ -178,13 +181,13 @@ func showFiles(b *strings.Builder, findings []policy.Finding) {
 		if f.Warning {
 			what = "warning"
 		}
-		if e.Place.File != file {
-			file = e.Place.File
+		if at := cmp.Or(e.Place.File, e.Subject); at != file {
+			file = at
 			fmt.Fprintf(b, "%s\n", surface.Escape(file))
 		}
 		fmt.Fprintf(b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
 		if fix != "" {
-			fmt.Fprintf(b, "    hint: %s\n", fix)
+			fmt.Fprintf(b, "    hint: %s\n", surface.Escape(fix))
 		}
 	}
 }

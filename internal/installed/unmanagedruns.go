@@ -1,0 +1,113 @@
+package installed
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// Bounds of what is said of what runs: files that are looked at, what of them is told, and characters of each.
+const (
+	maxRunFiles = 1000
+	maxRunsTold = 5
+	maxRunText  = 120
+)
+
+// Runs says for people what runs of u once a client loads it, or a model follows it; "" if nothing does. No link is
+// followed.
+func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
+	if u.Link {
+		return "", nil
+	}
+	m := &facet.Manifest{Skills: map[string]facet.Skill{}, Agents: map[string]facet.Prompt{},
+		Commands: map[string]facet.Prompt{}}
+	files := map[string]string{} // by member of m; "" is an empty file
+	var others []string
+	root, count := w.Place(u.Path), 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if count++; err != nil || count > maxRunFiles || !d.Type().IsRegular() {
+			return err
+		}
+		switch text := fmt.Sprintf("%05d", count); {
+		case u.Kind == facet.KindAgent:
+			m.Agents[text], files["agents/"+text+".md"] = facet.Prompt{}, name
+		case u.Kind == facet.KindCommand:
+			m.Commands[text], files["commands/"+text+".md"] = facet.Prompt{}, name
+		case strings.EqualFold(d.Name(), wrap.SkillFile):
+			m.Skills[text], files["skills/"+text+"/"+wrap.SkillFile] = facet.Skill{}, name
+		default:
+			member := text + path.Ext(d.Name())
+			others, files["skills/others/"+member] = append(others, member), name
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if others != nil {
+		m.Skills["others"], files["skills/others/"+wrap.SkillFile] = facet.Skill{Files: others}, ""
+	}
+	runs, err := wrap.Runs(m, func(member string) (io.ReadCloser, error) {
+		if files[member] == "" {
+			return io.NopCloser(bytes.NewReader(nil)), nil
+		}
+		return os.Open(files[member])
+	}, liveForAll)
+	if count > maxRunFiles {
+		runs = append(runs, wrap.Run{Kind: wrap.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
+			maxRunFiles)})
+	}
+	return describeRuns(runs), err
+}
+
+// liveForAll is what any client does with a text when it loads it.
+func liveForAll(d facet.Deliverable, text []byte) (all []wrap.Run) {
+	for _, t := range adapter.All() {
+		for _, r := range t.Live(d, text) {
+			if !slices.ContainsFunc(all, func(o wrap.Run) bool { return o.Kind == r.Kind && o.Text == r.Text }) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// describeRuns is what runs as one line: each text, and how many scripts there are.
+func describeRuns(runs []wrap.Run) string {
+	var told []string
+	scripts := 0
+	for _, r := range runs {
+		if r.Kind == wrap.RunScript {
+			scripts++
+			continue
+		}
+		what := strings.Join(launcher.Redact(strings.Fields(r.Text)), " ")
+		if name, _, ok := strings.Cut(what, ":"); r.Kind == wrap.RunAllowed && ok && strings.HasPrefix(strings.ToLower(name), "mcp") {
+			what = name // which may hold values of variables, and has findings of its own
+		}
+		text := []rune(what)
+		if len(text) > maxRunText {
+			text = append(text[:maxRunText:maxRunText], []rune(" …")...)
+		}
+		told = append(told, string(text))
+	}
+	if len(told) > maxRunsTold {
+		told = append(told[:maxRunsTold:maxRunsTold], fmt.Sprintf("%d more", len(told)-maxRunsTold))
+	}
+	if scripts > 0 {
+		told = append(told, fmt.Sprintf("files that are programs: %d", scripts))
+	}
+	return strings.Join(told, ", ")
+}
