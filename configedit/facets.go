@@ -162,12 +162,13 @@ func newFacet(data []byte, all []tomltext.Key, line string) tomltext.Edit {
 
 // writeFacet is the value of the entry of f.
 func writeFacet(f project.Facet) string {
-	if f.Kind().HasVersions() {
+	if f.Kind().HasVersions() && f.Prefix == "" && len(f.Parts) == 0 {
 		return tomltext.QuotePlain(f.Requirement.String())
 	}
 	var fields []string
 	for _, field := range []struct{ key, value string }{
-		{"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit}, {"sub", f.Sub}, {"path", f.Path},
+		{"version", f.Requirement.String()}, {"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit}, {"sub", f.Sub}, {"path", f.Path},
+		{"prefix", f.Prefix},
 	} {
 		if field.value != "" {
 			fields = append(fields, field.key+" = "+tomltext.QuotePlain(field.value))
@@ -175,6 +176,13 @@ func writeFacet(f project.Facet) string {
 	}
 	if f.Private {
 		fields = append(fields, "private = true")
+	}
+	if len(f.Parts) > 0 {
+		var parts []string
+		for _, part := range f.Parts {
+			parts = append(parts, tomltext.QuotePlain(part))
+		}
+		fields = append(fields, "parts = ["+strings.Join(parts, ", ")+"]")
 	}
 	return "{ " + strings.Join(fields, ", ") + " }"
 }

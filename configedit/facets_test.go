@@ -38,6 +38,8 @@ func TestSetFacet(t *testing.T) {
 		"dotted":          {review, head + "facets.b1 = \"1.2.3\"\n", head + "facets.\"acme-review\" = \"1.*\"\nfacets.b1 = \"1.2.3\"\n"},
 		"line ends":       {review, "manifest_version = 1\r\n[facets]\r\n", "manifest_version = 1\r\n[facets]\r\n\"acme-review\" = \"1.*\"\r\n"},
 		"table of itself": {kit, head + "[facets.\"@acme/kit\"]\npath = \"x\"\n", ""},
+		"version":         {project.Facet{Name: "acme-review", Requirement: requirement("1.*"), Prefix: "acme", Parts: []string{"skill pdf", "agent x"}}, head + "[facets]\nacme-review = \"*\" # any\n", head + "[facets]\nacme-review = { version = \"1.*\", prefix = \"acme\", parts = [\"skill pdf\", \"agent x\"] } # any\n"},
+		"bad prefix":      {project.Facet{Name: "acme-review", Requirement: requirement("1.*"), Prefix: "A"}, head, ""},
 		"malformed":       {review, "manifest_version = 2\n", ""},
 	} {
 		got, err := SetFacet([]byte(c.in), c.f)

@@ -39,6 +39,7 @@ package facet
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -108,8 +109,20 @@ const (
 // Deliverable is something of a facet that is installed as files.
 type Deliverable struct {
 	Kind  Kind
-	Name  string
+	Name  string   // where it is installed; in the facet, unless somebody gave it another one
 	Paths []string // in the archive; the first is the Markdown file
+}
+
+// MemberName is what the facet calls a deliverable, whatever Name is where it is installed: it follows from its first path.
+func (d Deliverable) MemberName() string {
+	if len(d.Paths) == 0 {
+		return d.Name
+	}
+	_, rest, _ := strings.Cut(d.Paths[0], "/")
+	if d.Kind == KindSkill {
+		return strings.TrimSuffix(rest, "/SKILL.md")
+	}
+	return strings.TrimSuffix(rest, ".md")
 }
 
 // Deliverables lists skills, agents and commands, each sorted by name.

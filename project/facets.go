@@ -30,6 +30,10 @@ type Facet struct {
 
 	Path    string // of a local directory, relative to the project
 	Private bool   // what of the directory only its owner can read, or is called as secrets are, belongs to the facet too
+
+	// What of it is installed here, of any source:
+	Prefix string   // before the names of its skills, agents and commands, with a hyphen; "" for none
+	Parts  []string // "skill NAME", "agent NAME", "command NAME" and "server NAME" as the facet has them; none for all
 }
 
 var commitRE = sync.OnceValue(func() *regexp.Regexp {
@@ -72,13 +76,21 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		f.Requirement, err = facet.ParseRequirement(text)
 		return f, err
 	}
+	version := ""
 	fields := map[string]*string{
 		"git": &f.Git, "tag": &f.Tag, "branch": &f.Branch, "commit": &f.Commit, "sub": &f.Sub, "path": &f.Path,
+		"version": &version, "prefix": &f.Prefix,
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		if key == "private" {
 			if f.Private, ok = table[key].(bool); !ok {
 				return f, errors.New("private must be true or false")
+			}
+			continue
+		}
+		if key == "parts" {
+			if f.Parts, err = parseParts(table[key]); err != nil {
+				return f, err
 			}
 			continue
 		}
@@ -90,8 +102,54 @@ func parseFacet(name string, value any) (f Facet, err error) {
 			return f, fmt.Errorf("%s must be a text that is not empty", key)
 		}
 	}
-	return f, f.checkSource()
+	if version != "" {
+		if f.Requirement, err = facet.ParseRequirement(version); err != nil {
+			return f, err
+		}
+	}
+	if f.Kind().HasVersions() && version == "" {
+		return f, f.checkSource()
+	}
+	return f, f.Check()
 }
+
+// parseParts reads which parts of a facet are wanted.
+func parseParts(value any) (parts []string, err error) {
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		return nil, errors.New(`parts must be a list such as ["skill pdf", "command review"]`)
+	}
+	for _, one := range list {
+		text, _ := one.(string)
+		parts = append(parts, text)
+	}
+	return parts, nil
+}
+
+// partKinds are what a part of a facet may be.
+var partKinds = []string{"skill", "agent", "command", "server"}
+
+// checkParts says what is wrong with what of f is wanted, and how it is called.
+func (f Facet) checkParts() error {
+	if f.Prefix != "" && (!facet.CheckName(f.Prefix) || strings.HasPrefix(f.Prefix, "@") || len(f.Prefix) > maxPrefix) {
+		return fmt.Errorf("prefix %+q is none: it has 2 to %d lower-case letters, digits and single '-' between them",
+			f.Prefix, maxPrefix)
+	}
+	for i, part := range f.Parts {
+		kind, name, _ := strings.Cut(part, " ")
+		if !slices.Contains(partKinds, kind) || name == "" || strings.ContainsAny(name, " \t\r\n") || len(name) > 128 {
+			return fmt.Errorf("part %+q is none: a part is KIND NAME, such as skill pdf; kinds are %s", part,
+				strings.Join(partKinds, ", "))
+		}
+		if slices.Contains(f.Parts[:i], part) {
+			return fmt.Errorf("part %+q is there twice", part)
+		}
+	}
+	return nil
+}
+
+// maxPrefix is the longest prefix: clients take names of at most 64 letters.
+const maxPrefix = 32
 
 // checkSource says what is wrong with the source of f, which is no registry.
 func (f Facet) checkSource() error {
@@ -104,6 +162,8 @@ func (f Facet) checkSource() error {
 	switch {
 	case f.Git != "" && f.Path != "":
 		return errors.New("has both git and path; one of them is the source")
+	case f.Requirement.String() != "":
+		return errors.New("version belongs to a facet of the registry, without git and path")
 	case f.Private && f.Path == "":
 		return errors.New("private belongs to path")
 	case f.Git == "" && f.Path == "":

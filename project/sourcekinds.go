@@ -197,6 +197,9 @@ func (s SourceLock) String() string {
 
 // Check says what is wrong with the source of f, as for one of hallmark.toml.
 func (f Facet) Check() error {
+	if err := f.checkParts(); err != nil {
+		return err
+	}
 	if f.Kind().HasVersions() && f.Tag+f.Branch+f.Commit+f.Sub == "" && !f.Private {
 		return nil
 	}

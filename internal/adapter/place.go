@@ -41,7 +41,7 @@ func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) 
 	for _, member := range d.Paths {
 		p := Place{Path: at, Member: member, Skill: skill, primary: member == d.Paths[0]}
 		if d.Kind == facet.KindSkill {
-			p.Path = path.Join(at, strings.TrimPrefix(member, "skills/"+d.Name+"/"))
+			p.Path = path.Join(at, strings.TrimPrefix(member, "skills/"+d.MemberName()+"/"))
 		}
 		places = append(places, p)
 	}
@@ -59,9 +59,16 @@ func (t Target) copies(d facet.Deliverable) (places []Place) {
 		skill = t.SkillDir(d.Name)
 	}
 	for _, member := range d.Paths {
-		places = append(places, Place{Path: path.Join(t.dir, member), Member: member, Skill: skill})
+		at := path.Join(t.dir, placedMember(d, member))
+		places = append(places, Place{Path: at, Member: member, Skill: skill})
 	}
 	return places
+}
+
+// placedMember is the path of a member as it is where the archive is copied: under the name of the deliverable there.
+func placedMember(d facet.Deliverable, member string) string {
+	own := string(d.Kind) + "s/" + d.MemberName()
+	return string(d.Kind) + "s/" + d.Name + strings.TrimPrefix(member, own)
 }
 
 // SkillDir is the directory of a skill of a name, relative to the project, with slashes; "" if the target has no skills.
@@ -100,7 +107,7 @@ func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {
 	if n.path == "" {
 		return "is not installed, as the client has no " + string(d.Kind) + "s in a project"
 	}
-	if _, taken := m.Skills[d.Name]; taken && n.asSkill {
+	if _, taken := m.Skills[d.MemberName()]; taken && n.asSkill {
 		return "is not installed, as it would be a skill there, and a skill of the facet has its name"
 	}
 	return ""

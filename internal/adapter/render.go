@@ -50,11 +50,11 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 func describe(m *facet.Manifest, d facet.Deliverable) facet.Prompt {
 	switch d.Kind {
 	case facet.KindAgent:
-		return m.Agents[d.Name]
+		return m.Agents[d.MemberName()]
 	case facet.KindCommand:
-		return m.Commands[d.Name]
+		return m.Commands[d.MemberName()]
 	}
-	s := m.Skills[d.Name]
+	s := m.Skills[d.MemberName()]
 	return facet.Prompt{Description: s.Description, Adapters: s.Adapters}
 }
 

@@ -54,7 +54,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 		case c.Outcome == "installed" || c.Outcome == "updated":
 			c.Notes = x.Notes
 			if c.Runs, err = x.runs(c.Before, targets); c.Before == nil && x.Entry.Source.Wrapped != 0 {
-				c.Parts, c.Size = partsOf(x.Manifest), x.Slot.Size
+				c.Parts, c.Size = x.parts(), x.Slot.Size
 			}
 		case len(more) > 0 && (wasHere || accepted) && c.Before != nil:
 			if c.Runs, err = x.runs(c.Before, more); err == nil {
@@ -79,6 +79,16 @@ func newTargets(here machine.ReceiptOfFacet, targets []adapter.Target) (more []a
 		}
 	}
 	return more
+}
+
+// parts are the deliverables of a facet that are wanted, as they are called where they are installed.
+func (x *piece) parts() (parts []string) {
+	for _, d := range installed.Placed(x.Manifest, x.want) {
+		if x.selection.Has(d) {
+			parts = append(parts, string(d.Kind)+" "+d.Name)
+		}
+	}
+	return parts
 }
 
 // partsOf are the deliverables of a facet, as "skill NAME".

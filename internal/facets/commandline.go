@@ -43,5 +43,11 @@ func addArguments(f project.Facet) []string {
 	if f.Private {
 		args = append(args, "--private")
 	}
+	if f.Prefix != "" && f.Prefix == ownName(f.Name) { // another stays as it is declared
+		args = append(args, "--prefix")
+	}
+	for _, part := range f.Parts {
+		args = append(args, "--part", part)
+	}
 	return args
 }

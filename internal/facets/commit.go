@@ -68,7 +68,7 @@ func (a *Assembly) rememberFacets() {
 	for name, x := range a.Pieces {
 		now := project.AcceptedFacet{Version: x.Entry.Version, Integrity: x.Entry.Integrity, Servers: []string{},
 			Composes: slices.Sorted(maps.Keys(x.Entry.Composes))}
-		for _, declared := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+		for _, declared := range x.servers() {
 			now.Servers = append(now.Servers, facet.EntryName(declared))
 		}
 		if r := x.LockedRecord(); r != nil && r.Proof != "" {

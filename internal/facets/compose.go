@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Compose chooses the deliverables of all facets that are to be installed. Two of one name are
@@ -28,9 +29,13 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[name]
-		for _, d := range x.Manifest.Deliverables() {
+		for _, d := range installed.Placed(x.Manifest, x.want) {
 			if !x.selection.Has(d) {
 				continue
+			}
+			if len(d.Name) > maxPlacedName {
+				return nil, evidence.Errorf(evidence.Refused, x.Subject(), "write a shorter prefix in "+project.ConfigFile,
+					fmt.Errorf("%s %s would be called %s, which has more than %d letters", d.Kind, d.MemberName(), d.Name, maxPlacedName))
 			}
 			out = append(out, installed.Part{Deliverable: d, Of: x.Archive})
 			what := string(d.Kind)
@@ -39,7 +44,7 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 			}
 			claim(what, d.Name, x)
 		}
-		for _, server := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+		for _, server := range x.servers() {
 			claim("server", facet.EntryName(server), x)
 		}
 		if err := x.missingPartsError(); err != nil {
@@ -57,8 +62,9 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 	if n > 0 {
 		return nil, &evidence.Error{
 			Subject: project.ConfigFile, Kind: evidence.Refused, Detail: detail.String(),
-			Err:  errors.New(evidence.Count(n, "name") + " would be installed by several facets"),
-			Hint: "remove one of the facets, or ask their authors for other names",
+			Err: errors.New(evidence.Count(n, "name") + " would be installed by several facets"),
+			Hint: "'--prefix' with 'hallmark add' puts the facet's name before those of its parts, and '--part' takes only " +
+				"some; or remove one of the facets",
 		}
 	}
 	return out, nil
@@ -66,10 +72,28 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 
 // missingPartsError is the error for parts that are wanted of a facet and that it lacks.
 func (x *piece) missingPartsError() error {
-	missing := x.selection.Lacking(x.Manifest.Deliverables())
+	missing := append(x.selection.LackingServers(x.Manifest.Servers), x.selection.Lacking(x.Manifest.Deliverables())...)
 	if len(missing) == 0 {
 		return nil
+	}
+	if len(x.by) == 0 {
+		return evidence.Errorf(evidence.Validation, x.Subject(), "take it out of 'parts' in "+project.ConfigFile+
+			"; it has "+strings.Join(partsOf(x.Manifest), ", "), fmt.Errorf("has no %s, which %s wants of it",
+			surface.Escape(strings.Join(missing, ", ")), project.ConfigFile))
 	}
 	return evidence.Errorf(evidence.Validation, x.Subject(), "",
 		fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))
 }
+
+// servers are the servers of a facet that are wanted, as it names them, sorted.
+func (x *piece) servers() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+		if x.selection.HasServer(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// maxPlacedName is the longest name of a skill that clients take.
+const maxPlacedName = 64

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -37,12 +39,24 @@ func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *p
 		return nil, evidence.Errorf(evidence.Refused, f.Name, hint, fmt.Errorf("is declared by %s line %d as %s already",
 			project.ConfigFile, mine.Line, surface.Escape(mine.String())))
 	}
+	if mine, ok := w.Config.Facets[f.Name]; ok && sameOrigin(mine, *f) { // what is wanted of it stays
+		f.Prefix, f.Parts = cmp.Or(f.Prefix, mine.Prefix), slices.Clone(f.Parts)
+		if len(f.Parts) == 0 {
+			f.Parts = mine.Parts
+		}
+	}
+	if o.Prefixed {
+		f.Prefix = ownName(f.Name)
+	}
 	next := *f
 	if next.Kind().HasVersions() && next.Requirement.String() == "" {
 		next.Requirement, _ = facet.ParseRequirement("*")
 	}
 	return configedit.SetFacet(text, next)
 }
+
+// ownName is the name of a facet without its scope.
+func ownName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // sameOrigin reports whether two declarations name one directory or repository, whatever the revision.
 func sameOrigin(a, b project.Facet) bool {

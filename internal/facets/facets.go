@@ -35,6 +35,8 @@ type Options struct {
 	// change, with its text, and what runs of what is locked for the first time and was no facet, and
 	// asked for consent. Nil is no consent. With Dry the answer does not count.
 	Confirm func([]Change) (host.Consent, error)
+	// Prefixed puts the name of each facet that is added before those of its skills, agents and commands.
+	Prefixed bool
 	// Named is a URL that a person named in the command, whose host may be asked without a further question. [Add] sets it.
 	Named string
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.

@@ -30,7 +30,8 @@ func (a *Assembly) Gather(ctx context.Context) error {
 	}
 	var round []*piece
 	for _, name := range slices.Sorted(maps.Keys(a.Workspace.Config.Facets)) {
-		round = append(round, &piece{want: a.Workspace.Config.Facets[name]})
+		f := a.Workspace.Config.Facets[name]
+		round = append(round, &piece{want: f, selection: installed.Chosen(f)})
 	}
 	for depth := 0; len(round) > 0; depth++ {
 		if depth > MaxDepth {

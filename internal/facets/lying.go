@@ -120,6 +120,9 @@ func skillOwners(w *workspace.Workspace) map[string]string {
 		for member := range entry.Assets {
 			if rest, ok := strings.CutPrefix(member, "skills/"); ok {
 				skill, _, _ := strings.Cut(rest, "/")
+				if prefix := w.Config.Facets[name].Prefix; prefix != "" {
+					skill = prefix + "-" + skill
+				}
 				owners[skill] = name
 			}
 		}

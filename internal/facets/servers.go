@@ -164,7 +164,7 @@ func (a *Assembly) declaredServers() (wanted []project.Server, skipped []ServerC
 	added := a.added()
 	for _, facetName := range slices.Sorted(maps.Keys(a.Pieces)) {
 		x := a.Pieces[facetName]
-		for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
+		for _, name := range x.servers() {
 			s, ok, err := a.facetServer(x, name)
 			skip := ServerChange{Name: facet.EntryName(name), Facet: facetName, Outcome: ServerSkipped}
 			switch {
@@ -273,7 +273,7 @@ func (a *Assembly) removeUndeclared(wanted []project.Server, skipped []ServerCha
 func (a *Assembly) serverOwners() map[string]string {
 	out := map[string]string{}
 	for _, x := range a.Pieces {
-		for name := range x.Manifest.Servers {
+		for _, name := range x.servers() {
 			out[facet.EntryName(name)] = x.Subject()
 		}
 	}

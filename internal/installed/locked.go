@@ -128,8 +128,8 @@ func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 
 // selection is the part of a facet that those which bring it along want; nil is all of it.
 func (l *LockedFacets) selection(name string) *Selection {
-	if _, declared := l.Workspace.Config.Facets[name]; declared {
-		return nil
+	if f, declared := l.Workspace.Config.Facets[name]; declared {
+		return Chosen(f)
 	}
 	s := &Selection{}
 	for _, by := range l.facets {
@@ -157,7 +157,7 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 		if m == nil {
 			m = f.guessManifest()
 		}
-		for _, d := range m.Deliverables() {
+		for _, d := range Placed(m, l.Workspace.Config.Facets[f.name]) {
 			for _, target := range Adapters(l.Workspace) {
 				for _, place := range target.Places(m, d) {
 					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],

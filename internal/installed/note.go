@@ -69,7 +69,7 @@ func (l *LockedFacets) notes() (notes []Note) {
 			continue
 		}
 		selection, of := l.selection(f.name), f.entry.Subject(f.name)
-		for _, d := range f.manifest.Deliverables() {
+		for _, d := range Placed(f.manifest, l.Workspace.Config.Facets[f.name]) {
 			if !selection.Has(d) {
 				continue
 			}

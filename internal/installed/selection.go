@@ -2,20 +2,58 @@ package installed
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Selection is the part of a facet that is wanted by those that bring it along. Nil is all of it.
+// Selection is the part of a facet that is wanted by those that bring it along, or by hallmark.toml. Nil is all of it.
 type Selection struct {
-	all   bool
-	names map[facet.Kind]map[string]bool
+	all     bool
+	names   map[facet.Kind]map[string]bool
+	servers map[string]bool // by hallmark.toml alone, which may want none
+	chosen  bool            // by hallmark.toml
 }
+
+// Chosen is what hallmark.toml wants of a facet that it declares.
+func Chosen(f project.Facet) *Selection {
+	if len(f.Parts) == 0 {
+		return nil
+	}
+	s := &Selection{chosen: true, servers: map[string]bool{}, names: map[facet.Kind]map[string]bool{}}
+	for _, part := range f.Parts {
+		kind, name, _ := strings.Cut(part, " ")
+		if kind == "server" {
+			s.servers[name] = true
+			continue
+		}
+		if s.names[facet.Kind(kind)] == nil {
+			s.names[facet.Kind(kind)] = map[string]bool{}
+		}
+		s.names[facet.Kind(kind)][name] = true
+	}
+	return s
+}
+
+// Placed are the deliverables of a facet as they are called where it is installed.
+func Placed(m *facet.Manifest, declared project.Facet) []facet.Deliverable {
+	all := m.Deliverables()
+	for i := range all {
+		if declared.Prefix != "" {
+			all[i].Name = declared.Prefix + "-" + all[i].Name
+		}
+	}
+	return all
+}
+
+// HasServer reports whether a server is wanted; whoever brings a facet along wants all of its servers.
+func (s *Selection) HasServer(name string) bool { return s == nil || !s.chosen || s.servers[name] }
 
 // Add adds what another facet that brings this one along wants of it.
 func (s *Selection) Add(c facet.Composed) {
-	if s == nil || s.all {
-		return // declared in hallmark.toml, which wants all of it
+	if s == nil || s.all || s.chosen {
+		return // declared in hallmark.toml, which says what it wants of it
 	}
 	if c.TakesAll() {
 		s.all = true
@@ -34,10 +72,10 @@ func (s *Selection) Add(c facet.Composed) {
 
 // Has reports whether a deliverable is wanted.
 func (s *Selection) Has(d facet.Deliverable) bool {
-	return s == nil || s.all || s.names[d.Kind][d.Name]
+	return s == nil || s.all || s.names[d.Kind][d.MemberName()]
 }
 
-// Lacking are the parts that are wanted and are not among the deliverables, as "KIND NAME", sorted.
+// Lacking are the parts that are wanted and are not in the facet, as "KIND NAME", sorted.
 func (s *Selection) Lacking(deliverables []facet.Deliverable) (lacking []string) {
 	if s == nil || s.all {
 		return nil
@@ -48,6 +86,20 @@ func (s *Selection) Lacking(deliverables []facet.Deliverable) (lacking []string)
 				func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
 				lacking = append(lacking, string(kind)+" "+name)
 			}
+		}
+	}
+	slices.Sort(lacking)
+	return lacking
+}
+
+// LackingServers are the servers that are wanted and that the facet does not declare, as "server NAME", sorted.
+func (s *Selection) LackingServers(servers map[string]facet.Server) (lacking []string) {
+	if s == nil {
+		return nil
+	}
+	for name := range s.servers {
+		if _, ok := servers[name]; !ok {
+			lacking = append(lacking, "server "+name)
 		}
 	}
 	slices.Sort(lacking)

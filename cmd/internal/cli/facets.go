@@ -226,6 +226,10 @@ and asked about.`,
 		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
 	c.Flags().StringArrayVar(&skills, "skill", nil,
 		"`name` or path of a skill, plugin or facet in the repository or directory; may be given again")
+	c.Flags().StringArrayVar(&source.Parts, "part", nil,
+		"`part` of the facet that is wanted, such as 'skill pdf' or 'command review'; may be given again")
+	c.Flags().BoolVar(&f.o.Prefixed, "prefix", false,
+		"call its skills, agents and commands NAME-PART, as the facet is called, so that they take the place of no others")
 	c.Flags().StringVar(&source.Git, "git", "",
 		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a tag too")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
