@@ -1,10 +1,13 @@
 package wrap
 
 import (
+	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Limits of a list.
@@ -19,6 +22,8 @@ type Item struct {
 	Name        string `json:"name"`                  // of its facet; "" if it says none
 	Path        string `json:"path"`                  // "." for the directory that was listed
 	Description string `json:"description,omitempty"` // as its publisher wrote it
+
+	Empty bool `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
 
 	// Of what a marketplace lists:
 	Listed bool     `json:"listed,omitempty"`
@@ -56,12 +61,59 @@ func List(d Dir) ([]Item, error) {
 		if err != nil {
 			return nil, err
 		}
+		if form == FormPlugin {
+			item.Empty = d.in(dir).isEmpty()
+		}
 		if item.Name == "" {
 			item.Name = facetName(path.Base(dir))
 		}
 		items = append(items, item)
 	}
 	return w.listMarket(all, items), nil
+}
+
+// in is a directory of d.
+func (d Dir) in(dir string) Dir {
+	sub := Dir{Links: map[string]string{}, Others: map[string]string{},
+		Open: func(p string) (io.ReadCloser, error) { return d.Open(path.Join(dir, p)) }}
+	for _, f := range d.Files {
+		if rest, ok := below(f.Path, dir); ok {
+			sub.Files = append(sub.Files, tree.File{Path: rest, Size: f.Size})
+		}
+	}
+	for at, text := range d.Links {
+		if rest, ok := below(at, dir); ok {
+			sub.Links[rest] = text
+		}
+	}
+	return sub
+}
+
+// isEmpty reports whether d is a plugin that delivers nothing that can be installed here. One of which this cannot be told is
+// not: adding it says what is wrong.
+func (d Dir) isEmpty() bool {
+	w := begin(Newest, d, "none")
+	_, _, w.format = d.layout().form(Newest)
+	if w.resolve(d) != nil {
+		return false
+	}
+	doc, err := w.readDocument(w.format.file)
+	if err != nil {
+		return false
+	}
+	for _, dir := range w.skillPaths(doc) {
+		if len(w.findSkills(dir)) > 0 {
+			return false
+		}
+	}
+	for _, at := range slices.Concat(w.pathsOf(doc, "agents"), w.pathsOf(doc, "commands")) {
+		for p := range w.files {
+			if _, ok := below(p, at); (ok || p == at) && strings.HasSuffix(p, ".md") {
+				return false
+			}
+		}
+	}
+	return w.takeServers(doc) == nil && w.manifest["servers"] == nil
 }
 
 // newListing is d as it is looked at to list what is in it.

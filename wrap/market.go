@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -132,8 +133,9 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 			if form == "" && len(item.Skills) == 0 {
 				continue
 			}
-			if len(item.Skills) == 0 {
-				item.Form = form
+			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
+			if len(item.Skills) == 0 && i >= 0 {
+				item.Form, item.Empty, item.Description = form, items[i].Empty, cmp.Or(item.Description, items[i].Description)
 			}
 		}
 		listed = append(listed, item)
@@ -162,8 +164,8 @@ func (x Item) has(dir string) bool {
 		return false
 	case len(x.Skills) > 0:
 		return slices.Contains(x.Skills, dir)
-	case x.Path == ".":
-		return dir == "."
+	case x.Path == ".": // of what else is in the repository only the usual place is surely its own
+		return dir == "." || strings.HasPrefix(dir, "skills/")
 	default:
 		return dir == x.Path || below
 	}

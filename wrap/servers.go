@@ -86,6 +86,9 @@ func serverValue(v any, rule int) (value map[string]any, why string) {
 	if !ok {
 		return nil, "it is no object"
 	}
+	if server["headers"] != nil {
+		return nil, "a facet cannot say its headers; hallmark.toml can: [servers.NAME] with type = \"http\", url and headers"
+	}
 	if holdsVariable(v) {
 		return nil, "it needs a variable of its client, ${…}"
 	}
@@ -108,10 +111,7 @@ func serverValue(v any, rule int) (value map[string]any, why string) {
 	}
 	for _, name := range sortedKeys(value) {
 		if name != "type" && !slices.Contains(known, name) {
-			if why = "a facet cannot say its " + name; name == "headers" {
-				why += "; 'hallmark.toml' can: [servers.NAME] with type = \"http\", url and headers"
-			}
-			return nil, why
+			return nil, "a facet cannot say its " + name
 		}
 	}
 	text, err := encode(map[string]any{"name": "ab", "version": noVersion, "servers": map[string]any{"a": value}})

@@ -95,7 +95,7 @@ func By(rule int, d Dir, name string) (*Facet, error) {
 	if rule < 1 || rule > Newest {
 		return nil, invalid("the rule of wrapping %d is not known to this build, which has %d", rule, Newest)
 	}
-	w := &wrapping{rule: rule, name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
+	w := begin(rule, d, name)
 	form, _, format := d.layout().form(rule)
 	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
@@ -116,6 +116,11 @@ func By(rule int, d Dir, name string) (*Facet, error) {
 		}
 	}
 	return w.finish(form)
+}
+
+// begin begins a facet.
+func begin(rule int, d Dir, name string) *wrapping {
+	return &wrapping{rule: rule, name: name, contents: map[string]string{}, manifest: map[string]any{}, open: d.Open}
 }
 
 // wrapping is a facet that is being made.

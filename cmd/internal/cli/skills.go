@@ -268,8 +268,12 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.I
 			chosen = append(chosen, shown[n-1])
 			continue
 		}
-		if word == "all" {
-			chosen = append(chosen, shown...)
+		if word == "all" { // of what can be had
+			for _, item := range shown {
+				if !item.Empty {
+					chosen = append(chosen, item)
+				}
+			}
 			continue
 		}
 		item, err := chooseItem(items, in.Git+in.Path, word)
@@ -309,7 +313,8 @@ func chooseError(where string, in project.Facet, items []wrap.Item) error {
 			}
 		}
 	}
-	skill := items[0].Name
+	first := max(0, slices.IndexFunc(items, func(x wrap.Item) bool { return !x.Empty }))
+	skill := items[first].Name
 	if skill == "" { // no path is put into a command line that somebody may paste
 		from, skill = "NAME "+from, "PATH"
 	}
@@ -327,6 +332,9 @@ func nameOr(name, other string) string {
 
 // describe is the beginning of what a publisher says of an item.
 func describe(item wrap.Item) string {
+	if item.Empty {
+		return "  " + wrap.ErrNothing.Error()
+	}
 	const most = 100
 	text := []rune(item.Description)
 	if len(text) == 0 {
