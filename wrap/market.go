@@ -57,17 +57,26 @@ func (w *wrapping) readMarket() (entries []entry) {
 	metadata, _ := doc["metadata"].(map[string]any)
 	base, _ := metadata["pluginRoot"].(string)
 	plugins, _ := doc["plugins"].([]any)
+	hasDir := func(dir string) bool {
+		for p := range w.files {
+			if _, ok := below(p, dir); ok {
+				return true
+			}
+		}
+		return false
+	}
 	for _, one := range plugins {
 		of, _ := one.(map[string]any)
-		if e, ok := readEntry(of, base); ok && len(entries) < maxItems {
+		if e, ok := readEntry(of, base, hasDir); ok && len(entries) < maxItems {
 			entries = append(entries, e)
 		}
 	}
 	return entries
 }
 
-// readEntry reads a plugin of a marketplace. Base is the directory below which its relative paths may be.
-func readEntry(of map[string]any, base string) (e entry, ok bool) {
+// readEntry reads a plugin of a marketplace. Base is the directory below which its relative paths are, if they are there:
+// lists name them from their own directory too.
+func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entry, ok bool) {
 	text := func(of map[string]any, name string) string { s, _ := of[name].(string); return s }
 	e.name, e.description = facetName(text(of, "name")), text(of, "description")
 	if strict, ok := of["strict"].(bool); ok && !strict { // the entry is all that says what the plugin has
@@ -95,10 +104,10 @@ func readEntry(of map[string]any, base string) (e entry, ok bool) {
 	if local == "" || strings.Contains(local, ":") {
 		return e, false
 	}
-	if base != "" && !strings.HasPrefix(local, "./") {
-		local = path.Join(base, local)
-	}
 	e.dir = cleanPath(local)
+	if in := cleanPath(path.Join(base, local)); base != "" && e.dir != "." && in != "-" && hasDir(in) {
+		e.dir = in
+	}
 	return e, e.name != "" && e.dir != "-"
 }
 
@@ -114,7 +123,7 @@ func cleanPath(p string) string {
 }
 
 // listMarket puts the plugins of a marketplace before what was found in its directory, and says of the latter which is part
-// of one of them.
+// of one of them, or of another plugin that comes before.
 func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
 	for _, e := range w.readMarket() {

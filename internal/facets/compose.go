@@ -45,7 +45,9 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 			claim(what, d.Name, x)
 		}
 		for _, server := range x.servers() {
-			claim("server", facet.EntryName(server), x)
+			if x.Manifest.Servers[server].URL == "" { // one with a URL is declared by hallmark.toml, or not at all
+				claim("server", facet.EntryName(server), x)
+			}
 		}
 		if err := x.missingPartsError(); err != nil {
 			return nil, err

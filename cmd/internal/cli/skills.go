@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -190,12 +191,17 @@ func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 			found, paths = append(found, item), append(paths, item.Path)
 		}
 	}
-	switch len(found) {
-	case 0:
+	outer := func(of wrap.Item) bool { // a plugin is often called as a skill of it
+		return !slices.ContainsFunc(found, func(x wrap.Item) bool {
+			return of.Path != "." && x.Path != of.Path && !strings.HasPrefix(x.Path, of.Path+"/")
+		})
+	}
+	if i := slices.IndexFunc(found, outer); i >= 0 {
+		return found[i], nil
+	}
+	if len(found) == 0 {
 		return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
 			"the same command without --skill and NAME lists what there is", fmt.Errorf("no such skill in %s", surface.Escape(where)))
-	case 1:
-		return found[0], nil
 	}
 	return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
 		fmt.Errorf("there are several that are called so: %s", surface.Escape(strings.Join(paths, ", "))))
@@ -220,6 +226,8 @@ func itemFacet(in project.Facet, item wrap.Item) project.Facet {
 func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item wrap.Item,
 	items []wrap.Item) (found []project.Facet, err error) {
 	switch {
+	case item.Origin != nil && sameRepository(item.Origin.URL, in.Git):
+		return []project.Facet{itemFacet(in, wrap.Item{Name: item.Name, Path: cmp.Or(item.Origin.Sub, ".")})}, nil
 	case item.Origin != nil:
 		of, err := facets.LocateOrigin(c.Context(), h, f.dir, *item.Origin, item.Name, f.o)
 		if in.Name != "" {
@@ -286,6 +294,12 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.I
 		return nil, chooseError(where, in, shown)
 	}
 	return chosen, nil
+}
+
+// sameRepository reports whether a marketplace names its own repository.
+func sameRepository(listed, own string) bool {
+	p, err := facets.ParsePasted(listed)
+	return err == nil && own != "" && strings.TrimSuffix(p.URL, ".git") == strings.TrimSuffix(own, ".git")
 }
 
 // placeOf is where an item is, for people.
