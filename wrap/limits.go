@@ -34,10 +34,3 @@ func (w *wrapping) checkPaths(form Form) error {
 	return evidence.Errorf(evidence.Validation, "", hint, fmt.Errorf("%+q would be %+q in the facet, a path of %d bytes; "+
 		"a canonical tar holds %d, which is the limit%s", w.contents[longest], longest, len(longest), tree.MaxTarPath, more))
 }
-
-// tooManyItems is the error for a directory with more to list than anybody would look through.
-func tooManyItems(count int) error {
-	return evidence.Errorf(evidence.Validation, "", "name a directory further down: --sub DIR with --git, or --path DIR",
-		fmt.Errorf("holds about %s skills, plugins and facets; the limit of one list is %s", evidence.Group(int64(count)),
-			evidence.Group(maxItems)))
-}

@@ -1,11 +1,13 @@
 package wrap
 
 import (
+	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -125,6 +127,13 @@ func newListing(d Dir) *wrapping {
 		}
 	}
 	return w
+}
+
+// tooManyItems is the error for a directory with more to list than anybody would look through.
+func tooManyItems(count int) error {
+	return evidence.Errorf(evidence.Validation, "", "name a directory further down: --sub DIR with --git, or --path DIR",
+		fmt.Errorf("holds about %s skills, plugins and facets; the limit of one list is %s", evidence.Group(int64(count)),
+			evidence.Group(maxItems)))
 }
 
 // inSkill reports whether a directory lies in the folder of a skill that is listed.

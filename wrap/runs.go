@@ -46,9 +46,6 @@ var scriptExtensions = []string{
 // programMarks are how programs begin.
 var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"}
 
-// maxText is how many bytes of a Markdown file are searched for what a client does when it loads it.
-const maxText = 1 << 20
-
 // Live is what clients do with the text of a deliverable when they load it: each kind, text and clients, without the path.
 type Live func(d facet.Deliverable, text []byte) []Run
 

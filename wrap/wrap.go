@@ -39,6 +39,7 @@ const (
 // Limits of what is read to make a facet. Contents are copied without one of their own: packing has limits.
 const (
 	maxHead     = 64 << 10 // bytes of a Markdown file, in which its head must end
+	maxText     = 1 << 20  // bytes of a Markdown file that are searched for what a client does with it
 	maxDocument = 1 << 20  // bytes of plugin.json and .mcp.json
 )
 
