@@ -23,7 +23,7 @@ var claudeCode = Target{
 	},
 	user: &userPlaces{
 		marks: []string{".claude", ".claude.json"}, skills: ".claude/skills/NAME", agents: ".claude/agents/NAME.md",
-		commands: ".claude/commands/NAME.md",
+		commands: ".claude/commands/NAME.md", env: "CLAUDE_CONFIG_DIR", dir: ".claude",
 	},
 }
 

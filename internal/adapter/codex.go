@@ -18,7 +18,7 @@ var codex = Target{
 	commands: codexCommands(),
 	user: &userPlaces{
 		marks: []string{".codex"}, skills: ".agents/skills/NAME", agents: ".codex/agents/NAME.toml",
-		commands: ".agents/skills/NAME/SKILL.md",
+		commands: ".agents/skills/NAME/SKILL.md", env: "CODEX_HOME", dir: ".codex",
 	},
 }
 

@@ -31,6 +31,7 @@ var opencode = Target{
 	user: &userPlaces{
 		marks: []string{".config/opencode"}, skills: ".config/opencode/skills/NAME",
 		agents: ".config/opencode/agents/NAME.md", commands: ".config/opencode/commands/NAME.md",
+		env: "XDG_CONFIG_HOME", dir: allConfig,
 	},
 }
 

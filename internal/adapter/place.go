@@ -101,6 +101,9 @@ func (t Target) Refusal(m *facet.Manifest, d facet.Deliverable) string {
 		return ""
 	}
 	n := t.noun(d.Kind)
+	if n.path == "" && t.outside != "" {
+		return "is not installed, as " + t.outside + " names a directory outside of the home directory"
+	}
 	if n.path == "" && t.home {
 		return "is not installed, as no place is known where the client has the " + string(d.Kind) + "s of its user"
 	}

@@ -24,7 +24,8 @@ type Target struct {
 	skills, agents, commands noun
 	dir                      string // of a target dir:PATH
 	user                     *userPlaces
-	home                     bool // places are relative to the home directory
+	home                     bool   // places are relative to the home directory
+	outside                  string // the variable that moved places out of it
 }
 
 // noun returns how the client has deliverables of a kind.

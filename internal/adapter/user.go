@@ -1,11 +1,22 @@
 package adapter
 
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
 // userPlaces are where a client reads what its user has for all projects. Paths are relative to the home
 // directory, and like those of a noun; "" for what the client reads of projects only.
 type userPlaces struct {
 	marks                    []string // as those of a target
 	skills, agents, commands string
+	// env is a variable that names another directory than the one called dir; "" for none.
+	env, dir string
 }
+
+// allConfig is the directory in which all programs have their configuration.
+const allConfig = ".config"
 
 // HasUser reports whether it is known where the client reads its user's own deliverables and servers.
 func (t Target) HasUser() bool { return t.user != nil }
@@ -20,5 +31,43 @@ func (t Target) User() Target {
 	}
 	t.home, t.Marks, t.Shared = true, u.marks, ""
 	t.skills.path, t.agents.path, t.commands.path = u.skills, u.agents, u.commands
+	return t
+}
+
+// Moved is a target for what its user has, as a variable of the environment moves it. Dir gives the directory that a variable
+// names, relative to the home directory, with slashes: "" if it is not set, and not ok if it is elsewhere. What would be
+// elsewhere is not installed.
+func (t Target) Moved(dir func(env string) (at string, ok bool)) Target {
+	if !t.home || t.user == nil || t.user.env == "" {
+		return t
+	}
+	at, ok := dir(t.user.env)
+	if at == "" && ok {
+		return t
+	}
+	move := func(p string) string {
+		rest, inside := strings.CutPrefix(p, t.user.dir)
+		switch {
+		case !inside || rest != "" && rest[0] != '/':
+			return p
+		case !ok:
+			t.outside = t.user.env
+			return ""
+		}
+		return path.Join(at, rest)
+	}
+	for _, p := range []*string{&t.skills.path, &t.agents.path, &t.commands.path} {
+		*p = move(*p)
+	}
+	if !ok && t.user.dir == allConfig {
+		return t
+	} else if !ok {
+		t.Marks = []string{"."} // who set a variable of the client uses it
+		return t
+	}
+	t.Marks = slices.Clone(t.Marks)
+	for i := range t.Marks {
+		t.Marks[i] = move(t.Marks[i])
+	}
 	return t
 }

@@ -2,6 +2,7 @@ package installed
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
@@ -60,8 +61,15 @@ func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {
 
 // placed is a target in the project, or in the home directory for the project of the user's own clients.
 func placed(w *workspace.Workspace, t adapter.Target) adapter.Target {
-	if w.Home != "" {
-		return t.User()
+	if w.Home == "" {
+		return t
 	}
-	return t
+	return t.User().Moved(func(env string) (string, bool) {
+		dir := w.Host.Getenv(env)
+		if dir == "" {
+			return "", true
+		}
+		rel, err := filepath.Rel(w.Home, dir)
+		return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel) && rel != "."
+	})
 }
