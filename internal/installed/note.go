@@ -77,6 +77,9 @@ func (l *LockedFacets) notes() (notes []Note) {
 				if why := target.Refusal(f.manifest, d); why != "" {
 					notes = append(notes, newNote(of, target, d, why))
 				}
+				if why := target.Shadows(d); why != "" {
+					notes = append(notes, newNote(of, target, d, why))
+				}
 				for _, place := range target.Places(f.manifest, d) {
 					if !place.IsRendered() {
 						continue

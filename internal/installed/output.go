@@ -49,6 +49,9 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map
 			if why := target.Refusal(part.Of.Manifest, part.Deliverable); why != "" {
 				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, why))
 			}
+			if why := target.Shadows(part.Deliverable); why != "" {
+				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, why))
+			}
 			for _, place := range target.Places(part.Of.Manifest, part.Deliverable) {
 				o := output{part: part, place: place, target: target, sum: part.Of.Entry.Assets[place.Member]}
 				if place.IsRendered() {
