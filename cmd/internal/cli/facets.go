@@ -168,10 +168,10 @@ The repository is asked which branch or tag it shows; hallmark.toml has the repo
 and the branch, tag or commit and the directory. --git also takes git@HOST:OWNER/REPO, and
 OWNER/REPO for a repository at GitHub.
 
-A directory may also be a skill (SKILL.md) or a plugin of Claude Code: it is made a facet by
-the rule of spec/facet.md, called NAME, or as it calls itself. Where there are several,
---skill chooses by name or by path; without it they are listed. What of them runs is shown,
-and asked about.`,
+A directory may also be a skill (SKILL.md) or a client's plugin: it is made a facet by the
+rules of spec/facet.md, called NAME, or as it calls itself. Where there are several, or a
+marketplace.json lists plugins, --skill chooses by name or by path; without it they are
+listed. What of them runs is shown, and asked about.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
