@@ -99,7 +99,7 @@ func (d Dir) isEmpty() bool {
 	if w.resolve(d) != nil {
 		return false
 	}
-	doc, err := w.readDocument(w.format.file)
+	doc, err := w.readManifest()
 	if err != nil {
 		return false
 	}

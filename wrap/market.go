@@ -81,7 +81,7 @@ func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entr
 	e.name, e.description = facetName(text(of, "name")), text(of, "description")
 	if strict, ok := of["strict"].(bool); ok && !strict { // the entry is all that says what the plugin has
 		named, _ := of["skills"].([]any)
-		for _, one := range named {
+		for _, one := range named[:min(len(named), maxPaths)] {
 			if p, ok := one.(string); ok {
 				e.skills = append(e.skills, p)
 			}

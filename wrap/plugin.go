@@ -22,7 +22,7 @@ func IsPlugin(members []string) bool {
 
 // wrapPlugin makes a facet of a client's plugin.
 func (w *wrapping) wrapPlugin() error {
-	doc, err := w.readDocument(w.format.file)
+	doc, err := w.readManifest()
 	if err != nil {
 		return err
 	}
@@ -130,6 +130,17 @@ func (w *wrapping) noteDirs(files []string) {
 // isLoaded reports whether a file is what a client loads: a file, or a directory with a slash at the end.
 func isLoaded(p, loaded string) bool {
 	return p == loaded || strings.HasSuffix(loaded, "/") && strings.HasPrefix(p, loaded)
+}
+
+// readManifest reads the manifest of a plugin, whose members name only so many paths.
+func (w *wrapping) readManifest() (map[string]any, error) {
+	doc, err := w.readDocument(w.format.file)
+	for _, member := range taken {
+		if list, ok := doc[member].([]any); ok && len(list) > maxPaths {
+			return nil, invalid("%s in %s names %d paths; the limit is %d", member, w.format.file, len(list), maxPaths)
+		}
+	}
+	return doc, err
 }
 
 // readDocument reads a JSON object of the directory.

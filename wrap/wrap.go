@@ -40,6 +40,7 @@ const (
 const (
 	maxHead     = 64 << 10 // bytes of a Markdown file, in which its head must end
 	maxText     = 1 << 20  // bytes of a Markdown file that are searched for what a client does with it
+	maxPaths    = 1000     // that one member of a manifest names
 	maxDocument = 1 << 20  // bytes of plugin.json and .mcp.json
 )
 
@@ -130,6 +131,7 @@ type wrapping struct {
 	name     string                // of the facet, once it is known
 	format   *pluginFormat         // nil for a skill
 	files    map[string]sourceFile // of the directory
+	order    []string              // their paths, sorted; nil until somebody asked
 	open     tree.Open             //
 	contents map[string]string     // paths of the directory, by paths in the facet
 	manifest map[string]any        // the members of facet.json
@@ -143,8 +145,13 @@ type sourceFile struct {
 	size int64
 }
 
-// sorted are the paths of the directory, in byte order.
-func (w *wrapping) sorted() []string { return sortedKeys(w.files) }
+// sorted are the paths of the directory, in byte order, once they are all known.
+func (w *wrapping) sorted() []string {
+	if w.order == nil {
+		w.order = sortedKeys(w.files)
+	}
+	return w.order
+}
 
 // note adds what is not installed.
 func (w *wrapping) note(what, format string, args ...any) {
