@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
@@ -306,7 +307,7 @@ func sameRepository(listed, own string) bool {
 func placeOf(item wrap.Item) string {
 	switch {
 	case item.Origin != nil:
-		return strings.Join(slices.DeleteFunc([]string{item.Origin.URL, item.Origin.Sub},
+		return strings.Join(slices.DeleteFunc([]string{artifact.RedactURLs(item.Origin.URL), item.Origin.Sub},
 			func(s string) bool { return s == "" }), " ")
 	case len(item.Skills) > 0:
 		return item.Path + ", " + evidence.Count(len(item.Skills), "skill")
