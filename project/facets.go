@@ -148,6 +148,14 @@ func (f Facet) checkParts() error {
 	return nil
 }
 
+// WantsServer reports whether a server of f is wanted, by the name that the facet gives it or by that of its entry.
+func (f Facet) WantsServer(name string) bool {
+	return len(f.Parts) == 0 || slices.ContainsFunc(f.Parts, func(part string) bool {
+		of, ok := strings.CutPrefix(part, "server ")
+		return ok && facet.EntryName(of) == facet.EntryName(name)
+	})
+}
+
 // maxPrefix is the longest prefix: clients take names of at most 64 letters.
 const maxPrefix = 32
 

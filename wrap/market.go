@@ -126,6 +126,7 @@ func cleanPath(p string) string {
 // of one of them, or of another plugin that comes before.
 func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
+	looked := 0 // directories of skills that are looked for, all files for each
 	for _, e := range w.readMarket() {
 		item := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
 		if e.origin == nil {
@@ -135,8 +136,13 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 				named = []string{"skills"}
 			}
 			for _, p := range named {
-				if p = cleanPath(p); p != "-" && p != "" {
-					item.Skills = append(item.Skills, w.findSkills(path.Join(e.dir, p))...)
+				if p = cleanPath(p); p != "-" && p != "" && looked < maxItems {
+					looked++
+					for _, at := range w.findSkills(path.Join(e.dir, p)) {
+						if !slices.Contains(item.Skills, at) {
+							item.Skills = append(item.Skills, at)
+						}
+					}
 				}
 			}
 			if form == "" && len(item.Skills) == 0 {

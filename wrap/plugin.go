@@ -81,7 +81,7 @@ func (w *wrapping) refuseNothing() error {
 		}
 	}
 	var has []string
-	for _, n := range w.notes {
+	for _, n := range w.notes[:min(len(w.notes), maxVariableNotes)] {
 		has = append(has, n.What+" "+n.Why)
 	}
 	if len(has) == 0 {
@@ -200,7 +200,7 @@ func (w *wrapping) pathsOf(doc map[string]any, member string) []string {
 	for _, one := range named {
 		text, ok := one.(string)
 		p := strings.TrimSuffix(strings.TrimPrefix(text, "./"), "/")
-		if w.rule > 1 && member == "skills" && ok && (p == "" || p == ".") && text != "" && text[0] == '.' {
+		if w.rule > 1 && member == "skills" && slices.Contains([]string{".", "./", "./.", "././"}, text) {
 			p = "."
 		} else if !ok || p == "." || !fs.ValidPath(p) {
 			w.note(member+" in "+w.format.file, "names what is no path below the plugin, and that is not installed")

@@ -143,7 +143,7 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 		report = append(report, facets.ComposedEvidence(m, subject, entry))
 		for _, server := range servers {
 			locked, _ := a.w.Lock.Server(server)
-			report = append(report, lockentry.DeclaredEvidence(m, subject, server, locked))
+			report = append(report, lockentry.DeclaredEvidence(a.w.Config, m, subject, server, locked))
 		}
 	}
 	if !entry.Source.Kind.HasRecords() {

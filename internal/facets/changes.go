@@ -91,10 +91,13 @@ func (x *piece) parts() (parts []string) {
 	return parts
 }
 
-// partsOf are the deliverables of a facet, as "skill NAME".
+// partsOf are the deliverables and servers of a facet, as "skill NAME".
 func partsOf(m *facet.Manifest) (parts []string) {
 	for _, d := range m.Deliverables() {
 		parts = append(parts, string(d.Kind)+" "+d.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
+		parts = append(parts, "server "+name)
 	}
 	return parts
 }

@@ -74,13 +74,19 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 
 // missingPartsError is the error for parts that are wanted of a facet and that it lacks.
 func (x *piece) missingPartsError() error {
-	missing := append(x.selection.LackingServers(x.Manifest.Servers), x.selection.Lacking(x.Manifest.Deliverables())...)
+	missing := x.selection.Lacking(x.Manifest.Deliverables())
+	for _, part := range x.want.Parts {
+		name, ok := strings.CutPrefix(part, "server ")
+		if _, has := x.Manifest.Servers[name]; ok && !has {
+			missing = append(missing, part)
+		}
+	}
 	if len(missing) == 0 {
 		return nil
 	}
 	if len(x.by) == 0 {
 		return evidence.Errorf(evidence.Validation, x.Subject(), "take it out of 'parts' in "+project.ConfigFile+
-			"; it has "+strings.Join(partsOf(x.Manifest), ", "), fmt.Errorf("has no %s, which %s wants of it",
+			"; it has "+surface.Escape(strings.Join(partsOf(x.Manifest), ", ")), fmt.Errorf("has no %s, which %s wants of it",
 			surface.Escape(strings.Join(missing, ", ")), project.ConfigFile))
 	}
 	return evidence.Errorf(evidence.Validation, x.Subject(), "",
@@ -90,7 +96,7 @@ func (x *piece) missingPartsError() error {
 // servers are the servers of a facet that are wanted, as it names them, sorted.
 func (x *piece) servers() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(x.Manifest.Servers)) {
-		if x.selection.HasServer(name) {
+		if x.want.WantsServer(name) {
 			names = append(names, name)
 		}
 	}

@@ -244,6 +244,9 @@ func LocateOrigin(ctx context.Context, h *host.Host, dir string, at wrap.Origin,
 	if f, err = locate(ctx, h, dir, p, f, o); err != nil {
 		return f, err
 	}
+	if len(p.Path) > 0 && f.Branch+f.Tag != strings.Join(p.Path, "/") { // a list names all of a branch or tag
+		return f, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its repository has no branch or tag %+q", at.Ref))
+	}
 	if err := f.Check(); err != nil {
 		return f, evidence.Errorf(evidence.Validation, name, "", err)
 	}

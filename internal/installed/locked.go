@@ -113,7 +113,7 @@ func (l *LockedFacets) findAbsent(files map[string]*placedFile, installed map[st
 // that a client reads and nothing compares.
 func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedFile) (report evidence.Report) {
 	for _, at := range slices.Sorted(maps.Keys(ours)) {
-		if files[at] != nil {
+		if f := files[at]; f != nil && f.picked {
 			continue
 		}
 		if _, err := os.Lstat(l.Workspace.Place(at)); err != nil {

@@ -10,10 +10,9 @@ import (
 
 // Selection is the part of a facet that is wanted by those that bring it along, or by hallmark.toml. Nil is all of it.
 type Selection struct {
-	all     bool
-	names   map[facet.Kind]map[string]bool
-	servers map[string]bool // by hallmark.toml alone, which may want none
-	chosen  bool            // by hallmark.toml
+	all    bool
+	names  map[facet.Kind]map[string]bool
+	chosen bool // by hallmark.toml
 }
 
 // Chosen is what hallmark.toml wants of a facet that it declares.
@@ -21,13 +20,9 @@ func Chosen(f project.Facet) *Selection {
 	if len(f.Parts) == 0 {
 		return nil
 	}
-	s := &Selection{chosen: true, servers: map[string]bool{}, names: map[facet.Kind]map[string]bool{}}
+	s := &Selection{chosen: true, names: map[facet.Kind]map[string]bool{}}
 	for _, part := range f.Parts {
 		kind, name, _ := strings.Cut(part, " ")
-		if kind == "server" {
-			s.servers[name] = true
-			continue
-		}
 		if s.names[facet.Kind(kind)] == nil {
 			s.names[facet.Kind(kind)] = map[string]bool{}
 		}
@@ -46,9 +41,6 @@ func Placed(m *facet.Manifest, declared project.Facet) []facet.Deliverable {
 	}
 	return all
 }
-
-// HasServer reports whether a server is wanted; whoever brings a facet along wants all of its servers.
-func (s *Selection) HasServer(name string) bool { return s == nil || !s.chosen || s.servers[name] }
 
 // Add adds what another facet that brings this one along wants of it.
 func (s *Selection) Add(c facet.Composed) {
@@ -86,20 +78,6 @@ func (s *Selection) Lacking(deliverables []facet.Deliverable) (lacking []string)
 				func(d facet.Deliverable) bool { return d.Kind == kind && d.Name == name }) {
 				lacking = append(lacking, string(kind)+" "+name)
 			}
-		}
-	}
-	slices.Sort(lacking)
-	return lacking
-}
-
-// LackingServers are the servers that are wanted and that the facet does not declare, as "server NAME", sorted.
-func (s *Selection) LackingServers(servers map[string]facet.Server) (lacking []string) {
-	if s == nil {
-		return nil
-	}
-	for name := range s.servers {
-		if _, ok := servers[name]; !ok {
-			lacking = append(lacking, "server "+name)
 		}
 	}
 	slices.Sort(lacking)

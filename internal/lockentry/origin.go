@@ -49,7 +49,7 @@ func OriginEvidence(ctx context.Context, w *workspace.Workspace, name string, en
 	if err != nil {
 		return nil, err
 	}
-	return evidence.Report{DeclaredEvidence(m, subject, name, entry)}, nil
+	return evidence.Report{DeclaredEvidence(w.Config, m, subject, name, entry)}, nil
 }
 
 // originClaim is the claim of an entry that a facet declares its server as it was locked.
@@ -64,8 +64,8 @@ func UnseenOriginEvidence(facet, server string) evidence.Evidence {
 		", which are to declare it, are not in this machine's store; run 'hallmark install --frozen' first")
 }
 
-// DeclaredEvidence is the evidence that a facet declares a locked server as it was locked.
-func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.ServerLock) evidence.Evidence {
+// DeclaredEvidence is the evidence that a facet declares a locked server as it was locked, and that hallmark.toml wants it.
+func DeclaredEvidence(config *project.Config, m *facet.Manifest, subject, name string, entry project.ServerLock) evidence.Evidence {
 	declared, d, ok := m.FindServer(name)
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(declared, *d.Floor) ||
@@ -74,6 +74,9 @@ func DeclaredEvidence(m *facet.Manifest, subject, name string, entry project.Ser
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) &&
 			maps.Equal(l.Environment, d.Env))
 	c := originClaim(subject, name)
+	if ok && !config.Facets[l.Facet].WantsServer(declared) {
+		return evidence.Fact(c, "left out, by 'parts' of "+project.ConfigFile)
+	}
 	if same {
 		return evidence.Fact(c, c.Text)
 	}

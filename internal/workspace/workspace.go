@@ -398,6 +398,10 @@ func (w *Workspace) Server(name string) (project.Server, error) {
 	if !ok {
 		return s, project.NoSuch("server", project.ConfigFile, name, w.ServerNames())
 	}
+	if s.Facet != "" && !w.Config.Facets[s.Facet].WantsServer(name) {
+		return s, evidence.Errorf(evidence.Refused, name, "run 'hallmark install', which takes it away, or take it into 'parts' again",
+			fmt.Errorf("is left out, by 'parts' of %s", project.ConfigFile))
+	}
 	return s, nil
 }
 

@@ -182,7 +182,7 @@ func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 	var found []wrap.Item
 	var paths []string
 	for _, item := range items {
-		if item.Path == name && len(item.Skills) == 0 {
+		if item.Path == name && len(item.Skills) == 0 && item.Origin == nil {
 			return item, nil
 		}
 		if item.Name == name && item.Listed {
@@ -227,8 +227,10 @@ func itemFacet(in project.Facet, item wrap.Item) project.Facet {
 func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item wrap.Item,
 	items []wrap.Item) (found []project.Facet, err error) {
 	switch {
-	case item.Origin != nil && sameRepository(item.Origin.URL, in.Git):
-		return []project.Facet{itemFacet(in, wrap.Item{Name: item.Name, Path: cmp.Or(item.Origin.Sub, ".")})}, nil
+	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
+		of := in // as it was asked for, at the directory that the list names from the root
+		of.Name, of.Sub = cmp.Or(in.Name, item.Name), strings.TrimPrefix(item.Origin.Sub, ".")
+		return []project.Facet{of}, nil
 	case item.Origin != nil:
 		of, err := facets.LocateOrigin(c.Context(), h, f.dir, *item.Origin, item.Name, f.o)
 		if in.Name != "" {
