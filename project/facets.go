@@ -132,7 +132,7 @@ var partKinds = []string{"skill", "agent", "command", "server"}
 // checkParts says what is wrong with what of f is wanted, and how it is called.
 func (f Facet) checkParts() error {
 	if f.Prefix != "" && (!facet.CheckName(f.Prefix) || strings.HasPrefix(f.Prefix, "@") || len(f.Prefix) > maxPrefix) {
-		return fmt.Errorf("prefix %+q is none: it has 2 to %d lower-case letters, digits and single '-' between them",
+		return fmt.Errorf("prefix %+q is none: it has 2 to %d lower-case letters and digits, with hyphens between them",
 			f.Prefix, maxPrefix)
 	}
 	for i, part := range f.Parts {

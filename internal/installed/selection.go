@@ -23,6 +23,9 @@ func Chosen(f project.Facet) *Selection {
 	s := &Selection{chosen: true, names: map[facet.Kind]map[string]bool{}}
 	for _, part := range f.Parts {
 		kind, name, _ := strings.Cut(part, " ")
+		if kind == "server" { // which is no file: see [project.Facet.WantsServer]
+			continue
+		}
 		if s.names[facet.Kind(kind)] == nil {
 			s.names[facet.Kind(kind)] = map[string]bool{}
 		}
