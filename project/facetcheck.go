@@ -56,6 +56,9 @@ func (f FacetLock) check(name string) error {
 	if s.Wrapped < 0 || s.Wrapped > known {
 		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d for %s", s.Wrapped, known, of)
 	}
+	if err := (Facet{Prefix: f.Prefix, Parts: f.Parts}).checkParts(); err != nil {
+		return err
+	}
 	if f.Proof+f.Log != "" && !kind.records {
 		return errors.New("has a proof or a log, and is not of a registry")
 	}

@@ -18,6 +18,8 @@ type FacetLock struct {
 	Composes  map[string]string        `json:"composes,omitempty"` // exact versions of the facets that it brings along
 	Log       string                   `json:"log,omitempty"`      // origin of the registry's log; absent if it has none
 	Proof     string                   `json:"proof,omitempty"`    // of the registry's log; likewise
+	Prefix    string                   `json:"prefix,omitempty"`   // of hallmark.toml, as Parts: what of the facet was installed, and how it is called
+	Parts     []string                 `json:"parts,omitempty"`
 }
 
 // SourceLock is where a facet was got from, and how that was declared.

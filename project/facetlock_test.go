@@ -100,8 +100,10 @@ func TestForgedFacets(t *testing.T) {
 		"sub outside": func(f *FacetLock) {
 			f.Source = SourceLock{Kind: FromGit, URL: "https://git.example.com/k", Commit: strings.Repeat("a", 40), Sub: "../x"}
 		},
-		"proof":            func(f *FacetLock) { f.Proof = "none" },
-		"proof of a local": func(f *FacetLock) { f.Source, f.Proof = SourceLock{Kind: FromLocal, Path: "x"}, "x" },
+		"a prefix that is a path": func(f *FacetLock) { f.Prefix = "../x" },
+		"a part of no kind":       func(f *FacetLock) { f.Parts = []string{"rule x"} },
+		"proof":                   func(f *FacetLock) { f.Proof = "none" },
+		"proof of a local":        func(f *FacetLock) { f.Source, f.Proof = SourceLock{Kind: FromLocal, Path: "x"}, "x" },
 	} {
 		f := facetEntry()
 		change(&f)

@@ -48,6 +48,8 @@ var rareMembers = []rare{
 	{"hallmark.lock", "servers/*/launch/environment", "part of the launch, whose digest the entry has as a whole"},
 	{"hallmark.lock", "servers/*/launch/facet", "part of the launch, whose digest the entry has as a whole"},
 	{"hallmark.lock", "servers/*/launch/unlocked", "part of the launch, whose digest the entry has as a whole"},
+	{"hallmark.lock", "facets/*/parts", "compared with what is declared, as the branch is"},
+	{"hallmark.lock", "facets/*/prefix", "compared with what is declared, as the branch is"},
 	{"hallmark.lock", "facets/*/source/sub", "compared with what is declared, as the branch is"},
 	{"hallmark.lock", "facets/*/source/tag", "compared with what is declared, as the branch is"},
 	{"hallmark.lock", "facets/*/source/wrapped",

@@ -50,7 +50,8 @@ func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry
 			e = evidence.Fact(c, "version "+version)
 		} else {
 			r, _ := facet.ParseRequirement(version)
-			e = obtain.SourceEvidence(w.Config.Registry, project.Facet{Name: name, Requirement: r}, entry, locked)
+			e = obtain.SourceEvidence(w.Config.Registry, project.Facet{Name: name, Requirement: r,
+				Prefix: entry.Prefix, Parts: entry.Parts}, entry, locked)
 		}
 		e.Observed.From = "the entry of " + other
 		report = append(report, e)

@@ -31,7 +31,9 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 	}
 	if !a.o.Frozen {
 		for _, name := range slices.Sorted(maps.Keys(a.Pieces)) {
-			if err := w.Lock.AddFacet(adm, name, a.Pieces[name].Entry); err != nil {
+			entry, declared := a.Pieces[name].Entry, w.Config.Facets[name]
+			entry.Prefix, entry.Parts = declared.Prefix, declared.Parts
+			if err := w.Lock.AddFacet(adm, name, entry); err != nil {
 				return nil, err
 			}
 		}

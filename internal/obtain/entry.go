@@ -2,6 +2,7 @@ package obtain
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/owed"
@@ -22,7 +23,13 @@ func SourceEvidence(registry project.Registry, f project.Facet, entry project.Fa
 	}
 	c.Text = entry.Source.String() + " " + entry.Version
 	if entry.Covers(f, registry) {
-		return evidence.Fact(c, c.Text)
+		if entry.Places(f) {
+			return evidence.Fact(c, c.Text)
+		}
+		c.Text = wanted(entry.Prefix, entry.Parts)
+		e := evidence.Fact(c, wanted(f.Prefix, f.Parts))
+		e.Observed.From = project.ConfigFile
+		return e
 	}
 	found := f.Source(registry).String()
 	if f.Kind().HasVersions() {
@@ -92,4 +99,16 @@ func (s *Sources) settleProof(name string, entry project.FacetLock, q *inquiry) 
 	}
 	q.settle(books.FacetProof(name, entry))
 	return nil
+}
+
+// wanted says what of a facet is installed, and how it is called.
+func wanted(prefix string, parts []string) string {
+	text := "all parts"
+	if len(parts) > 0 {
+		text = strings.Join(parts, ", ")
+	}
+	if prefix != "" {
+		text += " with the prefix " + prefix
+	}
+	return text
 }
