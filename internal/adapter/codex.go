@@ -7,7 +7,7 @@ import "github.com/hallmark-mcp/hallmark/project"
 var codex = Target{
 	Name: project.TargetCodex, Client: "codex", Marks: []string{".codex"}, Shared: agentsDir,
 	serversPage: "https://developers.openai.com/codex/mcp",
-	skills:      agentsSkills.at("https://developers.openai.com/codex/skills", manualOnly),
+	skills:      codexSkills(),
 	agents: noun{
 		path: ".codex/agents/NAME.toml", page: "https://developers.openai.com/codex/subagents", form: agentTOML,
 		keep: nameAndDescription, needs: nameAndDescription,
@@ -20,6 +20,12 @@ var codex = Target{
 		marks: []string{".codex"}, skills: ".agents/skills/NAME", agents: ".codex/agents/NAME.toml",
 		commands: ".agents/skills/NAME/SKILL.md", env: "CODEX_HOME", dir: ".codex",
 	},
+}
+
+func codexSkills() noun {
+	n := agentsSkills.at("https://developers.openai.com/codex/skills", manualOnly)
+	n.also = []string{".codex/skills"}
+	return n
 }
 
 func codexCommands() noun {

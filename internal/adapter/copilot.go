@@ -13,6 +13,7 @@ var copilot = Target{
 	serversPage: "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
 	skills: noun{
 		path: ".github/skills/NAME", page: "https://code.visualstudio.com/docs/copilot/customization/agent-skills",
+		reads: []string{".agents/skills", ".claude/skills"},
 		keep:  append([]string{manualOnly, "user-invocable", "argument-hint"}, standard...),
 		needs: nameAndDescription, knows: []string{"allowed-tools"},
 	},

@@ -8,7 +8,8 @@ var cursor = Target{
 	serversPage: "https://cursor.com/docs/context/mcp",
 	skills: noun{
 		path: ".cursor/skills/NAME", page: "https://cursor.com/docs/context/skills",
-		keep: append([]string{manualOnly}, standard...), needs: nameAndDescription, knows: []string{"paths"},
+		reads: []string{".agents/skills", ".claude/skills", ".codex/skills"},
+		keep:  append([]string{manualOnly}, standard...), needs: nameAndDescription, knows: []string{"paths"},
 	},
 	agents: noun{
 		path: ".cursor/agents/NAME.md", page: "https://cursor.com/docs/agent/subagents", keep: nameAndDescription,

@@ -64,15 +64,15 @@ func words(names []string) string {
 // targetTables are the tables of docs/facets.md.
 func targetTables() string {
 	var b strings.Builder
-	b.WriteString("| target | skills | agents | commands | servers |\n|---|---|---|---|---|\n")
+	b.WriteString("| target | skills | also reads skills of | agents | commands | servers |\n|---|---|---|---|---|---|\n")
 	for _, t := range All() {
 		name := "`" + t.Name + "`"
 		if t.Name == project.TargetCopilot {
 			name += ", `" + vscode + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, cell(t.skills), cell(t.agents), cell(t.commands), serverFiles(t))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, cell(t.skills), words(t.skills.reads), cell(t.agents), cell(t.commands), serverFiles(t))
 	}
-	b.WriteString("| `dir:PATH` | as in the archive, below `PATH` | | | – |\n")
+	b.WriteString("| `dir:PATH` | as in the archive, below `PATH` | – | | | – |\n")
 	b.WriteString("\n| target | of a file's own front matter it gets | besides, `adapters` may give |\n|---|---|---|\n")
 	for _, t := range All() {
 		for _, k := range []struct {

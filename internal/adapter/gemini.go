@@ -5,9 +5,10 @@ import "github.com/hallmark-mcp/hallmark/project"
 // gemini has commands as TOML, and refuses an agent with a tool or a member that it does not know.
 var gemini = Target{
 	Name: project.TargetGemini, Client: "gemini", Marks: []string{".gemini", "GEMINI.md"},
-	serversPage: "https://geminicli.com/docs/tools/mcp-server",
+	skillsAreCommands: true, serversPage: "https://geminicli.com/docs/tools/mcp-server",
 	skills: noun{
 		path: ".gemini/skills/NAME", page: "https://geminicli.com/docs/cli/skills", keep: standard, needs: nameAndDescription,
+		reads: []string{".agents/skills"},
 	},
 	agents: noun{
 		path: ".gemini/agents/NAME.md", page: "https://geminicli.com/docs/core/subagents", keep: nameAndDescription,

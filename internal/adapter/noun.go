@@ -12,10 +12,11 @@ const (
 
 // noun is how a client has the deliverables of one kind in a project.
 type noun struct {
-	path string   // of the file, with NAME in it; of a skill its directory; "" if it has none
-	page string   // of the client's documentation that says so
-	also []string // directories in which the client looks besides, as for older names
-	form form
+	path  string   // of the file, with NAME in it; of a skill its directory; "" if it has none
+	page  string   // of the client's documentation that says so
+	also  []string // directories in which the client looks besides, as for older names
+	reads []string // directories of other clients in which the client looks too
+	form  form
 
 	keep  []string // members of a file's own front matter that mean the same to this client
 	all   bool     // and all others: the front matter is in this client's words

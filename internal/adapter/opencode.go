@@ -9,7 +9,8 @@ var opencode = Target{
 	Marks: []string{".opencode", "opencode.json", "opencode.jsonc"}, serversPage: "https://opencode.ai/docs/mcp-servers/",
 	skills: noun{
 		path: ".opencode/skills/NAME", page: "https://opencode.ai/docs/skills/", keep: standard, needs: nameAndDescription,
-		also: []string{".opencode/skill"}, live: liveInOpencode,
+		reads: []string{".agents/skills", ".claude/skills"},
+		also:  []string{".opencode/skill"}, live: liveInOpencode,
 	},
 	agents: noun{
 		path: ".opencode/agents/NAME.md", page: "https://opencode.ai/docs/agents/", keep: []string{"description"},

@@ -7,6 +7,7 @@ var qwen = Target{
 	serversPage: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
 	skills: noun{
 		path: ".qwen/skills/NAME", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/skills/", keep: standard,
+		reads: []string{".agents/skills"},
 		needs: nameAndDescription,
 	},
 	agents: noun{

@@ -20,12 +20,16 @@ type Target struct {
 	Shared string   // a directory that shows this only if no other client that reads it is used; "" for none
 	Client string   // what package clients calls it; "" if it reads no servers from a project
 
+	// skillsAreCommands is set of a client that offers each skill as a command, beside a command of its name.
+	skillsAreCommands bool
+
 	serversPage              string // of its documentation, about servers of a project
 	skills, agents, commands noun
 	dir                      string // of a target dir:PATH
 	user                     *userPlaces
-	home                     bool   // places are relative to the home directory
-	outside                  string // the variable that moved places out of it
+	home                     bool    // places are relative to the home directory
+	outside                  string  // the variable that moved places out of it
+	skillsOf, commandsOf     *Target // in whose directories the client finds what this project has; nil for its own
 }
 
 // noun returns how the client has deliverables of a kind.

@@ -8,6 +8,7 @@ var windsurf = Target{
 	serversPage: "https://docs.windsurf.com/windsurf/cascade/mcp",
 	skills: noun{
 		path: ".windsurf/skills/NAME", page: "https://docs.windsurf.com/windsurf/cascade/skills", keep: standard,
+		reads: []string{".agents/skills"},
 		needs: nameAndDescription,
 	},
 	commands: noun{

@@ -244,7 +244,7 @@ func TestTargets(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	p.Write(".mcp.json", "{}")
-	p.Write(".cursor/x", "")
+	p.Write(".kiro/x", "")
 	if out := p.Must(p.Install(facets.Options{})); len(out.Targets) != 2 || len(out.Files) != 8 {
 		t.Errorf("%+v", out)
 	}

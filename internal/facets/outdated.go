@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -63,17 +64,16 @@ func List(ctx context.Context, h *host.Host, dir string) (Listing, error) {
 				all[i].Servers = append(all[i].Servers, serverStatus(w, s))
 			}
 		}
-		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
-			for _, file := range slices.Concat(asset.Files, asset.Found) {
-				all[i].Files++
-				now, exists, err := installed.Digest(w, file)
-				if err != nil || !exists {
-					continue
-				}
-				all[i].Present++
-				if before := known.Sums.Sum(file); !before.IsZero() && !evidence.Same(before, now) {
-					all[i].Edited++
-				}
+		here := machine.Receipt{Facets: map[string]machine.ReceiptOfFacet{"": known.Receipt.Facets[all[i].Name]}}
+		for file := range here.Installed() { // of which several clients may read one
+			all[i].Files++
+			now, exists, err := installed.Digest(w, file)
+			if err != nil || !exists {
+				continue
+			}
+			all[i].Present++
+			if before := known.Sums.Sum(file); !before.IsZero() && !evidence.Same(before, now) {
+				all[i].Edited++
 			}
 		}
 	}

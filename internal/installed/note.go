@@ -69,19 +69,17 @@ func (l *LockedFacets) notes() (notes []Note) {
 			continue
 		}
 		selection, of := l.selection(f.name), f.entry.Subject(f.name)
+		chosen := selection.Of(f.manifest)
 		for _, d := range Placed(f.manifest, l.Workspace.Config.Facets[f.name]) {
 			if !selection.Has(d) {
 				continue
 			}
 			for _, target := range Adapters(l.Workspace) {
-				if why := target.Refusal(f.manifest, d); why != "" {
-					notes = append(notes, newNote(of, target, d, why))
+				for _, text := range target.Notes(chosen, d) {
+					notes = append(notes, newNote(of, target, d, text))
 				}
-				if why := target.Shadows(d); why != "" {
-					notes = append(notes, newNote(of, target, d, why))
-				}
-				for _, place := range target.Places(f.manifest, d) {
-					if !place.IsRendered() {
+				for _, place := range target.Places(chosen, d) {
+					if !place.IsRendered() || d.Kind == facet.KindCommand && target.Elsewhere(chosen, d) != nil {
 						continue
 					}
 					r, err := f.render(target, place, d)

@@ -26,6 +26,23 @@ type Part struct {
 	Of *obtain.Archive
 }
 
+// chosenManifests are the manifests of the facets of some parts, with those skills alone that are among the parts.
+func chosenManifests(parts []Part) map[*obtain.Archive]*facet.Manifest {
+	chosen := map[*obtain.Archive]*facet.Manifest{}
+	for _, part := range parts {
+		m := chosen[part.Of]
+		if m == nil {
+			of := *part.Of.Manifest
+			of.Skills = map[string]facet.Skill{}
+			m, chosen[part.Of] = &of, &of
+		}
+		if part.Kind == facet.KindSkill {
+			m.Skills[part.MemberName()] = part.Of.Manifest.Skills[part.MemberName()]
+		}
+	}
+	return chosen
+}
+
 // output is one file of a facet on its way into the project.
 type output struct {
 	part   Part
@@ -36,30 +53,37 @@ type output struct {
 }
 
 // findOutputs finds all files of the chosen parts for all targets, by path, and what targets do not get.
-func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part) (map[string]output, []Note, error) {
+func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part, ours map[string]bool) (map[string]output, []Note, error) {
 	outputs := map[string]output{}
 	var collisions []string
 	var notes []Note
-	targets := Adapters(w)
+	targets, manifests := Adapters(w), chosenManifests(parts)
 	for _, part := range parts {
+		m := manifests[part.Of]
 		if err := adm.Permits(part.Of.Subject(), part.Of.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, nil, err
 		}
 		for _, target := range targets {
-			if why := target.Refusal(part.Of.Manifest, part.Deliverable); why != "" {
-				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, why))
+			for _, text := range target.Notes(m, part.Deliverable) {
+				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
 			}
-			if why := target.Shadows(part.Deliverable); why != "" {
-				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, why))
-			}
-			for _, place := range target.Places(part.Of.Manifest, part.Deliverable) {
-				o := output{part: part, place: place, target: target, sum: part.Of.Entry.Assets[place.Member]}
+			writer, places := placesOf(w, target, m, part.Deliverable, ours)
+			for _, place := range places {
+				o := output{part: part, place: place, target: writer, sum: part.Of.Entry.Assets[place.Member]}
 				if place.IsRendered() {
 					r, err := o.render()
 					if err != nil {
 						return nil, nil, err
 					}
 					o.data, o.sum = r.Data, digest.FromBytes(r.Data)
+					if writer.Name != target.Name && part.Kind == facet.KindSkill {
+						r, err = output{part: part, place: place, target: target}.render() // for what it says
+					} else if writer.Name != target.Name {
+						r.Notes = nil
+					}
+					if err != nil {
+						return nil, nil, err
+					}
 					for _, text := range r.Notes {
 						notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
 					}
@@ -123,7 +147,8 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 
 // newReceipt is the receipt of a project that has these parts.
 func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
-	receipt := machine.NewReceipt(p.w.Dir)
+	receipt, manifests, targets := machine.NewReceipt(p.w.Dir), chosenManifests(parts), Adapters(p.w)
+	ours := p.before.Receipt.Files()
 	for _, part := range parts {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
@@ -133,8 +158,8 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 				Adopted: before.Adopted, Copies: before.Copies}
 		}
 		private := f.Private
-		for _, target := range Adapters(p.w) {
-			places := target.Places(part.Of.Manifest, part.Deliverable)
+		for _, target := range targets {
+			_, places := placesOf(p.w, target, manifests[part.Of], part.Deliverable, ours)
 			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
 			var files, found []string
 			for _, at := range places {

@@ -65,7 +65,7 @@ type Plan struct {
 // A file that is there already as it is to be is not Hallmark's. It becomes so, with the rest of its deliverable,
 // when Hallmark changes one of them.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
-	outputs, notes, err := findOutputs(w, adm, parts)
+	outputs, notes, err := findOutputs(w, adm, parts, before.Receipt.Files())
 	if err != nil {
 		return nil, err
 	}

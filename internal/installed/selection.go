@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,17 @@ func (s *Selection) Add(c facet.Composed) {
 // Has reports whether a deliverable is wanted.
 func (s *Selection) Has(d facet.Deliverable) bool {
 	return s == nil || s.all || s.names[d.Kind][d.MemberName()]
+}
+
+// Of is the manifest of a facet with those skills alone that are wanted.
+func (s *Selection) Of(m *facet.Manifest) *facet.Manifest {
+	if s == nil || s.all {
+		return m
+	}
+	chosen := *m
+	chosen.Skills = maps.Clone(m.Skills)
+	maps.DeleteFunc(chosen.Skills, func(name string, _ facet.Skill) bool { return !s.names[facet.KindSkill][name] })
+	return &chosen
 }
 
 // Lacking are the parts that are wanted and are not in the facet, as "KIND NAME", sorted.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
@@ -45,7 +46,22 @@ func Adapters(w *workspace.Workspace) (all []adapter.Target) {
 			all = append(all, placed(w, t))
 		}
 	}
-	return all
+	return adapter.Share(all)
+}
+
+// placesOf are the files in which a target of the project reads a deliverable, and the target that they are written for: another
+// one where the client finds what that one has. But what lies in the client's own place, and is not ours, is a copy like others.
+func placesOf(w *workspace.Workspace, t adapter.Target, m *facet.Manifest, d facet.Deliverable,
+	ours map[string]bool) (adapter.Target, []adapter.Place) {
+	places := t.Places(m, d)
+	lies := func(p adapter.Place) bool {
+		_, err := os.Lstat(w.Place(p.Path))
+		return err == nil && !ours[p.Path]
+	}
+	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(places, lies) {
+		return *other, other.Places(m, d)
+	}
+	return t, places
 }
 
 // SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
