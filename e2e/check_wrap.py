@@ -118,7 +118,13 @@ def document(data):
         if len({k for k, _ in pairs}) < len(pairs):
             raise Refused("twice")
         return dict(pairs)
-    doc = json.loads(data, object_pairs_hook=once)
+    def none(name):
+        raise Refused(name)
+    try:
+        doc = json.loads(data.decode(), object_pairs_hook=once, parse_constant=none)
+        json.dumps(doc, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise Refused("no JSON")
     if not isinstance(doc, dict):
         raise Refused("no object")
     return doc
@@ -156,6 +162,8 @@ def manifest_of(regular, rule):
         if file in regular and there and (rule == 2 or file == ".claude-plugin/plugin.json"):
             return file
 
+URL = re.compile(r"(?i:https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?([/?]([!$&-;=?-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?")
+
 def declared(server, rule):
     if not isinstance(server, dict) or "${" in json.dumps(server):
         return None
@@ -167,7 +175,7 @@ def declared(server, rule):
         good = isinstance(args, list) and isinstance(env, dict) and texts([rest["command"], *args, *env.values()])
         if good and all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) for name in env):
             return {"type": kind, **rest}
-    if kind == "http" and set(rest) == {"url"} and isinstance(rest["url"], str) and re.fullmatch(r"https?://[^/@#?]+[^@#]*", rest["url"]):
+    if kind == "http" and set(rest) == {"url"} and isinstance(rest["url"], str) and URL.fullmatch(rest["url"]):
         return {"type": kind, **rest}
 
 def servers_of(doc, files, file, rule):
@@ -184,7 +192,7 @@ def servers_of(doc, files, file, rule):
         if isinstance(source, bytes):
             try:
                 source = document(source)
-            except (Refused, ValueError):
+            except Refused:
                 continue
             source = source.get("mcpServers", source)
         for written in sorted(source, key=str.encode) if isinstance(source, dict) else []:
@@ -209,6 +217,9 @@ def once(at, name, known, rule):
         raise Refused(at)
     return False
 
+def named(doc):
+    return doc["name"] if isinstance(doc.get("name"), str) else ""
+
 def plugin(files, unsound, file, given, facet, members, rule):
     doc = document(files[file])
     text = lambda value: value[:1024] if isinstance(value, str) else ""
@@ -225,7 +236,7 @@ def plugin(files, unsound, file, given, facet, members, rule):
         name = made_of(folder.split("/")[-1])
         if folder == ".":
             own = front_matter(files["SKILL.md"])[0].get("name", "").encode("latin-1")
-            name = made_of(own) or (given or made_of(doc.get("name", ""))).split("/")[-1]
+            name = made_of(own) or (given or made_of(named(doc))).split("/")[-1]
         if not once(folder, name, at, rule):
             continue
         prefix = "" if folder == "." else folder + "/"
@@ -258,7 +269,7 @@ def plugin(files, unsound, file, given, facet, members, rule):
     facet["files"] = sorted(others, key=units)
     if not any(facet[kind] for kind in ("skills", "agents", "commands", "servers")):
         raise Refused("delivers nothing")
-    return doc.get("name")
+    return named(doc)
 
 def skill(files, folder, name, members, taken):
     inside = {p[len(folder):]: data for p, data in files.items() if p.startswith(folder)}

@@ -3,7 +3,6 @@ package facet
 import (
 	"encoding/json"
 	"errors"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,7 +79,7 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 		})
 	case "http":
 		s.URL = o.takeText("url", true)
-		if s.URL != "" && !isServerURL(s.URL) {
+		if s.URL != "" && !serverURL.MatchString(s.URL) {
 			o.add(at+"/url", "must be an absolute http or https URL without user and fragment")
 		}
 	case "":
@@ -90,12 +89,9 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	return s, true
 }
 
-// isServerURL reports whether s is an absolute http or https URL without user and fragment.
-func isServerURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
-		u.Fragment == ""
-}
+// serverURL is an absolute http or https URL without user and fragment, of visible ASCII: spec/facet.md.
+var serverURL = regexp.MustCompile(`^(?i:https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
+	`([/?]([!$&-;=?-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?$`)
 
 // checkNoNUL refuses a NUL, which no argument and no variable of a program can hold.
 func (p *problems) checkNoNUL(s, at string) {

@@ -20,6 +20,12 @@ type Place struct {
 // IsRendered reports whether the file may differ from the member that it is made from.
 func (p Place) IsRendered() bool { return p.primary || p.Fixed != nil }
 
+// AsItIs is the place of a file that is not written anew for the client, but has the bytes of its member.
+func (p Place) AsItIs() Place {
+	p.primary = false
+	return p
+}
+
 // Places are the files of a deliverable of a facet for the target; none if the target cannot have it.
 // Of the manifest only the names of skills count.
 func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) {

@@ -32,6 +32,7 @@ type Lying struct {
 	Description string   // as its publisher wrote it
 	Facet       string   // the locked facet that it is of; "" for none
 	Edited      bool     // it is of a locked facet, and not as it was installed
+	From        string   // the repository that another program got it from, as --git takes it; "" if it is not known
 	Err         error    // why it cannot be adopted; nil if it can
 
 	all     []string // directories of that name of all clients, with other bytes too
@@ -62,7 +63,8 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 		return nil, err
 	}
 	out := &Found{Dir: w.PlaceDir()}
-	owners := skillOwners(w)
+	owners, from := skillOwners(w), readSkillsLock(w)
+	seen := map[string]bool{}
 	for _, place := range installed.SkillDirs(w, "NAME") {
 		place = path.Dir(place)
 		out.Where = append(out.Where, place)
@@ -79,15 +81,19 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 			if _, err := os.Stat(filepath.Join(w.Place(at), wrap.SkillFile)); err != nil {
 				continue
 			}
-			if !e.IsDir() {
+			if to := installed.Reached(w, at); to != at && path.Base(to) != e.Name() || to == at && !e.IsDir() {
 				out.Linked = append(out.Linked, at)
 				continue
+			} else if at = to; seen[at] {
+				continue
 			}
+			seen[at] = true
 			if len(out.Skills) == maxLying {
 				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
 					fmt.Errorf("has more than %d skills", maxLying))
 			}
 			s := readLying(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
+			s.From = from[s.Name]
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}

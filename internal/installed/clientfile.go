@@ -55,7 +55,11 @@ func PlanClientEntries(w *workspace.Workspace, names []string,
 // serverFile is the file in which a client looks for the servers of a project, or for the user's own.
 func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
 	if w.Home != "" {
-		return clients.UserServerFile(client, clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+		f, err := clients.UserServerFile(client, clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+		if rel, local := filepath.Rel(w.Home, f.Path); err == nil && local == nil && filepath.IsLocal(rel) {
+			f.Path = w.Place(Reached(w, filepath.ToSlash(rel)))
+		}
+		return f, err
 	}
 	f, _ := clients.ServerFile(client, w.Dir, func(name string) bool {
 		_, err := os.Lstat(w.Path(filepath.FromSlash(name)))

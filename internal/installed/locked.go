@@ -150,7 +150,7 @@ func (l *LockedFacets) selection(name string) *Selection {
 
 // expectedFiles are the files of all facets for all targets, by path.
 func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
-	files, targets := map[string]*placedFile{}, Adapters(l.Workspace)
+	files, known := map[string]*placedFile{}, newPlaces(l.Workspace, nil)
 	for _, f := range l.facets {
 		selection := l.selection(f.name)
 		m := f.manifest
@@ -158,8 +158,8 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 			m = f.guessManifest()
 		}
 		for _, d := range Placed(m, l.Workspace.Config.Facets[f.name]) {
-			for _, target := range targets {
-				writer, places := placesOf(l.Workspace, target, selection.Of(m), d, nil)
+			for _, target := range known.targets {
+				writer, places := known.of(target, selection.Of(m), d)
 				for _, place := range places {
 					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],
 						picked: selection.Has(d), skill: place.Skill}

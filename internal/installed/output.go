@@ -57,17 +57,17 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part, ours
 	outputs := map[string]output{}
 	var collisions []string
 	var notes []Note
-	targets, manifests := Adapters(w), chosenManifests(parts)
+	known, manifests := newPlaces(w, ours), chosenManifests(parts)
 	for _, part := range parts {
 		m := manifests[part.Of]
 		if err := adm.Permits(part.Of.Subject(), part.Of.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, nil, err
 		}
-		for _, target := range targets {
+		for _, target := range known.targets {
 			for _, text := range target.Notes(m, part.Deliverable) {
 				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
 			}
-			writer, places := placesOf(w, target, m, part.Deliverable, ours)
+			writer, places := known.of(target, m, part.Deliverable)
 			for _, place := range places {
 				o := output{part: part, place: place, target: writer, sum: part.Of.Entry.Assets[place.Member]}
 				if place.IsRendered() {
@@ -147,8 +147,8 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 
 // newReceipt is the receipt of a project that has these parts.
 func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
-	receipt, manifests, targets := machine.NewReceipt(p.w.Dir), chosenManifests(parts), Adapters(p.w)
-	ours := p.before.Receipt.Files()
+	receipt, manifests := machine.NewReceipt(p.w.Dir), chosenManifests(parts)
+	known := newPlaces(p.w, p.before.Receipt.Files())
 	for _, part := range parts {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
@@ -158,8 +158,8 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 				Adopted: before.Adopted, Copies: before.Copies}
 		}
 		private := f.Private
-		for _, target := range targets {
-			_, places := placesOf(p.w, target, manifests[part.Of], part.Deliverable, ours)
+		for _, target := range known.targets {
+			_, places := known.of(target, manifests[part.Of], part.Deliverable)
 			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
 			var files, found []string
 			for _, at := range places {

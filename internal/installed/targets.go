@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
@@ -49,27 +48,14 @@ func Adapters(w *workspace.Workspace) (all []adapter.Target) {
 	return adapter.Share(all)
 }
 
-// placesOf are the files in which a target of the project reads a deliverable, and the target that they are written for: another
-// one where the client finds what that one has. But what lies in the client's own place, and is not ours, is a copy like others.
-func placesOf(w *workspace.Workspace, t adapter.Target, m *facet.Manifest, d facet.Deliverable,
-	ours map[string]bool) (adapter.Target, []adapter.Place) {
-	places := t.Places(m, d)
-	lies := func(p adapter.Place) bool {
-		_, err := os.Lstat(w.Place(p.Path))
-		return err == nil && !ours[p.Path]
-	}
-	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(places, lies) {
-		return *other, other.Places(m, d)
-	}
-	return t, places
-}
-
 // SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
-// [workspace.Workspace.PlaceDir], each once.
+// [workspace.Workspace.PlaceDir], each once: those that links lead to, as [Reached] says.
 func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {
 	for _, t := range Adapters(w) {
-		if dir := t.SkillDir(name); dir != "" && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
+		if dir := t.SkillDir(name); dir != "" {
+			if dir = Reached(w, dir); !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
 		}
 	}
 	return dirs

@@ -230,10 +230,14 @@ func (s *unmanagedSearch) searchHome() error {
 
 // searchDirs searches directories that are named.
 func (s *unmanagedSearch) searchDirs(dirs map[string]facet.Kind) error {
-	for _, at := range slices.Sorted(maps.Keys(dirs)) {
+	for _, named := range slices.Sorted(maps.Keys(dirs)) {
+		at := named
+		if s.w.Home != "" {
+			at = Reached(s.w, at)
+		}
 		if info, err := os.Lstat(s.w.Place(at)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			s.visitLink(s.w.Place(at), dirs[at])
-		} else if err := s.search(s.w.Place(at), dirs[at]); err != nil {
+			s.visitLink(s.w.Place(at), dirs[named])
+		} else if err := s.search(s.w.Place(at), dirs[named]); err != nil {
 			return err
 		}
 	}
@@ -294,8 +298,8 @@ func saysNothing(name string) bool {
 // isAdoptable reports whether 'hallmark adopt' takes what is at a path.
 func (s *unmanagedSearch) isAdoptable(at string, kind facet.Kind) bool {
 	info, err := os.Lstat(filepath.Join(s.w.Place(at), wrap.SkillFile))
-	return kind == facet.KindSkill && err == nil && info.Mode().IsRegular() && slices.Contains(s.adopted, path.Dir(at)) &&
-		s.w.RefuseLink(s.w.Place(at)) == nil
+	return kind == facet.KindSkill && err == nil && info.Mode().IsRegular() && s.w.RefuseLink(s.w.Place(at)) == nil &&
+		(slices.Contains(s.adopted, path.Dir(at)) || slices.Contains(SkillDirs(s.w, path.Base(at)), at))
 }
 
 // Evidence is the finding about u, with what leads on. Flags are those with which other commands find its project.

@@ -28,7 +28,11 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	f := r.Want
 	root, err := os.OpenRoot(cmp.Or(s.folders[f.Name], LocalPath(s.Workspace, f.Path)))
 	if err != nil {
-		return stored{}, evidence.Errorf(evidence.Validation, f.Name, "", err)
+		hint := ""
+		if r.Locked != nil {
+			hint = goneHint(f)
+		}
+		return stored{}, evidence.Errorf(evidence.Validation, f.Name, hint, err)
 	}
 	defer root.Close()
 	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, ruleOf(locked), s.o.Limits)
@@ -48,6 +52,11 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 			"--frozen, which locks what it holds now"}, q)
 	found.notes, found.modes = packed.notes, packed.modes
 	return found, err
+}
+
+// goneHint is what leads on where the source of a locked facet cannot be read.
+func goneHint(f project.Facet) string {
+	return "bring back " + f.Path + ", as from version control, or run 'hallmark remove " + f.Name + "'"
 }
 
 // packDirectory packs a facet of this machine for the project in a directory, or what can be wrapped as one by a rule.
@@ -102,7 +111,9 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 	c.Want = []digest.Digest{entry.Integrity}
 	root, err := os.OpenRoot(LocalPath(w, f.Path))
 	if err != nil {
-		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())}, nil
+		e := evidence.CannotVerify(c, evidence.Unreadable, errors.Unwrap(err).Error())
+		e.Fix = goneHint(f)
+		return evidence.Report{e}, nil
 	}
 	defer root.Close()
 	packed, err := packDirectory(ctx, root, w.PlaceDir(), f, ruleOf(&entry), limitsOf(w, archive.Limits{}))

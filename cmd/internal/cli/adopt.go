@@ -264,6 +264,10 @@ func showLying(w io.Writer, all []facets.Lying) error {
 		if s.Called != "" {
 			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called), surface.Escape(s.Name))
 		}
+		if s.From != "" {
+			fmt.Fprintf(&b, "      was got from %s; '%s' keeps that as its source\n", surface.Escape(s.From),
+				host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0], "--git", s.From}))
+		}
 		if s.Err != nil {
 			why, _, _ := strings.Cut(s.Err.Error(), "\n") // without the hint, which choosing it shows
 			fmt.Fprintf(&b, "      cannot be adopted: %s\n", surface.Escape(why))
@@ -307,11 +311,12 @@ type lyingJSON struct {
 	Name        string   `json:"name"`
 	Directories []string `json:"directories"`
 	Called      string   `json:"called,omitempty"`
+	From        string   `json:"from,omitempty"` // the repository that another program got it from
 	Error       string   `json:"error,omitempty"`
 }
 
 func newLyingJSON(s facets.Lying) lyingJSON {
-	j := lyingJSON{Name: s.Name, Directories: s.Dirs, Called: s.Called}
+	j := lyingJSON{Name: s.Name, Directories: s.Dirs, Called: s.Called, From: s.From}
 	if s.Err != nil {
 		j.Error = s.Err.Error()
 	}

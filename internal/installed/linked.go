@@ -1,0 +1,134 @@
+package installed
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+)
+
+// Reached is where links lead that lie on the way to a directory in which a client looks, or a file of it; both are relative to
+// [workspace.Workspace.PlaceDir], with slashes. A project's links count only from one client's directory of a skill to
+// another one's, as a checkout could point to its hooks; those in a home directory to anywhere in it but what
+// is a client's own, as its owner made them. Other links are not followed: the path stays, and [workspace.Workspace.RefuseLink] refuses it.
+func Reached(w *workspace.Workspace, dir string) string {
+	root, err := filepath.EvalSymlinks(w.PlaceDir())
+	if err != nil {
+		return dir
+	}
+	rest := ""
+	for at := dir; at != "."; at, rest = path.Dir(at), path.Join(path.Base(at), rest) {
+		if _, err := os.Lstat(w.Place(at)); err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(w.Place(at))
+		if err != nil {
+			return dir
+		}
+		rel, err := filepath.Rel(root, real)
+		if to := path.Join(filepath.ToSlash(rel), rest); err == nil && filepath.IsLocal(rel) && mayLead(w, dir, to) {
+			return to
+		}
+		return dir
+	}
+	return dir
+}
+
+// mayLead reports whether links from one directory of a client to another are followed.
+func mayLead(w *workspace.Workspace, dir, to string) bool {
+	if w.Home != "" {
+		return to != "." && !isClientsOwn(w, to)
+	}
+	from, leads := false, false
+	for _, t := range adapter.All() {
+		at := t.SkillDir(path.Base(dir))
+		from, leads = from || at == dir, leads || at == to
+	}
+	return from && leads
+}
+
+// isClientsOwn reports whether a directory of the home directory is one of a client's, and not one in which it has what
+// facets deliver.
+func isClientsOwn(w *workspace.Workspace, dir string) bool {
+	own := false
+	for _, t := range adapter.All() {
+		t = placed(w, t)
+		dirs := t.KindDirs()
+		if _, delivers := dirs[dir]; delivers {
+			return false
+		}
+		if _, delivers := dirs[path.Dir(dir)]; delivers {
+			return false
+		}
+		own = own || slices.ContainsFunc(t.Marks, func(mark string) bool { return strings.HasPrefix(dir+"/", mark+"/") })
+	}
+	return own
+}
+
+// places finds out where the targets of a project have what facets deliver.
+type places struct {
+	w       *workspace.Workspace
+	targets []adapter.Target
+	ours    map[string]bool   // files that Hallmark wrote
+	reached map[string]string // by directory
+}
+
+func newPlaces(w *workspace.Workspace, ours map[string]bool) *places {
+	return &places{w: w, targets: Adapters(w), ours: ours, reached: map[string]string{}}
+}
+
+func (p *places) reach(dir string) string {
+	to, ok := p.reached[dir]
+	if !ok {
+		to = Reached(p.w, dir)
+		p.reached[dir] = to
+	}
+	return to
+}
+
+// of are the files in which a target reads a deliverable, and the target that they are written for: another one where the
+// client finds what that one has. But what lies in the client's own place, and is not ours, is a copy like others. Where
+// links lead two clients to one directory, both get the skill as it is in the archive.
+func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (writer adapter.Target, files []adapter.Place) {
+	files = p.reachAll(t.Places(m, d))
+	lies := func(f adapter.Place) bool {
+		_, err := os.Lstat(p.w.Place(f.Path))
+		return err == nil && !p.ours[f.Path]
+	}
+	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(files, lies) {
+		t, files = *other, p.reachAll(other.Places(m, d))
+	}
+	if d.Kind != facet.KindSkill || len(files) == 0 {
+		return t, files
+	}
+	at := files[0].Skill
+	if slices.ContainsFunc(p.targets, func(o adapter.Target) bool {
+		own := o.SkillDir(d.Name)
+		return own != "" && o.Name != t.Name && p.reach(own) == at && own != t.SkillDir(d.Name)
+	}) {
+		files[0] = files[0].AsItIs()
+	}
+	return t, files
+}
+
+// reachAll are the places of files where links lead.
+func (p *places) reachAll(files []adapter.Place) []adapter.Place {
+	for i, f := range files {
+		dir := f.Skill
+		if dir == "" {
+			dir = path.Dir(f.Path)
+		}
+		if to := p.reach(dir); to != dir {
+			files[i].Path = path.Join(to, strings.TrimPrefix(f.Path, dir+"/"))
+			if f.Skill != "" {
+				files[i].Skill = to
+			}
+		}
+	}
+	return files
+}
