@@ -137,6 +137,9 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 				delete(p.sums, path)
 			}
 			continue
+		case p.mode.Frozen: // as in a clone, of which the lock says what lies there
+			p.Report = append(p.Report, o.lockedEvidence(now)...)
+			continue
 		default:
 			foreign = append(foreign, path)
 			continue

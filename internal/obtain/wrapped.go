@@ -44,7 +44,7 @@ func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if items, err = wrap.List(d); err != nil {
+	if items, err = wrap.List(interruptible(ctx, d)); err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), f.Git+f.Path, "", err)
 	}
 	return items, nil
@@ -63,7 +63,7 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 		if err := wrap.CheckMarket(d); err != nil {
 			return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
 		}
-		wrapped, err := wrap.Wrap(d, "")
+		wrapped, err := wrap.Wrap(interruptible(ctx, d), "")
 		if name := nameOfPlace(w, f); errors.Is(err, wrap.ErrUnnamed) && name != "" {
 			return name, nil // as clients call it, and what is wrong besides is found when it is installed
 		}
@@ -116,11 +116,23 @@ func ruleOf(locked *project.FacetLock) int {
 	return locked.Source.Wrapped
 }
 
+// interruptible is a directory of which nothing more is opened once ctx is done.
+func interruptible(ctx context.Context, d wrap.Dir) wrap.Dir {
+	open := d.Open
+	d.Open = func(path string) (io.ReadCloser, error) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return open(path)
+	}
+	return d
+}
+
 // packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not everybody may
 // read.
 func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string, rule int,
 	limits archive.Limits) (*packedDir, error) {
-	wrapped, err := wrap.By(rule, d, name)
+	wrapped, err := wrap.By(rule, interruptible(ctx, d), name)
 	if err != nil {
 		return nil, err
 	}

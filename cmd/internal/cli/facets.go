@@ -111,7 +111,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		}
 		if out != nil && err == nil {
 			a.WriteWarnings(out.Verdict, slices.DeleteFunc(out.Verdict.Warnings(), func(f policy.Finding) bool {
-				return f.Evidence.Scheme != evidence.Status && f.Evidence.Scheme != evidence.Finding
+				return !slices.Contains([]evidence.Scheme{evidence.Status, evidence.Finding, evidence.Tag}, f.Evidence.Scheme)
 			}))
 			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f))
 		}
