@@ -16,6 +16,8 @@ const (
 	document   = "../../docs/facets.md"
 	tableStart = "<!-- targets: written by go test ./internal/adapter -write -->\n"
 	tableEnd   = "<!-- end of targets -->\n"
+	userStart  = "<!-- targets of users: written by go test ./internal/adapter -write -->\n"
+	userEnd    = "<!-- end of targets of users -->\n"
 )
 
 // cell is a place in a table, which links to the page of the client's documentation.
@@ -99,18 +101,51 @@ func targetTables() string {
 	return b.String()
 }
 
+// userTable is the table of what users have for all projects.
+func userTable() string {
+	var b strings.Builder
+	b.WriteString("| target | skills | agents | commands | servers |\n|---|---|---|---|---|\n")
+	place := func(n noun) string {
+		if strings.HasSuffix(n.path, "/NAME") {
+			n.path += "/"
+		}
+		return words(strings.Fields(n.path))
+	}
+	for _, t := range All() {
+		if !t.HasUser() {
+			continue
+		}
+		t = t.User()
+		servers := "`mcp.json` of the editor's user"
+		if t.Name != project.TargetCopilot {
+			f, err := clients.UserServerFile(t.Client, clients.Machine{OS: "linux", Home: "/", Getenv: func(string) string { return "" }})
+			if err != nil {
+				panic(err)
+			}
+			servers = "`" + strings.TrimPrefix(filepath.ToSlash(f.Path), "/") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", t.Name, place(t.skills), place(t.agents), place(t.commands), servers)
+	}
+	return b.String()
+}
+
 // docs/facets.md has the table of targets that the code has.
 func TestDocument(t *testing.T) {
 	data, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(data), tableStart)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !ok || !ended {
-		t.Fatalf("%s has no place for the table", document)
+	want := string(data)
+	for _, table := range []struct{ start, text, end string }{
+		{tableStart, targetTables(), tableEnd}, {userStart, userTable(), userEnd},
+	} {
+		before, rest, ok := strings.Cut(want, table.start)
+		_, after, ended := strings.Cut(rest, table.end)
+		if !ok || !ended {
+			t.Fatalf("%s has no place for the table", document)
+		}
+		want = before + table.start + "\n" + table.text + "\n" + table.end + after
 	}
-	want := before + tableStart + "\n" + targetTables() + "\n" + tableEnd + after
 	if string(data) == want {
 		return
 	}

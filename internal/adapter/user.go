@@ -18,6 +18,9 @@ type userPlaces struct {
 // allConfig is the directory in which all programs have their configuration.
 const allConfig = ".config"
 
+// Outside is the variable that moved the client's places out of the home directory; "" if they are in it.
+func (t Target) Outside() string { return t.outside }
+
 // HasUser reports whether it is known where the client reads its user's own deliverables and servers.
 func (t Target) HasUser() bool { return t.user != nil }
 

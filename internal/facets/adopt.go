@@ -82,7 +82,8 @@ func (s Lying) problem(all []Lying) error {
 	case s.Err != nil:
 		return s.Err
 	case s.Facet != "" && !s.Edited:
-		return evidence.Errorf(evidence.Refused, where, "", fmt.Errorf("is of the locked facet %s already", s.Facet))
+		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it is as it was locked",
+			fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:
 		return evidence.Errorf(evidence.Refused, s.Name,
 			"say which of them: 'hallmark adopt PATH'; it takes the place of the other, which is shown first",
@@ -100,9 +101,9 @@ func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopte
 	}
 	defer done()
 	where := strings.Join(s.Dirs, ", ")
-	f, declared := w.Config.Facets[s.Facet]
-	entry, locked := w.Lock.Facet(s.Facet)
-	if !declared || !locked || f.Path == "" || f.Name != s.Name || entry.Source.Wrapped == 0 || what.Git != nil {
+	f := w.Config.Facets[s.Facet]
+	entry, _ := w.Lock.Facet(s.Facet)
+	if !isOwnSource(w, s) || what.Git != nil {
 		return f, evidence.Errorf(evidence.Refused, where, "'hallmark install --force' puts back what is locked; 'hallmark remove "+
 			"--keep "+s.Facet+"' and then '"+host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]})+"' make it a skill of your own",
 			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
@@ -137,7 +138,7 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 	}
 	defer done()
 	refuse := func(err error) error {
-		return evidence.Errorf(evidence.Refused, at, "'--into DIR' names another directory for it", err)
+		return evidence.Errorf(evidence.Refused, at, "'--into DIR' names another directory for it; or move this one away", err)
 	}
 	if err := w.RefuseLink(w.Path(at)); err != nil {
 		return refuse(errors.Unwrap(err))
@@ -147,7 +148,7 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 			return refuse(errors.Join(err, errors.New("is in a directory in which a client looks for skills")))
 		}
 	}
-	if _, err := os.Lstat(w.Path(at)); errors.Is(err, os.ErrNotExist) {
+	if entries, err := os.ReadDir(w.Path(at)); errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
 	if there, err := obtain.ReadFolder(w.PlaceDir(), w.Path(at), s.Name, private); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
@@ -193,7 +194,12 @@ func (d *adoption) review(a *Assembly, adm policy.Admitted, parts []installed.Pa
 		for _, f := range p.Files {
 			at := host.RelativeTo(a.Workspace.PlaceDir(), f.Path)
 			if isBelow(at, dirs) {
-				c.Placed = append(c.Placed, placedChange(at, d.lying[at], f))
+				before, lies := d.lying[at]
+				x := placedChange(at, before, f)
+				if lies && before.IsZero() {
+					x.Unread = "takes the place of a link"
+				}
+				c.Placed = append(c.Placed, x)
 			}
 		}
 	}
@@ -271,6 +277,9 @@ func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum di
 		return durable.File{}, false, err
 	case now != nil && evidence.Same(digest.FromBytes(now), sum):
 		return durable.File{}, false, nil
+	case now != nil && before.IsZero():
+		return durable.File{}, false, evidence.Errorf(evidence.Refused, to, "move it away, and run the command again",
+			fmt.Errorf("is no file of the skill %s, and the skill has one of its name now", x.want.Name))
 	case now != nil && !evidence.Same(digest.FromBytes(now), before):
 		return durable.File{}, false, evidence.Errorf(evidence.Refused, to, "run the command again",
 			errors.New("was written since this command began"))

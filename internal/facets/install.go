@@ -209,10 +209,8 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		}
 	}
 	a, err := NewAssembly(w, o, r.anew())
-	if err == nil {
-		if r.undo {
-			a.undo = r.remove
-		}
+	if err == nil && r.undo {
+		a.undo = r.remove
 	}
 	if err == nil && r.adopt != nil {
 		a.adopted, a.private = r.adopt.lying, r.adopt.private

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -32,6 +33,7 @@ type Lying struct {
 	Description string   // as its publisher wrote it
 	Facet       string   // the locked facet that it is of; "" for none
 	Edited      bool     // it is of a locked facet, and not as it was installed
+	InPlace     bool     // what was edited of it can be taken into its source, which is a directory of it alone
 	From        string   // the repository that another program got it from, as --git takes it; "" if it is not known
 	Err         error    // why it cannot be adopted; nil if it can
 
@@ -44,10 +46,11 @@ type Lying struct {
 
 // Found is what lies in the directories in which the clients of a project look for skills.
 type Found struct {
-	Dir    string   // of the clients' files
-	Where  []string // directories of skills of all targets, relative to Dir
-	Skills []Lying  // by name
-	Linked []string // directories that are links, or lie behind one: nothing is read or written through these
+	Dir     string   // of the clients' files
+	Where   []string // directories of skills of all targets, relative to Dir
+	Skills  []Lying  // by name
+	Outside []string // variables that move a client's directory out of the home directory, where nothing is looked for
+	Linked  []string // directories that are links, or lie behind one: nothing is read or written through these
 }
 
 // FindLying finds the skills in the directories of the project's targets, with their private files if these are asked for.
@@ -63,6 +66,15 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 		return nil, err
 	}
 	out := &Found{Dir: w.PlaceDir()}
+	for _, t := range adapter.All() {
+		if variable := installed.OutsideVariable(w, t); variable != "" {
+			out.Outside = append(out.Outside, variable)
+		}
+	}
+	locked, err := installed.ReadLocked(w)
+	if err != nil {
+		return nil, err
+	}
 	owners, from := skillOwners(w), readSkillsLock(w)
 	seen := map[string]bool{}
 	for _, place := range installed.SkillDirs(w, "NAME") {
@@ -97,7 +109,14 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
-			s.Edited = s.Err == nil && owners[s.Name] != "" && !isInstalled(receipt, at, s.lying)
+			if s.Err == nil && owners[s.Name] != "" {
+				is, err := isInstalled(receipt, locked, at, s.lying)
+				if err != nil {
+					return nil, err
+				}
+				s.Edited = !is
+				s.InPlace = isOwnSource(w, s)
+			}
 			out.add(s)
 		}
 	}
@@ -106,16 +125,26 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 	return out, nil
 }
 
-// isInstalled reports whether the files in the directory of a skill are those that were installed there, or nothing is known
-// of them.
-func isInstalled(known *installed.Files, at string, lying map[string]digest.Digest) bool {
+// isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what the lock
+// has there, as in a clone.
+func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, lying map[string]digest.Digest) (bool, error) {
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
 		if strings.HasPrefix(file, at+"/") {
 			was[file] = known.Sums.Sum(file)
 		}
 	}
-	return len(was) == 0 || maps.EqualFunc(was, lying, evidence.Same)
+	if len(was) == 0 {
+		return locked.Has(at, lying)
+	}
+	return maps.EqualFunc(was, lying, evidence.Same), nil
+}
+
+// isOwnSource reports whether the source of a locked skill is the directory of that skill alone.
+func isOwnSource(w *workspace.Workspace, s Lying) bool {
+	f, declared := w.Config.Facets[s.Facet]
+	entry, locked := w.Lock.Facet(s.Facet)
+	return declared && locked && f.Path != "" && f.Name == s.Name && entry.Source.Wrapped != 0
 }
 
 // skillOwners are the locked facets by the names of their skills.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -86,6 +87,7 @@ func undoMember(a *Assembly, known *installed.Files, f machine.ReceiptOfFacet, s
 		switch {
 		case exists && evidence.Same(now, sum):
 			elsewhere = true
+		case a.Workspace.RefuseLink(filepath.Dir(a.Workspace.Place(at))) != nil: // a file lies in the directory's place
 		case !exists, evidence.Same(now, known.Sums.Sum(at)): // as it was installed
 			files = append(files, durable.File{Path: a.Workspace.Place(at), Data: data, Perm: info.Mode().Perm()})
 			elsewhere = true

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -16,14 +17,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// Digests are the digests of the files that exist, by path; zero for what is no regular file.
+// Digests are the digests of the files that exist, by path; zero for what is no regular file. Where a file lies in the
+// place of a directory, none below it exists.
 func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, error) {
 	slices.Sort(paths)
 	paths, dir := slices.Compact(paths), ""
 	for _, p := range paths {
 		if d := path.Dir(p); d != dir { // those of one directory mostly follow each other
 			dir = d
-			if err := w.RefuseLink(w.Place(d)); err != nil {
+			if err := refuseDir(w, d); err != nil {
 				return nil, err
 			}
 		}
@@ -46,18 +48,28 @@ func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, 
 
 // Digest is the digest of a file of the project; zero for what is no regular file.
 func Digest(w *workspace.Workspace, path string) (d digest.Digest, exists bool, err error) {
-	name := w.Place(path)
-	if err := w.RefuseLink(filepath.Dir(name)); err != nil {
+	if err := refuseDir(w, filepath.ToSlash(filepath.Dir(path))); err != nil {
 		return d, false, err
 	}
-	return hashFile(name)
+	return hashFile(w.Place(path))
+}
+
+// refuseDir refuses a directory that is a link or lies behind one.
+func refuseDir(w *workspace.Workspace, dir string) error {
+	err := w.RefuseLink(w.Place(dir))
+	for at := dir; err != nil && at != "."; at = path.Dir(at) {
+		if info, stat := os.Lstat(w.Place(at)); stat == nil && info.Mode().IsRegular() && w.RefuseLink(filepath.Dir(w.Place(at))) == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // hashFile is the digest of a file whose directory was found to be plain.
 func hashFile(name string) (d digest.Digest, exists bool, err error) {
 	info, err := os.Lstat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return d, false, nil
 	case err != nil:
 		return d, false, err

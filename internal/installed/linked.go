@@ -1,6 +1,8 @@
 package installed
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,7 +28,7 @@ func Reached(w *workspace.Workspace, dir string) string {
 		if _, err := os.Lstat(w.Place(at)); err != nil {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(w.Place(at))
+		real, err := follow(w.Place(at))
 		if err != nil {
 			return dir
 		}
@@ -37,6 +39,23 @@ func Reached(w *workspace.Workspace, dir string) string {
 		return dir
 	}
 	return dir
+}
+
+// follow is the path that a file or directory has without links. The last link may lead to what is not there yet.
+func follow(name string) (string, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	to, err := os.Readlink(name)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(name), to)
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
+	return filepath.Join(parent, filepath.Base(to)), err
 }
 
 // mayLead reports whether links from one directory of a client to another are followed.

@@ -178,6 +178,30 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
+// Has reports whether what lies in the directory of a skill is what the lock has there. A file whose locked form cannot be told
+// here, as its contents are not in the store, counts as that.
+func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) (bool, error) {
+	if l.files == nil {
+		files, err := l.expectedFiles()
+		if err != nil {
+			return false, err
+		}
+		l.files = files
+	}
+	n := 0
+	for at, f := range l.files {
+		if !f.picked || !strings.HasPrefix(at, dir+"/") {
+			continue
+		}
+		now, ok := lying[at]
+		if !ok || !f.sum.IsZero() && !evidence.Same(f.sum, now) {
+			return false, nil
+		}
+		n++
+	}
+	return n == len(lying), nil
+}
+
 // guessManifest is the part of a manifest that follows from the paths of the facet's members: what it
 // delivers.
 func (f lockedFacet) guessManifest() *facet.Manifest {

@@ -43,6 +43,15 @@ func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
 // Notes are those about the locked facets whose contents are in the store, as far as these are what the
 // lock says.
 func Notes(w *workspace.Workspace) ([]Note, error) {
+	l, err := ReadLocked(w)
+	if err != nil {
+		return nil, err
+	}
+	return l.notes(), nil
+}
+
+// ReadLocked are the locked facets, with what is in the store of them as it was locked; nothing is audited.
+func ReadLocked(w *workspace.Workspace) (*LockedFacets, error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, err
@@ -59,7 +68,7 @@ func Notes(w *workspace.Workspace) ([]Note, error) {
 		}
 		l.facets = append(l.facets, f)
 	}
-	return l.notes(), nil
+	return l, nil
 }
 
 // notes are those about the facets whose manifest is known.

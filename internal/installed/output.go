@@ -160,10 +160,12 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 		private := f.Private
 		for _, target := range known.targets {
 			_, places := known.of(target, manifests[part.Of], part.Deliverable)
-			takes := slices.ContainsFunc(places, func(at adapter.Place) bool { return p.taken[at.Path] })
+			takes := slices.ContainsFunc(places, func(at adapter.Place) bool {
+				return p.taken[at.Path] && !p.staysTheirs(at.Path)
+			})
 			var files, found []string
 			for _, at := range places {
-				if p.found[at.Path] && !takes {
+				if !takes && (p.found[at.Path] || p.taken[at.Path]) {
 					found = append(found, at.Path)
 				} else {
 					files = append(files, at.Path)

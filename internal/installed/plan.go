@@ -54,6 +54,7 @@ type Plan struct {
 	before, after *Files
 	found         map[string]bool          // files that are not Hallmark's, and are as they are to be
 	taken         map[string]bool          // files that are not Hallmark's, and that this plan overwrites
+	forced        map[string]bool          // files that are overwritten as it was asked for, whatever they are
 	sums          map[string]digest.Digest // files of the parts, as they are to be; one that is kept as it was
 }
 
@@ -63,7 +64,7 @@ type Plan struct {
 // and reported; a file that was never ours is in the way, and an error.
 //
 // A file that is there already as it is to be is not Hallmark's. It becomes so, with the rest of its deliverable,
-// when Hallmark changes one of them.
+// when Hallmark changes one of them, but for what was adopted: unless it was forced, that stays the user's.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
 	outputs, notes, err := findOutputs(w, adm, parts, before.Receipt.Files())
 	if err != nil {
@@ -97,7 +98,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 // newPlan is a plan that changes nothing yet.
 func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
 	return &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report), found: map[string]bool{},
-		taken: map[string]bool{}, sums: map[string]digest.Digest{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
+		taken: map[string]bool{}, forced: map[string]bool{}, sums: map[string]digest.Digest{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
 }
 
 // planWrites plans to write the files that are not there as they are to be.
@@ -126,6 +127,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 			}
 		case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
 		case p.mode.Force:
+			p.forced[path] = true
 			p.Report = append(p.Report, EditedEvidence(path, before, now, true))
 		case ours[path], found[path]:
 			p.found[path] = !ours[path]
@@ -161,6 +163,22 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		}
 	}
 	return nil
+}
+
+// staysTheirs reports whether a file is of a skill that lay in a directory of the user's own, and was adopted there.
+func (p *Plan) staysTheirs(path string) bool {
+	if p.forced[path] {
+		return false
+	}
+	if _, now := p.mode.Adopted[path]; now {
+		return true
+	}
+	for _, f := range p.before.Receipt.Facets {
+		if slices.ContainsFunc(f.Adopted, func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
+			return true
+		}
+	}
+	return false
 }
 
 // planDeletions plans to delete what was installed and is wanted no more. What was there before is left, unless it

@@ -48,6 +48,9 @@ func Adapters(w *workspace.Workspace) (all []adapter.Target) {
 	return adapter.Share(all)
 }
 
+// OutsideVariable is the variable that moves the directory of a client out of the home directory; "" if there is none.
+func OutsideVariable(w *workspace.Workspace, t adapter.Target) string { return placed(w, t).Outside() }
+
 // SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
 // [workspace.Workspace.PlaceDir], each once: those that links lead to, as [Reached] says.
 func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {

@@ -1,6 +1,7 @@
 package obtain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,7 +42,7 @@ func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	}
 	if form, _ := d.Form(); form != wrap.FormSkill {
 		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark add NAME --path DIR' adds it from elsewhere",
-			fmt.Errorf("is no skill alone, but a %s", form))
+			fmt.Errorf("is no skill alone, but %s", cmp.Or(string(form), "has no "+wrap.SkillFile+" of its own")))
 	}
 	wrapped, err := wrap.Wrap(d, name)
 	if err != nil {

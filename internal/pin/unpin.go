@@ -20,10 +20,11 @@ import (
 
 // RemoveEmptyDirs removes the directories that deleting files left empty.
 func RemoveEmptyDirs(w *workspace.Workspace, deleted []string) {
+	own := clientsOwn(w)
 	for _, path := range deleted {
 		root := w.PlaceDir()
 		for dir := filepath.Dir(w.Place(path)); len(dir) > len(root); dir = filepath.Dir(dir) {
-			if w.Home != "" && filepath.Dir(dir) == root { // a client's own directory in the user's home
+			if w.Home != "" && (filepath.Dir(dir) == root || own[dir]) {
 				break
 			}
 			if w.RefuseLink(dir) != nil || os.Remove(dir) != nil {
@@ -31,6 +32,26 @@ func RemoveEmptyDirs(w *workspace.Workspace, deleted []string) {
 			}
 		}
 	}
+}
+
+// clientsOwn are directories of clients in the user's home that are elsewhere in it, where links lead to them.
+func clientsOwn(w *workspace.Workspace) map[string]bool {
+	own := map[string]bool{}
+	if w.Home == "" {
+		return own
+	}
+	for _, dir := range []string{w.Home, filepath.Join(w.Home, ".config")} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if e.Type()&os.ModeSymlink == 0 {
+				continue
+			}
+			if real, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name())); err == nil {
+				own[real] = true
+			}
+		}
+	}
+	return own
 }
 
 // UnpinOptions say what to undo.

@@ -233,18 +233,40 @@ func (w *Workspace) Replace(ctx context.Context, files []durable.File) error {
 		return err
 	}
 	defer w.Release()
-	for _, f := range files {
-		if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
-			return err
+	var made []string
+	err := func() error {
+		for _, f := range files {
+			if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
+				return err
+			}
+			if f.Remove {
+				continue
+			}
+			made = append(made, missingDirs(filepath.Dir(f.Path))...)
+			if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
+				return err
+			}
 		}
-		if f.Remove {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-			return err
+		return durable.Replace(w.journal(), files)
+	}()
+	if _, begun := os.Lstat(w.journal()); err != nil && begun != nil { // else the next command finishes the change
+		for _, dir := range slices.Backward(made) {
+			os.Remove(dir) // unless something is in it
 		}
 	}
-	return durable.Replace(w.journal(), files)
+	return err
+}
+
+// missingDirs are a directory and those above it that do not exist, from above.
+func missingDirs(dir string) (missing []string) {
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	slices.Reverse(missing)
+	return missing
 }
 
 // RefuseLink refuses a directory of the project that is a link, or lies below one: a checkout

@@ -64,7 +64,7 @@ consent is not brought back.`,
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
 	r.f.register(c)
-	addGlobalFlag(c, &r.f.dir, true)
+	addGlobalFlag(a, c, &r.f.dir, true)
 	a.AllowFlags(c)
 	r.f.addYesFlag(c)
 	r.f.addReviewFlags(c)
@@ -149,10 +149,16 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 	for _, at := range r.found.Linked {
 		fmt.Fprintf(r.a.Stderr, "note: %s is a link, or lies behind one, and is passed over\n", surface.Escape(at))
 	}
+	for _, variable := range r.found.Outside {
+		fmt.Fprintf(r.a.Stderr, "note: %s names a directory outside of the home directory; what lies there is passed over\n", variable)
+	}
 	for _, s := range r.found.Skills {
 		if s.Edited && len(paths) == 0 {
-			fmt.Fprintf(r.a.Stderr, "note: %s was edited since it was locked; 'hallmark adopt %s' shows the difference and "+
-				"takes it into the lock\n", surface.Escape(s.Dirs[0]), surface.Escape(s.Dirs[0]))
+			next := "'" + host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]}) + "' shows the difference and takes it into the lock"
+			if !s.InPlace {
+				next = "'hallmark install --force' puts back what is locked"
+			}
+			fmt.Fprintf(r.a.Stderr, "note: %s was edited since it was locked; %s\n", surface.Escape(s.Dirs[0]), next)
 		}
 		if s.Facet == "" {
 			r.free = append(r.free, s)
@@ -172,8 +178,11 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 	case len(paths) > 0:
 		return chosen, nil
 	case len(r.free) == 0:
-		fmt.Fprintf(r.a.Stderr, "nothing to adopt: no skill lies in %s that is of no locked facet\n",
-			nameOr(surface.Escape(strings.Join(r.found.Where, ", ")), "a directory of a client, as none was found"))
+		where := "no directory of a client was found"
+		if len(r.found.Where) > 0 {
+			where = "no skill lies in " + surface.Escape(strings.Join(r.found.Where, ", ")) + " that is of no locked facet"
+		}
+		fmt.Fprintf(r.a.Stderr, "nothing to adopt: %s\n", where)
 		return nil, nil
 	case r.all:
 		return r.free, nil
@@ -207,13 +216,19 @@ func (r *adopter) atPath(name string) (facets.Lying, error) {
 	if err != nil {
 		return facets.Lying{}, err
 	}
-	real := host.RealPath(full)
-	for _, s := range r.found.Skills {
-		for _, at := range s.Dirs {
-			if real == host.RealPath(filepath.Join(r.found.Dir, filepath.FromSlash(at))) {
-				return s, nil
+	for _, full := range []string{full, filepath.Join(r.found.Dir, name)} { // as it is, and as we name it
+		real := host.RealPath(full)
+		for _, s := range r.found.Skills {
+			for _, at := range s.Dirs {
+				if real == host.RealPath(filepath.Join(r.found.Dir, filepath.FromSlash(at))) {
+					return s, nil
+				}
 			}
 		}
+	}
+	named := func(s facets.Lying) bool { return s.Name == name }
+	if i := slices.IndexFunc(r.found.Skills, named); i >= 0 && !slices.ContainsFunc(r.found.Skills[i+1:], named) {
+		return r.found.Skills[i], nil
 	}
 	return facets.Lying{}, evidence.Errorf(evidence.Validation, name,
 		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill that lies elsewhere",
@@ -243,10 +258,15 @@ func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
 			return r.free, nil
 		}
 		n, err := strconv.Atoi(word)
+		before := len(chosen)
 		for i, s := range r.free {
 			if err == nil && n == i+1 || err != nil && strings.EqualFold(word, s.Name) {
 				chosen = append(chosen, s)
 			}
+		}
+		if len(chosen) == before {
+			return nil, evidence.Errorf(evidence.Validation, word, "answer with numbers or names of the list",
+				errors.New("is none of the skills"))
 		}
 	}
 	if len(chosen) == 0 {

@@ -90,7 +90,7 @@ machine has approved the lock, this needs --trust-lock.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
-	addGlobalFlag(c, &dir, false)
+	addGlobalFlag(a, c, &dir, false)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")

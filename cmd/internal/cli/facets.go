@@ -138,7 +138,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
-	addGlobalFlag(c, &f.dir, false)
+	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	f.addReviewFlags(c)
@@ -203,7 +203,7 @@ listed. What of them runs is shown, and asked about.`,
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
 		if source.Path != "" && c.Flags().Changed("global") {
-			return nil, app.Usage(c, errors.New("--path is relative to a project, and --global is none of a checkout"))
+			return nil, app.Usage(c, errors.New("--path is a directory beside a project, and --global is for no project: put the facet into a git repository, and give --git"))
 		}
 		if f.o.Registry != "" && !add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
@@ -218,7 +218,7 @@ listed. What of them runs is shown, and asked about.`,
 		return addOrChoose(a, c, h, &f, add, skills)
 	})
 	f.register(c)
-	addGlobalFlag(c, &f.dir, true)
+	addGlobalFlag(a, c, &f.dir, true)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	f.addReviewFlags(c)
@@ -257,7 +257,7 @@ without --force, and the directory that is a facet's source.`
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
-	addGlobalFlag(c, &f.dir, false)
+	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
 	f.addReviewFlags(c)
@@ -280,7 +280,7 @@ func showLeft(w io.Writer, left []string) {
 		files[path.Dir(at)]++
 	}
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and nothing vouches for what clients read there; delete what you do not need\n",
+		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and nothing vouches for it; delete what you do not need\n",
 			evidence.Count(files[dir], "file"), surface.Escape(dir))
 	}
 }
@@ -505,7 +505,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
-	addGlobalFlag(c, &dir, false)
+	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
 }

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +16,8 @@ import (
 )
 
 // addGlobalFlag adds --global, which makes dir that of the project of the user's own clients. With begin
-// the directory is made if there is none.
-func addGlobalFlag(c *cobra.Command, dir *string, begin bool) {
+// the directory is made if there is none. The commands that the answer names have the flag then, too.
+func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 	global := c.Flags().Bool("global", false, "work for your own clients, in your home directory, and not for a project")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !*global {
@@ -22,6 +25,15 @@ func addGlobalFlag(c *cobra.Command, dir *string, begin bool) {
 		}
 		if c.Flags().Changed("project") {
 			return app.Usage(c, errors.New("--global and --project name two projects"))
+		}
+		name := globalNamer(c.Root())
+		a.Stdout, a.Stderr = globalWriter{a.Stdout, name}, globalWriter{a.Stderr, name}
+		run := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if err := run(c, args); err != nil {
+				return globalError{err, name}
+			}
+			return nil
 		}
 		where, err := places.Find(os.Getenv)
 		if err != nil {
@@ -39,3 +51,44 @@ func addGlobalFlag(c *cobra.Command, dir *string, begin bool) {
 		return nil
 	}
 }
+
+// namedCommand is a command in a text, as hints name it.
+var namedCommand = regexp.MustCompile(`'hallmark ([a-z]+)((?: [^'\n]*)?)'`)
+
+// globalNamer adds --global to the commands in a text that know it.
+func globalNamer(root *cobra.Command) func(text string) string {
+	return func(text string) string {
+		return namedCommand.ReplaceAllStringFunc(text, func(named string) string {
+			parts := namedCommand.FindStringSubmatch(named)
+			c, _, err := root.Find(parts[1:2])
+			if err != nil || c.Flags().Lookup("global") == nil || strings.Contains(named, "--global") ||
+				strings.Contains(named, "--project") {
+				return named
+			}
+			return "'hallmark " + parts[1] + " --global" + parts[2] + "'"
+		})
+	}
+}
+
+// globalWriter writes texts, each as a whole, with --global in the commands that they name.
+type globalWriter struct {
+	to   io.Writer
+	name func(string) string
+}
+
+func (w globalWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.to, w.name(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// globalError is an error whose text has --global in the commands that it names.
+type globalError struct {
+	error
+	name func(string) string
+}
+
+func (e globalError) Error() string { return e.name(e.error.Error()) }
+
+func (e globalError) Unwrap() error { return e.error }

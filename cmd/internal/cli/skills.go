@@ -202,7 +202,7 @@ func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 	}
 	if len(found) == 0 {
 		return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-			"the same command without --skill and NAME lists what there is", fmt.Errorf("no such skill in %s", surface.Escape(where)))
+			"'hallmark add --git URL', or --path, lists what there is; --sub names a directory of it", fmt.Errorf("no such skill in %s", surface.Escape(where)))
 	}
 	return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
 		fmt.Errorf("there are several that are called so: %s", surface.Escape(strings.Join(paths, ", "))))

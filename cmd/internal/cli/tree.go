@@ -49,7 +49,7 @@ Nothing is fetched, and nothing is compared: 'hallmark check' does that.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
-	addGlobalFlag(c, &dir, false)
+	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tree as one JSON document")
 	return c
 }
@@ -127,7 +127,7 @@ fetched.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
-	addGlobalFlag(c, &dir, false)
+	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the ways as one JSON document")
 	return c
 }

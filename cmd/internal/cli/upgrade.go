@@ -87,7 +87,7 @@ does. All of it is written, or nothing.`,
 		}),
 	}
 	f.register(c)
-	addGlobalFlag(c, &f.dir, false)
+	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	consent.register(c)
 	f.addReviewFlags(c)
@@ -271,7 +271,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 		}),
 	}
 	addProjectFlag(c, &dir)
-	addGlobalFlag(c, &dir, false)
+	addGlobalFlag(a, c, &dir, false)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
