@@ -108,6 +108,10 @@ func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopte
 			"--keep "+s.Facet+"' and then '"+host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]})+"' make it a skill of your own",
 			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
 	}
+	if s.lessHere {
+		return f, evidence.Errorf(evidence.Refused, where, "make the same change in "+f.Path+", and run 'hallmark install --force'",
+			errors.New("was edited, and its client has another front matter there than the skill: taking it would lose the rest"))
+	}
 	there, err := obtain.ReadFolder(w.PlaceDir(), obtain.LocalPath(w, f.Path), s.Name, f.Private)
 	if err == nil && !maps.EqualFunc(there.Members, skillMembers(entry, s.Name), evidence.Same) {
 		err = errors.New("was changed too since it was locked")

@@ -37,6 +37,8 @@ type Lying struct {
 	From        string   // the repository that another program got it from, as --git takes it; "" if it is not known
 	Err         error    // why it cannot be adopted; nil if it can
 
+	lessHere bool // its client gets less of its SKILL.md than was published, or otherwise
+
 	all     []string // directories of that name of all clients, with other bytes too
 	private []string // files in all clients' directories of that name that are left out
 	folder  string   // the first of the directories
@@ -110,12 +112,9 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 				s.Facet = "that was installed here"
 			}
 			if s.Err == nil && owners[s.Name] != "" {
-				is, err := isInstalled(receipt, locked, at, s.lying)
-				if err != nil {
-					return nil, err
-				}
-				s.Edited = !is
-				s.InPlace = isOwnSource(w, s)
+				s.Edited = !isInstalled(receipt, locked, at, s.lying)
+				s.lessHere = !locked.HasAsPublished(at)
+				s.InPlace = isOwnSource(w, s) && !s.lessHere
 			}
 			out.add(s)
 		}
@@ -127,7 +126,7 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 
 // isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what the lock
 // has there, as in a clone.
-func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, lying map[string]digest.Digest) (bool, error) {
+func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, lying map[string]digest.Digest) bool {
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
 		if strings.HasPrefix(file, at+"/") {
@@ -137,7 +136,7 @@ func isInstalled(known *installed.Files, locked *installed.LockedFacets, at stri
 	if len(was) == 0 {
 		return locked.Has(at, lying)
 	}
-	return maps.EqualFunc(was, lying, evidence.Same), nil
+	return maps.EqualFunc(was, lying, evidence.Same)
 }
 
 // isOwnSource reports whether the source of a locked skill is the directory of that skill alone.

@@ -180,14 +180,7 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 
 // Has reports whether what lies in the directory of a skill is what the lock has there. A file whose locked form cannot be told
 // here, as its contents are not in the store, counts as that.
-func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) (bool, error) {
-	if l.files == nil {
-		files, err := l.expectedFiles()
-		if err != nil {
-			return false, err
-		}
-		l.files = files
-	}
+func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) bool {
 	n := 0
 	for at, f := range l.files {
 		if !f.picked || !strings.HasPrefix(at, dir+"/") {
@@ -195,11 +188,22 @@ func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) (bool, er
 		}
 		now, ok := lying[at]
 		if !ok || !f.sum.IsZero() && !evidence.Same(f.sum, now) {
-			return false, nil
+			return false
 		}
 		n++
 	}
-	return n == len(lying), nil
+	return n == len(lying)
+}
+
+// HasAsPublished reports whether the client whose directory of a skill this is gets each file as the archive has it, as far as
+// that is known.
+func (l *LockedFacets) HasAsPublished(dir string) bool {
+	for at, f := range l.files {
+		if strings.HasPrefix(at, dir+"/") && f.picked && !f.sum.IsZero() && !evidence.Same(f.sum, f.asset) {
+			return false
+		}
+	}
+	return true
 }
 
 // guessManifest is the part of a manifest that follows from the paths of the facet's members: what it

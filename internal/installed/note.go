@@ -40,18 +40,28 @@ func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
 	return notes
 }
 
+// ReadLocked are the locked facets with the files that clients are to have of them, as far as their contents are in the store;
+// nothing is audited.
+func ReadLocked(w *workspace.Workspace) (*LockedFacets, error) {
+	l, err := openLocked(w)
+	if err == nil {
+		l.files, err = l.expectedFiles()
+	}
+	return l, err
+}
+
 // Notes are those about the locked facets whose contents are in the store, as far as these are what the
 // lock says.
 func Notes(w *workspace.Workspace) ([]Note, error) {
-	l, err := ReadLocked(w)
+	l, err := openLocked(w)
 	if err != nil {
 		return nil, err
 	}
 	return l.notes(), nil
 }
 
-// ReadLocked are the locked facets, with what is in the store of them as it was locked; nothing is audited.
-func ReadLocked(w *workspace.Workspace) (*LockedFacets, error) {
+// openLocked are the locked facets, with what is in the store of them as it was locked.
+func openLocked(w *workspace.Workspace) (*LockedFacets, error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, err

@@ -121,7 +121,13 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return evidence.Report{evidence.CannotVerify(c, evidence.Malformed, err.Error())}, nil
+		e := evidence.CannotVerify(c, evidence.Malformed, err.Error())
+		if problem, ok := errors.AsType[*evidence.Error](err); ok && problem.Hint != "" { // which leads on better than that of the row
+			plain := *problem
+			plain.Hint = ""
+			e.Reason, e.Fix = plain.Error(), problem.Hint
+		}
+		return evidence.Report{e}, nil
 	}
 	e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{packed.made.Integrity}, From: f.Path})
 	if e.Outcome != evidence.Match {

@@ -156,7 +156,7 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		if s.Edited && len(paths) == 0 {
 			next := "'" + host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]}) + "' shows the difference and takes it into the lock"
 			if !s.InPlace {
-				next = "'hallmark install --force' puts back what is locked"
+				next = "'hallmark install --force' puts back what is locked" // where its source cannot take it
 			}
 			fmt.Fprintf(r.a.Stderr, "note: %s was edited since it was locked; %s\n", surface.Escape(s.Dirs[0]), next)
 		}
