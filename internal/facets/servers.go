@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -122,7 +124,7 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			out.changes = append(out.changes, pinnedChange(s, pinned, status, err != nil))
 		}
 		if err != nil {
-			return out, err
+			return out, explainUnpinned(ctx, subject, err)
 		}
 		if a.o.Dry { // nothing was added to the lock
 			if locked {
@@ -230,7 +232,7 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 	}
 	if !begin {
 		return nil, nil, evidence.Errorf(evidence.Refused, subject,
-			"--yes consents, --no-servers installs the rest of the facet",
+			"--yes consents, "+withoutServers,
 			errors.New("is a server that would be started to see what it shows, and nobody consented"))
 	}
 	p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s,
@@ -241,6 +243,28 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 		return nil, files, err
 	}
 	return &p.Result, files, err
+}
+
+// withoutServers is what leads on where a server of a facet cannot be pinned.
+const withoutServers = "--no-servers installs the rest of the facet"
+
+// explainUnpinned is the error for a server of a facet that cannot be pinned, with what leads on without it.
+func explainUnpinned(ctx context.Context, subject string, err error) error {
+	if problem, ok := errors.AsType[*evidence.Error](err); ok {
+		if ctx.Err() != nil || strings.Contains(problem.Hint, withoutServers) {
+			return err
+		}
+		explained := *problem
+		if explained.Hint != "" {
+			explained.Hint += "; "
+		}
+		explained.Hint += withoutServers
+		return &explained
+	}
+	if _, refused := errors.AsType[*policy.Refusal](err); refused || ctx.Err() != nil {
+		return err
+	}
+	return evidence.Errorf(evidence.ClassOf(err), subject, withoutServers, err)
 }
 
 // removeUndeclared takes the servers that no facet declares any more out of the lock, and returns

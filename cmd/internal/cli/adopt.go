@@ -185,7 +185,7 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		fmt.Fprintf(r.a.Stderr, "nothing to adopt: %s\n", where)
 		return nil, nil
 	case r.all:
-		return r.free, nil
+		return r.free, r.othersError()
 	}
 	return r.ask(c)
 }
@@ -255,7 +255,7 @@ func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
 	var chosen []facets.Lying
 	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
 		if word == "all" {
-			return r.free, nil
+			return r.free, r.othersError()
 		}
 		n, err := strconv.Atoi(word)
 		before := len(chosen)
@@ -273,6 +273,32 @@ func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
 		return nil, refused
 	}
 	return chosen, nil
+}
+
+// othersError is the error for the first skill that cannot be adopted, with the command that adopts those that can.
+func (r *adopter) othersError() error {
+	args := []string{"hallmark", "adopt"}
+	var first error
+	for _, s := range r.free {
+		if s.Err == nil {
+			args = append(args, s.Dirs[0])
+		} else if first == nil {
+			first = s.Err
+		}
+	}
+	if first == nil || len(args) == 2 {
+		return nil // which adopting it says
+	}
+	hint := "'" + host.QuoteArguments(args) + "' adopts the others"
+	if problem, ok := errors.AsType[*evidence.Error](first); ok {
+		explained := *problem
+		if explained.Hint != "" {
+			hint = explained.Hint + "; or " + hint
+		}
+		explained.Hint = hint
+		return &explained
+	}
+	return evidence.Errorf(evidence.ClassOf(first), "", hint, first)
 }
 
 // showLying lists skills, and why some cannot be adopted.
