@@ -121,6 +121,17 @@ func (in *insertion) addFile() {
 	in.record(AddedFile, "", text)
 }
 
+// addRoot appends an object to a file that has no value, such as an empty one.
+func (in *insertion) addRoot() {
+	was, end := string(in.data), syntax.LineEnd(in.data)
+	text := "{" + end + "}" + end
+	if was != "" && !strings.HasSuffix(was, "\n") {
+		text = end + text
+	}
+	in.put(len(in.data), AddedRoot, "", text)
+	in.changes[len(in.changes)-1].Was = was
+}
+
 // addTable appends a table of TOML with the lines of an entry.
 func (in *insertion) addTable(key, name, entry string) {
 	end := syntax.LineEnd(in.data)
@@ -134,6 +145,10 @@ func (in *insertion) addTable(key, name, entry string) {
 // addMember adds an entry to the object of servers under key, and that object if there is none.
 func (in *insertion) addMember(key, name, entry string) error {
 	root, err := in.file.format.Parse(in.data, false)
+	if err == nil && root.Start == len(in.data) {
+		in.addRoot()
+		root, err = in.file.format.Parse(in.data, false)
+	}
 	if err != nil {
 		return err
 	}
