@@ -123,11 +123,11 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	clientFiles, changed, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
+	inClients, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
 	if err != nil {
 		return out, err
 	}
-	out.Clients = changed
+	out.Clients, out.Stopped = inClients.Started, inClients.Stopped
 	if text, err = req.setRequirement(w, a, text); err != nil {
 		return out, err
 	}
@@ -157,7 +157,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
+	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, inClients.Files))
 	if err != nil {
 		return out, err
 	}
@@ -167,7 +167,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies, undone)); err != nil || !out.Written {
 		return out, err
 	}
-	deleted := slices.Concat(out.Deleted, out.Clients)
+	deleted := slices.Concat(out.Deleted, out.Clients, out.Stopped)
 	for _, f := range slices.Concat(copies, undone) {
 		if f.Remove {
 			deleted = append(deleted, host.RelativeTo(w.PlaceDir(), f.Path))
