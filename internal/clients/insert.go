@@ -62,6 +62,16 @@ func UserServerFile(client string, m Machine) (f File, err error) {
 	return f, nil
 }
 
+// UserServerFileAt returns the file at path as one in which a client looks, or once looked, for the user's own
+// servers. ok is false if nothing is installed for the client.
+func UserServerFileAt(client, path string) (f File, ok bool) {
+	s := clientOf(client).install
+	if s == nil {
+		return f, false
+	}
+	return File{Client: client, Path: path, User: true, format: syntax.FormatOf(s.files[0]), shapes: []string{s.key}}, true
+}
+
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that starts a
 // server, and the changes that were made, in their order. Everything else in the file stays.
 func Insert(f File, data []byte, name, command string, args []string) ([]byte, []Change, error) {

@@ -123,7 +123,11 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	inClients, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
+	known, err := a.readReceipt()
+	if err != nil {
+		return out, err
+	}
+	inClients, err := installed.PlanClientEntries(w, servers.names, a.serverOwners(), known.Receipt.Clients)
 	if err != nil {
 		return out, err
 	}
@@ -135,6 +139,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
+	p.NoteClients(inClients.Noted)
 	var more []durable.File
 	if req.changeMore != nil {
 		if more, text, err = req.changeMore(ctx, w, a.Logs); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,28 +27,81 @@ type ClientPlan struct {
 	Files   []durable.File
 	Started []string // files that change and start servers of facets
 	Stopped []string // files that change and start none of them any more
+	// Noted are the files of the user's own clients that have entries of Hallmark's, as [machine.Receipt] has them.
+	Noted map[string]string
 }
 
 // PlanClientEntries plans the files of the targets' clients so that they start the named servers by
 // "hallmark run", and no other server of a facet. What was inserted is kept beside each file, so
 // that it is taken away again exactly. A user's own entry of such a name is refused. Owners are the
-// facets that declare servers, by name of the server.
-func PlanClientEntries(w *workspace.Workspace, names []string, owners map[string]string) (*ClientPlan, error) {
-	plan := &ClientPlan{}
+// facets that declare servers, by name of the server. Noted are the files of the user's own clients with
+// such entries: in one in which its client does not look now, none is wanted.
+func PlanClientEntries(w *workspace.Workspace, names []string, owners, noted map[string]string) (*ClientPlan, error) {
+	plan := &ClientPlan{Noted: map[string]string{}}
+	looked := map[string]bool{}
 	err := forEachClientFile(w, names, func(f clients.File, wanted []string) error {
-		files, starts, err := planFileEntries(w, f, wanted, owners)
-		if err != nil || len(files) == 0 {
-			return err
-		}
-		plan.Files = append(plan.Files, files...)
-		list := &plan.Stopped
-		if starts {
-			list = &plan.Started
-		}
-		*list = append(*list, host.RelativeTo(w.PlaceDir(), f.Path))
-		return nil
+		looked[f.Path] = true
+		return plan.add(w, f, wanted, owners)
 	})
-	return plan, err
+	if err != nil || w.Home == "" {
+		return plan, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(noted)) {
+		if f, ok := clients.UserServerFileAt(noted[path], path); ok && !looked[path] {
+			if err := plan.add(w, f, nil, owners); err != nil {
+				return plan, err
+			}
+		}
+	}
+	return plan, nil
+}
+
+// add plans one client's file. One in which nothing is wanted, and beside which nothing is noted, is the
+// user's own, wherever its directory leads.
+func (p *ClientPlan) add(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) error {
+	if len(wanted) == 0 && !exists(clients.OriginalsPath(f.Path)) {
+		if w.RefuseLink(filepath.Dir(f.Path)) == nil {
+			if data, err := clients.Read(f); err == nil {
+				warnOfStarts(w, f, clientText{data: data})
+			}
+		}
+		return nil
+	}
+	before, err := readClientText(w, f)
+	if err != nil {
+		return err
+	}
+	missing, err := missingServers(w, f, before.data, wanted, owners)
+	if err != nil {
+		return err
+	}
+	now := removeEntries(w, f, before.clone(), wanted)
+	if now, err = insertEntries(w, f, now, missing); err != nil {
+		return err
+	}
+	warnOfStarts(w, f, now)
+	noted := slices.ContainsFunc(now.originals, func(o clients.Original) bool { return o.Added == clients.AddedEntry })
+	if noted && w.Home != "" {
+		p.Noted[f.Path] = f.Client
+	}
+	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
+		len(now.originals) == len(before.originals) {
+		return nil
+	}
+	files, err := now.files(f)
+	p.Files = append(p.Files, files...)
+	list := &p.Stopped
+	if noted || len(wanted) > 0 {
+		list = &p.Started
+	}
+	*list = append(*list, host.RelativeTo(w.PlaceDir(), f.Path))
+	return err
+}
+
+// exists reports whether there is a file, or a link, of a name.
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }
 
 // CheckClientFiles refuses the files of clients that [PlanClientEntries] would refuse for the named
@@ -128,41 +182,6 @@ type clientText struct {
 
 func (t clientText) clone() clientText {
 	return clientText{slices.Clone(t.data), t.perm, slices.Clone(t.originals)}
-}
-
-// planFileEntries changes one client's file; nothing if it is as it is to be. Starts reports whether it
-// starts servers of facets then. A file in which nothing is wanted, and beside which nothing is noted,
-// is the user's own, wherever its directory leads.
-func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
-	owners map[string]string) (files []durable.File, starts bool, err error) {
-	if _, err := os.Lstat(clients.OriginalsPath(f.Path)); err != nil && len(wanted) == 0 {
-		if w.RefuseLink(filepath.Dir(f.Path)) == nil {
-			if data, err := clients.Read(f); err == nil {
-				warnOfStarts(w, f, clientText{data: data})
-			}
-		}
-		return nil, false, nil
-	}
-	before, err := readClientText(w, f)
-	if err != nil {
-		return nil, false, err
-	}
-	missing, err := missingServers(w, f, before.data, wanted, owners)
-	if err != nil {
-		return nil, false, err
-	}
-	now := removeEntries(w, f, before.clone(), wanted)
-	if now, err = insertEntries(w, f, now, missing); err != nil {
-		return nil, false, err
-	}
-	warnOfStarts(w, f, now)
-	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
-		len(now.originals) == len(before.originals) {
-		return nil, false, nil
-	}
-	inserted := func(o clients.Original) bool { return o.Added == clients.AddedEntry }
-	files, err = now.files(f)
-	return files, len(wanted) > 0 || slices.ContainsFunc(now.originals, inserted), err
 }
 
 // insertEntries inserts an entry for each of the named servers.

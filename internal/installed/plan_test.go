@@ -288,7 +288,7 @@ func TestPlanClientEntries(t *testing.T) {
 	w := newProject(t, log, map[string]string{".cursor/mcp.json": mine})
 	plan := func(names ...string) (string, error) {
 		t.Helper()
-		p, err := PlanClientEntries(w, names, map[string]string{"own": "kit"})
+		p, err := PlanClientEntries(w, names, map[string]string{"own": "kit"}, nil)
 		for _, f := range p.Files {
 			if f.Remove {
 				os.Remove(f.Path)
@@ -335,7 +335,7 @@ func TestPlanClientEntriesLinked(t *testing.T) {
 	}
 	both := func(names ...string) (*ClientPlan, error) {
 		t.Helper()
-		p, err := PlanClientEntries(w, names, nil)
+		p, err := PlanClientEntries(w, names, nil, nil)
 		if early := CheckClientFiles(w, names, nil); len(names) > 0 && (early == nil) != (err == nil) {
 			t.Errorf("%v, and before that %v", err, early)
 		}
