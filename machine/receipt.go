@@ -30,6 +30,9 @@ type Receipt struct {
 	Self    digest.Digest             `json:"self"`    // as that of a lock; set by Encode
 	Project string                    `json:"project"` // the directory, all links resolved
 	Facets  map[string]ReceiptOfFacet `json:"facets"`
+	// Clients are the files of the user's own clients into which servers of facets were written, by path, with the
+	// client that reads each. The environment says where a client looks, and may say something else later.
+	Clients map[string]string `json:"clients,omitempty"`
 }
 
 // ReceiptOfFacet lists what was installed of one facet.
@@ -130,6 +133,11 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 	if r.Facets == nil {
 		return nil, errors.New("has no facets")
 	}
+	for file, client := range r.Clients {
+		if file == "" || client == "" {
+			return nil, errors.New("does not say which client reads a file, or which file")
+		}
+	}
 	for name, f := range r.Facets {
 		if f.Version == "" || f.Assets == nil {
 			return nil, fmt.Errorf("%+q: does not say which version was installed, or what of it", name)
@@ -212,7 +220,8 @@ func (r *Receipt) Same(o *Receipt) bool {
 		return a.Version == b.Version && slices.Equal(a.Private, b.Private) && slices.Equal(a.Adopted, b.Adopted) &&
 			slices.Equal(a.Copies, b.Copies) && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
 	}
-	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, same)
+	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, same) &&
+		maps.Equal(r.Clients, o.Clients)
 }
 
 func (a ReceiptAsset) same(b ReceiptAsset) bool {

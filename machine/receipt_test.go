@@ -33,6 +33,7 @@ func TestSameReceipt(t *testing.T) {
 		"private":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Private: []string{"x"}} },
 		"adopted":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Adopted: []string{"x"}} },
 		"copies":          func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Copies: []string{"x"}} },
+		"clients":         func(r *Receipt, _ *ReceiptAsset) { r.Clients = map[string]string{"/h/.claude.json": "claude-code"} },
 		"scope":           func(_ *Receipt, a *ReceiptAsset) { a.Scope = "user" },
 		"target":          func(_ *Receipt, a *ReceiptAsset) { a.Target = "codex" },
 		"type":            func(_ *Receipt, a *ReceiptAsset) { a.Type = "agent" },

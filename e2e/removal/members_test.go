@@ -64,6 +64,7 @@ var rareMembers = []rare{
 	{"state/receipts/*", "facets/*/adopted", "a row of the table is about the whole file: without it nothing is undone"},
 	{"state/receipts/*", "facets/*/copies", "a row of the table is about the whole file: without it nothing is undone"},
 	{"state/materialized/*", "found/**", "to tell what a user edited; what clients read is compared with the lock"},
+	{"state/receipts/*", "clients/**", "of --global, of which there is no world: without it an entry stays where no client looks"},
 	{"state/receipts/*", "facets/*/private", "lets a file lie that no claim covers: without it 'check' refuses that file"},
 	{"state/projects/ID/approvals.json", "servers/*/facet", "of the server of a facet, of which there is no world yet"},
 	{"state/projects/ID/approvals.json", "unlocked/*/facet",

@@ -19,7 +19,7 @@ type Change struct {
 	File   string `json:"file"`
 	Scope  string `json:"scope,omitempty"`
 	Name   string `json:"name"`
-	Was    string `json:"was"`             // the bytes that were replaced: from the command to the end of the arguments
+	Was    string `json:"was"`             // the bytes that were replaced: from the command to the end of the arguments, or all of a file without a value
 	Now    string `json:"now"`             // the bytes that stand there instead
 	Added  string `json:"added,omitempty"` // what Insert added; "" for a rewritten entry
 }
@@ -27,6 +27,7 @@ type Change struct {
 // Values of Added: what a [Change] added to a file.
 const (
 	AddedFile   = "file"   // the file itself
+	AddedRoot   = "root"   // the object that is the value of a file, in a file that had none
 	AddedHolder = "holder" // the object that holds the servers
 	AddedEntry  = "entry"  // the entry of a server
 )

@@ -62,6 +62,16 @@ func UserServerFile(client string, m Machine) (f File, err error) {
 	return f, nil
 }
 
+// UserServerFileAt returns the file at path as one in which a client looks, or once looked, for the user's own
+// servers. ok is false if nothing is installed for the client.
+func UserServerFileAt(client, path string) (f File, ok bool) {
+	s := clientOf(client).install
+	if s == nil {
+		return f, false
+	}
+	return File{Client: client, Path: path, User: true, format: syntax.FormatOf(s.files[0]), shapes: []string{s.key}}, true
+}
+
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that starts a
 // server, and the changes that were made, in their order. Everything else in the file stays.
 func Insert(f File, data []byte, name, command string, args []string) ([]byte, []Change, error) {
@@ -121,6 +131,17 @@ func (in *insertion) addFile() {
 	in.record(AddedFile, "", text)
 }
 
+// addRoot appends an object to a file that has no value, such as an empty one.
+func (in *insertion) addRoot() {
+	was, end := string(in.data), syntax.LineEnd(in.data)
+	text := "{" + end + "}" + end
+	if was != "" && !strings.HasSuffix(was, "\n") {
+		text = end + text
+	}
+	in.put(len(in.data), AddedRoot, "", text)
+	in.changes[len(in.changes)-1].Was = was
+}
+
 // addTable appends a table of TOML with the lines of an entry.
 func (in *insertion) addTable(key, name, entry string) {
 	end := syntax.LineEnd(in.data)
@@ -134,6 +155,10 @@ func (in *insertion) addTable(key, name, entry string) {
 // addMember adds an entry to the object of servers under key, and that object if there is none.
 func (in *insertion) addMember(key, name, entry string) error {
 	root, err := in.file.format.Parse(in.data, false)
+	if err == nil && root.Start == len(in.data) {
+		in.addRoot()
+		root, err = in.file.format.Parse(in.data, false)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // seatedFile is a file of a client in a project that has nothing else.
@@ -96,6 +98,126 @@ func TestInsert(t *testing.T) {
 		if data != nil {
 			t.Errorf("%s: %q is left", client, data)
 		}
+	}
+}
+
+// blankTexts are files that have nothing in them.
+var blankTexts = []string{"", "\n", "\r\n", "  \n\n", "\ufeff", "\ufeff\n", " "}
+
+// restoreAll takes away what changes added, the last first.
+func restoreAll(data []byte, changes []Change) (out []byte, err error) {
+	for _, c := range slices.Backward(changes) {
+		if data, err = Restore(data, c); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// A file with nothing in it, or comments alone, gets the entry, and is what it was once that is taken away: it
+// is not removed.
+func TestInsertBlank(t *testing.T) {
+	for _, row := range table {
+		if row.install == nil {
+			continue
+		}
+		f := seatedFile(t, row.id)
+		comment := "// mine"
+		if f.format == syntax.TOML {
+			comment = "# mine"
+		}
+		for _, before := range append(blankTexts, comment, comment+"\r\n") {
+			now, changes, err := Insert(f, []byte(before), "a", "hallmark", []string{"run", "a"})
+			if err != nil {
+				t.Errorf("%s, %q: %v", row.id, before, err)
+				continue
+			}
+			if !strings.HasPrefix(string(now), before) {
+				t.Errorf("%s: %q became %q", row.id, before, now)
+			}
+			now, more, err := Insert(f, now, "b", "hallmark", []string{"run", "b"})
+			if err != nil {
+				t.Fatalf("%s, %q: %v", row.id, before, err)
+			}
+			if found, err := Parse(f, now); err != nil || len(found) != 2 {
+				t.Errorf("%s, %q: %v, %v", row.id, before, found, err)
+			}
+			after, err := restoreAll(now, append(changes, more...))
+			if err != nil || after == nil || string(after) != before {
+				t.Errorf("%s: %q is %q afterwards, %v", row.id, before, after, err)
+			}
+		}
+	}
+}
+
+// A client that lays its file out anew leaves no trace of an object that was added to an empty one. What the
+// user wrote there since stays.
+func TestInsertBlankRewritten(t *testing.T) {
+	f := seatedFile(t, "claude-code")
+	_, changes, err := Insert(f, []byte("\n"), "a", "hallmark", []string{"run", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ours = `"mcpServers":{"a":{"args":["run","a"],"command":"hallmark"}}`
+	if out, err := restoreAll([]byte("{"+ours+"}"), changes); err != nil || string(out) != "\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := restoreAll([]byte(`{"mine":1,`+ours+"}"), changes); !errors.Is(err, ErrChanged) {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// A file with nothing in it is read by all that reads files of clients, and holds nothing.
+func TestReadBlank(t *testing.T) {
+	for _, row := range table {
+		for _, l := range row.locations() {
+			for _, text := range blankTexts {
+				f := l.newFile(row.id, l.path)
+				servers, err := Parse(f, []byte(text))
+				inspected, other := Inspect(f, []byte(text))
+				commands, another := Commands(f, []byte(text))
+				if err := errors.Join(err, other, another); err != nil || len(servers)+len(inspected)+len(commands) > 0 {
+					t.Errorf("%s, %q: %v %v %v, %v", l.path, text, servers, inspected, commands, err)
+				}
+				if _, err := Restore([]byte(text), Change{Client: row.id, File: l.path, Name: "a", Was: "x",
+					Now: "y"}); !errors.Is(err, ErrGone) {
+					t.Errorf("%s, %q: %v", l.path, text, err)
+				}
+			}
+		}
+	}
+}
+
+// What is inserted into any text is an error, or goes again without a trace.
+func FuzzInsert(f *testing.F) {
+	for _, text := range append(blankTexts, "{}", "// c", `{"mcpServers": {"b": {"command": "x"}}}`, "[]", "a = 1",
+		"[mcp_servers.b]\ncommand = \"x\"\n", "{\"a\":1,}\r\n") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, client := range []string{"claude-code", "codex", "opencode"} {
+			file, _ := ServerFile(client, "project", func(string) bool { return false })
+			now, changes, err := Insert(file, []byte(text), "a", "hallmark", []string{"run", "a"})
+			if err != nil {
+				continue
+			}
+			if after, err := restoreAll(now, changes); err != nil || after == nil || string(after) != text {
+				t.Errorf("%s: %q became %q, and is %q afterwards, %v", client, text, now, after, err)
+			}
+		}
+	})
+}
+
+// A link may lead to a file whose name does not tell its format.
+func TestInsertOtherName(t *testing.T) {
+	f := seatedFile(t, "codex")
+	f.Path = filepath.Join(t.TempDir(), "config-of-codex")
+	now, changes, err := Insert(f, []byte("a = 1\n"), "a", "hallmark", []string{"run", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restoreAll(now, changes); err != nil || string(out) != "a = 1\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

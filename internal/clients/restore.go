@@ -36,12 +36,15 @@ func Restore(data []byte, c Change) ([]byte, error) {
 func removeAdded(data []byte, c Change) ([]byte, error) {
 	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	switch c.Added {
-	case AddedFile:
+	case AddedFile, AddedRoot:
 		// White space alone may differ: a comment in it is the user's.
-		if !bytes.Equal(withoutSpace(data), withoutSpace([]byte(c.Now))) {
+		if !bytes.Equal(withoutSpace(data), withoutSpace([]byte(c.Was+c.Now))) {
 			return nil, changed
 		}
-		return nil, nil
+		if c.Added == AddedFile {
+			return nil, nil
+		}
+		return []byte(c.Was), nil
 	case AddedHolder:
 		if c.Now != "" && bytes.Count(data, []byte(c.Now)) == 1 {
 			return cutOut(data, c, bytes.Index(data, []byte(c.Now)))
@@ -79,7 +82,7 @@ func removeAdded(data []byte, c Change) ([]byte, error) {
 // cutOut returns data without what c added, which stands at the offset at, and without the comma before
 // or behind it if that is then one too many because entries beside it came or went.
 func cutOut(data []byte, c Change, at int) ([]byte, error) {
-	format := syntax.FormatOf(c.File)
+	format := installedFile(c).format
 	before, after := data[:at], data[at+len(c.Now):]
 	commaAfter := bytes.TrimLeft(after, " \t\r\n")
 	commaBefore := bytes.TrimRight(before, " \t\r\n")
@@ -94,7 +97,7 @@ func cutOut(data []byte, c Change, at int) ([]byte, error) {
 		tries = append(tries, [2][]byte{commaBefore[:len(commaBefore)-1], after})
 	}
 	for _, t := range tries {
-		out := slices.Concat(t[0], t[1])
+		out := append([]byte{}, slices.Concat(t[0], t[1])...) // nil would say that the file is gone
 		if _, err := format.Parse(out, false); err == nil {
 			return out, nil
 		}
@@ -102,11 +105,12 @@ func cutOut(data []byte, c Change, at int) ([]byte, error) {
 	return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 }
 
-// installedFile returns the file of c, with the shape that the client reads for which c was made.
+// installedFile returns the file of c, with the format and the shape that the client reads for which c was
+// made. A link may have led to a file of another name.
 func installedFile(c Change) File {
 	f := FileAt(c.File)
 	if s := clientOf(c.Client).install; s != nil && c.Added != "" {
-		f.Client, f.shapes = c.Client, []string{s.key}
+		f.Client, f.format, f.shapes = c.Client, syntax.FormatOf(s.files[0]), []string{s.key}
 	}
 	return f
 }

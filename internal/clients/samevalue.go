@@ -126,7 +126,7 @@ func cutLines(data []byte, m syntax.Member) []byte {
 		lines = append(lines, [2]int{start, end})
 	}
 	slices.SortFunc(lines, func(a, b [2]int) int { return a[0] - b[0] })
-	var out []byte
+	out := []byte{} // nil would say that the file is gone
 	at := 0
 	for _, line := range lines {
 		out = append(out, data[at:max(at, line[0])]...)

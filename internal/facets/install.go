@@ -123,11 +123,15 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	clientFiles, changed, err := installed.PlanClientEntries(w, servers.names, a.serverOwners())
+	known, err := a.readReceipt()
 	if err != nil {
 		return out, err
 	}
-	out.Clients = changed
+	inClients, err := installed.PlanClientEntries(w, servers.names, a.serverOwners(), known.Receipt.Clients)
+	if err != nil {
+		return out, err
+	}
+	out.Clients, out.Stopped = inClients.Started, inClients.Stopped
 	if text, err = req.setRequirement(w, a, text); err != nil {
 		return out, err
 	}
@@ -135,6 +139,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
+	p.NoteClients(inClients.Noted)
 	var more []durable.File
 	if req.changeMore != nil {
 		if more, text, err = req.changeMore(ctx, w, a.Logs); err != nil {
@@ -157,7 +162,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if err != nil {
 		return out, err
 	}
-	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, clientFiles))
+	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, inClients.Files))
 	if err != nil {
 		return out, err
 	}
@@ -167,7 +172,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies, undone)); err != nil || !out.Written {
 		return out, err
 	}
-	deleted := slices.Concat(out.Deleted, out.Clients)
+	deleted := slices.Concat(out.Deleted, out.Clients, out.Stopped)
 	for _, f := range slices.Concat(copies, undone) {
 		if f.Remove {
 			deleted = append(deleted, host.RelativeTo(w.PlaceDir(), f.Path))

@@ -21,7 +21,8 @@ type Installation struct {
 
 	ServerChanges []ServerChange // of all that facets declare, by name
 
-	Clients []string         // files of clients that changed, relative to the project
+	Clients []string         // files of clients that changed and start servers of facets, relative to the project
+	Stopped []string         // files of clients that changed and start none of them any more
 	Notes   []installed.Note // what clients do not get of the facets
 	Written bool             // something was changed
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -95,6 +96,10 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			out.names = append(out.names, c.Name)
 		}
 	}
+	names := slices.Clone(out.names)
+	for _, s := range wanted {
+		names = append(names, s.Name)
+	}
 	for _, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && sameLaunch(entry, s)
@@ -117,6 +122,11 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 				errors.New("is a server that is not locked as the facet declares it"))
 		case a.o.Offline:
 			return out, obtain.OfflineError(subject)
+		}
+		if len(out.pinned) == 0 { // before the first is started: what cannot be installed need not be looked at
+			if err := installed.CheckClientFiles(a.Workspace, names, a.serverOwners()); err != nil {
+				return out, err
+			}
 		}
 		pinned, files, err := a.pinServer(ctx, s, subject, same)
 		if pinned != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,12 +21,112 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
+// ClientPlan is what becomes of the files of clients that start servers of facets. Paths are relative
+// to [workspace.Workspace.PlaceDir].
+type ClientPlan struct {
+	Files   []durable.File
+	Started []string // files that change and start servers of facets
+	Stopped []string // files that change and start none of them any more
+	// Noted are the files of the user's own clients that have entries of Hallmark's, as [machine.Receipt] has them.
+	Noted map[string]string
+}
+
 // PlanClientEntries plans the files of the targets' clients so that they start the named servers by
 // "hallmark run", and no other server of a facet. What was inserted is kept beside each file, so
 // that it is taken away again exactly. A user's own entry of such a name is refused. Owners are the
-// facets that declare servers, by name of the server.
-func PlanClientEntries(w *workspace.Workspace, names []string,
-	owners map[string]string) (files []durable.File, changed []string, err error) {
+// facets that declare servers, by name of the server. Noted are the files of the user's own clients with
+// such entries: in one in which its client does not look now, none is wanted.
+func PlanClientEntries(w *workspace.Workspace, names []string, owners, noted map[string]string) (*ClientPlan, error) {
+	plan := &ClientPlan{Noted: map[string]string{}}
+	looked := map[string]bool{}
+	err := forEachClientFile(w, names, func(f clients.File, wanted []string) error {
+		looked[f.Path] = true
+		return plan.add(w, f, wanted, owners)
+	})
+	if err != nil || w.Home == "" {
+		return plan, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(noted)) {
+		if f, ok := clients.UserServerFileAt(noted[path], path); ok && !looked[path] {
+			if err := plan.add(w, f, nil, owners); err != nil {
+				return plan, err
+			}
+		}
+	}
+	return plan, nil
+}
+
+// add plans one client's file. One in which nothing is wanted, and beside which nothing is noted, is the
+// user's own, wherever its directory leads.
+func (p *ClientPlan) add(w *workspace.Workspace, f clients.File, wanted []string, owners map[string]string) error {
+	if len(wanted) == 0 && !exists(clients.OriginalsPath(f.Path)) {
+		if w.RefuseLink(filepath.Dir(f.Path)) == nil {
+			if data, err := clients.Read(f); err == nil {
+				warnOfStarts(w, f, clientText{data: data})
+			}
+		}
+		return nil
+	}
+	before, err := readClientText(w, f)
+	if err != nil {
+		return err
+	}
+	missing, err := missingServers(w, f, before.data, wanted, owners)
+	if err != nil {
+		return err
+	}
+	now := removeEntries(w, f, before.clone(), wanted)
+	if now, err = insertEntries(w, f, now, missing); err != nil {
+		return err
+	}
+	warnOfStarts(w, f, now)
+	noted := slices.ContainsFunc(now.originals, func(o clients.Original) bool { return o.Added == clients.AddedEntry })
+	if noted && w.Home != "" {
+		p.Noted[f.Path] = f.Client
+	}
+	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
+		len(now.originals) == len(before.originals) {
+		return nil
+	}
+	files, err := now.files(f)
+	p.Files = append(p.Files, files...)
+	list := &p.Stopped
+	if noted || len(wanted) > 0 {
+		list = &p.Started
+	}
+	*list = append(*list, host.RelativeTo(w.PlaceDir(), f.Path))
+	return err
+}
+
+// exists reports whether there is a file, or a link, of a name.
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// CheckClientFiles refuses the files of clients that [PlanClientEntries] would refuse for the named
+// servers. So a command can tell before it starts a server.
+func CheckClientFiles(w *workspace.Workspace, names []string, owners map[string]string) error {
+	return forEachClientFile(w, names, func(f clients.File, wanted []string) error {
+		if len(wanted) == 0 {
+			return nil
+		}
+		t, err := readClientText(w, f)
+		if err != nil {
+			return err
+		}
+		missing, err := missingServers(w, f, t.data, wanted, owners)
+		if err != nil {
+			return err
+		}
+		_, err = insertEntries(w, f, t, missing)
+		return err
+	})
+}
+
+// forEachClientFile calls do with the file of each client, and with those of the named servers that it
+// is to start: all if the client is of a target, else none.
+func forEachClientFile(w *workspace.Workspace, names []string, do func(f clients.File, wanted []string) error) error {
 	targets := Targets(w)
 	byName := func(a, b adapter.Target) int { return strings.Compare(a.Name, b.Name) }
 	for _, target := range slices.SortedFunc(slices.Values(adapter.All()), byName) {
@@ -34,22 +135,17 @@ func PlanClientEntries(w *workspace.Workspace, names []string,
 		}
 		f, err := serverFile(w, target.Client)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		var wanted []string
 		if slices.Contains(targets, target.Name) {
 			wanted = names
 		}
-		more, err := planFileEntries(w, f, wanted, owners)
-		if err != nil {
-			return nil, nil, err
+		if err := do(f, wanted); err != nil {
+			return err
 		}
-		if len(more) > 0 {
-			changed = append(changed, host.RelativeTo(w.PlaceDir(), f.Path))
-		}
-		files = append(files, more...)
 	}
-	return files, changed, nil
+	return nil
 }
 
 // serverFile is the file in which a client looks for the servers of a project, or for the user's own.
@@ -84,105 +180,101 @@ type clientText struct {
 	originals []clients.Original
 }
 
-// planFileEntries changes one client's file; nothing if it is as it is to be.
-func planFileEntries(w *workspace.Workspace, f clients.File, wanted []string,
-	owners map[string]string) ([]durable.File, error) {
-	if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
-		return nil, err
-	}
-	originals, err := clients.LoadOriginals(f.Path)
-	if err != nil {
-		return nil, clientFileError(f, err)
-	}
-	if len(originals) == 0 && len(wanted) == 0 {
-		if data, err := clients.Read(f); err == nil {
-			warnOfStarts(w, f, clientText{data: data})
+func (t clientText) clone() clientText {
+	return clientText{slices.Clone(t.data), t.perm, slices.Clone(t.originals)}
+}
+
+// insertEntries inserts an entry for each of the named servers.
+func insertEntries(w *workspace.Workspace, f clients.File, t clientText, names []string) (clientText, error) {
+	for _, name := range names {
+		data, changes, err := clients.Insert(f, t.data, name, "hallmark", runArguments(w, name))
+		if err != nil {
+			return t, unreadableFile(f, err)
 		}
-		return nil, nil
-	}
-	before, err := readClientText(f)
-	if err != nil {
-		return nil, err
-	}
-	started, err := startedServers(w, f, before.data, wanted, owners)
-	if err != nil {
-		return nil, err
-	}
-	now := clientText{data: slices.Clone(before.data), perm: before.perm, originals: slices.Clone(originals)}
-	now = removeEntries(w, f, now, wanted)
-	for _, name := range wanted {
-		if started[name] {
-			continue
-		}
-		var changes []clients.Change
-		if now.data, changes, err = clients.Insert(f, now.data, name, "hallmark", runArguments(w, name)); err != nil {
-			return nil, clientFileError(f, err)
-		}
-		now.originals = slices.DeleteFunc(now.originals, func(o clients.Original) bool {
+		t.data = data
+		t.originals = slices.DeleteFunc(t.originals, func(o clients.Original) bool {
 			return o.Added == clients.AddedEntry && o.Name == name
 		})
 		for _, c := range changes {
-			now.originals = append(now.originals, clients.Original{Change: c})
+			t.originals = append(t.originals, clients.Original{Change: c})
 		}
 	}
-	warnOfStarts(w, f, now)
-	if (now.data == nil) == (before.data == nil) && bytes.Equal(now.data, before.data) &&
-		len(now.originals) == len(originals) {
-		return nil, nil
-	}
-	return now.files(f)
+	return t, nil
 }
 
 // clientFileError is the error for a client's file that cannot be changed.
-func clientFileError(f clients.File, err error) error {
-	return evidence.Errorf(evidence.Refused, f.Path, "", err)
+func clientFileError(f clients.File, hint string, err error) error {
+	return evidence.Errorf(evidence.Refused, f.Path, hint, err)
 }
 
-// readClientText reads a client's file, which need not exist.
-func readClientText(f clients.File) (clientText, error) {
-	info, err := os.Lstat(f.Path)
+// unreadableFile is the error for a client's file whose text cannot be read or changed.
+func unreadableFile(f clients.File, err error) error {
+	return clientFileError(f, "correct the file, and run the command again", err)
+}
+
+// readClientText reads a client's file, which need not exist, and what is kept beside it. It follows no
+// link in a project, and none in the home directory that [Reached] does not follow.
+func readClientText(w *workspace.Workspace, f clients.File) (t clientText, err error) {
+	if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
+		return t, err
+	}
+	if _, err := statPlain(clients.OriginalsPath(f.Path)); err != nil {
+		return t, err
+	}
+	if t.originals, err = clients.LoadOriginals(f.Path); err != nil {
+		return t, clientFileError(f, "", err)
+	}
+	info, err := statPlain(f.Path)
+	if t.perm = 0o644; info == nil {
+		return t, err
+	}
+	t.perm = info.Mode().Perm()
+	if t.data, err = clients.Read(f); err != nil {
+		return t, unreadableFile(f, err)
+	}
+	return t, nil
+}
+
+// statPlain describes a file; nil if there is none. It refuses a link, which leads elsewhere, and anything
+// else that is not a regular file.
+func statPlain(name string) (fs.FileInfo, error) {
+	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return clientText{perm: 0o644}, nil
+		return nil, nil
 	case err != nil:
-		return clientText{}, err
+		return nil, err
 	case !info.Mode().IsRegular():
-		return clientText{}, clientFileError(f, errors.New("is not a regular file"))
+		return nil, evidence.Errorf(evidence.Refused, name, "put the file itself there, or remove it, and run the command again",
+			errors.New("is not a regular file"))
 	}
-	data, err := clients.Read(f)
-	if err != nil {
-		return clientText{}, clientFileError(f, err)
-	}
-	if data == nil {
-		data = []byte{}
-	}
-	return clientText{data: data, perm: info.Mode().Perm()}, nil
+	return info, nil
 }
 
-// startedServers are the wanted servers that a client's file starts by Hallmark already. A user's
+// missingServers are the wanted servers that a client's file does not start by Hallmark yet. A user's
 // own entry of such a name is refused.
-func startedServers(w *workspace.Workspace, f clients.File, data []byte, wanted []string,
-	owners map[string]string) (map[string]bool, error) {
-	started := map[string]bool{}
+func missingServers(w *workspace.Workspace, f clients.File, data []byte, wanted []string,
+	owners map[string]string) ([]string, error) {
 	if data == nil {
-		return started, nil
+		return wanted, nil
 	}
+	missing := slices.Clone(wanted)
 	servers, err := clients.Parse(f, data)
 	if err != nil {
-		return nil, clientFileError(f, err)
+		return nil, unreadableFile(f, err)
 	}
 	for _, s := range servers {
 		switch {
 		case !slices.Contains(wanted, s.Name) || s.Scope != "":
 		case runline.IsRunEntry(s) && s.Args[1] == s.Name && (w.Home == "" || slices.Equal(s.Args, runArguments(w, s.Name))):
-			started[s.Name] = true
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		default:
 			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
 				"rename or remove yours, or leave those of facets out with --no-servers",
 				fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
 		}
 	}
-	return started, nil
+	return missing, nil
 }
 
 // removeEntries removes the inserted entries that are not wanted, the last first; then the object or
@@ -191,7 +283,7 @@ func removeEntries(w *workspace.Workspace, f clients.File, t clientText, wanted 
 	for i, o := range slices.Backward(t.originals) {
 		switch {
 		case t.data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
-		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
+		case o.Added == clients.AddedFile || o.Added == clients.AddedRoot || o.Added == clients.AddedHolder:
 			if len(wanted) > 0 || slices.ContainsFunc(t.originals[i+1:],
 				func(o clients.Original) bool { return o.Added != "" }) {
 				continue
@@ -227,7 +319,7 @@ func (t clientText) files(f clients.File) ([]durable.File, error) {
 	if len(t.originals) > 0 {
 		text, err := clients.EncodeOriginals(t.originals)
 		if err != nil {
-			return nil, clientFileError(f, err)
+			return nil, clientFileError(f, "", err)
 		}
 		beside = durable.File{Path: beside.Path, Data: text, Perm: t.perm}
 	}

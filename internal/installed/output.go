@@ -148,6 +148,7 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 // newReceipt is the receipt of a project that has these parts.
 func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 	receipt, manifests := machine.NewReceipt(p.w.Dir), chosenManifests(parts)
+	receipt.Clients = p.before.Receipt.Clients
 	known := newPlaces(p.w, p.before.Receipt.Files())
 	for _, part := range parts {
 		name := part.Of.Want.Name

@@ -285,6 +285,9 @@ func (p *Plan) Adopt(name string, dirs, copies []string) {
 	p.after.Receipt.Facets[name] = f
 }
 
+// NoteClients puts the files of the user's own clients that have entries of servers into the receipt.
+func (p *Plan) NoteClients(noted map[string]string) { p.after.Receipt.Clients = noted }
+
 // Records are the receipt and the digests of installed files, encoded, each unless it stays as it is.
 func (p *Plan) Records() ([]durable.File, error) {
 	var files []durable.File

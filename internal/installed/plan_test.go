@@ -2,6 +2,7 @@ package installed
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -287,15 +288,19 @@ func TestPlanClientEntries(t *testing.T) {
 	w := newProject(t, log, map[string]string{".cursor/mcp.json": mine})
 	plan := func(names ...string) (string, error) {
 		t.Helper()
-		files, changed, err := PlanClientEntries(w, names, map[string]string{"own": "kit"})
-		for _, f := range files {
+		p, err := PlanClientEntries(w, names, map[string]string{"own": "kit"}, nil)
+		for _, f := range p.Files {
 			if f.Remove {
 				os.Remove(f.Path)
 			} else if err := durable.WriteFile(f.Path, f.Data, f.Perm); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return strings.Join(changed, " "), err
+		changed := strings.Join(p.Started, " ")
+		for _, path := range p.Stopped {
+			changed += "-" + path
+		}
+		return changed, err
 	}
 	read := func() string {
 		data, _ := os.ReadFile(w.Place(".cursor/mcp.json"))
@@ -311,11 +316,71 @@ func TestPlanClientEntries(t *testing.T) {
 	if _, err := plan("own"); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "kit") {
 		t.Errorf("an entry of the user: %v", err)
 	}
-	if changed, err := plan(); err != nil || changed == "" || read() != mine {
+	if changed, err := plan(); err != nil || changed != "-.cursor/mcp.json" || read() != mine {
 		t.Errorf("%q, %v\n%s", changed, err, read())
 	}
 	put(t, w.Place(".cursor/mcp.json"), `{"mcpServers": {"n": {"command": "hallmark", "args": ["run", "old"]}}}`)
 	if _, err := plan(); err != nil || !strings.Contains(log.String(), "nothing declares or locks any more") {
 		t.Errorf("%v, %s", err, log)
+	}
+}
+
+// A directory of a client in which nothing is wanted or noted is none of Hallmark's: a link there is neither
+// followed nor refused. Where something is, it is refused before and after a server is started.
+func TestPlanClientEntriesLinked(t *testing.T) {
+	w := newProject(t, new(bytes.Buffer), map[string]string{".mcp.json": ""})
+	elsewhere := t.TempDir()
+	if err := os.Symlink(elsewhere, w.Place(".vscode")); err != nil {
+		t.Skip(err)
+	}
+	both := func(names ...string) (*ClientPlan, error) {
+		t.Helper()
+		p, err := PlanClientEntries(w, names, nil, nil)
+		if early := CheckClientFiles(w, names, nil); len(names) > 0 && (early == nil) != (err == nil) {
+			t.Errorf("%v, and before that %v", err, early)
+		}
+		return p, err
+	}
+	w.Config.Targets = []string{"claude-code"}
+	if p, err := both("say"); err != nil || !slices.Equal(p.Started, []string{".mcp.json"}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	w.Config.Targets = []string{"copilot"}
+	if _, err := both("say"); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), ".vscode") {
+		t.Errorf("a server is wanted there: %v", err)
+	}
+	put(t, filepath.Join(elsewhere, "mcp.json.hallmark"), "{}")
+	if _, err := both(); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "plain directory") {
+		t.Errorf("a note lies there: %v", err)
+	}
+	w.Config.Targets = []string{"claude-code"}
+	os.Remove(w.Place(".vscode"))
+	if err := os.Symlink(filepath.Join(elsewhere, "note"), w.Place(".mcp.json.hallmark")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := both("say"); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), ".mcp.json.hallmark") {
+		t.Errorf("a note that is a link: %v", err)
+	}
+}
+
+// What is wrong with a client's file is said before a server is started, with the file's name and a hint.
+func TestCheckClientFiles(t *testing.T) {
+	for text, hint := range map[string]string{
+		"{":                  "correct the file",
+		`{"mcpServers": []}`: "correct the file",
+		`{"mcpServers": {"say": {"command": "mine"}}}`: "rename or remove yours",
+		"": "", "\n": "", `{"mcpServers": {}}`: "", `{"mcpServers": {"mine": {"command": "mine"}}}`: "",
+	} {
+		w := newProject(t, new(bytes.Buffer), map[string]string{".mcp.json": text})
+		w.Config.Targets = []string{"claude-code"}
+		err := CheckClientFiles(w, []string{"say"}, nil)
+		var e *evidence.Error
+		if errors.As(err, &e); hint == "" && err != nil || hint != "" && (e == nil || !strings.Contains(e.Hint, hint) ||
+			!strings.Contains(e.Subject, ".mcp.json")) {
+			t.Errorf("%q: %+v", text, err)
+		}
+		if after, err := os.ReadFile(w.Place(".mcp.json")); err != nil || string(after) != text {
+			t.Errorf("%q became %q", text, after)
+		}
 	}
 }

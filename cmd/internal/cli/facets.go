@@ -319,6 +319,9 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, flags *facet
 	for _, path := range out.Clients {
 		fmt.Fprintf(notes, "%s starts servers of facets by 'hallmark run'\n", surface.Escape(path))
 	}
+	for _, path := range out.Stopped {
+		fmt.Fprintf(notes, "%s no longer starts servers of facets\n", surface.Escape(path))
+	}
 	if len(out.Targets) == 0 && len(out.Facets) > 0 {
 		fmt.Fprintf(notes,
 			"note: no client was found in the project, so that nothing was written into it; name targets under "+
@@ -356,7 +359,8 @@ type (
 )
 
 // installJSON is the JSON answer about installed facets. Servers are those that they declare, or did,
-// Clients the files in which their servers are started by hallmark run.
+// Clients the changed files in which their servers are started by hallmark run, Stopped those that start none
+// of them any more.
 type installJSON struct {
 	app.Outcome
 	Written bool               `json:"written"`
@@ -370,6 +374,7 @@ type installJSON struct {
 	Servers []serverChangeJSON `json:"servers"`
 	Pinned  []string           `json:"pinned"`
 	Clients []string           `json:"clients"`
+	Stopped []string           `json:"stopped"`
 	Notes   []noteJSON         `json:"notes"`
 	Lying   []lyingJSON        `json:"lying,omitempty"`
 }
@@ -399,7 +404,7 @@ func installResult(out *facets.Installation, err error) installJSON {
 	list := func(s []string) []string { return append([]string{}, s...) }
 	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra = list(out.Targets), list(out.Files),
 		list(out.Deleted), list(out.Kept), list(out.Extra)
-	result.Left = list(out.Left)
+	result.Left, result.Stopped = list(out.Left), list(out.Stopped)
 	result.Servers = serverChanges(out.ServerChanges)
 	return result
 }

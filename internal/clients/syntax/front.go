@@ -22,7 +22,6 @@ var mayNameServers = sync.OnceValue(func() *regexp.Regexp {
 // servers. If strict is set, so is a head that only some readers take for a fence: one of more dashes, or
 // with other space around it.
 func readFront(data []byte, strict bool) (*Node, error) {
-	const mark = "\ufeff"
 	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
 	lines := fence().FindAllIndex(data[head:], 2)
 	if len(lines) == 0 || lines[0][0] != 0 {

@@ -32,6 +32,9 @@ const (
 	FrontMatter Format = "front" // YAML at the head of Markdown
 )
 
+// mark is the byte order mark, which some editors write at the start of a file.
+const mark = "\uFEFF"
+
 // Layout returns the format in which values are written into a file of format f.
 func (f Format) Layout() Format {
 	if f == FrontMatter {

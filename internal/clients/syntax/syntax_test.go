@@ -21,6 +21,10 @@ func TestPlaces(t *testing.T) {
 		{YAML, "a:\n  b: x y # z\n", "x y"},
 		{YAML, "a: {b: [x, 'it''s'], c: 1}\n", "[x, 'it''s']"},
 		{FrontMatter, "---\na:\n  b: \"é\"\n---\nb: no\n", `"é"`},
+		{JSON, "\ufeff{\"a\": {\"b\": 1}}", "1"},
+		{TOML, "\ufeffa = {b = \"x\"}\n", `"x"`},
+		{TOML, "\ufeff[a]\nb = 'x'\n", "'x'"},
+		{YAML, "\ufeffa: {b: x}\n", "x"},
 	} {
 		root, err := c.format.Parse([]byte(c.text), true)
 		if strings.Contains(c.text, "'x', 1") { // JSON5

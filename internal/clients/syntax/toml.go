@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -11,6 +12,9 @@ import (
 
 // readTOML reads a file as one object. Tables of one name, and dotted keys, become one object.
 func readTOML(data []byte) (*Node, error) {
+	if bytes.HasPrefix(data, []byte(mark)) { // clients skip it, and the parser does not; the offsets stay
+		data = slices.Concat(bytes.Repeat([]byte(" "), len(mark)), data[len(mark):])
+	}
 	var whole map[string]any // decoding finds errors that the syntax tree does not: a key that stands twice
 	if err := toml.Unmarshal(data, &whole); err != nil {
 		var bad *toml.DecodeError

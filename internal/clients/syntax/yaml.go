@@ -28,6 +28,9 @@ func readYAML(data []byte, strict bool) (*Node, error) {
 		return &Node{Kind: Object}, nil
 	}
 	t := yamlTree{data: data, strict: strict, lines: []int{0}}
+	if bytes.HasPrefix(data, []byte(mark)) {
+		t.lines[0] = len(mark) // the library does not count it as a character
+	}
 	for i, c := range data {
 		if c == '\n' {
 			t.lines = append(t.lines, i+1)
