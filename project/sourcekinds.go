@@ -190,7 +190,9 @@ func (l FacetLock) Covers(f Facet, registry Registry) bool {
 }
 
 // Places reports whether the entry is of an installation of the parts of f that are wanted, called as f calls them.
-func (l FacetLock) Places(f Facet) bool { return l.Prefix == f.Prefix && slices.Equal(l.Parts, f.Parts) }
+func (l FacetLock) Places(f Facet) bool {
+	return l.Prefix == f.Prefix && slices.Equal(l.Parts, f.Parts)
+}
 
 // String is the source as evidence shows it.
 func (s SourceLock) String() string {
