@@ -1,11 +1,11 @@
 package facets
 
 import (
-	"encoding/json"
 	"regexp"
 
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // skillsLock is the file in which the program skills (npx skills) writes down where it got the skills of a project from.
@@ -34,7 +34,7 @@ func readSkillsLock(w *workspace.Workspace) map[string]string {
 			Ref        string `json:"ref"`
 		} `json:"skills"`
 	}
-	if json.Unmarshal(data, &lock) != nil || lock.Version != 1 {
+	if surface.DecodeKnown(data, &lock) != nil || lock.Version != 1 {
 		return nil
 	}
 	from := map[string]string{}
