@@ -186,7 +186,7 @@ agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 clients:
-	@$(WHOLE) '^TestClientPrograms$$' ./e2e/packages
+	@$(WHOLE) '^TestClient(Programs|Skills)$$' ./e2e/packages
 
 servers:
 	@export SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md; $(WHOLE) '^TestHundredServers$$' ./e2e/servers

@@ -55,29 +55,36 @@ func TestClientPrograms(t *testing.T) {
 	}
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
-			defer cancel()
-			dir := t.TempDir()
-			cmd := exec.CommandContext(ctx, "npm", "pack", p.name+"@latest", "--ignore-scripts", "--silent")
-			var stderr bytes.Buffer
-			cmd.Dir, cmd.Stderr = dir, &stderr
-			if _, err := cmd.Output(); err != nil {
-				t.Fatalf("%v\n%s", err, &stderr)
-			}
-			tarballs, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-			if err != nil || len(tarballs) != 1 {
-				t.Fatalf("%q, %v", tarballs, err)
-			}
-			if out, err := exec.CommandContext(ctx, "tar", "-xzf", tarballs[0], "-C", dir).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			t.Log(filepath.Base(tarballs[0]))
-			found := patternsOf(t, filepath.Join(dir, "package"), p.files)
+			dir := unpackNPM(t, p.name+"@latest")
+			found := patternsOf(t, dir, p.files)
 			if want := slices.Sorted(slices.Values(p.patterns)); !slices.Equal(found, want) {
 				t.Errorf("has %q, and known are %q: see internal/adapter/live.go", found, want)
 			}
 		})
 	}
+}
+
+// unpackNPM is the directory of a package as it is in the registry.
+func unpackNPM(t *testing.T, spec string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Long)
+	defer cancel()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(ctx, "npm", "pack", spec, "--ignore-scripts", "--silent")
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	if _, err := cmd.Output(); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	tarballs, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(tarballs) != 1 {
+		t.Fatalf("%q, %v", tarballs, err)
+	}
+	if out, err := exec.CommandContext(ctx, "tar", "-xzf", tarballs[0], "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log(filepath.Base(tarballs[0]))
+	return filepath.Join(dir, "package")
 }
 
 // patternsOf are the patterns in the files of a program that match, sorted.
