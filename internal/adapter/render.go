@@ -15,6 +15,7 @@ import (
 type Rendering struct {
 	Data  []byte
 	Notes []string // what the target does not get, or gets in another way, for people; not escaped
+	Less  bool     // a member of the file's own front matter is not in it
 }
 
 // Render writes a file of a deliverable for the target, from the bytes of its member.
@@ -43,7 +44,20 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 	w.choose()
 	w.noteBody(d.Kind, body)
 	out, err := w.write(data, body)
-	return Rendering{Data: out, Notes: w.notes}, err
+	return Rendering{Data: out, Notes: w.notes, Less: w.losesMember()}, err
+}
+
+// losesMember reports whether the target does not get a member of the file's own front matter, but for its name.
+func (w *writer) losesMember() bool {
+	if w.verbatim {
+		return false
+	}
+	for i, m := range w.own.object {
+		if !w.stays[i] && m.name != "name" {
+			return true
+		}
+	}
+	return w.own.err != nil
 }
 
 // describe is what facet.json says of a deliverable.

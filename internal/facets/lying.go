@@ -37,7 +37,7 @@ type Lying struct {
 	From        string   // the repository that another program got it from, as --git takes it; "" if it is not known
 	Err         error    // why it cannot be adopted; nil if it can
 
-	lessHere bool // its client gets less of its SKILL.md than was published, or otherwise
+	lessHere bool // its client gets less of the front matter than was published
 
 	all     []string // directories of that name of all clients, with other bytes too
 	private []string // files in all clients' directories of that name that are left out
@@ -113,7 +113,7 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 			}
 			if s.Err == nil && owners[s.Name] != "" {
 				s.Edited = !isInstalled(receipt, locked, at, s.lying)
-				s.lessHere = !locked.HasAsPublished(at)
+				s.lessHere = locked.HasLess(at)
 				s.InPlace = isOwnSource(w, s) && !s.lessHere
 			}
 			out.add(s)

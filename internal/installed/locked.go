@@ -163,11 +163,10 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 				for _, place := range places {
 					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],
 						picked: selection.Has(d), skill: place.Skill}
-					sum, err := f.placedDigest(writer, place, d)
-					if err != nil {
+					var err error
+					if at.sum, at.less, err = f.placedForm(writer, place, d); err != nil {
 						return nil, err
 					}
-					at.sum = sum
 					if other, ok := files[place.Path]; !ok || !other.picked {
 						files[place.Path] = at
 					}
@@ -195,15 +194,15 @@ func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) bool {
 	return n == len(lying)
 }
 
-// HasAsPublished reports whether the client whose directory of a skill this is gets each file as the archive has it, as far as
-// that is known.
-func (l *LockedFacets) HasAsPublished(dir string) bool {
+// HasLess reports whether the client whose directory of a skill this is gets less of a front matter than was published, as far
+// as that is known.
+func (l *LockedFacets) HasLess(dir string) bool {
 	for at, f := range l.files {
-		if strings.HasPrefix(at, dir+"/") && f.picked && !f.sum.IsZero() && !evidence.Same(f.sum, f.asset) {
-			return false
+		if strings.HasPrefix(at, dir+"/") && f.picked && f.less {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // guessManifest is the part of a manifest that follows from the paths of the facet's members: what it
@@ -234,18 +233,19 @@ func (f lockedFacet) guessManifest() *facet.Manifest {
 	return m
 }
 
-// placedDigest is that of a file for a target; zero if it cannot be told without the contents.
-func (f lockedFacet) placedDigest(target adapter.Target, place adapter.Place, d facet.Deliverable) (digest.Digest, error) {
+// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that cannot be told
+// without the contents.
+func (f lockedFacet) placedForm(target adapter.Target, place adapter.Place, d facet.Deliverable) (digest.Digest, bool, error) {
 	switch {
 	case place.Fixed != nil:
-		return digest.FromBytes(place.Fixed), nil
+		return digest.FromBytes(place.Fixed), false, nil
 	case !place.IsRendered():
-		return f.entry.Assets[place.Member], nil
+		return f.entry.Assets[place.Member], false, nil
 	case f.manifest == nil:
-		return digest.Digest{}, nil
+		return digest.Digest{}, false, nil
 	}
 	r, err := f.render(target, place, d)
-	return digest.FromBytes(r.Data), err
+	return digest.FromBytes(r.Data), r.Less, err
 }
 
 // render writes a file as a target gets it, from a member that is what the lock says.

@@ -13,6 +13,7 @@ type placedFile struct {
 	sum     digest.Digest // zero if it follows from the contents, which are not here
 	asset   digest.Digest // of the member it comes from
 	picked  bool          // whether it is to be there
+	less    bool          // it lacks members of the front matter that the member has
 	skill   string        // the directory of the skill that it is in; "" for others
 	present bool
 	now     digest.Digest
