@@ -1,6 +1,9 @@
 package adapter
 
-import "github.com/hallmark-mcp/hallmark/project"
+import (
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/project"
+)
 
 // codex has prompts for its user only, and calls them deprecated in favour of skills: a command is a
 // skill, which a second file keeps the model from starting.
@@ -19,6 +22,7 @@ var codex = Target{
 	user: &userPlaces{
 		marks: []string{".codex"}, skills: ".agents/skills/NAME", agents: ".codex/agents/NAME.toml",
 		commands: ".agents/skills/NAME/SKILL.md", env: "CODEX_HOME", dir: ".codex",
+		also: map[string]facet.Kind{".codex/skills": facet.KindSkill, ".codex/prompts": facet.KindCommand},
 	},
 }
 

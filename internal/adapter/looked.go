@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -71,6 +72,7 @@ func LooksIn(hidden, name string) (facet.Kind, bool) {
 // home directory, with slashes.
 func (t Target) KindDirs() map[string]facet.Kind {
 	all := map[string]facet.Kind{}
+	maps.Copy(all, t.also)
 	for _, kind := range []facet.Kind{facet.KindCommand, facet.KindAgent, facet.KindSkill} {
 		switch dirs := t.noun(kind).dirs(); {
 		case t.dir != "":

@@ -1,6 +1,9 @@
 package adapter
 
-import "github.com/hallmark-mcp/hallmark/project"
+import (
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/project"
+)
 
 // opencode refuses an agent whose members it cannot read, and hands those that it does not know to the
 // model's provider.
@@ -32,6 +35,8 @@ var opencode = Target{
 	user: &userPlaces{
 		marks: []string{".config/opencode"}, skills: ".config/opencode/skills/NAME",
 		agents: ".config/opencode/agents/NAME.md", commands: ".config/opencode/commands/NAME.md",
+		also: map[string]facet.Kind{".config/opencode/skill": facet.KindSkill, ".config/opencode/agent": facet.KindAgent,
+			".config/opencode/command": facet.KindCommand},
 		env: "XDG_CONFIG_HOME", dir: allConfig,
 	},
 }

@@ -27,9 +27,10 @@ type Target struct {
 	skills, agents, commands noun
 	dir                      string // of a target dir:PATH
 	user                     *userPlaces
-	home                     bool    // places are relative to the home directory
-	outside                  string  // the variable that moved places out of it
-	skillsOf, commandsOf     *Target // in whose directories the client finds what this project has; nil for its own
+	also                     map[string]facet.Kind // directories of a home directory in which the client looks besides
+	home                     bool                  // places are relative to the home directory
+	outside                  string                // the variable that moved places out of it
+	skillsOf, commandsOf     *Target               // in whose directories the client finds what this project has; nil for its own
 }
 
 // noun returns how the client has deliverables of a kind.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
 )
 
 // userPlaces are where a client reads what its user has for all projects. Paths are relative to the home
@@ -11,6 +13,7 @@ import (
 type userPlaces struct {
 	marks                    []string // as those of a target
 	skills, agents, commands string
+	also                     map[string]facet.Kind // directories in which the client looks besides, and for what
 	// env is a variable that names another directory than the one called dir; "" for none.
 	env, dir string
 }
@@ -34,6 +37,7 @@ func (t Target) User() Target {
 	}
 	t.home, t.Marks, t.Shared = true, u.marks, ""
 	t.skills.path, t.agents.path, t.commands.path = u.skills, u.agents, u.commands
+	t.also = u.also
 	return t
 }
 
@@ -62,6 +66,13 @@ func (t Target) Moved(dir func(env string) (at string, ok bool)) Target {
 	for _, p := range []*string{&t.skills.path, &t.agents.path, &t.commands.path} {
 		*p = move(*p)
 	}
+	also := map[string]facet.Kind{}
+	for dir, kind := range t.also {
+		if dir = move(dir); dir != "" {
+			also[dir] = kind
+		}
+	}
+	t.also = also
 	if !ok && t.user.dir == allConfig {
 		return t
 	} else if !ok {

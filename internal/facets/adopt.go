@@ -147,6 +147,12 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 	if err := w.RefuseLink(w.Path(at)); err != nil {
 		return refuse(errors.Unwrap(err))
 	}
+	if slices.Contains(strings.Split(at, "/"), ".git") {
+		return refuse(errors.New("is git's own"))
+	}
+	if w.Home == "" && installed.IsWhereClientsLook(at) {
+		return refuse(errors.New("is in a directory in which a client looks for skills"))
+	}
 	for _, place := range installed.SkillDirs(w, s.Name) {
 		if in, err := beneath.Inside(w.Path(at), w.Place(path.Dir(place))); err != nil || in {
 			return refuse(errors.Join(err, errors.New("is in a directory in which a client looks for skills")))

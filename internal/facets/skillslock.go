@@ -15,8 +15,8 @@ const skillsLock = "skills-lock.json"
 const maxSkillsLock = 4 << 20
 
 var (
-	ownerAndRepository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]+$`)
-	plainRef           = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./-]*$`)
+	ownerAndRepository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
+	plainRef           = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$`)
 )
 
 // readSkillsLock is what 'hallmark adopt --git' takes for each skill that another program got from GitHub, by name. It is a

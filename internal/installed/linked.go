@@ -61,7 +61,7 @@ func follow(name string) (string, error) {
 // mayLead reports whether links from one directory of a client to another are followed.
 func mayLead(w *workspace.Workspace, dir, to string) bool {
 	if w.Home != "" {
-		return to != "." && !isClientsOwn(w, to)
+		return path.Dir(to) != "." && !isClientsOwn(w, to)
 	}
 	from, leads := false, false
 	for _, t := range adapter.All() {
@@ -93,11 +93,11 @@ func isClientsOwn(w *workspace.Workspace, dir string) bool {
 type places struct {
 	w       *workspace.Workspace
 	targets []adapter.Target
-	ours    map[string]bool   // files that Hallmark wrote
-	reached map[string]string // by directory
+	ours    func(at string) bool // a file that lies there is as Hallmark wrote it, and nobody else's
+	reached map[string]string    // by directory
 }
 
-func newPlaces(w *workspace.Workspace, ours map[string]bool) *places {
+func newPlaces(w *workspace.Workspace, ours func(at string) bool) *places {
 	return &places{w: w, targets: Adapters(w), ours: ours, reached: map[string]string{}}
 }
 
@@ -111,15 +111,11 @@ func (p *places) reach(dir string) string {
 }
 
 // of are the files in which a target reads a deliverable, and the target that they are written for: another one where the
-// client finds what that one has. But what lies in the client's own place, and is not ours, is a copy like others. Where
-// links lead two clients to one directory, both get the skill as it is in the archive.
+// client finds what that one has. But where something lies in the client's own place that is not ours, that is a copy like
+// others. Where links lead two clients to one directory, both get the skill as it is in the archive.
 func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (writer adapter.Target, files []adapter.Place) {
 	files = p.reachAll(t.Places(m, d))
-	lies := func(f adapter.Place) bool {
-		_, err := os.Lstat(p.w.Place(f.Path))
-		return err == nil && !p.ours[f.Path]
-	}
-	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(files, lies) {
+	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(files, p.lies) {
 		t, files = *other, p.reachAll(other.Places(m, d))
 	}
 	if d.Kind != facet.KindSkill || len(files) == 0 {
@@ -133,6 +129,26 @@ func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (w
 		files[0] = files[0].AsItIs()
 	}
 	return t, files
+}
+
+// lies reports whether something lies in the place of a file, or in its skill's directory, that is not ours.
+func (p *places) lies(f adapter.Place) bool {
+	at := f.Path
+	if f.Skill != "" {
+		at = f.Skill
+	}
+	others := false
+	err := filepath.WalkDir(p.w.Place(at), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(p.w.PlaceDir(), name)
+		if others = err != nil || p.ours == nil || !p.ours(filepath.ToSlash(rel)); others {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return others || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // reachAll are the places of files where links lead.

@@ -53,7 +53,8 @@ type output struct {
 }
 
 // findOutputs finds all files of the chosen parts for all targets, by path, and what targets do not get.
-func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part, ours map[string]bool) (map[string]output, []Note, error) {
+func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part,
+	ours func(at string) bool) (map[string]output, []Note, error) {
 	outputs := map[string]output{}
 	var collisions []string
 	var notes []Note
@@ -149,7 +150,7 @@ func (o output) lockedEvidence(now digest.Digest) evidence.Report {
 func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 	receipt, manifests := machine.NewReceipt(p.w.Dir), chosenManifests(parts)
 	receipt.Clients = p.before.Receipt.Clients
-	known := newPlaces(p.w, p.before.Receipt.Files())
+	known := newPlaces(p.w, p.before.owns(p.w))
 	for _, part := range parts {
 		name := part.Of.Want.Name
 		f, ok := receipt.Facets[name]
@@ -162,11 +163,11 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 		for _, target := range known.targets {
 			_, places := known.of(target, manifests[part.Of], part.Deliverable)
 			takes := slices.ContainsFunc(places, func(at adapter.Place) bool {
-				return p.taken[at.Path] && !p.staysTheirs(at.Path)
+				return p.taken[at.Path] && !p.isAdopted(at.Path)
 			})
 			var files, found []string
 			for _, at := range places {
-				if !takes && (p.found[at.Path] || p.taken[at.Path]) {
+				if !takes && (p.found[at.Path] || p.taken[at.Path] && !p.forced[at.Path]) {
 					found = append(found, at.Path)
 				} else {
 					files = append(files, at.Path)

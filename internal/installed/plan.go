@@ -66,7 +66,7 @@ type Plan struct {
 // A file that is there already as it is to be is not Hallmark's. It becomes so, with the rest of its deliverable,
 // when Hallmark changes one of them, but for what was adopted: unless it was forced, that stays the user's.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
-	outputs, notes, err := findOutputs(w, adm, parts, before.Receipt.Files())
+	outputs, notes, err := findOutputs(w, adm, parts, before.owns(w))
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,8 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 	return nil
 }
 
-// staysTheirs reports whether a file is of a skill that lay in a directory of the user's own, and was adopted there.
-func (p *Plan) staysTheirs(path string) bool {
-	if p.forced[path] {
-		return false
-	}
+// isAdopted reports whether a file is of a skill that lay in a directory of the user's own, and was adopted there.
+func (p *Plan) isAdopted(path string) bool {
 	if _, now := p.mode.Adopted[path]; now {
 		return true
 	}

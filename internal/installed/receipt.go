@@ -3,8 +3,14 @@ package installed
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -33,6 +39,59 @@ type Files struct {
 	Receipt *machine.Receipt
 	Sums    *machine.Materialized
 	Report  evidence.Report // of files that are not used
+}
+
+// forgetLinked takes files out of a receipt whose directory is a link now that is followed: what lies there is in its own place,
+// and is never deleted through the link.
+func forgetLinked(w *workspace.Workspace, r *machine.Receipt) {
+	linked := map[string]bool{".": false}
+	var isLinked func(dir string) bool
+	isLinked = func(dir string) bool {
+		is, known := linked[dir]
+		if !known {
+			info, err := os.Lstat(w.Place(dir))
+			is = err == nil && info.Mode()&fs.ModeSymlink != 0 || isLinked(path.Dir(dir))
+			linked[dir] = is
+		}
+		return is
+	}
+	gone := func(at string) bool {
+		for dir := path.Dir(at); isLinked(dir); dir = path.Dir(dir) {
+			if Reached(w, dir) != dir {
+				return true
+			}
+		}
+		return false
+	}
+	for name, f := range r.Facets {
+		assets := []machine.ReceiptAsset{}
+		for _, a := range f.Assets {
+			a.Files, a.Found = slices.DeleteFunc(a.Files, gone), slices.DeleteFunc(a.Found, gone)
+			if len(a.Files)+len(a.Found) > 0 {
+				assets = append(assets, a)
+			}
+		}
+		f.Assets = assets
+		r.Facets[name] = f
+	}
+}
+
+// owns reports of a file that lies in the project whether Hallmark wrote it, as it is now, and not into a directory that was
+// adopted.
+func (f *Files) owns(w *workspace.Workspace) func(at string) bool {
+	written := f.Receipt.Files()
+	for _, of := range f.Receipt.Facets {
+		for _, dir := range of.Adopted {
+			maps.DeleteFunc(written, func(at string, _ bool) bool { return strings.HasPrefix(at, dir+"/") })
+		}
+	}
+	return func(at string) bool {
+		if !written[at] {
+			return false
+		}
+		now, exists, err := Digest(w, at)
+		return err == nil && exists && evidence.Same(now, f.Sums.Sum(at))
+	}
 }
 
 // ReadReceipt reads what was installed into the project. A file that was written for another
@@ -69,6 +128,7 @@ func ReadReceipt(w *workspace.Workspace) (*Files, error) {
 		unusable(receiptPath(w), "what it names stays where it is", bad)
 		out.Receipt = machine.NewReceipt(w.Dir)
 	}
+	forgetLinked(w, out.Receipt)
 	if out.Sums = sums; badSum != nil {
 		unusable(materializedPath(w), "each installed file counts as edited", badSum)
 		out.Sums = machine.NewMaterialized(w.Dir)

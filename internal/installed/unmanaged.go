@@ -59,14 +59,16 @@ func (l *LockedFacets) Unmanaged(ctx context.Context, dir string) (*Unaccounted,
 		return nil, err
 	}
 	s := &unmanagedSearch{ctx: ctx, w: l.Workspace, files: map[string]bool{}, dirs: map[string]bool{}, folded: map[string]string{},
-		seen: map[string]bool{}}
+		seen: map[string]facet.Kind{}}
 	for at, f := range files {
 		if f.picked {
 			s.account(at)
 		}
 	}
 	for at := range receipt.Receipt.Installed() {
-		s.account(at) // what is left over of it is evidence of its own
+		if _, err := os.Lstat(s.w.Place(at)); err == nil {
+			s.account(at) // what is left over of it is evidence of its own
+		}
 	}
 	for _, at := range SkillDirs(s.w, "NAME") {
 		s.adopted = append(s.adopted, path.Dir(at))
@@ -81,6 +83,7 @@ func (l *LockedFacets) Unmanaged(ctx context.Context, dir string) (*Unaccounted,
 			err = errors.Join(err, s.searchDirs(t.KindDirs()))
 		}
 	}
+	s.judgeLinks()
 	slices.SortStableFunc(s.out.Found, func(a, b Unmanaged) int { return strings.Compare(a.Path, b.Path) })
 	return &s.out, err
 }
@@ -89,13 +92,21 @@ func (l *LockedFacets) Unmanaged(ctx context.Context, dir string) (*Unaccounted,
 type unmanagedSearch struct {
 	ctx     context.Context
 	w       *workspace.Workspace
-	files   map[string]bool   // that are accounted for
-	dirs    map[string]bool   // that hold such a file
-	folded  map[string]string // both, by their folded paths
-	adopted []string          // directories whose skills can be adopted
-	seen    map[string]bool   // directories that were searched
+	files   map[string]bool       // that are accounted for
+	dirs    map[string]bool       // that hold such a file
+	folded  map[string]string     // both, by their folded paths
+	adopted []string              // directories whose skills can be adopted
+	seen    map[string]facet.Kind // directories that were searched, and for what
+	links   []foundLink
 	count   int
 	out     Unaccounted
+}
+
+// foundLink is a link where clients look, or in a directory of that kind.
+type foundLink struct {
+	at, real string
+	kind     facet.Kind
+	isEntry  bool // it is in such a directory, and not in the place of one
 }
 
 func (s *unmanagedSearch) account(at string) {
@@ -162,7 +173,7 @@ func (s *unmanagedSearch) walk(dir string) error {
 				return err
 			}
 			return fs.SkipDir
-		case isProject(name) && clients.OwnerDir(s.w.Dir, name) == name:
+		case !adapter.IsHidden(d.Name()) && isProject(name) && clients.OwnerDir(s.w.Dir, name) == name:
 			s.out.Nested = append(s.out.Nested, name)
 			return fs.SkipDir
 		}
@@ -184,39 +195,45 @@ func (s *unmanagedSearch) looksIn(name string) (facet.Kind, bool) {
 	return adapter.LooksIn(path.Base(hidden), base)
 }
 
-// visitLink names a link in the place of a directory in which clients look, or of one above it, unless it leads to a
-// directory that is searched under its own name.
+// visitLink notes a link in the place of a directory in which clients look, or of one above it.
 func (s *unmanagedSearch) visitLink(name string, kind facet.Kind) {
 	to, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return // it leads nowhere
 	}
 	if kind != "" {
-		if info, err := os.Stat(to); err == nil && info.IsDir() && !s.isSearched(to) {
-			s.add(Unmanaged{Path: s.at(name), Kind: kind, Link: true})
+		if info, err := os.Stat(to); err == nil && info.IsDir() {
+			s.links = append(s.links, foundLink{s.at(name), to, kind, false})
 		}
 		return
 	}
 	entries, _ := os.ReadDir(to) // of a link to a file there are none
 	for _, e := range entries {
-		kind, place := adapter.LooksIn(filepath.Base(name), e.Name())
-		if place && !s.isSearched(filepath.Join(to, e.Name())) {
-			s.add(Unmanaged{Path: path.Join(s.at(name), e.Name()), Kind: kind, Link: true})
+		if kind, place := adapter.LooksIn(filepath.Base(name), e.Name()); place {
+			s.links = append(s.links, foundLink{path.Join(s.at(name), e.Name()), filepath.Join(to, e.Name()), kind, false})
 		}
 	}
 }
 
-// isSearched reports whether a file, without links, is in a directory that is searched, or is one.
-func (s *unmanagedSearch) isSearched(real string) bool {
+// judgeLinks names the links that do not lead to what was searched, for the same purpose and under the same name, or to what
+// a facet has there.
+func (s *unmanagedSearch) judgeLinks() {
 	root, err := filepath.EvalSymlinks(s.w.PlaceDir())
-	if err != nil {
-		return false
+	for _, l := range s.links {
+		rel, outside := filepath.Rel(root, l.real)
+		if err != nil || outside != nil || !filepath.IsLocal(rel) {
+			s.add(Unmanaged{Path: l.at, Kind: l.kind, Link: true})
+			continue
+		}
+		to, dir := filepath.ToSlash(rel), s.w.Place(filepath.ToSlash(rel))
+		if l.isEntry {
+			dir = filepath.Dir(dir)
+		}
+		isSeen := s.seen[dir] == l.kind && (!l.isEntry || path.Base(to) == path.Base(l.at))
+		if !isSeen && (l.kind != facet.KindSkill || Reached(s.w, l.at) != to || !s.accounts(to)) {
+			s.add(Unmanaged{Path: l.at, Kind: l.kind, Link: true})
+		}
 	}
-	rel, err := filepath.Rel(root, real)
-	if err != nil || !filepath.IsLocal(rel) {
-		return false
-	}
-	return IsWhereClientsLook(filepath.ToSlash(rel))
 }
 
 // searchHome searches the directories in which clients look for what their user has.
@@ -246,10 +263,10 @@ func (s *unmanagedSearch) searchDirs(dirs map[string]facet.Kind) error {
 
 // search names what is in a directory in which clients look and that no facet put there.
 func (s *unmanagedSearch) search(dir string, kind facet.Kind) error {
-	if s.seen[dir] || s.ctx.Err() != nil {
+	if s.seen[dir] != "" || s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	s.seen[dir] = true
+	s.seen[dir] = kind
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // nor can a client read it
@@ -267,8 +284,8 @@ func (s *unmanagedSearch) search(dir string, kind facet.Kind) error {
 			}
 		case s.accounts(at) || who != "" && !e.IsDir() || saysNothing(name):
 		case e.Type()&fs.ModeSymlink != 0:
-			if to, err := filepath.EvalSymlinks(name); err == nil && !s.isSearched(to) {
-				s.add(Unmanaged{Path: at, Kind: kind, Link: true})
+			if to, err := filepath.EvalSymlinks(name); err == nil {
+				s.links = append(s.links, foundLink{at, to, kind, true})
 			}
 		default:
 			s.add(Unmanaged{Path: at, Kind: kind, Adopt: s.isAdoptable(at, kind)})

@@ -79,3 +79,14 @@ func TestUnmanagedAtHome(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// Nor is an older place of a client left out.
+func TestUnmanagedBesidesAtHome(t *testing.T) {
+	w := newProject(t, &bytes.Buffer{}, map[string]string{".codex/skills/a/SKILL.md": "x", ".codex/prompts/b.md": "x",
+		".config/opencode/command/c.md": "x"})
+	w.Home = w.Dir
+	found, err := (&LockedFacets{Workspace: w}).Unmanaged(t.Context(), w.PlaceDir())
+	if err != nil || len(found.Found) != 3 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
