@@ -52,20 +52,18 @@ func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 	}
 }
 
-// namedCommand is a command in a text, as hints name it.
-var namedCommand = regexp.MustCompile(`'hallmark ([a-z]+)((?: [^'\n]*)?)'`)
-
 // globalNamer adds --global to the commands in a text that know it.
 func globalNamer(root *cobra.Command) func(text string) string {
+	named := regexp.MustCompile("('" + root.Name() + ` )([a-z]+)((?: [^'\n]*)?)'`)
 	return func(text string) string {
-		return namedCommand.ReplaceAllStringFunc(text, func(named string) string {
-			parts := namedCommand.FindStringSubmatch(named)
-			c, _, err := root.Find(parts[1:2])
-			if err != nil || c.Flags().Lookup("global") == nil || strings.Contains(named, "--global") ||
-				strings.Contains(named, "--project") {
-				return named
+		return named.ReplaceAllStringFunc(text, func(whole string) string {
+			parts := named.FindStringSubmatch(whole)
+			c, _, err := root.Find(parts[2:3])
+			if err != nil || c.Flags().Lookup("global") == nil || strings.Contains(whole, "--global") ||
+				strings.Contains(whole, "--project") {
+				return whole
 			}
-			return "'hallmark " + parts[1] + " --global" + parts[2] + "'"
+			return parts[1] + parts[2] + " --global" + parts[3] + "'"
 		})
 	}
 }
