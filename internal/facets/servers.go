@@ -100,7 +100,7 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	for _, s := range wanted {
 		names = append(names, s.Name)
 	}
-	for _, s := range wanted {
+	for i, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && sameLaunch(entry, s)
 		var status *ServerStatus
@@ -134,7 +134,7 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			out.changes = append(out.changes, pinnedChange(s, pinned, status, err != nil))
 		}
 		if err != nil {
-			return out, explainUnpinned(ctx, subject, err)
+			return out, explainUnpinned(ctx, subject, err, a.alsoStarted(wanted[i+1:]))
 		}
 		if a.o.Dry { // nothing was added to the lock
 			if locked {
@@ -243,7 +243,7 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 	if !begin {
 		return nil, nil, evidence.Errorf(evidence.Refused, subject,
 			"--yes consents, "+withoutServers,
-			errors.New("is a server that would be started to see what it shows, and nobody consented"))
+			errNoConsent)
 	}
 	p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s,
 		Path: a.Workspace.Host.Getenv("PATH"), Upgrade: upgrade}
@@ -258,8 +258,27 @@ func (a *Assembly) pinServer(ctx context.Context, s project.Server,
 // withoutServers is what leads on where a server of a facet cannot be pinned.
 const withoutServers = "--no-servers installs the rest of the facet"
 
-// explainUnpinned is the error for a server of a facet that cannot be pinned, with what leads on without it.
-func explainUnpinned(ctx context.Context, subject string, err error) error {
+// errNoConsent is the error for a server that is not started.
+var errNoConsent = errors.New("is a server that would be started to see what it shows, and nobody consented")
+
+// alsoStarted are those of some servers that would be started too.
+func (a *Assembly) alsoStarted(servers []project.Server) (names []string) {
+	for _, s := range servers {
+		if !a.isLockedAs(s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// explainUnpinned is the error for a server of a facet that cannot be pinned, with what leads on without it. Others are those
+// that would be started after it.
+func explainUnpinned(ctx context.Context, subject string, err error, others []string) error {
+	if problem, ok := errors.AsType[*evidence.Error](err); ok && errors.Is(err, errNoConsent) && len(others) > 0 {
+		explained := *problem
+		explained.Err = fmt.Errorf("%w; so would %s", problem.Err, strings.Join(others, ", "))
+		return &explained
+	}
 	if problem, ok := errors.AsType[*evidence.Error](err); ok {
 		if ctx.Err() != nil || strings.Contains(problem.Hint, withoutServers) {
 			return err
