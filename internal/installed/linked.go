@@ -52,10 +52,20 @@ func follow(name string) (string, error) {
 		return "", err
 	}
 	if !filepath.IsAbs(to) {
-		to = filepath.Join(filepath.Dir(name), to)
+		dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+		if err != nil {
+			return "", err
+		}
+		to = filepath.Join(dir, to)
 	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
-	return filepath.Join(parent, filepath.Base(to)), err
+	rest := ""
+	for { // the last directory that is there
+		dir, err := filepath.EvalSymlinks(to)
+		if !errors.Is(err, fs.ErrNotExist) || to == filepath.Dir(to) {
+			return filepath.Join(dir, rest), err
+		}
+		to, rest = filepath.Dir(to), filepath.Join(filepath.Base(to), rest)
+	}
 }
 
 // mayLead reports whether links from one directory of a client to another are followed.
@@ -139,8 +149,13 @@ func (p *places) lies(f adapter.Place) bool {
 	}
 	others := false
 	err := filepath.WalkDir(p.w.Place(at), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
+		}
+		if who, err := leftBySystem(name, d); err == nil && who != "" && d.IsDir() {
+			return fs.SkipDir
+		} else if d.IsDir() || err == nil && who != "" {
+			return nil
 		}
 		rel, err := filepath.Rel(p.w.PlaceDir(), name)
 		if others = err != nil || p.ours == nil || !p.ours(filepath.ToSlash(rel)); others {
