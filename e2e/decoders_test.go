@@ -73,7 +73,7 @@ var plainDecoders = map[string]struct {
 	"store.go in internal/check": {1,
 		"which project a file is about; to keep too much is all that it can do"},
 	"tokensql.go in internal/registry/tokensql": {1, "the registry's own database"},
-	"decode.go in internal/hashfile/toolset":    {1, "into maps, whose names are compared with those of the form"},
+	"decode.go in internal/hashfile":            {1, "into maps, whose names are compared with those of the form"},
 	"cancel.go in internal/hashfile/texts":      {1, "the id of an answer of our own"},
 	"value.go in internal/adapter":              {1, "tokens of what facet.ParseManifest has read by exact names"},
 	"writer.go in internal/hashfile/texts":      {2, "answers of our own, on their way out"},

@@ -53,9 +53,9 @@ await Promise.all([
   call("read_multiple_files", { paths: JSON.stringify([at("tree/f"), at("none")]) }, "|two"),
   call("search_files", { path: at("tree"), pattern: "^T.*O$", ignore_case: "true" }, "|two"),
   call("list_directory", { path: at("tree") }, "[FILE] f"),
-  call("directory_tree", { path: at() }, "tree/f"),
-  call("file_info", { path: at("tree/f") }),
-  call("list_allowed_directories", {}, directory),
+  call("list_directory", { path: at(), recursive: true }, "tree/f"),
+  call("list_directory", { path: at("tree/f") }),
+  call("list_directory", {}, directory),
 ]);
 assert.deepEqual([...called].sort(), tools.map((tool) => tool.name).sort());
 console.log(tools.length + " tools ok");

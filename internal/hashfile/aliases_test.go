@@ -35,7 +35,7 @@ func TestRulesUnderOtherNames(t *testing.T) {
 			p, _ := connect(t, Config{Roots: []string{d}, HardLinks: true}, "2025-11-25", nil)
 			p.call("read_text_file", arguments{"path": "secrets/key"}).refused("forbidden")
 			read := p.call("read_text_file", arguments{"path": "docs/rules.md"}).ok()
-			if info := p.call("file_info", arguments{"path": "docs/rules.md"}).ok(); !strings.Contains(info.Text, "\nread_only: true\n") {
+			if info := p.call("list_directory", arguments{"path": "docs/rules.md"}).ok(); !strings.Contains(info.Text, "read-only here") {
 				t.Error(info.Text)
 			}
 			p.call("edit_text_file", arguments{"path": "docs/rules.md", "file_hash": read.hash(),
@@ -158,7 +158,7 @@ func TestIgnoredFromAbove(t *testing.T) {
 		".": "src/\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n", "src": "deep/\ndeep/f\ndeep/keep.log\n",
 		"src/deep": "f\nkeep.log\n",
 	} {
-		tree := p.call("directory_tree", arguments{"path": path}).ok()
+		tree := p.call("list_directory", arguments{"path": path, "recursive": true}).ok()
 		if got := strings.ReplaceAll(strings.ReplaceAll(tree.Text, "src/.gitignore\n", ""), ".gitignore\n", ""); got !=
 			want {
 			t.Errorf("%s: %q, want %q", path, got, want)

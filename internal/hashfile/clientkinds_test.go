@@ -27,8 +27,7 @@ func TestClientsThatShowStructureAlone(t *testing.T) {
 	read := p.call("read_text_file", arguments{"path": path}).ok()
 	for tool, args := range map[string]arguments{
 		"read_text_file": {"path": path}, "read_multiple_files": {"paths": []string{path}}, "list_directory": {"path": d},
-		"search_files": {"pattern": "o"}, "directory_tree": {"path": d}, "file_info": {"path": path},
-		"list_allowed_directories": {},
+		"search_files": {"pattern": "o"},
 	} {
 		r, err := p.s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 		if err != nil || r.IsError || r.StructuredContent != nil {
@@ -119,7 +118,7 @@ func TestClientsThatCutAnswers(t *testing.T) {
 	}
 	check("several", p.call("read_multiple_files", arguments{"paths": paths}).ok().Text)
 	check("list", p.call("list_directory", arguments{"path": "many"}).ok().Text)
-	check("tree", p.call("directory_tree", arguments{"path": d}).ok().Text)
+	check("tree", p.call("list_directory", arguments{"path": d, "recursive": true}).ok().Text)
 	check("names", p.call("search_files", arguments{"glob": "*.txt", "max_results": 1000}).ok().Text)
 	check("hits", p.call("search_files", arguments{"pattern": ".", "max_results": 1000, "context": 10}).ok().Text)
 	// To go on is to read all of it, in order.
@@ -146,7 +145,7 @@ func TestRootsListedEmpty(t *testing.T) {
 	path := write(t, d, "f", "text\n")
 	for want, roots := range map[string][]string{"was started with --root": {d}, "start it with --root DIR": nil} {
 		p, _ := connect(t, Config{Roots: roots}, "2025-11-25", []string{})
-		for tool, args := range map[string]arguments{"read_text_file": {"path": path}, "list_allowed_directories": nil,
+		for tool, args := range map[string]arguments{"read_text_file": {"path": path}, "list_directory": nil,
 			"search_files": {"pattern": "x", "path": path}} {
 			if r := p.call(tool, args).refused("outside_roots"); !strings.Contains(r.Text, want) ||
 				!strings.Contains(r.Text, "lists no") {

@@ -47,7 +47,7 @@ func TestRoots(t *testing.T) {
 						t.Errorf("%s: %q %s, want %q", d, r.Error, r.Text, code)
 					}
 				}
-				r := p.call("list_allowed_directories", nil)
+				r := p.call("list_directory", nil)
 				if got := r.directories(); len(got) != len(allowed) {
 					t.Errorf("directories %v, want %q", got, allowed)
 				}
@@ -69,7 +69,7 @@ func TestRoots(t *testing.T) {
 				f()
 				// The notification travels beside the calls.
 				for end := time.Now().Add(hang.Long); time.Now().Before(end); time.Sleep(time.Millisecond) {
-					r := p.call("list_allowed_directories", nil)
+					r := p.call("list_directory", nil)
 					if got := r.directories(); len(got) == len(allowed) &&
 						(len(got) == 0 || got[0] == allowed[0]) {
 						break
@@ -110,7 +110,7 @@ func TestRootsLinks(t *testing.T) {
 		"outside_roots")
 	// What is above the client's roots is not theirs.
 	p.call("list_directory", arguments{"path": base}).refused("outside_roots")
-	p.call("directory_tree", arguments{"path": base}).refused("outside_roots")
+	p.call("list_directory", arguments{"path": base, "recursive": true}).refused("outside_roots")
 	p.call("create_directory", arguments{"path": filepath.Join(base, "new")}).refused("outside_roots")
 	// What lies outside the client's roots is not told apart.
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f/none")}).refused("outside_roots")

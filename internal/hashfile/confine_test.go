@@ -199,7 +199,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	os.Mkdir(inside+"/sub", 0o700)
 	syscall.Mkfifo(inside+"/sub/.gitignore", 0o600)
 	write(t, inside, "sub/f", "x\n")
-	p.call("directory_tree", arguments{"path": inside}).ok()
+	p.call("list_directory", arguments{"path": inside, "recursive": true}).ok()
 	syscall.Mkfifo(inside+"/sub/AGENTS.md", 0o600)
 	p.call("read_text_file", arguments{"path": inside + "/sub/f"}).refused("forbidden")
 	// A pipe that has the name since it was looked at: opening it would wait for a writer.

@@ -152,12 +152,18 @@ func header(text string) map[string]any {
 	return all
 }
 
-// directories are those of an answer to list_allowed_directories.
+// directories are those that list_directory without a path says are allowed.
 func (r reply) directories() []string {
 	if r.Error != "" {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(r.Text, "\n"), "\n")
+	var found []string
+	for line := range strings.Lines(r.Text) {
+		if dir, ok := strings.CutPrefix(line, "[allowed directory: "); ok {
+			found = append(found, strings.TrimSuffix(dir, "]\n"))
+		}
+	}
+	return found
 }
 
 func (r reply) hash() string {
@@ -228,8 +234,8 @@ func (p *peer) tools(path string) map[string]reply {
 				"operations": ops(replaceOp("1:00", "x"))}),
 		"write":  p.call("write_text_file", arguments{"path": path, "content": "x"}),
 		"list":   p.call("list_directory", arguments{"path": path}),
-		"tree":   p.call("directory_tree", arguments{"path": path}),
-		"info":   p.call("file_info", arguments{"path": path}),
+		"tree":   p.call("list_directory", arguments{"path": path, "recursive": true}),
+		"info":   p.call("list_directory", arguments{"path": path}),
 		"mkdir":  p.call("create_directory", arguments{"path": path}),
 		"search": p.call("search_files", arguments{"path": path, "pattern": "."}),
 		"move":   p.call("move_file", arguments{"source": path, "destination": inside}),

@@ -12,32 +12,25 @@
 //	contents    what a file holds, and held when it was read before
 //	disk        files and directories locked, replaced, created and moved
 //	engine      what tools do to files, as requests and results
-//	toolset     a tool, the arguments of a call, and the answer to it
-//	native      the server's own tools
-//	reference   the tools of the reference filesystem server
-//	hfmcp       the tools of hashfile-mcp, the server in Rust
-//	shellglob   globs of paths, as those servers take them
 //
-// The server offers a set of tools, and finds out which directories each call may use. What it may read and write, and how,
-// is described there: confinement in place and roots, writing in disk.
+// The server offers tools, and finds out which directories each call may use. What it may read and write, and how, is
+// described there: confinement in place and roots, writing in disk.
+//
+// What a model reads is in the text of an answer. The answers to what changes files have a structure besides, which
+// holds the same.
 package hashfile
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
@@ -47,22 +40,15 @@ import (
 func New(c Config) (*Server, error) {
 	c.MaxFile = min(orDefault(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
 	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)
-	c.ReadLines = orDefault(c.ReadLines, DefaultReadLines)
-	c.ReadBytes = orDefault(c.ReadBytes, DefaultReadBytes)
 	c.ReadTokens = orDefault(c.ReadTokens, DefaultReadTokens)
 	c.RootsWait = orDefault(c.RootsWait, DefaultRootsWait)
 	c.TagWidth = orDefault(c.TagWidth, hashline.MinWidth)
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if min(c.MaxFile, int64(c.MaxRequest), int64(c.ReadLines), int64(c.ReadBytes), int64(c.ReadTokens), int64(c.MaxMove),
+	if min(c.MaxFile, int64(c.MaxRequest), int64(c.ReadTokens), int64(c.MaxMove),
 		int64(c.RootsWait)) < 0 {
 		return nil, errors.New("a limit is negative")
-	}
-	offered, ok := dialects[c.Compat]
-	if !ok {
-		return nil, fmt.Errorf("there is no set of tools called %s; those of other servers are %s",
-			refusal.Show(c.Compat), strings.Join(Compatible(), ", "))
 	}
 	source, err := roots.NewSource(c.Roots, c.RootsWait)
 	if err != nil {
@@ -74,7 +60,7 @@ func New(c Config) (*Server, error) {
 			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
-			Instructions: offered.instructions,
+			Instructions: instructions,
 			Logger:       c.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
@@ -82,7 +68,7 @@ func New(c Config) (*Server, error) {
 			},
 		})
 	s.server.AddReceivingMiddleware(s.noteCancelled, s.refuseUnknown)
-	s.addTools(offered)
+	s.addTools()
 	if !c.ReadOnly {
 		s.engine.Recover()
 	}
@@ -112,9 +98,3 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 
 // Close releases the allowed directories. No call may be running.
 func (s *Server) Close() { s.roots.Close() }
-
-// Compatible returns the names of the servers whose tools can be offered in place of our own.
-func Compatible() []string {
-	names := slices.Sorted(maps.Keys(dialects))
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}

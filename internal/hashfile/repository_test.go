@@ -48,7 +48,7 @@ func TestRepositoryNames(t *testing.T) {
 								"content": "x"})}).refused("read_only")
 				p.call("write_text_file",
 					arguments{"path": path, "content": "y\n", "file_hash": read.hash()}).refused("read_only")
-				if info := p.call("file_info", arguments{"path": path}).ok(); !strings.Contains(info.Text, "\nread_only: true\n") {
+				if info := p.call("list_directory", arguments{"path": path}).ok(); !strings.Contains(info.Text, "read-only here") {
 					t.Errorf("%s: %v", path, info.All)
 				}
 				p.call("move_file", arguments{"source": path, "destination": d + "/elsewhere"}).refused("read_only")

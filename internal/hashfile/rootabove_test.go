@@ -92,7 +92,7 @@ func TestRulesAboveRoot(t *testing.T) {
 	p.call("read_text_file", arguments{"path": root + "/fixed/f"}).ok()
 	p.call("write_text_file", arguments{"path": root + "/fixed/new", "content": "x\n"}).refused("read_only")
 	p.call("write_text_file", arguments{"path": root + "/free/new", "content": "x\n"}).ok()
-	if r := p.call("directory_tree", arguments{"path": root}).ok(); r.Text !=
+	if r := p.call("list_directory", arguments{"path": root, "recursive": true}).ok(); r.Text !=
 		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n" {
 		t.Error(r.Text)
 	}

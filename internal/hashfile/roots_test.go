@@ -124,7 +124,7 @@ func TestRootReplaced(t *testing.T) {
 					"read":    p.call("read_text_file", arguments{"path": root + "/f"}),
 					"mkdir":   p.call("create_directory", arguments{"path": root + "/d"}),
 					"list":    p.call("list_directory", arguments{"path": root}),
-					"allowed": p.call("list_allowed_directories", nil),
+					"allowed": p.call("list_directory", nil),
 				} {
 					if r.Error == "" {
 						t.Errorf("%s: %s", tool, r.Text)
@@ -158,7 +158,7 @@ func TestRootRelinked(t *testing.T) {
 					"operations": ops(replaceOp(read.anchor("v2"), "edited"))}).ok()
 			p.call("read_text_file", arguments{"path": base + "/v1/f"}).refused("outside_roots")
 			p.call("write_text_file", arguments{"path": base + "/v1/g", "content": ""}).refused("outside_roots")
-			if r := p.call("list_allowed_directories", nil).ok(); r.Text != base+"/v2\n" {
+			if r := p.call("list_directory", nil).ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
 				t.Error(r.Text)
 			}
 			if content(t, base+"/v1/f") != "v1\n" || content(t, base+"/v2/f") != "edited\n" {
@@ -225,13 +225,13 @@ func TestRootLinkInContentRace(t *testing.T) {
 			write(t, base, "project/docs/sub/f", "docs\n")
 			project := filepath.Join(base, "project")
 			p := allowing(t, mode, project, project+"/docs/sub")
-			p.call("list_allowed_directories", nil).ok() // a client names its roots when it is asked
+			p.call("list_directory", nil).ok() // a client names its roots when it is asked
 			served := 0
 			race(t, project+"/docs", "../secret", func() {
 				for tool, args := range map[string]arguments{
 					"read_text_file": {"path": project + "/docs/sub/f"}, "search_files": {"pattern": "."},
-					"write_text_file":          {"path": project + "/docs/sub/new", "content": "x\n"},
-					"list_allowed_directories": {},
+					"write_text_file": {"path": project + "/docs/sub/new", "content": "x\n"},
+					"list_directory":  {},
 				} {
 					r := p.call(tool, args)
 					if r.Error == "" {
@@ -778,7 +778,7 @@ func (w *world) play(steps int) {
 			}
 		}
 		if w.agree() { // what is wrong with a call may be said before the client is asked
-			w.p.call("list_allowed_directories", nil)
+			w.p.call("list_directory", nil)
 		}
 		dirs, err := filepath.Glob(w.base + "/*")
 		must(t, err)
@@ -838,14 +838,14 @@ func (w *world) play(steps int) {
 			st, err := os.Stat(d)
 			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
 		case "tree":
-			r = w.p.call("directory_tree", arguments{"path": d})
+			r = w.p.call("list_directory", arguments{"path": d, "recursive": true})
 			st, err := os.Stat(d)
 			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
 		case "search":
 			r = w.p.call("search_files", arguments{"pattern": "<"})
 			expect, may = false, true
 		case "info":
-			r = w.p.call("file_info", arguments{"path": path})
+			r = w.p.call("list_directory", arguments{"path": path})
 		case "mkdir":
 			path = filepath.Join(d, fmt.Sprint("made", w.made))
 			r = w.p.call("create_directory", arguments{"path": path})
@@ -854,11 +854,11 @@ func (w *world) play(steps int) {
 			r = w.p.call("read_multiple_files", arguments{"paths": []string{path, d + "/f"}})
 			expect, may = true, true
 		case "directories":
-			r = w.p.call("list_allowed_directories", nil)
+			r = w.p.call("list_directory", nil)
 			expect, may = false, true
-			for line := range strings.Lines(r.Text) {
-				if r.Error == "" && !w.allowed(strings.TrimSuffix(line, "\n")) {
-					t.Errorf("allowed is %s", line)
+			for _, allowed := range r.directories() {
+				if !w.allowed(allowed) {
+					t.Errorf("allowed is %s", allowed)
 				}
 			}
 		}

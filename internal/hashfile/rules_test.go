@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 	p.call("move_file", arguments{"source": "src/a", "destination": "vendor/a"}).refused("read_only")
 	p.call("create_directory", arguments{"path": "vendor/new"}).refused("read_only")
 	// What is ignored is left out, and can be read by name.
-	tree := p.call("directory_tree", arguments{"path": "."}).ok()
+	tree := p.call("list_directory", arguments{"path": ".", "recursive": true}).ok()
 	if tree.Text != "AGENTS.md\ngo.sum\nsrc/\nsrc/a\nvendor/\nvendor/v\n" {
 		t.Errorf("%q", tree.Text)
 	}

@@ -13,11 +13,9 @@ import (
 
 // Limits that a zero in Config stands for.
 const (
-	DefaultMaxFile    = 64 << 20  // bytes of a file
-	DefaultMaxRequest = 10 << 20  // bytes of a message from the client
-	DefaultReadLines  = 2000      // lines of an answer, unless max_bytes is given
-	DefaultReadBytes  = 256 << 10 // bytes likewise
-	DefaultReadTokens = 18_000    // likewise, estimated; clients cut answers of more than 25,000
+	DefaultMaxFile    = 64 << 20 // bytes of a file
+	DefaultMaxRequest = 10 << 20 // bytes of a message from the client
+	DefaultReadTokens = 18_000   // of an answer, estimated, unless max_bytes is given; clients cut more than 25,000
 	DefaultRootsWait  = 15 * time.Second
 )
 
@@ -31,10 +29,7 @@ type Config struct {
 	TagWidth     int      // hex digits, 2 to 4; 0 is 2
 	MaxFile      int64    // bytes; 0 is DefaultMaxFile, as for those below
 	MaxRequest   int
-	ReadLines    int
-	ReadBytes    int
 	ReadTokens   int
-	Compat       string        // the server whose tools are offered; "" is this one
 	RootsWait    time.Duration // for a client that is asked for its roots
 	Locks        string        // directory for lock files, made if it is missing; none refuses what writes
 	Version      string

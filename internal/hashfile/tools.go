@@ -12,38 +12,46 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/hfmcp"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/native"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/reference"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
-// dialect is a set of tools over the engine.
-type dialect struct {
-	instructions string
-	tools        func(*engine.Engine, Config) []toolset.Tool
+// instructions tell a model how the tools are used.
+const instructions = `Text files are read with each line as NUMBER:TAG|CONTENT. To edit, give file_hash and the
+anchors NUMBER:TAG of the lines concerned as they were read; never repeat old text, and never put NUMBER:TAG| into
+content. An edit answers with the new file_hash and fresh lines, so that the next edit of the file needs no reading. A
+refusal says what to do next, and gives the file_hash and lines for it. Paths are absolute, or relative to an allowed
+directory.`
+
+// tools returns the tools, those that write last.
+func (s *Server) tools() []tool {
+	return []tool{
+		newTool("read_text_file", "Read a text file, or lines of it. First line of the answer: [file_hash=... "+
+			"total_lines=...], then each line as NUMBER:TAG|CONTENT. edit_text_file needs file_hash and NUMBER:TAG. "+
+			"If next_start_line is given, there is more.", false, s.readTextFile),
+		newTool("read_multiple_files", "read_text_file for several files, each with its own answer or error.",
+			false, s.readMultipleFiles),
+		newTool("search_files", "Find lines by pattern, printed as NUMBER:TAG|CONTENT under path and file_hash, ready "+
+			"for edit_text_file; or, without pattern, files by glob. What .gitignore ignores is left out.",
+			false, s.searchFiles),
+		newTool("list_directory", "List a directory, or with recursive all paths below it; of a file: size, time, mode.",
+			false, s.listDirectory),
+		newTool("edit_text_file", "Edit lines of a text file. All operations refer to the file as it was read and are "+
+			"applied together. To remove lines use delete. Answers with the new file_hash and lines around each edit, "+
+			"which are enough for the next one.", true, s.editTextFile),
+		newTool("write_text_file", "Create a text file, or replace all of its content.", true, s.writeTextFile),
+		newTool("create_directory", "Create a directory and those above it.", true, s.createDirectory),
+		newTool("move_file", "Move or rename a file, directory or link; replaces nothing.", true, s.moveFile),
+	}
 }
 
-// dialects are the sets of tools that a server can offer, by the name of the server whose clients know them; "" is our
-// own.
-var dialects = map[string]dialect{
-	"": {native.Instructions, func(e *engine.Engine, c Config) []toolset.Tool {
-		return native.Tools(e, native.Limits{Lines: c.ReadLines, Bytes: c.ReadBytes, Tokens: c.ReadTokens})
-	}},
-	"hashfile-mcp": {hfmcp.Instructions, func(e *engine.Engine, _ Config) []toolset.Tool { return hfmcp.Tools(e) }},
-	"reference":    {reference.Instructions, func(e *engine.Engine, _ Config) []toolset.Tool { return reference.Tools(e) }},
-}
-
-// addTools offers the tools of a dialect.
-func (s *Server) addTools(d dialect) {
-	for _, t := range d.tools(s.engine, s.c) {
-		if t.Writes && s.c.ReadOnly {
+// addTools offers the tools.
+func (s *Server) addTools() {
+	for _, t := range s.tools() {
+		if t.writes && s.c.ReadOnly {
 			continue
 		}
-		s.reads[t.Name] = !t.Writes
+		s.reads[t.Name] = !t.writes
 		s.server.AddTool(&t.Tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return s.call(ctx, t, req), nil
 		})
@@ -65,42 +73,41 @@ func (s *Server) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // call answers a call of a tool: with a result, a refusal, or the question for the client's roots.
-func (s *Server) call(ctx context.Context, t toolset.Tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
+func (s *Server) call(ctx context.Context, t tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	sc, ask, err := s.roots.Scope(ctx, req)
 	if err != nil {
-		return toolset.RefuseCall(t, err)
+		return refuseCall(err)
 	}
 	if ask != nil {
 		return &mcp.CallToolResult{InputRequests: ask}
 	}
 	defer sc.Close()
-	a, err := t.Call(ctx, sc, json.RawMessage(req.Params.Arguments), s.c.MaxRequest)
+	a, err := t.call(ctx, sc, json.RawMessage(req.Params.Arguments), s.c.MaxRequest)
 	if err != nil {
-		return toolset.RefuseCall(t, err)
+		return refuseCall(err)
 	}
-	result := &mcp.CallToolResult{Content: a.Content, StructuredContent: a.Structure}
-	if a.Content == nil {
-		text := s.send(ctx, a)
-		result.Content = []mcp.Content{&mcp.TextContent{Text: text}}
-		if a.Repeat {
-			result.StructuredContent = map[string]string{"content": text}
-		}
-	}
-	return result
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.send(ctx, a)}}, StructuredContent: a.structure}
 }
 
 // send returns the text of an answer or, if it is large, what stands for it until it is written to the client.
-func (s *Server) send(ctx context.Context, a *toolset.Answer) string {
+func (s *Server) send(ctx context.Context, a *answer) string {
 	switch {
-	case a.Write != nil:
+	case a.write != nil:
 		return s.texts.Put(ctx, func(w io.Writer) error {
-			if _, err := io.WriteString(w, a.Text); err != nil {
+			if _, err := io.WriteString(w, a.text); err != nil {
 				return err
 			}
-			return a.Write(w)
+			return a.write(w)
 		})
-	case len(a.Text) > texts.Large:
-		return s.texts.Put(ctx, func(w io.Writer) error { return texts.WriteInPieces(w, a.Text) })
+	case len(a.text) > texts.Large:
+		return s.texts.Put(ctx, func(w io.Writer) error { return texts.WriteInPieces(w, a.text) })
 	}
-	return a.Text
+	return a.text
+}
+
+// notices writes each notice of an answer as a line in brackets.
+func notices(text *strings.Builder, all []string) {
+	for _, notice := range all {
+		text.WriteString("[" + notice + "]\n")
+	}
 }

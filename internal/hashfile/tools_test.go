@@ -302,7 +302,7 @@ func TestLargeText(t *testing.T) {
 	// Two at once keep apart.
 	other := write(t, d, "g", strings.Repeat("other\n", 100_000))
 	m := p.call("read_multiple_files", arguments{"paths": []string{other, path}}).ok()
-	if strings.Count(m.Text, "|other\n") != DefaultReadLines || !strings.Contains(m.Text, "caf\u00e9") {
+	if strings.Count(m.Text, "|other\n") != readLines || !strings.Contains(m.Text, "caf\u00e9") {
 		t.Error("several files are mixed up")
 	}
 }
@@ -372,14 +372,13 @@ func TestDirectories(t *testing.T) {
 	if strings.Count(list.Text, "\n") != 3 || strings.ContainsRune(list.Text, 0x1b) {
 		t.Errorf("a name forges a line: %q", list.Text)
 	}
-	if tree := p.call("directory_tree", arguments{"path": d}).ok(); !strings.HasPrefix(tree.Text,
+	if tree := p.call("list_directory", arguments{"path": d, "recursive": true}).ok(); !strings.HasPrefix(tree.Text,
 		"a.txt\nb/\nb/x.txt\nev") {
 		t.Errorf("%q", tree.Text)
 	}
-	if sub := p.call("directory_tree", arguments{"path": filepath.Join(d, "b")}).ok(); sub.Text != "x.txt\n" {
+	if sub := p.call("list_directory", arguments{"path": filepath.Join(d, "b"), "recursive": true}).ok(); sub.Text != "x.txt\n" {
 		t.Errorf("%q", sub.Text)
 	}
-	p.call("list_directory", arguments{"path": filepath.Join(d, "a.txt")}).refused("invalid")
 	p.call("create_directory", arguments{"path": filepath.Join(d, "b/c/d")}).ok()
 	p.call("create_directory", arguments{"path": filepath.Join(d, "b/c")}).ok()
 	p.call("create_directory", arguments{"path": filepath.Join(d, "a.txt")}).refused("exists")
@@ -394,12 +393,12 @@ func TestDirectories(t *testing.T) {
 	if content(t, filepath.Join(d, "e/c/d/z")) != "a\n" {
 		t.Error("not moved")
 	}
-	info := p.call("file_info", arguments{"path": filepath.Join(d, "e/x.txt")}).ok()
-	if !strings.Contains(info.Text, "\ntype: file\nsize: 2\n") {
+	info := p.call("list_directory", arguments{"path": filepath.Join(d, "e/x.txt")}).ok()
+	if !strings.Contains(info.Text, "/e/x.txt: file, 2 bytes, modified ") {
 		t.Error(info.Text)
 	}
-	_, modified, _ := strings.Cut(info.Text, "\nmodified: ")
-	modified, _, _ = strings.Cut(modified, "\n")
+	_, modified, _ := strings.Cut(info.Text, ", modified ")
+	modified, _, _ = strings.Cut(modified, ",")
 	there, err := os.Stat(filepath.Join(d, "e/x.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -489,8 +488,7 @@ func TestReadOnlyServer(t *testing.T) {
 			t.Errorf("%s is not marked as reading only", tool.Name)
 		}
 	}
-	if want := []string{"directory_tree", "file_info", "list_allowed_directories", "list_directory",
-		"read_multiple_files", "read_text_file", "search_files"}; !slices.Equal(names, want) {
+	if want := []string{"list_directory", "read_multiple_files", "read_text_file", "search_files"}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)
 	}
 }

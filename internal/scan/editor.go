@@ -14,8 +14,7 @@ import (
 // editorFlags are the options of hallmark hashfile that permit nothing more, and whether each has a
 // value.
 var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true,
-	"--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true, "--read-tokens": true,
-	"--compat": true}
+	"--max-file": true, "--max-request": true, "--max-relocation": true, "--read-tokens": true}
 
 // judgeEditor judges an entry that starts hallmark hashfile with args, by what it may read and write.
 func (e *scannedEntry) judgeEditor(args []string) {

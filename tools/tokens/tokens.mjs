@@ -119,7 +119,8 @@ async function addCrowds(servers, dir) {
   for (const [tool, nested] of [["list_directory", false], ["directory_tree", true]]) {
     const path = join(dir, tool);
     writeCrowd(path, crowd, nested);
-    const figures = await onEach(servers, async (s) => tokens((await s.call(tool, { path })).text));
+    const figures = await onEach(servers, async (s) => tokens((await (s === servers[0]
+      ? s.call("list_directory", { path, recursive: nested }) : s.call(tool, { path }))).text));
     add(`${tool} of ${crowd.toLocaleString("en-US")} files`, undefined, figures, { most });
   }
 }

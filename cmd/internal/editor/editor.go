@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,12 +30,8 @@ file that was read, so that it never lands on a file that has changed.
 
 Only directories of --root are used; the client's roots can narrow them. Without --root
 the client's roots are used, and if it has none, every call is refused. The front matter
-of AGENTS.md files (forbidden, read_only, ignore) is obeyed.
-
-With --compat the tools are called, and answer, as those of another server do, for
-clients and prompts that were made for it: the reference filesystem server (reference),
-or hashfile-mcp 0.3.4 (hashfile-mcp).`,
-		Example: "--root ~/src/project\n--root docs --root src --read-only\n--compat reference --root ~/src/project",
+of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
+		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args:    program.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !c.ReadOnly {
@@ -71,11 +66,7 @@ or hashfile-mcp 0.3.4 (hashfile-mcp).`,
 	f.BoolVar(&c.HardLinks, "hard-links", false, "write files with several names, in place and not atomically")
 	f.Int64Var(&c.MaxFile, "max-file", hashfile.DefaultMaxFile, "largest file, in `bytes`")
 	f.IntVar(&c.MaxRequest, "max-request", hashfile.DefaultMaxRequest, "largest message of the client, in `bytes`")
-	f.IntVar(&c.ReadLines, "read-lines", hashfile.DefaultReadLines,
-		"most `lines` that a read gives unless it asks for more")
-	f.IntVar(&c.ReadBytes, "read-bytes", hashfile.DefaultReadBytes, "most `bytes` likewise")
-	f.IntVar(&c.ReadTokens, "read-tokens", hashfile.DefaultReadTokens, "most `tokens` likewise, about")
-	f.StringVar(&c.Compat, "compat", "", "offer the tools of another `server`: "+
-		strings.Join(hashfile.Compatible(), " or "))
+	f.IntVar(&c.ReadTokens, "read-tokens", hashfile.DefaultReadTokens,
+		"most `tokens`, about, that a read gives unless it asks for more")
 	return cmd
 }

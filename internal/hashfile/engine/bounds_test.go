@@ -37,9 +37,9 @@ func (w *world) search(in SearchRequest, pattern string) (lines, counts string, 
 }
 
 // tree returns the paths of a walk.
-func (w *world) tree(path string, limit int, leave Leave) (paths string, more bool) {
+func (w *world) tree(path string, limit int) (paths string, more bool) {
 	w.t.Helper()
-	found, more, err := w.Walk(w.t.Context(), w.sc, path, limit, leave)
+	found, more, err := w.Walk(w.t.Context(), w.sc, path, limit)
 	must(w.t, err)
 	var all []string
 	for _, e := range found {
@@ -97,7 +97,7 @@ func TestRepositoryIsLeftOut(t *testing.T) {
 	w.write(".git/config", "hit\n")
 	w.write(".github/f", "hit\n")
 	w.write("sub/.git", "hit\n") // of a submodule, a file
-	if got, _ := w.tree(".", 100, nil); got != ".github .github/f sub sub/.git" {
+	if got, _ := w.tree(".", 100); got != ".github .github/f sub sub/.git" {
 		t.Errorf("%q", got)
 	}
 	if _, counts, _ := w.search(SearchRequest{Limit: 10}, "hit"); counts != ".github/f:1 sub/.git:1" {
@@ -125,7 +125,7 @@ func TestDeepTree(t *testing.T) {
 		t.Error(counts)
 	}
 	must(t, os.Mkdir(filepath.Join(w.dir, nested, "n"), 0o700))
-	_, _, err := w.Walk(t.Context(), w.sc, ".", 1000, nil)
+	_, _, err := w.Walk(t.Context(), w.sc, ".", 1000)
 	refused(t, "a walk", err, hashline.TooLarge)
 	_, err = w.Search(t.Context(), w.sc, SearchRequest{Limit: 10, Pattern: regexp.MustCompile("found")})
 	refused(t, "a search", err, hashline.TooLarge)
@@ -190,22 +190,21 @@ func TestSearchBounds(t *testing.T) {
 // TestListBounds: a listing says how much it leaves out, and a walk that there is more.
 func TestListBounds(t *testing.T) {
 	w := serve(t)
-	for _, name := range []string{"a", "b/c", "d/skip/x", "d/y"} {
+	for _, name := range []string{"a", "b/c", "d/y"} {
 		w.write(name, "x\n")
 	}
 	for limit, more := range map[int]int{0: 3, 2: 1, 3: 0, 4: 0} {
-		l, err := w.List(w.sc, ".", limit, true)
+		l, err := w.List(w.sc, ".", limit)
 		if err != nil || l.More != more || len(l.Entries) != 3-more {
 			t.Errorf("%d: %+v, %v", limit, l, err)
 		}
 	}
-	leave := func(rel string, isDir bool) bool { return isDir && filepath.Base(rel) == "skip" }
 	for limit, want := range map[int]string{5: "a b b/c d d/y", 4: "a b b/c d", 6: "a b b/c d d/y"} {
-		if got, more := w.tree(".", limit, leave); got != want || more != (limit < 5) {
+		if got, more := w.tree(".", limit); got != want || more != (limit < 5) {
 			t.Errorf("%d: %s, %v", limit, got, more)
 		}
 	}
-	if got, _ := w.tree("d", 9, leave); got != "y" {
+	if got, _ := w.tree("d", 9); got != "y" {
 		t.Errorf("below d: %s", got)
 	}
 }

@@ -4,9 +4,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -229,45 +227,8 @@ func TestWriteRefused(t *testing.T) {
 	if left, _ := filepath.Glob(w.dir + "/*"); len(left) != 2 || w.content("f") != "one\n" || w.content("bin") != "\x00" {
 		t.Errorf("%q", left)
 	}
-	for _, in := range []WriteRequest{{Path: "f", Content: "1:ab|x\r\n", Replace: true, Untagged: true},
-		{Path: "f", Content: "1:ab|x\r\n", Replace: true, Untagged: true}, {Path: "new", Content: "y\r\n"}} {
-		done, err := w.Write(t.Context(), w.sc, in)
-		if err != nil || done.Created != (in.Path == "new") || done.LineEnding != "crlf" || w.content(in.Path) != in.Content {
-			t.Errorf("%+v, %v, %q", done, err, w.content(in.Path))
-		}
-	}
-}
-
-// TestRewrite: what a function makes of a file is written, if it is text and not the same.
-func TestRewrite(t *testing.T) {
-	w := serve(t)
-	path := w.write("f", "one\n")
-	before, err := os.Stat(path)
-	must(t, err)
-	to := func(text string, err error) func([]byte) ([]byte, error) {
-		return func([]byte) ([]byte, error) { return []byte(text), err }
-	}
-	for _, c := range []struct {
-		in   RewriteRequest
-		code hashline.Code
-	}{
-		{RewriteRequest{Change: to("x\x00", nil)}, hashline.Binary},
-		{RewriteRequest{Change: to("", errors.New("no"))}, refusal.IO},
-		{RewriteRequest{Change: to("one\n", nil)}, ""},
-		{RewriteRequest{Change: to("two\n", nil), DryRun: true}, ""},
-	} {
-		c.in.Path = "f"
-		if done, err := w.Rewrite(t.Context(), w.sc, c.in); c.code != "" {
-			refused(t, "a rewrite", err, c.code)
-		} else if err != nil || !digest.Equal(done.Hash, digest.FromBytes(done.New)) || string(done.Old) != "one\n" {
-			t.Errorf("%+v, %v", done, err)
-		}
-	}
-	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || w.content("f") != "one\n" {
-		t.Errorf("it is written: %q", w.content("f"))
-	}
-	if _, err := w.Rewrite(t.Context(), w.sc, RewriteRequest{Path: "f", Change: to("two\n", nil)}); err != nil ||
-		w.content("f") != "two\n" {
-		t.Errorf("%v, %q", err, w.content("f"))
+	done, err := w.Write(t.Context(), w.sc, WriteRequest{Path: "new", Content: "y\r\n"})
+	if err != nil || !done.Created || done.LineEnding != "crlf" || w.content("new") != "y\r\n" {
+		t.Errorf("%+v, %v, %q", done, err, w.content("new"))
 	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"io/fs"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -14,9 +13,7 @@ type Info struct {
 	Path     string // without links
 	Kind     string // with its article, as "a file"
 	File     fs.FileInfo
-	ReadOnly bool      // by rules, as part of a repository, or of the whole server
-	Created  time.Time // where the system keeps it; else that of the last change, as is Accessed
-	Accessed time.Time
+	ReadOnly bool // by rules, as part of a repository, or of the whole server
 }
 
 // Stat returns what is at a path.
@@ -29,10 +26,8 @@ func (e *Engine) Stat(sc *roots.Scope, path string) (*Info, error) {
 	if err := p.CheckExists(); err != nil {
 		return nil, err
 	}
-	out := &Info{Path: p.Real(), Kind: place.Kind(p.Info.Mode()), File: p.Info,
-		ReadOnly: e.o.ReadOnly || p.CheckWritable() != nil}
-	out.Created, out.Accessed = timesOf(p)
-	return out, nil
+	return &Info{Path: p.Real(), Kind: place.Kind(p.Info.Mode()), File: p.Info,
+		ReadOnly: e.o.ReadOnly || p.CheckWritable() != nil}, nil
 }
 
 // Directories returns the real paths of the allowed directories. That there are none is an error.

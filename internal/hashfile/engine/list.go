@@ -16,8 +16,7 @@ import (
 // Entry is one of a directory, or of what is below it.
 type Entry struct {
 	Path string      // from the directory that was listed, with slashes
-	Mode fs.FileMode // its kind; permissions only with Info
-	Info fs.FileInfo // nil unless it was asked for, or if the entry vanished meanwhile
+	Mode fs.FileMode // its kind, without permissions
 }
 
 // Listing is what a directory holds, by name.
@@ -26,8 +25,8 @@ type Listing struct {
 	More    int // entries that were left out
 }
 
-// List returns at most limit entries of a directory, with their Info if withInfo is set.
-func (e *Engine) List(sc *roots.Scope, path string, limit int, withInfo bool) (*Listing, error) {
+// List returns at most limit entries of a directory.
+func (e *Engine) List(sc *roots.Scope, path string, limit int) (*Listing, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, err
@@ -48,13 +47,7 @@ func (e *Engine) List(sc *roots.Scope, path string, limit int, withInfo bool) (*
 			out.More = len(all) - limit
 			break
 		}
-		entry := Entry{Path: found.Name(), Mode: found.Type()}
-		if withInfo {
-			if info, err := dir.Lstat(found.Name()); err == nil {
-				entry.Mode, entry.Info = info.Mode(), info
-			}
-		}
-		out.Entries = append(out.Entries, entry)
+		out.Entries = append(out.Entries, Entry{Path: found.Name(), Mode: found.Type()})
 	}
 	return out, nil
 }
@@ -62,14 +55,10 @@ func (e *Engine) List(sc *roots.Scope, path string, limit int, withInfo bool) (*
 // errEnough ends a walk when the answer is full.
 var errEnough = errors.New("enough")
 
-// Leave says, of an entry of a walk by its path from the directory that was asked for, that it is left out.
-type Leave func(rel string, dir bool) bool
-
 // Walk visits at most limit entries below a directory, each directory before what it holds, in the order of names.
-// What rules or .gitignore ignore and what leave leaves out, if that is not nil, is passed over with all that is below
-// it. More reports that there is more than that.
+// What rules or .gitignore ignore is passed over with all that is below it. More reports that there is more than that.
 func (e *Engine) Walk(
-	ctx context.Context, sc *roots.Scope, path string, limit int, leave Leave,
+	ctx context.Context, sc *roots.Scope, path string, limit int,
 ) (found []Entry, more bool, err error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
@@ -82,14 +71,10 @@ func (e *Engine) Walk(
 	}
 	defer dir.Close()
 	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, entry fs.DirEntry, _ rules.Sets) error {
-		rel = below(p, rel)
-		if leave != nil && leave(rel, entry.IsDir()) {
-			return place.ErrSkip
-		}
 		if len(found) == limit {
 			return errEnough
 		}
-		found = append(found, Entry{Path: rel, Mode: entry.Type()})
+		found = append(found, Entry{Path: below(p, rel), Mode: entry.Type()})
 		return nil
 	})
 	if more = errors.Is(err, errEnough); more || err == nil {

@@ -29,7 +29,7 @@ func (e *Engine) FindNames(ctx context.Context, sc *roots.Scope, in SearchReques
 		if err != nil {
 			return nil, err
 		}
-		found, more, err := e.Walk(ctx, sc, path, maxWalked, nil)
+		found, more, err := e.Walk(ctx, sc, path, maxWalked)
 		if errors.Is(err, context.DeadlineExceeded) {
 			out.Cut = true
 			break

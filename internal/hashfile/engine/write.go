@@ -19,9 +19,7 @@ import (
 type WriteRequest struct {
 	Path     string
 	Content  string
-	FileHash string // that of the file as it was read, which its owner must give unless Replace is set
-	Replace  bool   // an existing file, whatever it holds; one that holds this content already is not written
-	Untagged bool   // the caller is shown no tags, so that content that looks like lines with tags is none
+	FileHash string // that of the file as it was read; "" only creates
 }
 
 // Written is a file that was written.
@@ -36,7 +34,7 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 	if int64(len(in.Content)) > e.o.MaxFile {
 		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
 	}
-	if err := e.checkContent(in); err != nil {
+	if err := hashline.CheckContent(in.Content, e.o.Anchors.Width); err != nil {
 		return nil, refusal.Of(in.Path, err)
 	}
 	p, err := place.Resolve(sc, in.Path)
@@ -76,16 +74,6 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 	return out, nil
 }
 
-// checkContent fails if the content is no text, or begins in each line with a tag that the caller was shown.
-func (e *Engine) checkContent(in WriteRequest) error {
-	err := hashline.CheckContent(in.Content, e.o.Anchors.Width)
-	var problem *hashline.Error
-	if in.Untagged && errors.As(err, &problem) && problem.Code == hashline.EchoedTags {
-		return nil
-	}
-	return err
-}
-
 // createFile creates a file where nothing is.
 func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error {
 	if in.FileHash != "" {
@@ -107,14 +95,8 @@ func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteReques
 	if err := e.checkRead(p, in, now); err != nil {
 		return nil, err
 	}
-	same := string(now.Data) == in.Content
-	switch {
-	case same && in.Replace:
-		return nil, nil
-	case same:
+	if string(now.Data) == in.Content {
 		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
-	case in.Replace:
-		return e.replaceUnread(ctx, p, now, data)
 	}
 	return e.replace(ctx, p, now, data, nil)
 }
@@ -122,9 +104,6 @@ func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteReques
 // checkRead fails unless the caller read the file as it is now, or need not have.
 func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Contents) error {
 	if in.FileHash == "" {
-		if in.Replace {
-			return nil
-		}
 		return e.showFirst(p, now, refusal.New(refusal.Exists, "%s exists; nothing was written. To replace all of it repeat "+
 			"the call with the file_hash given here; to change lines of it use edit_text_file", refusal.Show(in.Path)))
 	}

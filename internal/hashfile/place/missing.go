@@ -24,7 +24,7 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 		return refusal.New(refusal.NotFound, "%s does not exist", asked)
 	}
 	dir := p.shownDirectory()
-	message, next := asked+" does not exist", ""
+	message := asked + " does not exist"
 	if len(p.Missing) > 0 {
 		message = fmt.Sprintf("%s does not exist, nor does %s", asked, refusal.Show(filepath.Join(dir, p.Name)))
 	}
@@ -34,22 +34,20 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 		}
 		message += "; is it " + strings.Join(near, " or ") + "?"
 	} else {
-		next = ";"
+		message += ";"
 	}
-	next += " list_directory with path " + refusal.Show(dir) + " shows what is there"
+	message += " list_directory with path " + refusal.Show(dir) + " shows what is there"
 	switch last := filepath.Base(p.Asked); {
 	case strings.ContainsRune(p.Asked, '*'):
-		next += "; this path is a pattern: give it to search_files as glob"
+		message += "; this path is a pattern: give it to search_files as glob"
 	case filepath.Separator == '/' && strings.ContainsRune(p.Asked, '\\'):
-		next += "; directories are separated by /, not by backslashes"
+		message += "; directories are separated by /, not by backslashes"
 	case lineSuffix().MatchString(last):
-		next += "; lines are given in start_line and end_line"
+		message += "; lines are given in start_line and end_line"
 	case !strings.ContainsAny(last, `\?[]{}!#`) && strings.TrimSpace(last) == last:
-		next += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
+		message += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
 	}
-	r := refusal.New(refusal.NotFound, "%s", message)
-	r.Next = next
-	return r
+	return refusal.New(refusal.NotFound, "%s", message)
 }
 
 // shownDirectory returns the directory that holds the name as the caller may write it: relative if the path was, and

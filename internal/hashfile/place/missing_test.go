@@ -38,7 +38,7 @@ func TestRefuseMissing(t *testing.T) {
 		p := at(t, sc, path)
 		r := p.RefuseMissing()
 		for _, text := range want {
-			if got := r.Complete().Message; !strings.Contains(got, text) || strings.Contains(got, "secret1") {
+			if got := r.Message; !strings.Contains(got, text) || strings.Contains(got, "secret1") {
 				t.Errorf("%q: %s, want %s", path, got, text)
 			}
 		}
@@ -46,7 +46,7 @@ func TestRefuseMissing(t *testing.T) {
 		if odd := p.CheckName(); odd != nil {
 			refused(t, path, odd, hashline.Invalid)
 		}
-		if strings.ContainsAny(r.Complete().Message, "\t\n") {
+		if strings.ContainsAny(r.Message, "\t\n") {
 			t.Errorf("%q is shown as it is: %q", path, r.Message)
 		}
 	}

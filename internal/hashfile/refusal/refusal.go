@@ -39,16 +39,6 @@ type Refusal struct {
 	Operations []int         `json:"operations,omitempty"`  // the operations concerned, from 1 as in the message
 	Candidates []int         `json:"candidates,omitempty"`  // line numbers
 	Anchors    []MovedAnchor `json:"anchors,omitempty"`     // of a stale edit, and where they are now
-
-	// Next says which call leads on, by the names of our own tools; it is said by these alone.
-	Next string `json:"-"`
-}
-
-// Complete returns the refusal with what it says of the next call as part of the message.
-func (r *Refusal) Complete() *Refusal {
-	c := *r
-	c.Message, c.Next = r.Message+r.Next, ""
-	return &c
 }
 
 // MovedAnchor says where the line of an anchor is in the file as it is now.
@@ -124,11 +114,11 @@ const maxNamed = 3
 func NameDirectories(dirs []string) string {
 	switch n := len(dirs); {
 	case n == 0:
-		return "a directory of list_allowed_directories"
+		return "a directory that list_directory gives without a path"
 	case n == 1:
 		return Show(dirs[0]) + ", where relative paths begin"
 	case n > maxNamed:
-		return Show(strings.Join(dirs[:maxNamed], ", ")) + " or another one of list_allowed_directories"
+		return Show(strings.Join(dirs[:maxNamed], ", ")) + " or another one that list_directory gives without a path"
 	}
 	return Show(strings.Join(dirs, " or "))
 }

@@ -48,28 +48,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestText: what a model reads holds the hash and the lines of now; what is next is said once, and by a copy.
+// TestText: what a model reads holds the hash and the lines of now.
 func TestText(t *testing.T) {
 	lines := 2
-	r := &Refusal{Code: hashline.Stale, Message: "m", Next: "; n", FileHash: "sha256:ab", TotalLines: &lines,
+	r := &Refusal{Code: hashline.Stale, Message: "m", FileHash: "sha256:ab", TotalLines: &lines,
 		Lines: []string{"1:aa|x", "2:bb|y"}}
-	all := r.Complete().Complete()
-	if got := all.Text(); got != "m; n\n[file_hash=sha256:ab total_lines=2]\n1:aa|x\n2:bb|y" || all.Code != r.Code {
+	if got := r.Text(); got != "m\n[file_hash=sha256:ab total_lines=2]\n1:aa|x\n2:bb|y" || r.Error() != "m" {
 		t.Errorf("%q", got)
-	}
-	if r.Message != "m" || r.Next != "; n" || r.Error() != "m" {
-		t.Errorf("the refusal is changed: %+v", r)
 	}
 }
 
 // TestOutside names few directories, and none that the caller may not know.
 func TestOutside(t *testing.T) {
 	for want, dirs := range map[string][]string{
-		"give a path in a directory of list_allowed_directories":                      nil,
-		"give a path in /a, where relative paths begin":                               {"/a"},
-		"give a path in /a or /b":                                                     {"/a", "/b"},
-		"give a path in /a, /b, /c or another one of list_allowed_directories":        {"/a", "/b", "/c", "/d", "/e"},
-		`give a path in /a\n/b\u{202e}, /c, /d or another one of list_allowed_direct`: {"/a\n/b\u202e", "/c", "/d", "/e"},
+		"give a path in a directory that list_directory gives without a path":               nil,
+		"give a path in /a, where relative paths begin":                                     {"/a"},
+		"give a path in /a or /b":                                                           {"/a", "/b"},
+		"give a path in /a, /b, /c or another one that list_directory gives without a path": {"/a", "/b", "/c", "/d", "/e"},
+		`give a path in /a\n/b\u{202e}, /c, /d or another one that list_directory`:          {"/a\n/b\u202e", "/c", "/d", "/e"},
 	} {
 		r := Outside("../\x1b", dirs)
 		if r.Code != OutsideRoots || !strings.HasPrefix(r.Message, `../\x1b is outside`) ||

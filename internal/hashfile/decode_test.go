@@ -1,4 +1,4 @@
-package toolset
+package hashfile
 
 import (
 	"context"
@@ -160,18 +160,18 @@ func sameSample(a, b sample) bool {
 // TestCall: the arguments of a tool's call reach it, and refusals name the tool.
 func TestCall(t *testing.T) {
 	var got sample
-	tool := New(mcp.Tool{Name: "try"}, true, func(_ context.Context, _ *roots.Scope, in sample) (*Answer, error) {
+	tool := newTool("try", "", true, func(_ context.Context, _ *roots.Scope, in sample) (*answer, error) {
 		got = in
-		return &Answer{Text: "done\n"}, nil
+		return &answer{text: "done\n"}, nil
 	})
-	if tool.InputSchema == nil || !tool.Writes {
+	if tool.InputSchema == nil || !tool.writes {
 		t.Errorf("%+v", tool)
 	}
-	a, err := tool.Call(t.Context(), nil, json.RawMessage(`{"path": "p"}`), 100)
-	if err != nil || a.Text != "done\n" || got.Path != "p" {
+	a, err := tool.call(t.Context(), nil, json.RawMessage(`{"path": "p"}`), 100)
+	if err != nil || a.text != "done\n" || got.Path != "p" {
 		t.Errorf("%+v, %+v, %v", a, got, err)
 	}
-	_, err = tool.Call(t.Context(), nil, json.RawMessage(`{}`), 100)
+	_, err = tool.call(t.Context(), nil, json.RawMessage(`{}`), 100)
 	var r *refusal.Refusal
 	if !errors.As(err, &r) || r.Code != hashline.Invalid || !strings.HasPrefix(r.Message, "try: path is missing; ") {
 		t.Error(err)
@@ -183,13 +183,13 @@ func TestRefuseCall(t *testing.T) {
 	n := 2
 	r := refusal.New(hashline.Stale, "it changed")
 	r.FileHash, r.TotalLines, r.Lines = "sha256:0123456789ab", &n, []string{"1:25|", "2:25|"}
-	out := RefuseCall(Tool{}, r)
+	out := refuseCall(r)
 	text := out.Content[0].(*mcp.TextContent).Text
 	if !out.IsError || text != "it changed\n[file_hash=sha256:0123456789ab total_lines=2]\n1:25|\n2:25|" ||
 		out.StructuredContent != r {
 		t.Errorf("%q, %v", text, out.StructuredContent)
 	}
-	out = RefuseCall(Tool{}, errors.New("disk\x1b broke"))
+	out = refuseCall(errors.New("disk\x1b broke"))
 	if text := out.Content[0].(*mcp.TextContent).Text; !out.IsError || strings.ContainsRune(text, 0x1b) ||
 		out.StructuredContent.(*refusal.Refusal).Code != refusal.IO {
 		t.Errorf("%q", text)

@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
 type writeArguments struct {
@@ -27,15 +26,15 @@ type writeResult struct {
 	Notices      []string `json:"notices,omitempty"`
 }
 
-func (d *dialect) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*toolset.Answer, error) {
-	w, err := d.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash})
+func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*answer, error) {
+	w, err := s.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash})
 	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	text.WriteString("[" + factsHeader(w.Facts) + "]\n")
 	notices(&text, w.Notices)
-	return &toolset.Answer{Text: text.String(), Structure: writeResult{TotalLines: w.Lines, FileHash: engine.Abbreviate(w.Hash),
+	return &answer{text: text.String(), structure: writeResult{TotalLines: w.Lines, FileHash: engine.Abbreviate(w.Hash),
 		LineEnding: w.LineEnding, FinalNewline: w.FinalNewline, Encoding: w.Encoding, Notices: w.Notices}}, nil
 }
 
@@ -43,15 +42,15 @@ type pathArguments struct {
 	Path string `json:"path"`
 }
 
-func (d *dialect) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*toolset.Answer, error) {
-	created, err := d.engine.MakeDirectory(ctx, sc, in.Path)
+func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+	created, err := s.engine.MakeDirectory(ctx, sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if !created {
-		return &toolset.Answer{Text: refusal.Show(in.Path) + " exists already\n"}, nil
+		return &answer{text: refusal.Show(in.Path) + " exists already\n"}, nil
 	}
-	return &toolset.Answer{Text: "created " + refusal.Show(in.Path) + "\n"}, nil
+	return &answer{text: "created " + refusal.Show(in.Path) + "\n"}, nil
 }
 
 type moveArguments struct {
@@ -59,10 +58,10 @@ type moveArguments struct {
 	Destination string `json:"destination" about:"the new path, with the name"`
 }
 
-func (d *dialect) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*toolset.Answer, error) {
-	if err := d.engine.Move(ctx, sc, in.Source, in.Destination); err != nil {
+func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*answer, error) {
+	if err := s.engine.Move(ctx, sc, in.Source, in.Destination); err != nil {
 		return nil, err
 	}
-	return &toolset.Answer{
-		Text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination))}, nil
+	return &answer{
+		text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination))}, nil
 }

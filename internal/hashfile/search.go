@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
 type searchArguments struct {
@@ -28,25 +27,25 @@ const (
 	maxResults = 1000
 )
 
-func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*toolset.Answer, error) {
+func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
 	var err error
 	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
-		Tokens: d.limits.Tokens}
+		Tokens: s.c.ReadTokens}
 	if in.Glob != "" {
 		if ask.Only, err = parseGlob(sc, in.Glob); err != nil {
 			return nil, err
 		}
 	}
 	if in.Pattern == "" {
-		return d.searchNames(ctx, sc, ask)
+		return s.searchNames(ctx, sc, ask)
 	}
 	if ask.Pattern, err = parsePattern(in); err != nil {
 		return nil, err
 	}
-	found, err := d.engine.Search(ctx, sc, ask)
+	found, err := s.engine.Search(ctx, sc, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -63,25 +62,25 @@ func (d *dialect) searchFiles(ctx context.Context, sc *roots.Scope, in searchArg
 	if hits == 0 && !found.Cut {
 		notices(&text, explainNoHits(in))
 	}
-	return &toolset.Answer{Text: text.String()}, nil
+	return &answer{text: text.String()}, nil
 }
 
 // searchNames answers with the files whose paths match a glob.
-func (d *dialect) searchNames(
+func (s *Server) searchNames(
 	ctx context.Context, sc *roots.Scope, ask engine.SearchRequest,
-) (*toolset.Answer, error) {
+) (*answer, error) {
 	if ask.Only == nil {
 		return nil, refusal.New(hashline.Invalid,
 			"give a pattern, to find lines, or a glob, to find files, or both")
 	}
-	found, err := d.engine.FindNames(ctx, sc, ask)
+	found, err := s.engine.FindNames(ctx, sc, ask)
 	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	n := writePaths(&text, found.Entries)
 	fmt.Fprintf(&text, "[%d files%s]\n", n, moreNotice(found.Cut || n < len(found.Entries)))
-	return &toolset.Answer{Text: text.String()}, nil
+	return &answer{text: text.String()}, nil
 }
 
 func moreNotice(cut bool) string {

@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"io/fs"
@@ -67,13 +67,13 @@ func TestWritePaths(t *testing.T) {
 
 // TestLimitsLeft: what several files share is used up, and never so that one shows nothing.
 func TestLimitsLeft(t *testing.T) {
-	left := Limits{Lines: 100, Bytes: 10_000, Tokens: 1000}
+	left := limits{lines: 100, bytes: 10_000, tokens: 1000}
 	left.take(&engine.Reading{First: 1, Last: 10, Text: []byte(strings.Repeat("word\n", 10))})
-	if left.Lines != 90 || left.Bytes != 9950 || left.Tokens >= 1000 || left.Tokens < 800 {
+	if left.lines != 90 || left.bytes != 9950 || left.tokens >= 1000 || left.tokens < 800 {
 		t.Errorf("%+v", left)
 	}
 	left.take(&engine.Reading{First: 1, Last: 200, Text: []byte(strings.Repeat("word\n", 20_000))})
-	if left.Lines < 1 || left.Bytes < 1 || left.Tokens < 1 {
+	if left.lines < 1 || left.bytes < 1 || left.tokens < 1 {
 		t.Errorf("%+v", left)
 	}
 }
@@ -98,8 +98,8 @@ func TestPatterns(t *testing.T) {
 // TestDescriptions: what tools and instructions name exists.
 func TestDescriptions(t *testing.T) {
 	all := map[string]bool{}
-	text := Instructions
-	for _, tool := range Tools(nil, Limits{}) {
+	text := instructions
+	for _, tool := range (&Server{}).tools() {
 		all[tool.Name] = true
 		text += " " + tool.Description
 	}

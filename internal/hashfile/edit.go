@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
 )
 
 type editArguments struct {
@@ -31,8 +30,8 @@ type operation struct {
 	Lines     []string `json:"lines,omitempty" hidden:"true"`
 }
 
-// FromText sets the operation from the text that source 004 writes it as: "replace 2:f1 with 'text'".
-func (o *operation) FromText(text string) error {
+// fromText sets the operation from the text that source 004 writes it as: "replace 2:f1 with 'text'".
+func (o *operation) fromText(text string) error {
 	op, err := hashline.ParseOperation(text)
 	if err != nil {
 		return err
@@ -83,7 +82,7 @@ const (
 	maxDiff     = 24 << 10 // bytes
 )
 
-func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*toolset.Answer, error) {
+func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
 	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Rebase: in.OnStale == "rebase"}
 	for i, o := range in.Operations {
 		op, err := o.parse(i + 1)
@@ -92,7 +91,7 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 		}
 		ask.Operations = append(ask.Operations, op)
 	}
-	edited, err := d.engine.Edit(ctx, sc, ask)
+	edited, err := s.engine.Edit(ctx, sc, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +99,7 @@ func (d *dialect) editTextFile(ctx context.Context, sc *roots.Scope, in editArgu
 }
 
 // editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
-func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
+func editAnswer(edited *engine.Edited, in editArguments) *answer {
 	out := editResult{FileHash: engine.Abbreviate(edited.Hash), TotalLines: edited.New.Lines(), Applied: len(in.Operations),
 		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
 	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
@@ -113,7 +112,7 @@ func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", out.TotalLines)
 		notices(&text, out.Notices)
 		text.WriteString(out.Diff)
-		return &toolset.Answer{Text: text.String(), Structure: out}
+		return &answer{text: text.String(), structure: out}
 	}
 	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), out.TotalLines,
 		out.Applied)
@@ -121,5 +120,5 @@ func editAnswer(edited *engine.Edited, in editArguments) *toolset.Answer {
 	for _, line := range out.Lines {
 		text.WriteString(line + "\n")
 	}
-	return &toolset.Answer{Text: text.String(), Structure: out}
+	return &answer{text: text.String(), structure: out}
 }

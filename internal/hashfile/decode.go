@@ -1,4 +1,4 @@
-package toolset
+package hashfile
 
 import (
 	"bytes"
@@ -15,15 +15,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Texter is an object that may also be written as one text.
-type Texter interface {
-	// FromText sets the object from the text.
-	FromText(text string) error
+// texter is an object that may also be written as one text.
+type texter interface {
+	// fromText sets the object from the text.
+	fromText(text string) error
 }
 
 // decode sets in, a struct of the form, from the arguments of a call. Arguments that programs read in different ways
 // are refused: names in other letter case, two members with one name, bytes that are not UTF-8.
-func (f *Form) decode(arguments json.RawMessage, in reflect.Value, limit int) error {
+func (f *form) decode(arguments json.RawMessage, in reflect.Value, limit int) error {
 	if len(arguments) == 0 || string(bytes.TrimSpace(arguments)) == "null" { // no arguments, as some clients write it
 		arguments = []byte("{}")
 	}
@@ -51,7 +51,7 @@ func readJSON(text []byte) (value any, err error) {
 }
 
 // set sets a Go value from a JSON value. Where names the argument, for errors; "" is all arguments.
-func (f *Form) set(to reflect.Value, value any, where string) error {
+func (f *form) set(to reflect.Value, value any, where string) error {
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
 		to = to.Elem()
@@ -87,7 +87,7 @@ func (f *Form) set(to reflect.Value, value any, where string) error {
 }
 
 // setObject sets a struct. A text stands for the object if it is the object as JSON, or if its type takes texts.
-func (f *Form) setObject(to reflect.Value, value any, where string) error {
+func (f *form) setObject(to reflect.Value, value any, where string) error {
 	if text, ok := value.(string); ok {
 		if inner, err := readJSON([]byte(text)); err == nil && isObject(inner) {
 			if surface.CheckJSON([]byte(text), surface.Limits{}) != nil {
@@ -96,8 +96,8 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 			value = inner
 		} else if err != nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
 			return fmt.Errorf("%s is a text that begins like JSON and is none; give an object, not a text", where)
-		} else if texter, ok := to.Addr().Interface().(Texter); ok {
-			if err := texter.FromText(text); err != nil {
+		} else if texter, ok := to.Addr().Interface().(texter); ok {
+			if err := texter.fromText(text); err != nil {
 				return fmt.Errorf("%s: %w", where, err)
 			}
 			return nil
@@ -131,7 +131,7 @@ func (f *Form) setObject(to reflect.Value, value any, where string) error {
 }
 
 // setArray sets a slice. One value stands for an array of it, and a text for the array that it is as JSON.
-func (f *Form) setArray(to reflect.Value, value any, where string) error {
+func (f *form) setArray(to reflect.Value, value any, where string) error {
 	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if f.item.kind == reflect.Struct && !json.Valid([]byte(text)) {
 			return fmt.Errorf("%s is a text that begins like JSON and is none; give an array, not a text", where)
@@ -226,12 +226,12 @@ func expect(where, want string, value any) error {
 }
 
 // refuseName says that there is no argument of a name, and which there are.
-func (f *Form) refuseName(name, where string) error {
+func (f *form) refuseName(name, where string) error {
 	return fmt.Errorf("there is no argument %s%s", quote(below(where, name)), f.describe())
 }
 
 // describe names the members of an object, for an error.
-func (f *Form) describe() string {
+func (f *form) describe() string {
 	names := f.names()
 	if len(names) == 0 {
 		return "; it takes none"

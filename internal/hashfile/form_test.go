@@ -1,4 +1,4 @@
-package toolset
+package hashfile
 
 import (
 	"encoding/json"
@@ -24,8 +24,8 @@ type part struct {
 	Content *string `json:"content,omitempty"`
 }
 
-// FromText sets the part from "OP CONTENT".
-func (p *part) FromText(text string) error {
+// fromText sets the part from "OP CONTENT".
+func (p *part) fromText(text string) error {
 	op, content, ok := strings.Cut(text, " ")
 	if !ok {
 		return errors.New("it is no part")
@@ -34,11 +34,11 @@ func (p *part) FromText(text string) error {
 	return nil
 }
 
-func formOf[T any]() *Form { return Arguments(reflect.TypeFor[T]()) }
+func formFor[T any]() *form { return formOf(reflect.TypeFor[T]()) }
 
 // decodeAs decodes arguments of at most 10,000 bytes.
 func decodeAs[T any](arguments string) (in T, err error) {
-	err = formOf[T]().decode(json.RawMessage(arguments), reflect.ValueOf(&in).Elem(), 10_000)
+	err = formFor[T]().decode(json.RawMessage(arguments), reflect.ValueOf(&in).Elem(), 10_000)
 	return in, err
 }
 
@@ -47,7 +47,7 @@ func TestSchema(t *testing.T) {
 		`"mode":{"type":"string","enum":["slow","fast"]},"count":{"type":"integer"},"dry":{"type":"boolean"},` +
 		`"names":{"type":"array","items":{"type":"string"}},"parts":{"type":"array","items":{"type":"object","properties":{` +
 		`"op":{"type":"string","enum":["put","cut"]},"content":{"type":"string"}},"required":["op"]}}},"required":["path"]}`
-	got, err := json.Marshal(formOf[*sample]().Schema())
+	got, err := json.Marshal(formFor[*sample]().schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,5 +60,5 @@ func TestSchema(t *testing.T) {
 			t.Error("a form of a map is made")
 		}
 	}()
-	formOf[map[string]string]()
+	formFor[map[string]string]()
 }

@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"path/filepath"

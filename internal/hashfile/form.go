@@ -1,4 +1,4 @@
-package toolset
+package hashfile
 
 import (
 	"reflect"
@@ -8,11 +8,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Form is the form of an argument: what a schema says of it, and what decoding takes for it.
-type Form struct {
+// form is the form of an argument: what a schema says of it, and what decoding takes for it.
+type form struct {
 	kind   reflect.Kind // String, Int, Bool, Slice or Struct
 	fields []field      // of a Struct, in order
-	item   *Form        // of a Slice
+	item   *form        // of a Slice
 	enum   []string     // of a String; nil is any
 	open   bool         // the tool judges by itself what is missing, or is none of enum
 }
@@ -22,7 +22,7 @@ type field struct {
 	name, about      string
 	required, hidden bool
 	index            int // in the Go struct
-	form             *Form
+	form             *form
 }
 
 // Arguments returns the form of a struct, whose fields are strings, integers, booleans, slices and structs of these, or
@@ -33,20 +33,20 @@ type field struct {
 //	enum:"A,B"               the values that it may have
 //	open:"true"              the tool judges by itself what is missing, or is none of the values
 //	hidden:"true"            it is accepted, and the schema does not name it
-func Arguments(t reflect.Type) *Form {
+func formOf(t reflect.Type) *form {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	f := &Form{kind: t.Kind()}
+	f := &form{kind: t.Kind()}
 	switch t.Kind() {
 	case reflect.Slice:
-		f.item = Arguments(t.Elem())
+		f.item = formOf(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
 			tag := t.Field(i).Tag
 			name, options, _ := strings.Cut(tag.Get("json"), ",")
 			member := field{name: name, about: tag.Get("about"), required: options != "omitempty",
-				hidden: tag.Get("hidden") != "", index: i, form: Arguments(t.Field(i).Type)}
+				hidden: tag.Get("hidden") != "", index: i, form: formOf(t.Field(i).Type)}
 			if values := tag.Get("enum"); values != "" {
 				member.form.enum = strings.Split(values, ",")
 			}
@@ -61,10 +61,10 @@ func Arguments(t reflect.Type) *Form {
 }
 
 // Schema returns the form as JSON Schema, without what is hidden.
-func (f *Form) Schema() *jsonschema.Schema {
+func (f *form) schema() *jsonschema.Schema {
 	switch f.kind {
 	case reflect.Slice:
-		return &jsonschema.Schema{Type: "array", Items: f.item.Schema()}
+		return &jsonschema.Schema{Type: "array", Items: f.item.schema()}
 	case reflect.Int:
 		return &jsonschema.Schema{Type: "integer"}
 	case reflect.Bool:
@@ -81,7 +81,7 @@ func (f *Form) Schema() *jsonschema.Schema {
 		if member.hidden {
 			continue
 		}
-		property := member.form.Schema()
+		property := member.form.schema()
 		property.Description = member.about
 		s.Properties[member.name] = property
 		s.PropertyOrder = append(s.PropertyOrder, member.name)
@@ -93,7 +93,7 @@ func (f *Form) Schema() *jsonschema.Schema {
 }
 
 // names returns the names of an object's members, as a schema has them.
-func (f *Form) names() []string {
+func (f *form) names() []string {
 	var all []string
 	for _, member := range f.fields {
 		if !member.hidden {
@@ -104,7 +104,7 @@ func (f *Form) names() []string {
 }
 
 // find returns the member of a name, hidden or not; nil if there is none.
-func (f *Form) find(name string) *field {
+func (f *form) find(name string) *field {
 	i := slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
 	if i < 0 {
 		return nil

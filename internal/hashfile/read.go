@@ -1,4 +1,4 @@
-package native
+package hashfile
 
 import (
 	"context"
@@ -11,7 +11,21 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/toolset"
+)
+
+// limits bound the answer to a read that asks for no number of bytes.
+type limits struct {
+	lines  int
+	bytes  int
+	tokens int // estimated, of lines with their tags
+}
+
+func (s *Server) limits() limits { return limits{readLines, readBytes, s.c.ReadTokens} }
+
+// Limits of an answer to a read, unless max_bytes is given.
+const (
+	readLines = 2000
+	readBytes = 256 << 10
 )
 
 type readArguments struct {
@@ -21,21 +35,21 @@ type readArguments struct {
 	MaxBytes  int    `json:"max_bytes,omitempty" about:"bytes to give, in place of the usual limits"`
 }
 
-func (d *dialect) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*toolset.Answer, error) {
-	ask := engine.ReadRequest{Path: in.Path, First: in.StartLine, Last: in.EndLine, MaxLines: d.limits.Lines,
-		MaxBytes: d.limits.Bytes, MaxTokens: d.limits.Tokens}
+func (s *Server) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
+	ask := engine.ReadRequest{Path: in.Path, First: in.StartLine, Last: in.EndLine, MaxLines: readLines,
+		MaxBytes: readBytes, MaxTokens: s.c.ReadTokens}
 	if in.MaxBytes != 0 {
 		ask.MaxLines, ask.MaxBytes, ask.MaxTokens = 0, in.MaxBytes, 0
 	}
-	r, err := d.engine.Read(ctx, sc, ask)
+	r, err := s.engine.Read(ctx, sc, ask)
 	if err != nil {
 		return nil, err
 	}
 	header := readHeader(r)
 	if len(r.Text) > texts.Large {
-		return &toolset.Answer{Text: header, Write: func(w io.Writer) error { return d.engine.WriteTagged(w, r) }}, nil
+		return &answer{text: header, write: func(w io.Writer) error { return s.engine.WriteTagged(w, r) }}, nil
 	}
-	return &toolset.Answer{Text: string(d.engine.AppendTagged([]byte(header), r))}, nil
+	return &answer{text: string(s.engine.AppendTagged([]byte(header), r))}, nil
 }
 
 // readHeader returns the first line of the answer to a read: what a model needs for an edit and to read on, and what
@@ -74,36 +88,36 @@ type readMultipleArguments struct {
 // maxPaths is how many files one call may read.
 const maxPaths = 100
 
-func (d *dialect) readMultipleFiles(
+func (s *Server) readMultipleFiles(
 	ctx context.Context, sc *roots.Scope, in readMultipleArguments,
-) (*toolset.Answer, error) {
+) (*answer, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
 		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
 	var text strings.Builder
-	left := d.limits
+	left := s.limits()
 	for _, path := range in.Paths {
 		fmt.Fprintf(&text, "==> %s <==\n", refusal.Show(path))
-		ask := engine.ReadRequest{Path: path, MaxLines: left.Lines, MaxBytes: left.Bytes, MaxTokens: left.Tokens}
-		r, err := d.engine.Read(ctx, sc, ask)
+		ask := engine.ReadRequest{Path: path, MaxLines: left.lines, MaxBytes: left.bytes, MaxTokens: left.tokens}
+		r, err := s.engine.Read(ctx, sc, ask)
 		if err != nil {
-			problem := refusal.Of(path, err).Complete()
+			problem := refusal.Of(path, err)
 			fmt.Fprintf(&text, "error %s: %s\n\n", problem.Code, problem.Message)
 			continue
 		}
 		text.WriteString(readHeader(r))
-		text.Write(d.engine.AppendTagged(nil, r))
+		text.Write(s.engine.AppendTagged(nil, r))
 		text.WriteByte('\n')
 		left.take(r)
 	}
-	return &toolset.Answer{Text: text.String()}, nil
+	return &answer{text: text.String()}, nil
 }
 
 // take takes a reading from what an answer may still hold. A little is always left, so that each file of several shows
 // its first lines.
-func (l *Limits) take(r *engine.Reading) {
+func (l *limits) take(r *engine.Reading) {
 	const least = 20
-	l.Lines = max(l.Lines-(r.Last-r.First+1), least)
-	l.Bytes = max(l.Bytes-len(r.Text), 100*least)
-	l.Tokens = max(l.Tokens-engine.EstimateTokens(r.Text), 10*least)
+	l.lines = max(l.lines-(r.Last-r.First+1), least)
+	l.bytes = max(l.bytes-len(r.Text), 100*least)
+	l.tokens = max(l.tokens-engine.EstimateTokens(r.Text), 10*least)
 }

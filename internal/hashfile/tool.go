@@ -1,0 +1,66 @@
+package hashfile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// tool is something that a model can call.
+//
+// Schemas are of the subset that the providers of models take: one type for each property, enum for closed choices,
+// and neither references nor alternatives. Arguments are understood where they have one meaning, as "3" or 3.0 for 3,
+// and refused with the valid names and forms otherwise.
+type tool struct {
+	mcp.Tool
+	writes bool // it changes files, and is not offered by a server that only reads
+
+	// call runs the tool with the arguments of a call, of at most limit bytes. Its errors are refusals.
+	call func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error)
+}
+
+// answer is what a tool answers. What a model is to read is in the text, whole: some clients pass on the structure
+// alone where there is one, so that a structure repeats what matters of the text, or is left out.
+type answer struct {
+	text      string
+	write     func(io.Writer) error // writes more text after it, if that is large; may be nil
+	structure any                   // for programs; may be nil
+}
+
+// newTool returns a tool whose arguments are the fields of In; see [formOf] for their tags.
+func newTool[In any](
+	name, about string, writes bool, run func(context.Context, *roots.Scope, In) (*answer, error),
+) tool {
+	form := formOf(reflect.TypeFor[In]())
+	t := mcp.Tool{Name: name, Description: about, InputSchema: form.schema(),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !writes, IdempotentHint: !writes}}
+	if writes { // what a client assumes of a tool without annotations
+		t.Annotations = nil
+	}
+	return tool{Tool: t, writes: writes,
+		call: func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error) {
+			var in In
+			if err := form.decode(arguments, reflect.ValueOf(&in).Elem(), limit); err != nil {
+				return nil, refusal.New(hashline.Invalid, "%s: %s", name, err.Error())
+			}
+			return run(ctx, sc, in)
+		}}
+}
+
+// refuseCall returns an error as the result of a tool: as text for models, and as structure for programs.
+func refuseCall(err error) *mcp.CallToolResult {
+	var r *refusal.Refusal
+	if !errors.As(err, &r) {
+		r = refusal.New(refusal.IO, "%s", refusal.Show(err.Error()))
+	}
+	return &mcp.CallToolResult{IsError: true, StructuredContent: r,
+		Content: []mcp.Content{&mcp.TextContent{Text: r.Text()}}}
+}
