@@ -86,7 +86,7 @@ func (d *finder) advise(a anchor) string {
 
 // anchor is the anchor of a line, with a tag at least as wide as is shown.
 func (d *finder) anchor(line, width int) string {
-	return strconv.Itoa(line) + ":" + Tag(Hash(d.file.Line(line)), max(width, d.options.Width))
+	return Anchor(line, d.file.Line(line), max(width, d.options.Width))
 }
 
 // show is the anchor of a line and the beginning of its text.

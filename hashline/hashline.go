@@ -125,6 +125,11 @@ func appendTag(dst []byte, hash uint64, width int) []byte {
 	return dst
 }
 
+// Anchor is the anchor of a line, NUMBER:TAG.
+func Anchor(number int, content []byte, width int) string {
+	return strconv.Itoa(number) + ":" + Tag(Hash(content), width)
+}
+
 // AppendLine appends a line as a reader is shown it, with a line feed.
 func AppendLine(dst []byte, number int, content []byte, width int) []byte {
 	dst = strconv.AppendInt(dst, int64(number), 10)

@@ -2,7 +2,6 @@ package hashline
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
@@ -49,7 +48,7 @@ func MapAnchors(base, current []byte, operations []Operation, o Options) ([]Mapp
 		}
 		x.Line, x.Place = m.line(x.Read, found)
 		if x.Line > 0 {
-			x.NewAnchor = strconv.Itoa(x.Line) + ":" + Tag(Hash(onto.Line(x.Line)), o.Width)
+			x.NewAnchor = Anchor(x.Line, onto.Line(x.Line), o.Width)
 		}
 		if i > 0 && found[i-1].Operation == x.Operation {
 			x.Altered = m.altered(found[i-1], *x)

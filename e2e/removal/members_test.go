@@ -208,7 +208,7 @@ var unreadTypes = []unread{
 	{"internal/fetch.* internal/fetch/userconfig.*",
 		"the user's own configuration of other programs: hosts and credentials"},
 	{"internal/guard.* internal/guard/capture.* internal/guard/guardtest.* internal/guard/notes.* " +
-		"internal/guard/process.* internal/hashfile.*" +
+		"internal/guard/process.* internal/hashfile.* " +
 		"internal/hashfile/refusal.* internal/hashfile/roots.* " +
 		"internal/hashfile/stdio.* internal/hashfile/texts.*",
 		"messages of a client or server, each judged by itself, and lines of an audit that are only written"},

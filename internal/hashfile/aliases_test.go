@@ -159,12 +159,13 @@ func TestIgnoredFromAbove(t *testing.T) {
 		"src/deep": "f\nkeep.log\n",
 	} {
 		tree := p.call("list_directory", arguments{"path": path, "recursive": true}).ok()
-		if got := strings.ReplaceAll(strings.ReplaceAll(tree.Text, "src/.gitignore\n", ""), ".gitignore\n", ""); got !=
-			want {
-			t.Errorf("%s: %q, want %q", path, got, want)
+		got, ignored, _ := strings.Cut(tree.Text, "[not listed: ignored by .gitignore: ")
+		got = strings.ReplaceAll(strings.ReplaceAll(got, "src/.gitignore\n", ""), ".gitignore\n", "")
+		if got != want || !strings.Contains(ignored, "a.log") {
+			t.Errorf("%s: %q, want %q; ignored is %q", path, got, want, ignored)
 		}
 		if r := p.call("search_files", arguments{"path": path, "pattern": "hit"}).ok(); !strings.Contains(r.Text,
-			"[2 hits in 2 files]") {
+			"[2 hits in 2 files; ") {
 			t.Errorf("%s: %s", path, r.Text)
 		}
 	}

@@ -13,6 +13,7 @@ type form struct {
 	kind   reflect.Kind // String, Int, Bool, Slice or Struct
 	fields []field      // of a Struct, in order
 	item   *form        // of a Slice
+	text   bool         // a Slice that the schema calls a string
 	enum   []string     // of a String; nil is any
 	open   bool         // the tool judges by itself what is missing, or is none of enum
 }
@@ -33,6 +34,7 @@ type field struct {
 //	enum:"A,B"               the values that it may have
 //	open:"true"              the tool judges by itself what is missing, or is none of the values
 //	hidden:"true"            it is accepted, and the schema does not name it
+//	as:"string"              the schema calls a list a string: that is what models send, and a list is understood
 func formOf(t reflect.Type) *form {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -51,6 +53,7 @@ func formOf(t reflect.Type) *form {
 				member.form.enum = strings.Split(values, ",")
 			}
 			member.form.open = tag.Get("open") != ""
+			member.form.text = tag.Get("as") == "string"
 			f.fields = append(f.fields, member)
 		}
 	case reflect.String, reflect.Int, reflect.Bool:
@@ -64,6 +67,9 @@ func formOf(t reflect.Type) *form {
 func (f *form) schema() *jsonschema.Schema {
 	switch f.kind {
 	case reflect.Slice:
+		if f.text {
+			return &jsonschema.Schema{Type: "string"}
+		}
 		return &jsonschema.Schema{Type: "array", Items: f.item.schema()}
 	case reflect.Int:
 		return &jsonschema.Schema{Type: "integer"}

@@ -107,16 +107,17 @@ func markOf(mode fs.FileMode) string {
 
 // writeTree writes the paths of all that is below a directory.
 func (s *Server) writeTree(ctx context.Context, text *strings.Builder, sc *roots.Scope, path string) error {
-	found, more, err := s.engine.Walk(ctx, sc, path, maxEntries)
+	found, err := s.engine.Walk(ctx, sc, path, maxEntries)
 	if err != nil {
 		return err
 	}
-	if n := writePaths(text, found); more || n < len(found) {
+	if n := writePaths(text, found.Entries); found.More || n < len(found.Entries) {
 		fmt.Fprintf(text, "[more than these %d; ask for a directory further down]\n", n)
 	}
-	if len(found) == 0 {
-		text.WriteString("[nothing, or only what is ignored]\n")
+	if len(found.Entries) == 0 {
+		text.WriteString(empty)
 	}
+	writePassed(text, "not listed", found.Passed)
 	return nil
 }
 

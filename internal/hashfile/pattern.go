@@ -35,6 +35,55 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 		"give a glob and no pattern", refusal.Show(in.Pattern), advice)
 }
 
+// parseGlobs returns which paths below a directory globs are about; nil is all. Each text may hold several, with commas
+// between them; those that begin with "!" exclude.
+func parseGlobs(sc *roots.Scope, all []string) (only func(rel string) bool, err error) {
+	var in, out rules.Globs
+	for _, text := range all {
+		for _, glob := range splitGlobs(text) {
+			bare, excludes := strings.CutPrefix(glob, "!")
+			globs, err := parseGlob(sc, bare)
+			if err != nil {
+				return nil, err
+			}
+			if excludes {
+				out = append(out, globs...)
+			} else {
+				in = append(in, globs...)
+			}
+		}
+	}
+	if in == nil && out == nil {
+		return nil, nil
+	}
+	return func(rel string) bool { return (in == nil || in.Matches(rel, false)) && !out.Matches(rel, false) }, nil
+}
+
+// splitGlobs divides a text at the commas that are not in braces or brackets.
+func splitGlobs(text string) (globs []string) {
+	depth, from := 0, 0
+	add := func(glob string) {
+		if glob = strings.TrimSpace(glob); glob != "" {
+			globs = append(globs, glob)
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '{' || c == '[':
+			depth++
+		case (c == '}' || c == ']') && depth > 0:
+			depth--
+		case c == ',' && depth == 0:
+			add(text[from:i])
+			from = i + 1
+		}
+	}
+	add(text[from:])
+	return globs
+}
+
 // parseGlob returns the globs that a glob of paths below an allowed directory stands for.
 func parseGlob(sc *roots.Scope, glob string) (rules.Globs, error) {
 	for _, dir := range sc.Directories() {
@@ -44,9 +93,9 @@ func parseGlob(sc *roots.Scope, glob string) (rules.Globs, error) {
 		}
 	}
 	globs, ok := rules.NewGlobs(strings.TrimPrefix(glob, "./"))
-	if !ok {
-		return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}",
-			refusal.Show(glob))
+	if !ok || strings.ContainsAny(glob, "; ") {
+		return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
+			"or several with commas, and ? for a blank", refusal.Show(glob))
 	}
 	return globs, nil
 }

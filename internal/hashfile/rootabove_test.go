@@ -93,10 +93,11 @@ func TestRulesAboveRoot(t *testing.T) {
 	p.call("write_text_file", arguments{"path": root + "/fixed/new", "content": "x\n"}).refused("read_only")
 	p.call("write_text_file", arguments{"path": root + "/free/new", "content": "x\n"}).ok()
 	if r := p.call("list_directory", arguments{"path": root, "recursive": true}).ok(); r.Text !=
-		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n" {
+		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n[not listed: forbidden by AGENTS.md]\n"+
+			"[not listed: ignored by AGENTS.md: made/]\n" {
 		t.Error(r.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made") ||
+	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made/f") ||
 		strings.Contains(r.Text, "secret") {
 		t.Error(r.Text)
 	}

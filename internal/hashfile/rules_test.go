@@ -51,14 +51,15 @@ func TestRules(t *testing.T) {
 	p.call("create_directory", arguments{"path": "vendor/new"}).refused("read_only")
 	// What is ignored is left out, and can be read by name.
 	tree := p.call("list_directory", arguments{"path": ".", "recursive": true}).ok()
-	if tree.Text != "AGENTS.md\ngo.sum\nsrc/\nsrc/a\nvendor/\nvendor/v\n" {
+	if tree.Text != "AGENTS.md\ngo.sum\nsrc/\nsrc/a\nvendor/\nvendor/v\n[not listed: forbidden by AGENTS.md]\n"+
+		"[not listed: ignored by AGENTS.md: dist/]\n" {
 		t.Errorf("%q", tree.Text)
 	}
 	if list := p.call("list_directory", arguments{"path": "src"}).ok(); list.Text != "[FILE] a\n" {
 		t.Errorf("%q", list.Text)
 	}
 	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") ||
-		strings.Contains(r.Text, "dist") {
+		strings.Contains(r.Text, "dist/out") {
 		t.Errorf("%s", r.Text)
 	}
 	p.call("read_text_file", arguments{"path": "dist/out"}).ok()

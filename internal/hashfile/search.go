@@ -13,79 +13,134 @@ import (
 )
 
 type searchArguments struct {
-	Pattern    string `json:"pattern,omitempty" about:"regular expression (RE2), for each line"`
-	Path       string `json:"path,omitempty" about:"file or directory; default: all allowed directories"`
-	Glob       string `json:"glob,omitempty" about:"as *.{js,ts} or src/**/*.go"`
-	IgnoreCase bool   `json:"ignore_case,omitempty"`
-	Context    int    `json:"context,omitempty" about:"lines around each hit, to 10"`
-	MaxResults int    `json:"max_results,omitempty" about:"default 100"`
+	Pattern    string   `json:"pattern,omitempty" about:"regular expression (RE2), for each line"`
+	Path       string   `json:"path,omitempty" about:"file or directory; default: all allowed directories"`
+	Glob       []string `json:"glob,omitempty" as:"string" about:"as *.{js,ts} or src/**/*.go,!*_test.go"`
+	IgnoreCase bool     `json:"ignore_case,omitempty"`
+	Context    int      `json:"context,omitempty" about:"lines around each hit, to 10"`
+	MaxResults int      `json:"max_results,omitempty" about:"default 100"`
 }
 
-// Bounds of what a search is asked for.
+// Bounds of what a search is asked for, and of its answer.
 const (
 	maxContext = 10 // lines
 	maxResults = 1000
+	maxUnshown = 200 // files that are named with the number of their hits alone
 )
 
 func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
-	var err error
-	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
+	only, err := parseGlobs(sc, in.Glob)
+	if err != nil {
+		return nil, err
+	}
+	ask := engine.SearchRequest{Path: in.Path, Only: only, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
 		Tokens: s.c.ReadTokens}
-	if in.Glob != "" {
-		if ask.Only, err = parseGlob(sc, in.Glob); err != nil {
+	if in.Pattern == "" && only == nil {
+		return nil, refusal.New(hashline.Invalid, "give a pattern, to find lines, or a glob, to find files, or both")
+	}
+	if in.Pattern != "" {
+		if ask.Pattern, err = parsePattern(in); err != nil {
 			return nil, err
 		}
-	}
-	if in.Pattern == "" {
-		return s.searchNames(ctx, sc, ask)
-	}
-	if ask.Pattern, err = parsePattern(in); err != nil {
-		return nil, err
 	}
 	found, err := s.engine.Search(ctx, sc, ask)
 	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
-	hits := 0
-	for _, f := range found.Files {
-		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", refusal.Show(f.Path), engine.Abbreviate(f.Hash))
-		for _, line := range f.Lines {
-			text.WriteString(line + "\n")
-		}
-		hits += len(f.Numbers)
+	if in.Pattern == "" {
+		writeNames(&text, found)
+	} else {
+		writeHits(&text, found, in.Context > 0)
 	}
-	fmt.Fprintf(&text, "[%d hits in %d files%s]\n", hits, len(found.Files), moreNotice(found.Cut))
-	if hits == 0 && !found.Cut {
+	if found.Cut != "" {
+		notices(&text, []string{found.Cut + "; there may be more"})
+	}
+	if found.Searched == 0 && only != nil {
+		notices(&text, []string{"no file here matches the glob " + refusal.Show(strings.Join(in.Glob, ","))})
+	}
+	if len(found.Files) == 0 {
 		notices(&text, explainNoHits(in))
 	}
+	writePassed(&text, "not searched", found.Passed)
 	return &answer{text: text.String()}, nil
 }
 
-// searchNames answers with the files whose paths match a glob.
-func (s *Server) searchNames(
-	ctx context.Context, sc *roots.Scope, ask engine.SearchRequest,
-) (*answer, error) {
-	if ask.Only == nil {
-		return nil, refusal.New(hashline.Invalid,
-			"give a pattern, to find lines, or a glob, to find files, or both")
+// writeNames writes the files that a search by name found.
+func writeNames(text *strings.Builder, found *engine.Found) {
+	shown := 0
+	for ; shown < len(found.Files) && text.Len() <= maxListing; shown++ {
+		text.WriteString(refusal.Show(found.Files[shown].Path) + "\n")
 	}
-	found, err := s.engine.FindNames(ctx, sc, ask)
-	if err != nil {
-		return nil, err
+	text.WriteString("[" + count(found.Searched, "file"))
+	if shown < found.Searched {
+		fmt.Fprintf(text, "; the first %d are given", shown)
 	}
-	var text strings.Builder
-	n := writePaths(&text, found.Entries)
-	fmt.Fprintf(&text, "[%d files%s]\n", n, moreNotice(found.Cut || n < len(found.Entries)))
-	return &answer{text: text.String()}, nil
+	text.WriteString("]\n")
 }
 
-func moreNotice(cut bool) string {
-	if cut {
-		return "; there may be more"
+// writeHits writes the lines that a search found, and in how many files there are others. If there are lines around
+// hits, the hits are marked.
+func writeHits(text *strings.Builder, found *engine.Found, marked bool) {
+	hits, shown, rest := 0, 0, []engine.Hits{}
+	for _, f := range found.Files {
+		hits += f.Count
+		if len(f.Lines) > 0 {
+			fmt.Fprintf(text, "==> %s <==\n[file_hash=%s]\n", refusal.Show(f.Path), engine.Abbreviate(f.Hash))
+		}
+		for _, line := range f.Lines {
+			switch {
+			case line.Match && marked:
+				text.WriteByte('>')
+			case marked:
+				text.WriteByte(' ')
+			}
+			if line.Match {
+				shown++
+				f.Count--
+			}
+			text.WriteString(line.Text + "\n")
+		}
+		if f.Count > 0 {
+			rest = append(rest, f)
+		}
 	}
-	return ""
+	fmt.Fprintf(text, "[%s in %s; %s searched", count(hits, "hit"), count(len(found.Files), "file"),
+		count(found.Searched, "file"))
+	if len(rest) > 0 {
+		fmt.Fprintf(text, "; %d of the hits are shown, and not", shown)
+		for i, f := range rest {
+			if i == maxUnshown {
+				fmt.Fprintf(text, ", those in %s more", count(len(rest)-i, "file"))
+				break
+			}
+			fmt.Fprintf(text, "%s %d in %s", []string{"", ","}[min(i, 1)], f.Count, refusal.Show(f.Path))
+		}
+	}
+	text.WriteString("]\n")
+}
+
+// count names a number of things.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// writePassed writes what was not looked at, a line for each reason.
+func writePassed(text *strings.Builder, what string, all []engine.Passed) {
+	for _, p := range all {
+		fmt.Fprintf(text, "[%s: %s", what, p.Why)
+		for i, path := range p.Paths {
+			text.WriteString([]string{": ", ", "}[min(i, 1)] + refusal.Show(path))
+		}
+		if more := p.Count - len(p.Paths); more > 0 && len(p.Paths) > 0 {
+			fmt.Fprintf(text, " and %d more", more)
+		}
+		text.WriteString("]\n")
+	}
 }

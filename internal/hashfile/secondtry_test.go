@@ -348,10 +348,10 @@ func TestUnderstood(t *testing.T) {
 		{"list_directory", arguments{"path": nil}, "[FILE] a.go\n"},
 		{"list_directory", arguments{"recursive": true}, "a.go\n"},
 		{"list_directory", arguments{"path": "empty"}, "[empty]\n"},
-		{"list_directory", arguments{"path": "empty", "recursive": true}, "[nothing, or only what is ignored]\n"},
+		{"list_directory", arguments{"path": "empty", "recursive": true}, "[empty]\n"},
 		{"read_text_file", arguments{"path": "a.go/", "start_line": "2.0", "end_line": 0, "max_bytes": nil}, "2:25|"},
 		{"search_files", arguments{"glob": "*.{go,md}"}, "[2 files]"},
-		{"search_files", arguments{"glob": "./*.go"}, "[1 files]"},
+		{"search_files", arguments{"glob": "./*.go"}, "[1 file]"},
 		{"search_files", arguments{"pattern": "/main/"}, "[the slashes around the pattern"},
 		{"search_files", arguments{"pattern": "a\nb"}, "[the pattern holds a line feed"},
 		{"edit_text_file", edit(ops(anchored("replace", "4:8d|\treturn 1")), "file_hash", "[file_hash="+hash+

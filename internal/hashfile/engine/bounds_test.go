@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,38 +15,41 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// search returns the lines that a search finds, by their text, and the number of hits in each file.
-func (w *world) search(in SearchRequest, pattern string) (lines, counts string, cut bool) {
+// search returns the lines that a search finds, by their text, and the number of hits in each file; more reports that
+// hits are only counted.
+func (w *world) search(in SearchRequest, pattern string) (lines, counts string, more bool) {
 	w.t.Helper()
 	in.Pattern = regexp.MustCompile(pattern)
 	found, err := w.Search(w.t.Context(), w.sc, in)
 	must(w.t, err)
 	var texts, hits []string
 	for _, f := range found.Files {
-		rel, err := filepath.Rel(w.dir, f.Path)
-		must(w.t, err)
-		hits = append(hits, fmt.Sprintf("%s:%d", rel, len(f.Numbers)))
+		shown := 0
 		for _, line := range f.Lines {
-			_, text, _ := strings.Cut(line, "|")
+			_, text, _ := strings.Cut(line.Text, "|")
 			texts = append(texts, text)
+			if line.Match {
+				shown++
+			}
 		}
+		more = more || shown < f.Count
+		hits = append(hits, fmt.Sprintf("%s:%d", f.Path, f.Count))
 	}
-	return strings.Join(texts, ";"), strings.Join(hits, " "), found.Cut
+	return strings.Join(texts, ";"), strings.Join(hits, " "), more
 }
 
 // tree returns the paths of a walk.
 func (w *world) tree(path string, limit int) (paths string, more bool) {
 	w.t.Helper()
-	found, more, err := w.Walk(w.t.Context(), w.sc, path, limit)
+	found, err := w.Walk(w.t.Context(), w.sc, path, limit)
 	must(w.t, err)
 	var all []string
-	for _, e := range found {
+	for _, e := range found.Entries {
 		all = append(all, e.Path)
 	}
-	return strings.Join(all, " "), more
+	return strings.Join(all, " "), found.More
 }
 
 // TestRefusedMoves leaves both places as they are.
@@ -125,22 +129,35 @@ func TestDeepTree(t *testing.T) {
 		t.Error(counts)
 	}
 	must(t, os.Mkdir(filepath.Join(w.dir, nested, "n"), 0o700))
-	_, _, err := w.Walk(t.Context(), w.sc, ".", 1000)
-	refused(t, "a walk", err, hashline.TooLarge)
-	_, err = w.Search(t.Context(), w.sc, SearchRequest{Limit: 10, Pattern: regexp.MustCompile("found")})
-	refused(t, "a search", err, hashline.TooLarge)
+	const why = "directories are nested more than 64 deep"
+	tree, err := w.Walk(t.Context(), w.sc, ".", 1000)
+	must(t, err)
+	found, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 10, Pattern: regexp.MustCompile("found")})
+	must(t, err)
+	for what, passed := range map[string][]Passed{"a walk": tree.Passed, "a search": found.Passed} {
+		if want := []Passed{{why, []string{nested + "n/"}, 1}}; !reflect.DeepEqual(passed, want) {
+			t.Errorf("%s: %+v", what, passed)
+		}
+	}
+	if len(found.Files) != 1 || len(tree.Entries) != deepest+2 {
+		t.Errorf("%+v, %d entries", found, len(tree.Entries))
+	}
 	// A move counts from the directory that is moved.
 	must(t, os.Mkdir(filepath.Join(w.dir, nested, "n/n"), 0o700))
 	refused(t, "a move", w.Move(t.Context(), w.sc, "n", "m"), hashline.TooLarge)
 }
 
-// TestLargeFileSearched: a file of 16 MiB is searched, and a larger one passed over.
+// TestLargeFileSearched: a file as large as is read is searched, and a larger one is named.
 func TestLargeFileSearched(t *testing.T) {
 	w := serve(t)
-	path := w.write("f", strings.Repeat("a line of 16 b.\n", 1<<20-1)+"it is the needle")
+	path := w.write("f", strings.Repeat("a line of 16 b.\n", int(w.MaxFile())/16-1)+"it is the needle")
 	for _, want := range []string{"f:1", ""} {
 		if _, counts, _ := w.search(SearchRequest{Limit: 10}, "needle"); counts != want {
 			t.Errorf("%s, want %s", counts, want)
+		}
+		found, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 10, Pattern: regexp.MustCompile("needle")})
+		if err != nil || want == "" && !reflect.DeepEqual(found.Passed, []Passed{{"too large (--max-file)", []string{"f"}, 1}}) {
+			t.Errorf("%+v, %v", found, err)
 		}
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
@@ -155,18 +172,18 @@ func TestSearchBounds(t *testing.T) {
 	w.write("a", "hit 1\nhit 2\n")
 	w.write("b.go", "hit 3\n")
 	w.write("bin", "hit\x00\n")
-	goFiles, _ := rules.NewGlobs("*.{go,rs}")
+	goFiles := func(rel string) bool { return strings.HasSuffix(rel, ".go") }
 	for what, c := range map[string]struct {
 		in     SearchRequest
 		counts string
 		cut    bool
 	}{
 		"all":       {SearchRequest{Limit: 9}, "a:2 b.go:1", false},
-		"two":       {SearchRequest{Limit: 2}, "a:2", true},
-		"one":       {SearchRequest{Limit: 1}, "a:1", true},
+		"two":       {SearchRequest{Limit: 2}, "a:2 b.go:1", true},
+		"one":       {SearchRequest{Limit: 1}, "a:2 b.go:1", true},
 		"a glob":    {SearchRequest{Limit: 9, Only: goFiles}, "b.go:1", false},
 		"a file":    {SearchRequest{Limit: 9, Path: "a"}, "a:2", false},
-		"few words": {SearchRequest{Limit: 9, Tokens: EstimateTokens([]byte(anchor(1, "hit 1") + "|hit 1\n"))}, "a:1", true},
+		"few words": {SearchRequest{Limit: 9, Tokens: EstimateTokens([]byte(anchor(1, "hit 1") + "|hit 1\n"))}, "a:2 b.go:1", true},
 	} {
 		if _, counts, cut := w.search(c.in, "hit"); counts != c.counts || cut != c.cut {
 			t.Errorf("%s: %s, %v", what, counts, cut)
@@ -176,13 +193,14 @@ func TestSearchBounds(t *testing.T) {
 		_, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 9, Path: path, Pattern: regexp.MustCompile("hit")})
 		refused(t, path, err, code)
 	}
-	names, err := w.FindNames(t.Context(), w.sc, SearchRequest{Limit: 1, Only: goFiles})
-	if err != nil || len(names.Entries) != 1 || names.Entries[0].Path != filepath.Join(w.dir, "b.go") || names.Cut {
-		t.Errorf("%+v, %v", names, err)
+	for path, want := range map[string]string{"": "b.go", w.dir: filepath.Join(w.dir, "b.go")} {
+		names, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 1, Path: path, Only: goFiles})
+		if err != nil || len(names.Files) != 1 || names.Files[0].Path != want || names.Searched != 1 {
+			t.Errorf("%q: %+v, %v", path, names, err)
+		}
 	}
-	everything, _ := rules.NewGlobs("*")
-	names, err = w.FindNames(t.Context(), w.sc, SearchRequest{Limit: 2, Only: everything})
-	if err != nil || len(names.Entries) != 2 || !names.Cut {
+	names, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 2})
+	if err != nil || len(names.Files) != 2 || names.Searched != 3 {
 		t.Errorf("%+v, %v", names, err)
 	}
 }

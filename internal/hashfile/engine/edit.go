@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -35,13 +34,9 @@ type Edited struct {
 
 // Anchors returns the anchors of count lines of the edited file, from the first: one, or the two ends of a range.
 func (e *Edited) Anchors(first, count int) string {
-	anchor := func(n int) string {
-		return strings.TrimSuffix(string(hashline.AppendLine(nil, n, e.New.Line(n), e.width)), "\n")
-	}
-	text, _, _ := strings.Cut(anchor(first), "|")
-	if count > 1 {
-		last, _, _ := strings.Cut(anchor(first+count-1), "|")
-		text += ".." + last
+	text := hashline.Anchor(first, e.New.Line(first), e.width)
+	if last := first + count - 1; last > first {
+		text += ".." + hashline.Anchor(last, e.New.Line(last), e.width)
 	}
 	return text
 }

@@ -55,32 +55,39 @@ func (e *Engine) List(sc *roots.Scope, path string, limit int) (*Listing, error)
 // errEnough ends a walk when the answer is full.
 var errEnough = errors.New("enough")
 
-// Walk visits at most limit entries below a directory, each directory before what it holds, in the order of names.
-// What rules or .gitignore ignore is passed over with all that is below it. More reports that there is more than that.
-func (e *Engine) Walk(
-	ctx context.Context, sc *roots.Scope, path string, limit int,
-) (found []Entry, more bool, err error) {
+// Tree is what is below a directory.
+type Tree struct {
+	Entries []Entry // each directory before what it holds, in the order of names
+	More    bool    // there is more than that
+	Passed  []Passed
+}
+
+// Walk visits at most limit entries below a directory. What rules or .gitignore ignore is passed over with all that is
+// below it, and what cannot be read.
+func (e *Engine) Walk(ctx context.Context, sc *roots.Scope, path string, limit int) (*Tree, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer p.Close()
 	dir, sets, err := p.OpenDirectory()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer dir.Close()
+	out, passed := &Tree{}, passedOver{}
 	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, entry fs.DirEntry, _ rules.Sets) error {
-		if len(found) == limit {
+		if len(out.Entries) == limit {
 			return errEnough
 		}
-		found = append(found, Entry{Path: below(p, rel), Mode: entry.Type()})
+		out.Entries = append(out.Entries, Entry{Path: below(p, rel), Mode: entry.Type()})
 		return nil
-	})
-	if more = errors.Is(err, errEnough); more || err == nil {
-		return found, more, nil
+	}, func(rel string, dir bool, why string) { passed.add(below(p, rel), dir, why) })
+	out.More, out.Passed = errors.Is(err, errEnough) || errors.Is(err, place.ErrTooMany), passed.all
+	if err != nil && !out.More {
+		return nil, refusal.Of(path, err)
 	}
-	return nil, false, refusal.Of(path, err)
+	return out, nil
 }
 
 // below returns rel, a path from the root, from a place at or above it.

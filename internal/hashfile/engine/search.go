@@ -1,13 +1,17 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -17,65 +21,76 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// SearchRequest asks for the lines of files that match a pattern.
+// SearchRequest asks for the lines of files that match a pattern, or for the files themselves.
 type SearchRequest struct {
-	Pattern *regexp.Regexp
-	Path    string      // a file or directory; "" is all allowed directories
-	Only    rules.Globs // of paths from there; nil is all
-	Context int         // lines before and after each hit
-	Limit   int         // hits
-	Tokens  int         // that the lines may cost a model, about; 0 is no limit
+	Pattern *regexp.Regexp        // nil asks for files, and not for lines
+	Path    string                // a file or directory; "" is all allowed directories
+	Only    func(rel string) bool // files, by their path from there; nil is all
+	Context int                   // lines before and after each hit
+	Limit   int                   // hits, or files
+	Tokens  int                   // that the lines may cost a model, about; 0 is no limit
 }
 
-// Hits are the hits in one file.
+// Hits are the lines of one file that match.
 type Hits struct {
-	Path    string
-	Hash    digest.Digest
-	Numbers []int    // of the lines that match
-	Lines   []string // tagged, with context
+	Path  string // absolute, or from the only allowed directory if the path that was asked for is not absolute
+	Hash  digest.Digest
+	Count int // of all lines that match
+	Lines []HitLine
+}
+
+// HitLine is a line of a file, for which there is room in the answer.
+type HitLine struct {
+	Text  string // tagged; a long one is cut around the hit
+	Match bool   // it matches, and is not one around it
 }
 
 // Found is what a search found.
 type Found struct {
-	Files []Hits
-	Cut   bool // there may be more
+	Files    []Hits // those without lines have no room in the answer
+	Searched int    // files
+	Cut      string // why the search ended early; "" if it did not
+	Passed   []Passed
 }
 
 // Bounds of a search.
 const (
-	searchTime    = 30 * time.Second
-	maxSearchFile = 16 << 20  // bytes; larger files are not searched
-	searchAnswer  = 256 << 10 // bytes of text
+	searchTime   = 30 * time.Second
+	searchAnswer = 256 << 10 // bytes of text
 )
 
-// Search searches text files. Binary files and those that are larger than 16 MiB are passed over, as is what rules or
-// .gitignore ignore.
+// Search searches text files. What it does not search it names: files that are not UTF-8 or are too large, what rules
+// or .gitignore ignore, and what cannot be read. When there is no more room for lines, hits are only counted.
 func (e *Engine) Search(ctx context.Context, sc *roots.Scope, in SearchRequest) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	search := &search{SearchRequest: in, e: e, left: in.Limit}
-	var err error
-	for _, path := range searchPaths(sc, in.Path) {
-		if err = search.searchPath(ctx, sc, path); err != nil {
-			break
-		}
+	q := &search{SearchRequest: in, e: e, left: in.Limit, relative: !filepath.IsAbs(in.Path) && len(sc.Directories()) == 1}
+	paths, err := e.searchPaths(sc, in.Path)
+	for i := 0; i < len(paths) && err == nil; i++ {
+		err = q.searchPath(ctx, sc, paths[i])
 	}
-	cut := errors.Is(err, errEnough) || errors.Is(err, context.DeadlineExceeded)
-	if err != nil && !cut {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		q.found.Cut = fmt.Sprintf("the search ended after %v", searchTime)
+	case errors.Is(err, place.ErrTooMany):
+		q.found.Cut = place.ErrTooMany.Message
+	case err != nil:
 		return nil, refusal.Of(in.Path, err)
 	}
-	return &Found{Files: search.found, Cut: cut}, nil
+	q.found.Passed = q.passed.all
+	return &q.found, nil
 }
 
 // search is one search, with what it has found so far.
 type search struct {
 	SearchRequest
-	e      *Engine
-	left   int // hits that may still be found
-	size   int // bytes of lines so far
-	tokens int // of them, estimated
-	found  []Hits
-	named  bool // the file that is searched is the path itself: that it is no text is said
+	e        *Engine
+	relative bool // paths are given from the allowed directory
+	left     int  // hits for which there is room
+	size     int  // bytes of lines so far
+	tokens   int  // of them, estimated
+	found    Found
+	passed   passedOver
 }
 
 // searchPath searches a file, or what is below a directory.
@@ -89,7 +104,6 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 		return err
 	}
 	if !p.Info.IsDir() {
-		q.named = true
 		return q.searchFile(ctx, p)
 	}
 	dir, sets, err := p.OpenDirectory()
@@ -98,79 +112,185 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 	}
 	defer dir.Close()
 	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if !e.Type().IsRegular() {
+		if e.IsDir() || q.Only != nil && !q.Only(below(p, rel)) {
 			return nil
 		}
-		if q.Only != nil && !q.Only.Matches(below(p, rel), false) {
+		if q.Pattern != nil && !e.Type().IsRegular() {
+			q.pass(p, rel, false, place.Kind(e.Type()))
 			return nil
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
 			return nil // removed meanwhile
 		}
-		if info.Size() > maxSearchFile {
+		err = q.searchFile(ctx, p.Below(dir, rel, info, sets))
+		var r *refusal.Refusal
+		if errors.As(err, &r) {
+			q.pass(p, rel, false, whyPassed(r))
 			return nil
 		}
-		err = q.searchFile(ctx, p.Below(dir, rel, info, sets))
-		if errors.As(err, new(*refusal.Refusal)) {
-			return nil // binary, replaced, not readable
-		}
 		return err
+	}, func(rel string, dir bool, why string) {
+		if dir || rel == "" || q.Only == nil || q.Only(below(p, rel)) {
+			q.pass(p, rel, dir, why)
+		}
 	})
 }
 
-// searchFile searches a file. It returns errEnough when there are enough hits.
+// pass notes that a path below p was not searched.
+func (q *search) pass(p *place.Place, rel string, dir bool, why string) {
+	if rel != "" {
+		rel = q.name(p.Root, rel)
+	}
+	q.passed.add(rel, dir, why)
+}
+
+// name returns a path in an allowed directory as the answer has it.
+func (q *search) name(root *roots.Root, rel string) string {
+	if q.relative {
+		return rel
+	}
+	return filepath.Join(root.Path, filepath.FromSlash(rel))
+}
+
+// whyPassed says in few words why a file was not searched.
+func whyPassed(r *refusal.Refusal) string {
+	switch r.Code {
+	case hashline.Binary:
+		return "not UTF-8"
+	case hashline.TooLarge:
+		return "too large (--max-file)"
+	}
+	return "cannot be read"
+}
+
+// searchFile searches a file, which is passed over if it is no text.
 func (q *search) searchFile(ctx context.Context, p *place.Place) error {
+	if q.Pattern == nil {
+		q.found.Searched++
+		if q.left--; q.left >= 0 {
+			q.found.Files = append(q.found.Files, Hits{Path: q.name(p.Root, p.Rel)})
+		}
+		return nil
+	}
 	now, err := q.e.reader.Read(ctx, p)
 	if err != nil {
 		return err
 	}
-	if !q.named { // most files, at once; of one that the caller named, it is said if it is binary
-		if may, err := q.mayMatch(ctx, now.Data); err != nil || !may {
-			return err
-		}
+	if bytes.IndexByte(now.Data, 0) >= 0 || !utf8.Valid(now.Data) {
+		_, err := hashline.Parse(now.Data)
+		return q.e.explain(p, now, nil, err)
+	}
+	q.found.Searched++
+	if may, err := q.mayMatch(ctx, now.Data); err != nil || !may {
+		return err
 	}
 	f, err := hashline.Parse(now.Data)
 	if err != nil {
 		return q.e.explain(p, now, nil, err)
 	}
-	var hits []int
-	for n := 1; n <= f.Lines() && q.left > 0; n++ {
+	out := Hits{Path: q.name(p.Root, p.Rel), Hash: now.Hash}
+	if err := q.searchLines(ctx, f, &out); err != nil || out.Count == 0 {
+		return err
+	}
+	if len(out.Lines) > 0 {
+		q.e.reader.Remember(p, now.Hash, now.Data)
+		q.e.reader.NoteShown(now.Hash)
+	}
+	q.found.Files = append(q.found.Files, out)
+	return nil
+}
+
+// searchLines finds the lines that match, and keeps those for which there is room.
+func (q *search) searchLines(ctx context.Context, f *hashline.File, out *Hits) error {
+	shown, until := 0, 0 // the last line that was kept, and the last one that belongs to a hit
+	for n := 1; n <= f.Lines(); n++ {
 		hit, err := q.matches(ctx, f.Line(n))
 		if err != nil {
 			return err
 		}
 		if hit {
-			hits = append(hits, n)
-			q.left--
-		}
-	}
-	if len(hits) == 0 {
-		return nil
-	}
-	q.e.reader.Remember(p, now.Hash, now.Data)
-	q.e.reader.NoteShown(now.Hash)
-	out := Hits{Path: p.Real(), Hash: now.Hash}
-	last := 0
-	for _, n := range hits {
-		for i := max(n-q.Context, last+1); i <= min(n+q.Context, f.Lines()); i++ {
-			line := f.AppendLines(nil, i, i, q.e.TagWidth())
-			q.size += len(line)
-			q.tokens += EstimateTokens(line)
-			if q.size > searchAnswer || q.Tokens > 0 && q.tokens > q.Tokens {
-				if len(out.Numbers) > 0 {
-					q.found = append(q.found, out)
-				}
-				return errEnough
+			out.Count++
+			if q.left--; q.left < 0 {
+				continue
 			}
-			out.Lines = append(out.Lines, strings.TrimSuffix(string(line), "\n"))
-			last = i
+			for i := max(n-q.Context, shown+1); i < n; i++ {
+				shown = q.keep(ctx, f, i, false, out)
+			}
+			until = n + q.Context
 		}
-		out.Numbers = append(out.Numbers, n)
-	}
-	q.found = append(q.found, out)
-	if q.left == 0 {
-		return errEnough
+		if n <= until && q.left >= 0 {
+			shown = q.keep(ctx, f, n, hit, out)
+		}
 	}
 	return nil
+}
+
+// keep keeps a line if there is room for it. After the first for which there is none, none is kept.
+func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, out *Hits) int {
+	if q.left < 0 {
+		return n
+	}
+	line := f.Line(n)
+	from := 0
+	if hit && len(line) > maxWhole {
+		if at := q.Pattern.FindReaderIndex(&runes{ctx: ctx, text: line}); at != nil {
+			from = at[0]
+		}
+	}
+	text := string(appendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
+	q.size += len(text)
+	q.tokens += estimateLine([]byte(text))
+	if q.size > searchAnswer || q.Tokens > 0 && q.tokens > q.Tokens {
+		q.left = -1
+		return n
+	}
+	out.Lines = append(out.Lines, HitLine{text, hit})
+	return n
+}
+
+// Bounds of a line in the answer to a search, in bytes.
+const (
+	maxWhole  = 400 // of one that is not cut
+	cutBefore = 80  // before the hit in one that is
+	cutSize   = 240 // of one that is
+)
+
+// appendCut appends a line or, if it is long, a part of it that begins before the offset from, and says how much is
+// left out at either side.
+func appendCut(dst, line []byte, from int) []byte {
+	if len(line) <= maxWhole {
+		return append(dst, line...)
+	}
+	from = max(min(from-cutBefore, len(line)-cutSize), 0)
+	to := from + cutSize
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to++
+	}
+	if from > 0 {
+		dst = fmt.Appendf(dst, "[%d bytes cut]", from)
+	}
+	dst = append(dst, line[from:to]...)
+	if to < len(line) {
+		dst = fmt.Appendf(dst, "[%d bytes cut]", len(line)-to)
+	}
+	return dst
+}
+
+// searchPaths returns the paths that are searched for one that a caller gave: that one or, if it is "", the allowed
+// directories but for those that lie in another one.
+func (e *Engine) searchPaths(sc *roots.Scope, path string) ([]string, error) {
+	if path != "" {
+		return []string{path}, nil
+	}
+	all, err := e.Directories(sc)
+	return slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
+		return slices.ContainsFunc(all, func(other string) bool {
+			_, ok := roots.CutDir(other, dir)
+			return ok && other != dir
+		})
+	}), err
 }

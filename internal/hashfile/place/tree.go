@@ -3,6 +3,7 @@ package place
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -24,13 +25,12 @@ const (
 // ListEntries returns the entries of an open directory, rel from the root, in the order of their names, without those
 // that its rules forbid.
 func ListEntries(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
-	return readEntries(dir, func(name string) bool {
-		_, forbidden := sets.Forbids(path.Join(rel, name))
-		return !forbidden
-	})
+	t := &treeWalk{pass: func(string, bool, string) {}}
+	return t.read(dir, rel, sets)
 }
 
-// readEntries returns the entries of an open directory whose names are wanted, in the order of their names.
+// readEntries returns the entries of an open directory whose names are wanted, in the order of their names. What can be
+// read before the directory fails is not taken for all.
 func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -48,8 +48,11 @@ func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, er
 		if len(found) > maxDirectory {
 			return nil, refusal.New(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
 		}
-		if err != nil { // io.EOF, or as much as there is
+		if err == io.EOF {
 			break
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -86,44 +89,65 @@ func readable(m fs.FileMode) string {
 }
 
 // Visit is called for each entry of a tree with the directory that holds the entry, its path from the root, and the
-// rules of the directory. An error ends the walk, which returns it; ErrSkip only passes over what is below the entry.
+// rules of the directory. An error ends the walk, which returns it.
 type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
 
-// ErrSkip is returned by a visit of a directory whose entries are not visited.
-var ErrSkip = errors.New("skip")
+// Pass is called for what a walk passes over, with its path from the root, "" if that is not to be told.
+type Pass func(rel string, dir bool, why string)
+
+// ErrTooMany ends a walk that has visited as much as one may.
+var ErrTooMany = refusal.New(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
 
 // Walk visits what is below the directory at a place, in the order of names and without following links. Dir is the
-// open directory and sets its rules, as OpenDirectory returns them. What the rules forbid, and what .gitignore and
-// AGENTS.md ignore, is left out.
-func (p *Place) Walk(ctx context.Context, dir *os.Root, sets rules.Sets, visit Visit) error {
-	t := &treeWalk{ctx: ctx, visit: visit}
-	return t.walkDirectory(dir, p.Rel, sets, p.gitIgnores(), 0)
+// open directory and sets its rules, as OpenDirectory returns them. What the rules forbid, what .gitignore and
+// AGENTS.md ignore, and what cannot be read is passed over, and pass is told; of .git it is not told.
+func (p *Place) Walk(ctx context.Context, dir *os.Root, sets rules.Sets, visit Visit, pass Pass) error {
+	t := &treeWalk{ctx: ctx, visit: visit, pass: pass}
+	return t.walk(dir, p.Rel, sets, p.gitIgnores())
 }
 
-// WalkAll is Walk without leaving anything out.
+// WalkAll is Walk without passing over anything: what it cannot visit is an error.
 func (p *Place) WalkAll(ctx context.Context, dir *os.Root, sets rules.Sets, visit Visit) error {
-	t := &treeWalk{ctx: ctx, all: true, visit: visit}
-	return t.walkDirectory(dir, p.Rel, sets, nil, 0)
+	t := &treeWalk{ctx: ctx, visit: visit}
+	return t.walk(dir, p.Rel, sets, nil)
 }
 
 type treeWalk struct {
 	ctx     context.Context
-	all     bool // visit also what is forbidden or ignored
 	visit   Visit
+	pass    Pass // nil visits also what is forbidden or ignored
 	visited int
 }
 
-// walkDirectory visits what an open directory holds. Sets are its rules, git the .gitignore files above it, and depth
-// is how far it lies below the first directory.
-func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
-	if depth > maxDepth {
-		return refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
-	}
-	entries, err := t.list(dir, rel, sets)
+// walk visits what is in the first directory.
+func (t *treeWalk) walk(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore) error {
+	entries, err := t.read(dir, rel, sets)
 	if err != nil {
 		return err
 	}
-	if !t.all {
+	return t.visitAll(dir, rel, entries, sets, git, 0)
+}
+
+// read returns the entries of a directory that the walk may visit.
+func (t *treeWalk) read(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
+	return readEntries(dir, func(name string) bool {
+		if t.pass == nil {
+			return true
+		}
+		_, forbidden := sets.Forbids(path.Join(rel, name))
+		if forbidden {
+			t.pass("", false, "forbidden by AGENTS.md")
+		}
+		return !forbidden
+	})
+}
+
+// visitAll visits the entries of an open directory and what is below them. Sets are its rules, git the .gitignore files
+// above it, and depth is how far it lies below the first directory.
+func (t *treeWalk) visitAll(
+	dir *os.Root, rel string, entries []fs.DirEntry, sets rules.Sets, git []rules.GitIgnore, depth int,
+) error {
+	if t.pass != nil {
 		git = append(slices.Clone(git), rules.ReadGitIgnore(dir, rel))
 	}
 	for _, e := range entries {
@@ -131,43 +155,67 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, sets rules.Sets, git 
 			return err
 		}
 		if t.visited++; t.visited > maxVisited {
-			return refusal.New(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
+			return ErrTooMany
 		}
 		below := path.Join(rel, e.Name())
-		if !t.all && (sets.Ignores(below) || rules.GitIgnored(git, below, e.IsDir()) ||
-			e.IsDir() && e.Name() == ".git") {
+		if t.pass != nil && t.isIgnored(below, e, sets, git) {
 			continue
 		}
-		if err := t.visit(dir, below, e, sets); err == ErrSkip {
-			continue
-		} else if err != nil {
+		if err := t.visit(dir, below, e, sets); err != nil {
 			return err
 		}
 		if !e.IsDir() {
 			continue
 		}
-		sub, err := OpenDir(dir, e.Name())
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return err
-		}
-		err = t.walkDirectory(sub, below, append(slices.Clone(sets), rules.Read(sub, below)), git, depth+1)
-		sub.Close()
-		if err != nil {
+		if err := t.descend(dir, below, sets, git, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list returns the entries of a directory that the walk may visit.
-func (t *treeWalk) list(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
-	if t.all {
-		return readEntries(dir, func(string) bool { return true })
+// isIgnored reports whether an entry is passed over.
+func (t *treeWalk) isIgnored(rel string, e fs.DirEntry, sets rules.Sets, git []rules.GitIgnore) bool {
+	switch {
+	case e.IsDir() && e.Name() == ".git":
+	case sets.Ignores(rel):
+		t.pass(rel, e.IsDir(), "ignored by AGENTS.md")
+	case rules.GitIgnored(git, rel, e.IsDir()):
+		t.pass(rel, e.IsDir(), "ignored by .gitignore")
+	default:
+		return false
 	}
-	return ListEntries(dir, rel, sets)
+	return true
+}
+
+// descend visits what is in the directory rel, an entry of dir. One that cannot be read is passed over.
+func (t *treeWalk) descend(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
+	sub, err := OpenDir(dir, path.Base(rel))
+	if err != nil {
+		return t.fail(rel, err)
+	}
+	defer sub.Close()
+	if depth > maxDepth {
+		return t.fail(rel, refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
+	}
+	sets = append(slices.Clone(sets), rules.Read(sub, rel))
+	entries, err := t.read(sub, rel, sets)
+	if err != nil {
+		return t.fail(rel, err)
+	}
+	return t.visitAll(sub, rel, entries, sets, git, depth)
+}
+
+// fail passes over a directory that cannot be walked, or returns why it cannot.
+func (t *treeWalk) fail(rel string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		return nil
+	case t.pass == nil:
+		return err
+	}
+	t.pass(rel, true, refusal.Cause(err).Error())
+	return nil
 }
 
 // gitIgnores returns the .gitignore files of the directories above a place.

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// visited returns what a walk below a place visits, without what is below directories called skip.
+// visited returns what a walk below a place visits and passes over.
 func visited(ctx context.Context, t *testing.T, p *Place, all bool) (paths string, err error) {
 	t.Helper()
 	opened, sets, err := p.OpenDirectory()
@@ -24,18 +24,16 @@ func visited(ctx context.Context, t *testing.T, p *Place, all bool) (paths strin
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	walk := p.Walk
-	if all {
-		walk = p.WalkAll
-	}
 	var found []string
-	err = walk(ctx, opened, sets, func(_ *os.Root, rel string, e fs.DirEntry, _ rules.Sets) error {
+	visit := func(_ *os.Root, rel string, _ fs.DirEntry, _ rules.Sets) error {
 		found = append(found, rel)
-		if e.Name() == "skip" {
-			return ErrSkip
-		}
 		return nil
-	})
+	}
+	if all {
+		err = p.WalkAll(ctx, opened, sets, visit)
+	} else {
+		err = p.Walk(ctx, opened, sets, visit, func(rel string, _ bool, why string) { found = append(found, rel+"("+why+")") })
+	}
 	return strings.Join(found, " "), err
 }
 
@@ -45,35 +43,41 @@ func TestWalk(t *testing.T) {
 	write(t, d, ".gitignore", "*.log\n/sub/out\n")
 	write(t, d, "AGENTS.md", "---\nforbidden: [key]\nignore: dist\n---\n")
 	for _, name := range []string{"a.log", "key", "dist/x", ".git/config", "sub/out/x", "sub/b.log", "sub/key", "sub/z",
-		"sub/a/f", "sub/skip/f"} {
+		"sub/a/f"} {
 		write(t, d, name, "x\n")
 	}
 	link(t, d, [2]string{"sub/link", ".."})
 	sc := allow(t, d)
-	const below = "sub/a sub/a/f sub/link sub/skip sub/z"
-	for path, want := range map[string]string{".": ".gitignore AGENTS.md sub " + below, "sub": below, "sub/a": "sub/a/f"} {
+	const ignored, forbidden = "(ignored by .gitignore)", "(forbidden by AGENTS.md)"
+	const below = forbidden + " sub/a sub/a/f sub/b.log" + ignored + " sub/link sub/out" + ignored + " sub/z"
+	for path, want := range map[string]string{".": forbidden + " .gitignore AGENTS.md a.log" + ignored + " dist(ignored by AGENTS.md) sub " + below, "sub": below, "sub/a": "sub/a/f"} {
 		if got, err := visited(t.Context(), t, at(t, sc, path), false); got != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", path, got, err, want)
 		}
 	}
 	got, err := visited(t.Context(), t, at(t, sc, "sub"), true)
-	if want := "sub/a sub/a/f sub/b.log sub/key sub/link sub/out sub/out/x sub/skip sub/z"; got != want || err != nil {
+	if want := "sub/a sub/a/f sub/b.log sub/key sub/link sub/out sub/out/x sub/z"; got != want || err != nil {
 		t.Errorf("all: %s, %v", got, err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := visited(canceled, t, at(t, sc, "."), false); got != "" || !errors.Is(err, context.Canceled) {
+	if got, err := visited(canceled, t, at(t, sc, "."), false); got != forbidden || !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %s, %v", got, err)
 	}
 }
 
-// TestWalkDepth: directories are walked as deep as is allowed; what is deeper is an error, and not left out.
+// TestWalkDepth: directories are walked as deep as is allowed; what is deeper is told, or an error where nothing may be
+// passed over.
 func TestWalkDepth(t *testing.T) {
 	d := dir(t)
 	sc := allow(t, d)
 	for depth, code := range map[int]hashline.Code{maxDepth: "", maxDepth + 1: hashline.TooLarge} {
 		write(t, d, strings.Repeat("n/", depth)+"f", "x\n")
-		_, err := visited(t.Context(), t, at(t, sc, "."), false)
+		got, err := visited(t.Context(), t, at(t, sc, "."), false)
+		if err != nil || strings.Contains(got, "n(directories are nested more than 64 deep)") != (code != "") {
+			t.Errorf("%d deep: %s, %v", depth, got, err)
+		}
+		_, err = visited(t.Context(), t, at(t, sc, "."), true)
 		if code == "" && err != nil {
 			t.Errorf("%d deep: %v", depth, err)
 		} else if code != "" {
