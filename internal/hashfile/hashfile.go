@@ -56,7 +56,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{},
 		engine: engine.New(engine.Options{ReadOnly: c.ReadOnly, HardLinks: c.HardLinks, Locks: c.Locks,
-			Warn: warner(c.Logger), MaxFile: c.MaxFile,
+			MaxFile: c.MaxFile,
 			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
 		&mcp.ServerOptions{
@@ -70,17 +70,19 @@ func New(c Config) (*Server, error) {
 	s.server.AddReceivingMiddleware(s.noteCancelled, s.refuseUnknown)
 	s.addTools()
 	if !c.ReadOnly {
-		s.engine.Recover()
+		warnAll(c.Logger, s.engine.Leftovers())
 	}
 	return s, nil
 }
 
-// warner returns a function that logs warnings; a nil logger is the default one.
-func warner(logger *slog.Logger) func(message string) {
+// warnAll logs warnings; a nil logger is the default one.
+func warnAll(logger *slog.Logger, messages []string) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	return func(message string) { logger.Warn(message) }
+	for _, message := range messages {
+		logger.Warn(message)
+	}
 }
 
 func orDefault[T int | int64 | time.Duration](v, otherwise T) T {

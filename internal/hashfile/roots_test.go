@@ -276,7 +276,7 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			writer := disk.NewWriter(t.TempDir(), false, nil)
+			writer := disk.NewWriter(t.TempDir(), false)
 			_, replaced := writer.Replace(f, old, []byte("new\n"))
 			for what, err := range map[string]error{"replaced": replaced,
 				"created": writer.Create(n, []byte("new\n"))} {

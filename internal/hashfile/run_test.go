@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,5 +39,32 @@ func TestInterrupted(t *testing.T) {
 	}
 	if logged.Len() > 0 {
 		t.Errorf("it logged %s", logged.String())
+	}
+}
+
+// TestLeftoversSaid: a server that starts says what a killed one left, where it may write. Where an allowed directory
+// holds that of the locks, as a home does, what was left can be read and moved back, as any file.
+func TestLeftoversSaid(t *testing.T) {
+	d := dir(t)
+	locks := filepath.Join(d, "state", "hashfile")
+	must(t, os.MkdirAll(locks, 0o700))
+	left := write(t, locks, "00.ABCDEFGHIJKL.main.go", "theirs\n")
+	for _, readOnly := range []bool{true, false} {
+		var logged strings.Builder
+		s, err := New(Config{Roots: []string{d}, Locks: locks, ReadOnly: readOnly,
+			Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		must(t, err)
+		s.Close()
+		if got := logged.String(); readOnly == strings.Contains(got, filepath.Base(left)) || strings.Count(got, "\n") > 1 {
+			t.Errorf("read-only %t: it logged %q", readOnly, got)
+		}
+	}
+	p, _ := connect(t, Config{Roots: []string{d}, Locks: locks}, "2025-11-25", nil)
+	back := filepath.Join(d, "main.go")
+	p.call("move_file", arguments{"source": left, "destination": back}).ok()
+	p.call("write_text_file", arguments{"path": back, "content": "ours\n",
+		"file_hash": sum([]byte("theirs\n")).String()}).ok()
+	if got := content(t, back); got != "ours\n" {
+		t.Errorf("%q", got)
 	}
 }

@@ -31,7 +31,7 @@ func BenchmarkEdit(b *testing.B) {
 	defer source.Close()
 	scope := source.Configured()
 	defer scope.Close()
-	w := NewWriter(b.TempDir(), false, func(message string) { b.Error(message) })
+	w := NewWriter(b.TempDir(), false)
 	for b.Loop() {
 		p, err := place.Resolve(scope, path)
 		if err != nil {

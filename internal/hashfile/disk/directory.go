@@ -11,9 +11,6 @@ import (
 
 // MakeDirectories creates the directory of a place where nothing is, and those above it that are missing.
 func (w *Writer) MakeDirectories(p *place.Place) error {
-	if err := w.checkOutside(p); err != nil {
-		return err
-	}
 	if err := p.CheckUnmoved(); err != nil {
 		return err
 	}

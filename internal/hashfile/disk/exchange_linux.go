@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // movesBetweenDirectories says whether a file can be moved between two directories that are held open.
@@ -33,8 +34,10 @@ func renameAt(from, to *place.Place, flags uint) error {
 	return renameat2(int(a.Fd()), from.Name, int(b.Fd()), to.Name, flags)
 }
 
-// exchange exchanges what has two names, in one step.
-func exchange(a, b *place.Place) error { return renameAt(a, b, unix.RENAME_EXCHANGE) }
+// exchange exchanges what has the names p and temp, in one step. Who watches the directory of p is told of two
+// renamings, that of the first argument first: so the name p goes and comes back, and not the other way round, which
+// would pass for a file that was made and removed.
+func exchange(p, temp *place.Place) error { return renameAt(p, temp, unix.RENAME_EXCHANGE) }
 
 // renameOver renames what is at one place to another place, and replaces what is there.
 func renameOver(from, to *place.Place) error { return renameAt(from, to, 0) }
@@ -55,54 +58,53 @@ func renameNew(from, to *place.Place) error {
 // read, with the same bytes. It exchanges the two names in one step and examines what it displaced; if that is another
 // file, it gets its name back. After an error the new file is gone.
 func swap(temp, p *place.Place, mine *os.File, old contents.Contents) error {
-	remove := func() error { return temp.Parent().Remove(temp.Name) }
-	switch err := exchange(temp, p); {
+	remove := func() { temp.Parent().Remove(temp.Name) }
+	switch err := exchange(p, temp); {
 	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
 		return swapUnguarded(temp, p, old) // the file system cannot
 	case errors.Is(err, unix.ENOENT):
 		remove()
 		return ErrReplaced // removed, or moved away
-	case errors.Is(err, unix.EXDEV): // temp was linked there, so that this is not about mounts, which would be tried again
-		remove()
-		return errors.New("the directory for locks is of another quota than the file")
 	case err != nil:
 		remove()
 		return err
 	}
 	if isUnchanged(temp, old) {
-		return remove()
+		remove() // if that fails, the edit is made all the same, and the next server names what is left
+		return nil
 	}
-	// Another process replaced or changed the file before the exchange, and temp is what it wrote. That gets the name
-	// back. What the second exchange displaces should be the file that was put there before; if it is a third file,
-	// that gets the name back in turn. Files are compared while they are open: see draft.
-	put := mine
-	defer func() {
-		if put != mine {
-			put.Close()
-		}
-	}()
-	for {
-		theirs, err := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|beneath.NoWait, 0)
-		if err != nil { // not a readable file: it gets its name back, without a comparison
-			return errors.Join(ErrReplaced, exchange(temp, p), remove())
-		}
-		if err := exchange(temp, p); err != nil {
-			theirs.Close()
-			if errors.Is(err, unix.ENOENT) { // the name is gone
-				return errors.Join(ErrReplaced, renameNew(temp, p))
-			}
-			return fmt.Errorf("%w, and what they wrote is given back when the server starts again: %w", ErrReplaced, err)
-		}
-		was, err := put.Stat()
-		now, err2 := temp.Parent().Lstat(temp.Name)
-		if err == nil && err2 == nil && os.SameFile(now, was) {
-			theirs.Close()
-			remove()
+	return giveBack(temp, p, mine)
+}
+
+// giveBack gives what was displaced as temp, which another process wrote, its name p again. Put is the file that was
+// put there. If the second exchange displaces another one, of a third process, that gets the name back in turn. Files
+// are compared while they are open: see draft. What cannot get its name back is kept as temp.
+func giveBack(temp, p *place.Place, put *os.File) error {
+	kept := func(err error) error {
+		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", ErrReplaced, refusal.Show(temp.Asked),
+			refusal.Show(refusal.Cause(err).Error()))
+	}
+	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|beneath.NoWait, 0)
+	if opened == nil {
+		defer theirs.Close()
+	}
+	err := exchange(p, temp)
+	if errors.Is(err, unix.ENOENT) { // the name is gone
+		if err = renameNew(temp, p); err == nil {
 			return ErrReplaced
 		}
-		if put != mine {
-			put.Close()
-		}
-		put = theirs
 	}
+	if err != nil {
+		return kept(err)
+	}
+	was, err := put.Stat()
+	now, err2 := temp.Parent().Lstat(temp.Name)
+	switch {
+	case err == nil && err2 == nil && os.SameFile(now, was):
+		temp.Parent().Remove(temp.Name)
+		return ErrReplaced
+	case opened != nil: // it is not a readable file, so that nothing could be compared with it
+		return kept(opened)
+	}
+	return giveBack(temp, p, theirs)
 }

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,21 +95,75 @@ func TestLesserSystems(t *testing.T) {
 	}
 }
 
-// TestLesserKilled ends what was killed while the new file had a temporary name, because the system makes no others.
-func TestLesserKilled(t *testing.T) {
-	x := lessen(t, "no unnamed files")
-	writeFile(t, x.dir, "f", "old\n")
-	for _, name := range []string{"f", "new"} {
-		d, err := x.w.newDraft(x.at(name), 0o600, func(f *os.File) error { _, err := f.WriteString("half"); return err })
-		must(t, err)
-		d.Close()
-		if entries, _ := os.ReadDir(x.dir); len(entries) != 2 {
-			t.Errorf("%v", entries)
+// TestMounted: a file on which another one is mounted, as containers do, or which is of another quota, cannot be
+// replaced. It is written in place, and that is said.
+func TestMounted(t *testing.T) {
+	for _, refused := range []error{unix.EBUSY, unix.EXDEV, unix.EPERM, nil} {
+		for _, name := range []string{"usual", "no unnamed files", "old kernel", "locks on a mount"} {
+			t.Run(fmt.Sprint(refused, " ", name), func(t *testing.T) {
+				x := lessen(t, name)
+				path := writeFile(t, x.dir, "f", "a\n")
+				if refused == nil {
+					x.mountOver(path)
+				} else {
+					rename := renameat2
+					renameat2 = func(a int, from string, b int, to string, flags uint) error {
+						if err := rename(-1, from, b, to, flags); errors.Is(err, unix.ENOSYS) {
+							return err
+						}
+						return refused
+					}
+				}
+				p := x.at("f")
+				lost, err := x.w.Replace(p, x.read(p), []byte("longer\n"))
+				if err != nil || len(lost) != 1 || !strings.HasPrefix(lost[0], "not atomic: ") {
+					t.Errorf("%q, %v", lost, err)
+				}
+				x.holds("f=longer\n")
+				p = x.at("f")
+				old := x.read(p)
+				writeFile(t, x.dir, "f", "theirs\n")
+				if _, err := x.w.Replace(p, old, []byte("ours\n")); !errors.Is(err, ErrReplaced) {
+					t.Error(err)
+				}
+				x.holds("f=theirs\n")
+				x.tidy()
+			})
 		}
-		x.w.Recover()
-		x.holds("f=old\n")
-		x.tidy()
 	}
+}
+
+// TestMountedOnReadOnly: a container may have a file mounted where nothing else can be written.
+func TestMountedOnReadOnly(t *testing.T) {
+	d, other := t.TempDir(), t.TempDir()
+	if err := unix.Mount("tmpfs", d, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("needs the right to mount: ", err)
+	}
+	t.Cleanup(func() { unix.Unmount(d, unix.MNT_DETACH) })
+	path := writeFile(t, d, "f", "")
+	must(t, unix.Mount(writeFile(t, other, "f", "a\n"), path, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { unix.Unmount(path, unix.MNT_DETACH) })
+	must(t, unix.Mount("", d, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	x := newWorldIn(t, d, newWorld(t).locks)
+	p := x.at("f")
+	lost, err := x.w.Replace(p, x.read(p), []byte("b\n"))
+	if err != nil || len(lost) != 1 || !strings.HasPrefix(lost[0], "not atomic: ") {
+		t.Errorf("%q, %v", lost, err)
+	}
+	x.holds("f=b\n")
+	x.tidy()
+	if err := x.w.Create(x.at("new"), []byte("b\n")); !errors.Is(err, unix.EROFS) {
+		t.Error(err)
+	}
+}
+
+// mountOver mounts a file over itself, as a container's single files are; only root can.
+func (x *world) mountOver(path string) {
+	x.t.Helper()
+	if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
+		x.t.Skip("needs the right to mount: ", err)
+	}
+	x.t.Cleanup(func() { unix.Unmount(path, unix.MNT_DETACH) })
 }
 
 // TestFull creates, replaces and moves where there is no room: the files stay as they were, and nothing is left.

@@ -34,7 +34,7 @@ func isSlot(name string) bool {
 // Lock takes the locks of places, which exclude other calls, in this server and in other servers of the user. All
 // paths share 256 lock files, so that their number is bounded. If a name could be part of a repository, the lock of
 // its directory is taken too, and the place is checked again under it: otherwise two calls could each create one part
-// at the same time, and together a repository. What a killed holder of a lock began is ended first.
+// at the same time, and together a repository.
 func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
 	if w.locks == "" {
 		return nil, refusal.New(refusal.IO, "nothing can be written, because the server has no directory for its locks; "+
@@ -42,9 +42,6 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	}
 	var slots []string
 	for _, p := range places {
-		if err := w.checkApart(p); err != nil {
-			return nil, err
-		}
 		slots = append(slots, slotOf(p.Real()))
 		if spelling.GitPartOf(p.Name) != 0 {
 			slots = append(slots, slotOf(p.Directory()))
@@ -53,13 +50,10 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
 	slots = slices.Compact(slots)
 	if err := os.MkdirAll(w.locks, 0o700); err != nil {
-		return nil, refusal.New(refusal.IO, "the directory for locks cannot be made: %s",
-			refusal.Show(refusal.Cause(err).Error()))
+		return nil, w.problem("it cannot be made: " + refusal.Cause(err).Error())
 	}
 	if !w.isPrivate() {
-		return nil, refusal.New(refusal.IO, "nothing can be written, because the directory for locks is somebody else's, "+
-			"or others may write there; have the user take away their permission, or start the server with "+
-			"HALLMARK_HOME set to a directory of their own")
+		return nil, w.problem("it is somebody else's, or others may write there")
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
@@ -73,14 +67,9 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		u, err := durable.Lock(ctx, filepath.Join(w.locks, slot), "a file that is edited")
 		if err != nil {
 			release()
-			return nil, lockProblem(err)
+			return nil, w.lockProblem(err)
 		}
 		held = append(held, u)
-		if err := w.settle(slot); err != nil {
-			release()
-			return nil, refusal.New(refusal.IO, "a server was killed while it wrote, and what it left in the directory for "+
-				"locks cannot be put away: %s", refusal.Show(refusal.Cause(err).Error()))
-		}
 	}
 	for _, p := range places {
 		if err := p.CheckMakesNoRepository(); err != nil {
@@ -92,7 +81,7 @@ func (w *Writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 }
 
 // lockProblem returns the refusal of a call that did not get a lock.
-func lockProblem(err error) *refusal.Refusal {
+func (w *Writer) lockProblem(err error) *refusal.Refusal {
 	switch id := durable.LockHolder(err); {
 	case id > 0:
 		return refusal.New(refusal.IO, "another edit of the file does not end (process %d); try again", id)
@@ -102,11 +91,17 @@ func lockProblem(err error) *refusal.Refusal {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) { // the last has no path
 		err = cause
 	}
-	return refusal.New(refusal.IO, "the file cannot be locked: %s", refusal.Show(err.Error()))
+	return w.problem("no lock can be taken there: " + err.Error())
 }
 
-// isPrivate reports whether nobody but the user can write in the directory of the locks, where the notes stand: what
-// they say is done.
+// problem returns the refusal of a call for which the directory of the locks cannot be used, with a way out.
+func (w *Writer) problem(why string) *refusal.Refusal {
+	return refusal.New(refusal.IO, "nothing can be written, because of the directory for locks, %s: %s; mend that, or "+
+		"start the server with HALLMARK_HOME set to a directory of your own", refusal.Show(w.locks), refusal.Show(why))
+}
+
+// isPrivate reports whether nobody but the user can write in the directory of the locks, where displaced files are
+// examined by their names.
 func (w *Writer) isPrivate() bool {
 	info, err := os.Stat(w.locks)
 	return err == nil && info.IsDir() && isOurs(info)

@@ -134,26 +134,20 @@ func (w *Writer) copyAcross(from, to *place.Place) error {
 // it removes the file that it verified, and not one that another process puts under the old name meanwhile. After an
 // error both files exist.
 func (w *Writer) removeVerified(from *place.Place, want digest.Digest) error {
-	n, err := notePlace(from)
+	taken, release, err := w.setAside(from, func(taken *place.Place) error { return renameNew(from, taken) })
 	if err != nil {
 		return err
 	}
-	n.Displaces, n.Old, n.OldHash = true, stampOf(from.Info), want.String()
-	return w.withTemporary(from, n, func(taken *place.Place) error {
-		if err := renameNew(from, taken); err != nil {
-			return err
-		}
-		err := verifyTaken(taken, from, want)
-		if err == nil {
-			return taken.Parent().Remove(taken.Name)
-		}
-		if back := renameNew(taken, from); back != nil {
-			return refusal.New(hashline.Stale,
-				"%s was changed while it was moved, and then made again; the copy is there, and the version that was "+
-					"changed is kept in the directory for locks", refusal.Show(from.Asked))
-		}
-		return err
-	})
+	defer release()
+	if err = verifyTaken(taken, from, want); err == nil {
+		return taken.Parent().Remove(taken.Name)
+	}
+	if renameNew(taken, from) != nil {
+		return refusal.New(hashline.Stale,
+			"%s was changed while it was moved, and then made again; the copy is there, and the version that was "+
+				"changed is kept as %s", refusal.Show(from.Asked), refusal.Show(taken.Asked))
+	}
+	return err
 }
 
 // verifyTaken verifies a file that was renamed in order to be removed; asked is its place before.

@@ -21,15 +21,6 @@ func countLinks(f *os.File) int {
 	return 1
 }
 
-// stampOf returns the stamp of a file.
-func stampOf(info fs.FileInfo) stamp {
-	s := stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.Device, s.Inode = uint64(st.Dev), uint64(st.Ino)
-	}
-	return s
-}
-
 // isOurs reports whether a file belongs to the user, and nobody else may write it.
 func isOurs(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)

@@ -18,10 +18,5 @@ func countLinks(f *os.File) int {
 	return 1
 }
 
-// stampOf returns the stamp of a file.
-func stampOf(info fs.FileInfo) stamp {
-	return stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}
-}
-
 // isOurs reports true: on this system a directory in the user's profile is the user's own.
 func isOurs(fs.FileInfo) bool { return true }

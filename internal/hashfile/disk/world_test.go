@@ -21,7 +21,6 @@ type world struct {
 	dir, locks string
 	scope      *roots.Scope
 	w          *Writer
-	warnings   []string
 }
 
 func newWorld(t *testing.T) *world {
@@ -44,8 +43,7 @@ func newWorldIn(t *testing.T, d, locks string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &world{t: t, dir: d, locks: locks, scope: source.Configured()}
-	x.w = NewWriter(locks, false, func(message string) { x.warnings = append(x.warnings, message) })
+	x := &world{t: t, dir: d, locks: locks, scope: source.Configured(), w: NewWriter(locks, false)}
 	t.Cleanup(func() { x.scope.Close(); source.Close() })
 	return x
 }
@@ -89,21 +87,28 @@ func (x *world) holds(want ...string) {
 	}
 }
 
-// tidy demands that no note and no file is left in the directory of the locks, except kept ones.
-func (x *world) tidy() (kept []string) {
+// tidy demands that no file is left in the directory of the locks.
+func (x *world) tidy() {
+	x.t.Helper()
+	if left := x.left(); len(left) > 0 {
+		x.t.Errorf("%q is left", left)
+	}
+}
+
+// left returns what is in the directory of the locks beside them, by name.
+func (x *world) left() map[string]string {
 	x.t.Helper()
 	entries, err := os.ReadDir(x.locks)
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	left := map[string]string{}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "kept-") {
-			kept = append(kept, readFile(x.t, filepath.Join(x.locks, e.Name())))
-		} else if !isSlot(e.Name()) {
-			x.t.Errorf("%s is left", e.Name())
+		if !isSlot(e.Name()) {
+			left[e.Name()] = readFile(x.t, filepath.Join(x.locks, e.Name()))
 		}
 	}
-	return kept
+	return left
 }
 
 // TestCreate makes new files and replaces none.
@@ -176,33 +181,39 @@ func TestMoveAcross(t *testing.T) {
 	x.tidy()
 }
 
-// TestLockWithoutDirectory locks nothing where there is no directory for locks, and says what to set.
-func TestLockWithoutDirectory(t *testing.T) {
-	x := newWorldIn(t, newWorld(t).dir, "")
-	if _, err := x.w.Lock(t.Context(), x.at("f")); err == nil || !strings.Contains(err.Error(), "HALLMARK_HOME") {
-		t.Error(err)
+// TestLockRefused: where the directory for locks cannot be used, nothing is locked, and the refusal names the directory,
+// the reason and what to set.
+func TestLockRefused(t *testing.T) {
+	d := t.TempDir()
+	file := writeFile(t, d, "file", "")
+	shut := filepath.Join(d, "shut")
+	must(t, os.Mkdir(shut, 0o700))
+	for what, c := range map[string]struct{ locks, reason string }{
+		"none":               {"", "no directory for its locks"},
+		"a file":             {file, "cannot be made: "},
+		"below a file":       {filepath.Join(file, "state", "hashfile"), "cannot be made: "},
+		"a lock that is not": {shut, "is not a regular file"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			x := newWorldIn(t, newWorld(t).dir, c.locks)
+			p := x.at("f")
+			if c.locks == shut {
+				must(t, os.Mkdir(filepath.Join(shut, slotOf(p.Real())), 0o700))
+			}
+			_, err := x.w.Lock(t.Context(), p)
+			for _, want := range []string{c.locks, c.reason, "HALLMARK_HOME"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v does not say %q", err, want)
+				}
+			}
+		})
 	}
 }
 
-// TestNoteIsRead reads every note as it was written, and no part of one.
-func TestNoteIsRead(t *testing.T) {
-	for _, n := range []note{
-		{},
-		{Directory: "/a b\n\"c\xff", Held: stamp{1, 2, 3, 4}, Name: "n\x00m", Temp: ".t", Displaces: true,
-			Mine: stamp{5, 1 << 63, -7, -8}, Old: stamp{9, 10, 11, 12}, OldHash: "sha256:00"},
-	} {
-		text := n.text()
-		if got, err := parseNote(text); err != nil || got != n {
-			t.Errorf("%+v became %+v, %v", n, got, err)
-		}
-		for cut := range len(text) {
-			if got, err := parseNote(text[:cut]); err == nil {
-				t.Errorf("%q is read as %+v", text[:cut], got)
-			}
-		}
-		if _, err := parseNote(append(text, 'x')); err == nil {
-			t.Error("more than a note is one")
-		}
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

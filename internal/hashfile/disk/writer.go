@@ -9,10 +9,10 @@
 // # What a kill leaves
 //
 // A new file has no name until it is complete and gets its own (O_TMPFILE, Linux). What is displaced, or removed after
-// it was copied, goes to the directory of the locks, below the user's state, as far as that is on the same mount. So
-// nothing stays in the user's directories, whenever the server is killed. Elsewhere such a file has a temporary name
-// beside the one that is changed. Each temporary name is noted in the directory of the locks before it exists: see
-// note. Who takes the lock next, or the next server that starts, does what the note says.
+// it was copied, goes to the directory of the locks, below the user's state, as far as that is on the same mount, until
+// it is removed. If the server is killed in that moment, it stays there, whole, and the next server that starts says
+// so: see Leftovers. Nothing stays in the user's directories. Elsewhere such a file has a temporary name beside the one
+// that is changed, and stays there.
 //
 // # Limits
 //
@@ -25,18 +25,14 @@ import "errors"
 type Writer struct {
 	locks     string
 	hardLinks bool
-	warn      func(message string)
 }
 
-// NewWriter returns a writer that keeps its locks and notes in the directory locks, which is created when it is needed;
-// without one nothing can be locked. With hardLinks it writes files that have several names, in place. It calls warn
-// with what a person should know about the files that a killed server left.
-func NewWriter(locks string, hardLinks bool, warn func(message string)) *Writer {
-	return &Writer{locks, hardLinks, warn}
-}
+// NewWriter returns a writer that keeps its locks in the directory locks, which is created when it is needed; without
+// one nothing can be locked. With hardLinks it writes files that have several names, in place.
+func NewWriter(locks string, hardLinks bool) *Writer { return &Writer{locks, hardLinks} }
 
 // ErrReplaced is the error of a file that another process changed after it was read.
 var ErrReplaced = errors.New("was changed by somebody else while it was edited")
 
-// errNoExchange is the error of a directory in which the system does not let us replace a file that we may write.
-var errNoExchange = errors.New("its directory allows no replacement")
+// errNoExchange is the error of a file that the system lets us write but not replace.
+var errNoExchange = errors.New("the system does not let it be replaced")

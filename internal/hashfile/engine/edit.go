@@ -124,7 +124,7 @@ func (e *Engine) replace(
 	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, disk.ErrReplaced):
-		return nil, e.staleNow(ctx, p, ops, disk.ErrReplaced.Error())
+		return nil, e.staleNow(ctx, p, ops, err.Error())
 	case err != nil:
 		return nil, refusal.Of(p.Asked, err)
 	}

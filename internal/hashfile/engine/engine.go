@@ -14,8 +14,7 @@ type Options struct {
 	ReadOnly  bool   // nothing is written; the tools see to that, the engine only says so
 	HardLinks bool   // write files with several names, in place
 	Locks     string // directory for lock files, made if it is missing; none refuses what writes
-	Warn      func(message string)
-	MaxFile   int64 // bytes of the largest file
+	MaxFile   int64  // bytes of the largest file
 	Anchors   hashline.Options
 }
 
@@ -28,7 +27,7 @@ type Engine struct {
 
 // New returns an engine.
 func New(o Options) *Engine {
-	return &Engine{o: o, reader: contents.NewReader(o.MaxFile), writer: disk.NewWriter(o.Locks, o.HardLinks, o.Warn)}
+	return &Engine{o: o, reader: contents.NewReader(o.MaxFile), writer: disk.NewWriter(o.Locks, o.HardLinks)}
 }
 
 // MaxFile is the size of the largest file, in bytes.
@@ -37,5 +36,5 @@ func (e *Engine) MaxFile() int64 { return e.o.MaxFile }
 // TagWidth is the number of hex digits of the tags that readers are shown.
 func (e *Engine) TagWidth() int { return e.o.Anchors.Width }
 
-// Recover ends what killed servers began to write, and removes what they left.
-func (e *Engine) Recover() { e.writer.Recover() }
+// Leftovers returns sentences about what killed servers left, for people.
+func (e *Engine) Leftovers() []string { return e.writer.Leftovers() }

@@ -31,8 +31,7 @@ func serve(t *testing.T, more ...string) *world {
 	must(t, err)
 	sc := source.Configured()
 	t.Cleanup(func() { sc.Close(); source.Close() })
-	e := New(Options{Locks: locks, MaxFile: 64 << 20, Anchors: hashline.Options{Width: 2},
-		Warn: func(message string) { t.Error(message) }})
+	e := New(Options{Locks: locks, MaxFile: 64 << 20, Anchors: hashline.Options{Width: 2}})
 	return &world{e, t, d, sc}
 }
 

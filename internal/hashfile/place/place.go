@@ -16,7 +16,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
@@ -76,14 +75,6 @@ func (p *Place) Sibling(name string) *Place {
 func (p *Place) Directory() string {
 	above := names.Elements(p.Rel)[:len(p.chain)-1]
 	return filepath.Join(p.Root.Path, filepath.Join(above...))
-}
-
-// IsBelow reports whether one of the directories on the way is the one that dir describes.
-func (p *Place) IsBelow(dir fs.FileInfo) bool {
-	return slices.ContainsFunc(p.chain, func(opened *os.Root) bool {
-		info, err := opened.Stat(".")
-		return err == nil && os.SameFile(info, dir)
-	})
 }
 
 // CheckUnmoved fails if a directory on the way no longer has the path at which it was opened. It is called before

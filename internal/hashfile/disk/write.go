@@ -5,11 +5,35 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
+
+// Create writes data to a new file at a place where nothing is. If another process created a file of that name
+// meanwhile, that file stays, and the error wraps fs.ErrExist.
+func (w *Writer) Create(p *place.Place, data []byte) error {
+	if err := p.CheckUnmoved(); err != nil {
+		return err
+	}
+	d, err := w.newDraft(p, 0o666, func(f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := p.CheckUnmoved(); err != nil {
+		return err
+	}
+	if err := d.create(p); err != nil {
+		return err
+	}
+	return syncDir(p.Parent())
+}
 
 // Replace makes data the content of the file at p, which was read as old. After an error the file is as it was, or as
 // another process left it. The error wraps ErrReplaced if the file is not the one that was read. Lost says what else
@@ -43,7 +67,7 @@ func (w *Writer) Replace(p *place.Place, old contents.Contents, data []byte) (lo
 	if err := overwriteFile(p, old, data); err != nil {
 		return nil, err
 	}
-	lost = []string{"not atomic: the file was written in place, because its directory allows no replacement"}
+	lost = []string{"not atomic: the file was written in place, because the system does not let it be replaced"}
 	if now, err := from.Stat(); err == nil && now.Mode() != opened.Mode() {
 		lost = append(lost, fmt.Sprintf("mode: was %s, is now %s", opened.Mode(), now.Mode()))
 	}
@@ -67,12 +91,21 @@ func (w *Writer) exchangeFile(p *place.Place, from *os.File, old contents.Conten
 	if err := p.CheckUnmoved(); err != nil {
 		return nil, err
 	}
-	if err := d.replace(p, old); errors.Is(err, fs.ErrPermission) {
+	switch err := d.replace(p, old); {
+	case err == nil:
+		return lost, syncDir(p.Parent())
+	case isNoExchange(err):
 		return nil, fmt.Errorf("%w: %w", errNoExchange, err)
-	} else if err != nil {
+	default:
 		return nil, err
 	}
-	return lost, syncDir(p.Parent())
+}
+
+// isNoExchange reports whether an error says that the system does not let a file be replaced: its directory may not be
+// written, or is read-only; another file is mounted over it, as containers do; or it is of another quota.
+func isNoExchange(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY) ||
+		errors.Is(err, syscall.EXDEV)
 }
 
 // overwriteFile writes into the file itself, so that all its names show the new bytes. A crash may leave a mixture of
@@ -86,8 +119,10 @@ func overwriteFile(p *place.Place, old contents.Contents, data []byte) error {
 	if !os.SameFile(old.Info, opened) {
 		return ErrReplaced
 	}
-	if same, err := old.IsIn(f); err != nil || !same {
-		return errors.Join(err, ErrReplaced)
+	if same, err := old.IsIn(f); err != nil {
+		return err
+	} else if !same {
+		return ErrReplaced
 	}
 	write := func(data []byte) error {
 		if _, err := f.WriteAt(data, 0); err != nil {
