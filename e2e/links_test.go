@@ -79,11 +79,11 @@ var heavy = []struct {
 	{"owed", []string{full}},
 	{"github.com/evanw/esbuild", []string{full}},
 	{"github.com/tdewolff/parse/v2", []string{full}},
-	{"go.yaml.in/yaml/v3", []string{full}},
 
 	// what some share
 	{"internal/hashfile", []string{full, editors}},
 	{"github.com/modelcontextprotocol/go-sdk", []string{full, editors}},
+	{"go.yaml.in/yaml/v3", []string{full, editors}},
 	{"internal/pack", []string{full, authors}},
 	{"internal/publish", []string{full, authors}},
 	{"internal/monitor", []string{full, operators}},

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
 )
 
 // maxHead is the largest front matter that is read, in bytes.
@@ -21,29 +23,14 @@ type head struct {
 	err    error    // why it cannot be read
 }
 
-// mark is the mark of UTF-8 at the beginning of a file, which clients pass over.
-var mark = []byte("\ufeff")
-
-// splitHead splits a Markdown file into what stands between lines of three hyphens at its beginning, and
-// what follows these. Without such lines text is nil, and body all. The lines are those that Claude Code
-// takes for them: what it reads as limits must not be text for Hallmark.
+// splitHead splits a Markdown file into its front matter, and what follows. Without one that ends text is nil, and body
+// all: what a client reads as limits must not be text for Hallmark, nor the other way.
 func splitHead(data []byte) (text, body []byte) {
-	first, rest, ok := bytes.Cut(bytes.TrimPrefix(data, mark), []byte("\n"))
-	if !ok || !isFence(first) {
-		return nil, data
-	}
-	n := 0
-	for line := range bytes.Lines(rest) {
-		if isFence(line) {
-			return rest[:n:n], rest[n+len(line):]
-		}
-		n += len(line)
+	if m, found := frontmatter.Split(data); found && m.Closed {
+		return m.YAML, m.Body
 	}
 	return nil, data
 }
-
-// isFence reports whether a line begins or ends a front matter.
-func isFence(line []byte) bool { return strings.TrimRight(string(line), " \t\r\n") == "---" }
 
 // otherBreaks are what YAML takes for the end of a line, and readers that go line by line do not.
 var otherBreaks = []string{"\r", "\u0085", "\u2028", "\u2029"}
@@ -74,16 +61,18 @@ func readHead(text []byte) (h head) {
 		h.err = errors.New("not all readers of YAML read alike")
 		return h
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	root, err := frontmatter.Parse(text)
+	switch {
+	case errors.Is(err, frontmatter.ErrTooLarge):
+		h.err = errTooLarge
+		return h
+	case err != nil:
 		h.err = errors.New("is no YAML")
 		return h
-	}
-	if len(doc.Content) == 0 {
+	case root == nil:
 		h.prefix = string(text)
 		return h
 	}
-	root := doc.Content[0]
 	v, err := (&yamlReader{}).readValue(root, 0)
 	if err != nil {
 		h.err = err

@@ -27,6 +27,7 @@ func TestLimitsAreKeptOrNoted(t *testing.T) {
 		"---\nname: a\ndescription: d\n<<: {tools: Read}\n---\n",
 		"---\nname: a\ndescription: d\n? tools\n: Read\n---\n",
 		"---\n{name: a, description: d, \"tools\": Read}\n---\n",
+		"---\n name: a\n description: d\ntools: Read\n---\n",
 	} {
 		for _, target := range All() {
 			for _, d := range m.Deliverables() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -37,7 +38,7 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 		w.own = readHead(text)
 	} else {
 		w.own.end = "\n"
-		if first, _, _ := bytes.Cut(data, []byte("\n")); isFence(bytes.TrimPrefix(first, mark)) {
+		if _, open := frontmatter.Split(data); open {
 			w.note("has a front matter that does not end, which is text for the client")
 		}
 	}

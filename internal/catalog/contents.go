@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -118,19 +118,14 @@ var programs = []string{".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", "
 // allowedTools is what the front matter of a skill, agent or command says of tools that may be used
 // without a question, as it is written there.
 func allowedTools(text []byte) string {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxHead+1) // a long line must not hide what follows it
-	if !lines.Scan() || strings.TrimSpace(lines.Text()) != "---" {
-		return ""
-	}
+	// Blanks before the first line make it text for clients. What it says is shown all the same.
+	m, _ := frontmatter.Split(bytes.TrimLeft(text, " \t"))
 	var found []string
 	inside := false
-	for lines.Scan() {
-		line := lines.Text()
+	for line := range strings.Lines(string(m.YAML)) {
+		line = strings.TrimRight(line, "\r\n")
 		key, value, ok := strings.Cut(line, ":")
 		switch {
-		case strings.TrimSpace(line) == "---":
-			return strings.Join(found, " ")
 		case ok && slices.Contains([]string{"allowed-tools", "tools"},
 			strings.ToLower(strings.Trim(strings.TrimRight(key, " \t"), `"'`))):
 			inside = true

@@ -162,8 +162,6 @@ func TestRulesFailClosed(t *testing.T) {
 		{"blank lines before", "\n \r\n\t\n" + rules, ""},
 		{"blank before", " " + rules, ""},
 		{"comment of HTML before", "<!-- (c)\n -->\n" + rules, ""},
-		{"comment after the fences", "--- # rules\nforbidden: [a/secrets/**]\n--- # end\n", ""},
-		{"dots at the end", "---\nforbidden: [a/secrets/**]\n...\n", ""},
 		{"letter case", "---\nForbidden: [A/Secrets/**]\n---\n", ""},
 		{"quoted key", "---\n'forbidden' : [a/secrets/**]\n---\n", ""},
 		{"empty front matter before", "---\n" + rules, ""},
@@ -174,7 +172,14 @@ func TestRulesFailClosed(t *testing.T) {
 		{"range over letter cases", "---\nforbidden: ['a/[Z-z]ecrets/k']\n---\n", ""},
 		{"three stars", "---\nforbidden: ['a/***/k']\n---\n", ""},
 		{"apostrophes", "---\nforbidden: [it's, a/secrets, b's]\n---\n", ""},
+		{"tagged", "---\n!!str forbidden: [a/secrets/**]\n---\n", ""},
+		{"explicit key", "---\n? forbidden\n: [a/secrets/**]\n---\n", ""},
+		{"escaped key", "---\n\"forb\\x69dden\": [a/secrets/**]\n---\n", ""},
 		// They cannot be.
+		{"dots at the end", "---\nforbidden: [a/secrets/**]\n...\n",
+			"line 2: forbidden cannot be read: its front matter has no end"},
+		{"comment after the fences", "--- # rules\nforbidden: [a/secrets/**]\n--- # end\n",
+			"line 2: forbidden cannot be read: front matter must begin"},
 		{"UTF-16, little end", utf16(binary.LittleEndian, "\ufeff"+rules), "line 1: it is not text in UTF-8"},
 		{"UTF-16, big end", utf16(binary.BigEndian, "\ufeff"+rules), "line 1: it is not text in UTF-8"},
 		{"UTF-16 without a mark", utf16(binary.LittleEndian, rules), "line 1: it is not text in UTF-8"},
@@ -182,8 +187,8 @@ func TestRulesFailClosed(t *testing.T) {
 		{"no value", "---\nname: x\nforbidden:\n---\n", "line 3: forbidden has no value"},
 		{"no value, and a key", "---\nforbidden: # a/secrets\nname: x\n---\n", "line 2: forbidden has no value"},
 		{"null", "---\nforbidden: ~\n---\n", "line 2: forbidden holds"},
-		{"more than a value", "---\nforbidden: x\n  a/secrets\n---\n", "line 3: forbidden is no list"},
-		{"items after a value", "---\nforbidden: [x]\n- a/secrets\n---\n", "line 3: forbidden is no list"},
+		{"more than a value", "---\nforbidden: x\n  a/secrets\n---\n", "line 2: forbidden holds x a/secrets"},
+		{"items after a value", "---\nforbidden: [x]\n- a/secrets\n---\n", "line 2: forbidden cannot be read: it is not YAML"},
 		{"list in a list", "---\nforbidden:\n  - - a/secrets\n---\n", "line 3: forbidden holds"},
 		{"mapping in a list", "---\nforbidden:\n  - a/secrets: x\n---\n", "line 3: forbidden holds"},
 		{"blank at the end of a glob", "---\nforbidden: ['a/secrets/ ']\n---\n", "line 2: forbidden holds"},
@@ -201,9 +206,6 @@ func TestRulesFailClosed(t *testing.T) {
 		{"in a list", "---\nrules:\n- forbidden: [a/secrets/**]\n---\n", "line 3: "},
 		{"in braces", "---\nrules: {x: y, \"forbidden\": [a/secrets/**]}\n---\n", "line 2: "},
 		{"in braces in braces", "---\nx: {rules: {forbidden: [a/secrets/**]}}\n---\n", "line 2: "},
-		{"tagged", "---\n!!str forbidden: [a/secrets/**]\n---\n", "line 2: "},
-		{"explicit key", "---\n? forbidden\n: [a/secrets/**]\n---\n", "line 2: "},
-		{"escaped key", "---\n\"forb\\x69dden\": [a/secrets/**]\n---\n", "line 2: "},
 		{"alias for a key", "---\nx: &k forbidden\n*k : [a/secrets/**]\n---\n", "line 3: "},
 		{"anchor", "---\nx: &x {forbidden: [a/secrets/**]}\n<<: *x\n---\n", "line 2: "},
 		{"TOML", "+++\nforbidden = [\"a/secrets/**\"]\n+++\n", "line 2: "},
@@ -217,7 +219,8 @@ func TestRulesFailClosed(t *testing.T) {
 		write(t, d, "AGENTS.md", x.text)
 		write(t, d, "a/secrets/k", "SECRET\n")
 		r := serve(t, d).call("read_text_file", arguments{"path": "a/secrets/k"})
-		if r.Error != "forbidden" || !strings.Contains(r.Text, "AGENTS.md") || !strings.Contains(r.Text, x.says) {
+		if r.Error != "forbidden" || !strings.Contains(r.Text, "AGENTS.md") || !strings.Contains(r.Text, x.says) ||
+			x.says == "" && strings.Contains(r.Text, "line ") {
 			t.Errorf("%s: %q %s, want %s", x.name, r.Error, r.Text, x.says)
 		}
 	}
@@ -226,7 +229,7 @@ func TestRulesFailClosed(t *testing.T) {
 // TestRulesNotUnderstood: rules that are not understood forbid their directory, and no other.
 func TestRulesNotUnderstood(t *testing.T) {
 	d := dir(t)
-	write(t, d, "sub/AGENTS.md", "---\nforbidden: |\n  x\n---\n")
+	write(t, d, "sub/AGENTS.md", "---\nforbidden: {x: y}\n---\n")
 	write(t, d, "sub/f", "x\n")
 	write(t, d, "f", "x\n")
 	p := serve(t, d)

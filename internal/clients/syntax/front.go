@@ -3,13 +3,11 @@ package syntax
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"sync"
-)
 
-// fence matches a line that begins or ends the front matter of Markdown.
-var fence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
-})
+	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
+)
 
 // mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
 // reader of YAML resolves.
@@ -22,20 +20,19 @@ var mayNameServers = sync.OnceValue(func() *regexp.Regexp {
 // servers. If strict is set, so is a head that only some readers take for a fence: one of more dashes, or
 // with other space around it.
 func readFront(data []byte, strict bool) (*Node, error) {
-	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
-	lines := fence().FindAllIndex(data[head:], 2)
-	if len(lines) == 0 || lines[0][0] != 0 {
-		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) &&
-			mayNameServers().Match(text) {
+	m, found := frontmatter.Split(data)
+	front := data[:m.Offset+len(m.YAML)] // without an end all of it: a client may read on to the end
+	// A carriage return that ends no line is a blank to some readers, and the end of a line to others.
+	fences := slices.Concat(data[:m.Offset], data[len(front):len(data)-len(m.Body)], []byte("\n"))
+	fences = bytes.ReplaceAll(fences, []byte("\r\n"), nil)
+	if !found || bytes.Contains(fences, []byte("\r")) {
+		head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
+		text := bytes.TrimSpace(data[head:])
+		if (strict || found) && bytes.HasPrefix(text, []byte("---")) && mayNameServers().Match(text) {
 			return nil, syntaxError(data, head, "front matter that its readers do not agree on")
 		}
 		return &Node{Kind: Object}, nil
 	}
-	end := len(data) // a client may read on to the end
-	if len(lines) == 2 {
-		end = head + lines[1][0]
-	}
-	front := data[:end]
 	root, err := readYAML(front, strict)
 	switch {
 	case err != nil && !mayNameServers().Match(front):

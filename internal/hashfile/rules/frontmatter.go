@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -8,95 +9,154 @@ import (
 	"sync"
 	"unicode"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 var (
-	// fenceLine matches a line that begins or ends front matter.
-	fenceLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
-	})
-	// leadingComment matches a comment that may stand before it, such as a copyright notice.
+	// leadingComment matches a comment that may stand before front matter, such as a copyright notice.
 	leadingComment = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?s:<!--.*?-->)`)
 	})
-	// directiveLines matches directives of YAML before front matter.
-	directiveLines = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
+	// directive matches directives of YAML before a line "---". They can give tags another meaning.
+	directive = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
+	})
+	// keyInLine matches a key of YAML or TOML, its group 1, at the beginning of a line or in brackets, or a word that has
+	// a line for itself, its group 2. It is for what is not YAML.
+	keyInLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
+			`["']?(<<|[\pL\pM\pN\p{Cf}_ \\-]{1,64}?)["']?\s*[:=]|^["']?([\pL\pM\pN\p{Cf}_-]{1,64})["']?[ \t]*$`)
 	})
 )
 
-// errDirective is the error of front matter that begins with a directive, which can give tags another meaning.
-var errDirective = errors.New("its front matter begins with a directive of YAML, which is not supported")
+// advice ends each error about a key that resembles one of the three names.
+const advice = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
 
-// errSpelling ends each error about a key that resembles one of the three names.
-const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two " +
-	"lines ---"
+// reader reads the front matter of one AGENTS.md.
+type reader struct {
+	set  *Set
+	line int // of the file, from 1, in which the section begins that is read
+	seen map[*[]Glob]bool
+}
 
-// parse reads the front matter. Of YAML it understands the forms
-//
-//	forbidden: [a, "b/**"]
-//	read_only:
-//	  - c
-//	ignore: d
-//
-// In the names letter case is ignored, and "-" stands for "_" as well. Any other form of a member with one of these
-// names is an error, as is a key that resembles one of them, at whatever depth. Front matter without any belongs to
-// another program and restricts nothing, as does text that does not begin with front matter.
+// parse reads the front matter: one YAML document whose value is a mapping, with the keys of [Set.listOf]. Front matter
+// without any of these keys, or others that resemble them, belongs to another program and restricts nothing, as does
+// text that does not begin with front matter. Front matter in which such a key is anywhere else is an error.
 func (s *Set) parse(text string) error {
 	if at := strings.IndexFunc(strings.ToValidUTF8(text, "\x00"), func(c rune) bool { return c == 0 }); at >= 0 {
 		return fmt.Errorf("line %d: it is not text in UTF-8", 1+strings.Count(text[:at], "\n"))
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	start := frontStart(text)
+	r := reader{set: s, line: 1 + strings.Count(text[:start], "\n"), seen: map[*[]Glob]bool{}}
+	return r.read([]byte(text[start:]))
+}
+
+// frontStart returns the offset of the first text that is not blank, invisible or a comment of HTML.
+func frontStart(text string) int {
 	rest := text
 	for {
 		rest = strings.TrimLeftFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
 		comment := leadingComment().FindString(rest)
 		if comment == "" {
-			break
+			return len(text) - len(rest)
 		}
 		rest = rest[len(comment):]
 	}
-	if before := text[:len(text)-len(rest)]; directiveLines().MatchString(rest) {
-		return fmt.Errorf("line %d: %w", 1+strings.Count(before, "\n"), errDirective)
+}
+
+// read reads text that may begin with front matter. YAML takes a document without a value for none, so that front
+// matter may follow front matter that is empty.
+func (r *reader) read(text []byte) error {
+	if at := directive().FindIndex(text); at != nil && at[0] == 0 {
+		return r.refuseDirective(0)
 	}
-	if !strings.HasPrefix(rest, "---") && !strings.HasPrefix(rest, "+++") {
+	for {
+		m, found := frontmatter.Split(text)
+		if !found {
+			break
+		}
+		end := m.Offset + len(m.YAML)
+		section := text[:end] // with the first line, which begins the document
+		if !m.Closed {
+			return r.passOver(section, "its front matter has no end; write a line --- behind it")
+		}
+		root, err := frontmatter.Parse(section)
+		switch {
+		case err != nil:
+			return r.passOver(text[:end+len("---")], explain(err))
+		case root.Kind == yaml.MappingNode:
+			return r.readMapping(root)
+		case root.ShortTag() != "!!null":
+			return r.passOver(section, advice)
+		}
+		r.line += bytes.Count(section, []byte("\n"))
+		text = text[end:]
+	}
+	if !bytes.HasPrefix(text, []byte("---")) && !bytes.HasPrefix(text, []byte("+++")) {
 		return nil
 	}
-	s.text = rest
-	defer func() { s.text = "" }()
-	lines := strings.Split(rest, "\n")
-	number := strings.Count(text[:len(text)-len(rest)], "\n") + 1 // of lines[0]
-	read := s.readMembers
-	if !fenceLine().MatchString(lines[0]) {
-		read, number = passOver, number-1
-	} else {
-		lines = lines[1:]
+	return r.passOver(text[:beforeFence(text)], "front matter must begin with a line --- and nothing else in it")
+}
+
+// beforeFence returns how many bytes of text come before the second line that begins like a fence.
+func beforeFence(text []byte) int {
+	end := len(text)
+	for _, fence := range []string{"\n---", "\n+++"} {
+		if at := bytes.Index(text[:end], []byte(fence)); at >= 0 {
+			end = at + 1
+		}
 	}
-	if n, err := read(lines); err != nil {
-		return fmt.Errorf("line %d: %w", number+n, err)
+	return end
+}
+
+// lineInError matches what the parser says of a line, which it does not count as people do.
+var lineInError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line \d+: `) })
+
+// explain returns the reason of an error of [frontmatter.Parse], and what to write instead.
+func explain(err error) string {
+	reason := refusal.Show(lineInError().ReplaceAllString(err.Error(), ""))
+	if errors.Is(err, frontmatter.ErrTooLarge) || errors.Is(err, frontmatter.ErrNotOne) {
+		return reason + "; write a short one between two lines ---"
+	}
+	return reason + `; put globs in quotes, as "*.pem"`
+}
+
+// passOver reads a section that is not plainly YAML, or not where front matter must be. It fails with the reason if a
+// key in it resembles one of the three names, whether by its look or to a reader of YAML; if not, the section belongs to
+// another program.
+func (r *reader) passOver(section []byte, reason string) error {
+	if at := directive().FindIndex(section); at != nil {
+		return r.refuseDirective(bytes.Count(section[:at[0]], []byte("\n")))
+	}
+	for _, at := range keyInLine().FindAllSubmatchIndex(section, -1) {
+		if at[2] < 0 {
+			at = at[2:]
+		}
+		key := string(section[at[2]:at[3]])
+		escaped := bytes.HasSuffix(section[:at[2]], []byte(`"`)) && strings.Contains(key, `\`)
+		if escaped || resembles(key) {
+			line := 1 + bytes.Count(section[:at[2]], []byte("\n"))
+			return r.errorf(line, "%s cannot be read: %s", refusal.Show(key), reason)
+		}
+	}
+	documents, _ := frontmatter.Documents(section)
+	for _, n := range documents {
+		if key := findSuspect(n); key != nil {
+			return r.errorf(key.Line, "%s cannot be read: %s", refusal.Show(key.Value), reason)
+		}
 	}
 	return nil
 }
 
-// passOver reads lines that begin like front matter and are not, and fails on a key that resembles one of the three
-// names. Number is the line of the error, from 1, as in the functions below.
-func passOver(lines []string) (number int, err error) {
-	// A document of YAML may begin in the line of its dashes.
-	document := strings.HasPrefix(lines[0], "--- ") || strings.HasPrefix(lines[0], "---\t")
-	lines[0] = strings.TrimLeft(lines[0], "-+")
-	for i, line := range lines {
-		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
-			lines = lines[:i]
-			break
-		}
-		if key := resemblingKey(line); key != "" {
-			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", refusal.Show(key),
-				errSpelling)
-		}
-	}
-	if document {
-		return findHiddenKey(lines)
-	}
-	return 0, nil
+func (r *reader) refuseDirective(before int) error {
+	return r.errorf(1+before, "a directive of YAML is not supported; take the lines that begin with %% out")
+}
+
+// errorf returns an error with a line that counts from 1 at the beginning of the section.
+func (r *reader) errorf(line int, format string, args ...any) error {
+	return fmt.Errorf("line %d: %w", r.line+line-1, fmt.Errorf(format, args...))
 }

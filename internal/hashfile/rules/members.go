@@ -1,123 +1,202 @@
 package rules
 
 import (
-	"errors"
-	"fmt"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
-// reader reads the members of front matter, line by line.
-type reader struct {
-	set     *Set
-	ours    string          // one of the three names, if the line may belong to its member
-	list    *[]Glob         // its list, if its items have lines of their own
-	indent  string          // what stands before each of these items
-	empty   int             // the line of such a list that has no item yet
-	started bool            // there was a line that is neither blank nor a comment
-	seen    map[string]bool // names of ours, as plainKey has them
-}
-
-// readMembers reads the lines after the first fence, up to the second.
-func (s *Set) readMembers(lines []string) (number int, err error) {
-	r := reader{set: s, seen: map[string]bool{}}
-	end := len(lines)
-	for i, line := range lines {
-		line = strings.TrimRight(line, " \t")
-		bare := strings.TrimLeft(line, " \t")
-		if bare == "" || bare[0] == '#' {
-			continue
-		}
-		if fenceLine().MatchString(line) || line == "..." {
-			if !r.started {
-				continue // the front matter has no lines yet
+// readMapping reads the members of front matter.
+func (r *reader) readMapping(root *yaml.Node) error {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		list := r.set.listOf(key)
+		switch {
+		case list == nil && isSuspect(key):
+			return r.errorf(key.Line, "%s is not understood; %s", refusal.Show(key.Value), advice)
+		case list == nil:
+			for _, n := range root.Content[i : i+2] {
+				if below := findSuspect(n); below != nil {
+					return r.errorf(below.Line, "%s stands below another key; %s", refusal.Show(below.Value), advice)
+				}
 			}
-			end = i
-			break
+		case r.seen[list]:
+			return r.errorf(key.Line, "%s stands twice; join the two", key.Value)
+		default:
+			r.seen[list] = true
+			if err := r.readList(list, key, value); err != nil {
+				return err
+			}
 		}
-		if number, err := r.readLine(i+1, line, bare); err != nil {
-			return number, err
+	}
+	return nil
+}
+
+// listOf returns the list that a key fills, nil if it is none of the three names. Letter case does not count, and "-"
+// stands for "_" as well.
+func (s *Set) listOf(key *yaml.Node) *[]Glob {
+	if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
+		return nil
+	}
+	switch strings.ToLower(strings.ReplaceAll(key.Value, "-", "_")) {
+	case "forbidden":
+		return &s.forbidden
+	case "read_only", "readonly":
+		return &s.readOnly
+	case "ignore":
+		return &s.ignore
+	}
+	return nil
+}
+
+// findSuspect returns the first key in n that [isSuspect], nil if there is none. It need not follow aliases or merges:
+// what they stand for is in the same document.
+func findSuspect(n *yaml.Node) *yaml.Node {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && isSuspect(c) {
+			return c
 		}
+		if found := findSuspect(c); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// isSuspect reports whether a key resembles one of the three names, or may turn out to be one: an alias, or a key with
+// a tag.
+func isSuspect(key *yaml.Node) bool {
+	tagged := key.Style&yaml.TaggedStyle != 0 && key.ShortTag() != "!!str"
+	return key.Kind == yaml.AliasNode || tagged || resembles(key.Value)
+}
+
+// resembles reports whether a key differs from one of the three names in two letters at most, or continues one of
+// them, as forbidden_paths does, or merges what may hold one of them.
+func resembles(key string) bool {
+	if key == "<<" {
+		return true
+	}
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
+	for _, name := range []string{"forbidden", "readonly", "ignore"} {
+		if isNear([]rune(plain), []rune(name), 2) {
+			return true
+		}
+	}
+	return !strings.Contains(key, " ") && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
+}
+
+// isNear reports whether a becomes b by inserting, removing or changing n letters at most.
+func isNear(a, b []rune, n int) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
 	switch {
-	case end < len(lines) && r.empty > 0:
-		return r.empty, noValueError(r.ours)
-	case end == len(lines) && len(r.seen) > 0:
-		return end, errors.New("its front matter has no end")
+	case len(a) == 0 || len(b) == 0:
+		return len(a)+len(b) <= n
+	case n == 0:
+		return false
 	}
-	return findHiddenKey(lines[:end])
+	return isNear(a[1:], b[1:], n-1) || isNear(a[1:], b, n-1) || isNear(a, b[1:], n-1)
 }
 
-// readLine reads a line that is neither blank nor a comment, bare without its indentation.
-func (r *reader) readLine(number int, line, bare string) (int, error) {
-	if !r.started && line[0] == '%' {
-		return number, errDirective
-	}
-	r.started = true
-	item, isItem := strings.CutPrefix(bare, "-")
-	isItem = isItem && (item == "" || item[0] == ' ' || item[0] == '\t')
+// readList reads the value of one of the three names: a list of strings, or one string.
+func (r *reader) readList(into *[]Glob, key, value *yaml.Node) error {
 	switch {
-	case isItem && r.list != nil:
-		return number, r.addItem(line[:len(line)-len(bare)], item)
-	case line == bare && !isItem:
-		return r.readMember(number, line)
-	case r.ours != "": // it belongs to the member above
-		return number, fmt.Errorf("%s is no list of globs", r.ours)
-	}
-	if key := resemblingKey(line); key != "" {
-		return number, fmt.Errorf("%s stands below another key; %s", refusal.Show(key), errSpelling)
-	}
-	return number, nil
-}
-
-// addItem adds an item of a list whose items have lines of their own. In another column than the first it would be
-// something else: the continuation of the item above.
-func (r *reader) addItem(indent, item string) error {
-	if r.empty > 0 {
-		r.indent = indent
-	}
-	if indent != r.indent {
-		return fmt.Errorf("%s has items in different columns", r.ours)
-	}
-	r.empty = 0
-	return r.set.addGlob(r.list, r.ours, item)
-}
-
-// readMember reads a line that begins with a key, without indentation.
-func (r *reader) readMember(number int, line string) (int, error) {
-	if r.empty > 0 {
-		return r.empty, noValueError(r.ours)
-	}
-	r.list, r.ours = nil, ""
-	key, value, found := strings.Cut(line, ":")
-	key = strings.Trim(strings.TrimSpace(key), `"'`)
-	list := r.set.listOf(key)
-	switch {
-	case list != nil:
-	case key == "<<":
-		return number, errors.New("its front matter merges YAML, which is not supported")
-	case line[0] == '{':
-		return number, errors.New("its front matter is not written line by line")
-	default:
-		if key := resemblingKey(line); key != "" {
-			return number, fmt.Errorf("%s is not understood; %s", refusal.Show(key), errSpelling)
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "":
+		return r.errorf(key.Line, "%s has no value; write [] for none", key.Value)
+	case value.Kind == yaml.SequenceNode && value.ShortTag() == "!!seq":
+		for _, item := range value.Content {
+			quoted := item.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+			if err := r.addGlob(into, key.Value, item, quoted); err != nil {
+				return err
+			}
 		}
-		return number, nil
+		return nil
 	}
-	if !found || r.seen[plainKey(key)] {
-		return number, fmt.Errorf("%s stands twice, or without a value", key)
-	}
-	r.seen[plainKey(key)] = true
-	r.ours = key
-	if value = strings.TrimSpace(value); value == "" || value[0] == '#' {
-		r.list, r.empty = list, number
-		return number, nil
-	}
-	return number, r.set.addGlobs(list, key, value)
+	return r.addGlob(into, key.Value, value, false)
 }
 
-// noValueError returns the error of a key without a value, which could mean no globs or forgotten ones.
-func noValueError(key string) error {
-	return fmt.Errorf("%s has no value; write [] for none", key)
+// oldWord matches what readers of older YAML take for true or false.
+var oldWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:yes|no|on|off)$`) })
+
+// otherKinds are the nodes of YAML that are no strings.
+var otherKinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.AliasNode: "an alias"}
+
+// addGlob adds the glob that n holds. One with braces stands for itself, with the braces as letters, and for what they
+// expand to: a rule that could mean either forbids both. Blanks says whether it may have blanks.
+func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) error {
+	switch kind, other := otherKinds[n.Kind]; {
+	case other:
+		return r.errorf(n.Line, "%s holds %s, which is not understood; write a list of globs, in quotes", name, kind)
+	case n.ShortTag() != "!!str" || n.Style == 0 && oldWord().MatchString(n.Value):
+		return r.errorf(n.Line, "%s holds %s, which YAML does not take for text; put it in quotes if it is a name", name,
+			refusal.Show(n.Value))
+	}
+	readings, err := expandBraces(n.Value)
+	if err != nil {
+		return r.errorf(n.Line, "%s holds %s, which is no glob: %w", name, refusal.Show(n.Value), err)
+	}
+	if r.set.expansions += len(readings); r.set.expansions > maxFileExpansions {
+		return r.errorf(n.Line, "the globs with braces stand for more than %d", maxFileExpansions)
+	}
+	for _, reading := range append(readings, n.Value) {
+		fault := faultOf(reading, blanks)
+		g, ok := NewGlob(reading, true)
+		switch {
+		case ok && fault == "":
+			*into = append(*into, g)
+			continue
+		case fault == "":
+			fault = "must be a path relative to the directory of the file, with sets in brackets that are closed and known"
+		}
+		if reading != n.Value {
+			fault = `stands for "` + reading + `", which ` + fault
+		}
+		return r.errorf(n.Line, "%s holds %s, which is no glob: it %s", name, refusal.Show(n.Value), refusal.Show(fault))
+	}
+	return nil
+}
+
+// elsewhere matches a path that begins with a drive or with the scheme of a URI.
+var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`) })
+
+// faultOf returns why a glob is none, or most likely means something else than it says, and what to write instead.
+func faultOf(glob string, blanks bool) string {
+	switch {
+	case glob == "":
+		return "is empty"
+	case strings.ContainsFunc(glob, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }):
+		return "has a character that is not seen; write it in one line, without that character"
+	case strings.TrimSpace(glob) != glob: // which git drops
+		return "begins or ends with a blank; take that away"
+	case glob[0] == '!':
+		return "begins with !; rules cannot allow what others forbid"
+	case glob[0] == '~' || elsewhere().MatchString(glob):
+		return "must be a path relative to the directory of the file; write [~] or [:] for that very character"
+	}
+	depth := 0
+	for i := 0; i < len(glob); i++ {
+		switch c := glob[i]; {
+		case c == '\\':
+			if i++; i == len(glob) || !strings.ContainsRune(`*?[]{}!#\,; `, rune(glob[i])) {
+				return "has a backslash; write / between the names of a path"
+			}
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == ';' || c == ',' && depth == 0:
+			return `has a "` + string(c) + `"; give each glob an item in a list, as [a, b], or write \` + string(c) +
+				" for that very character"
+		case c == ' ' && !blanks:
+			return "has a blank; give each glob an item in a list, as [a, b], or put a name with a blank there in quotes"
+		}
+	}
+	return ""
 }

@@ -12,9 +12,12 @@
 //
 // The rules of all directories down to a file apply together, those above the allowed directory included, so that a
 // file further down can only tighten them. Letter case does not count, and a glob that matches a directory covers what
-// is in it. An AGENTS.md with rules is itself read-only, and so is the file that a link of this name leads to. If the
-// rules of an AGENTS.md cannot be read, or could be read in two ways, its whole directory is forbidden; the refusal
-// names the line and the reason. So it is if the file, or the directory that has it, cannot be looked at.
+// is in it. An AGENTS.md with rules is itself read-only, and so is the file that a link of this name leads to.
+//
+// A value is a list of strings, or one string without blanks, commas and semicolons. What is written in any other way
+// is not guessed at: the whole directory is forbidden, and the refusal names the line, the reason and what to write. So
+// it is if the file, or the directory that has it, cannot be looked at. Front matter without a key that is one of the
+// three, or resembles one, belongs to another program.
 //
 // Above the allowed directory the files of its real path count, up to the root of the file system, and not those above a
 // link that led to it.
@@ -22,7 +25,7 @@
 // # Limits
 //
 // Files of more than [MaxFile] bytes are not read: such an AGENTS.md forbids its directory, such a .gitignore ignores
-// nothing. Globs with braces are expanded up to bounds: see braces.go. Of YAML only a few forms are understood: see parse in frontmatter.go.
+// nothing. Front matter has the limits of package frontmatter, and globs with braces those of braces.go.
 package rules
 
 import (
@@ -55,7 +58,6 @@ type Set struct {
 	below                       string      // path from its directory to the root, if it lies above the root
 	above                       Sets        // in the set of the root: the rules of the directories above it
 	info                        fs.FileInfo // the file that holds the rules; nil if there is none
-	text                        string      // of the front matter and what follows, while it is parsed
 	expansions                  int         // that globs with braces stand for
 	broken                      string      // why the rules cannot be read; "" if they can
 }
