@@ -77,7 +77,7 @@ func (r *Reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 			err = survey.Close()
 		}
 		if err == nil {
-			r.snapshots.add(keyOf(p), hash, data)
+			r.snapshots.add(keyOf(p), hash, data, false)
 		}
 	} else {
 		hash, err = r.surveyPast(source{ctx, f}, p, survey)
@@ -91,11 +91,16 @@ func (r *Reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 // Remember keeps data, which nobody changes any more, as what the file at a place holds. Data that is too large for a
 // snapshot is not kept.
 func (r *Reader) Remember(p *place.Place, hash digest.Digest, data []byte) {
-	r.snapshots.add(keyOf(p), hash, data)
+	r.snapshots.add(keyOf(p), hash, data, false)
 }
 
-// Recall returns the bytes with a hash that a file in the same allowed directory as p held; ok is false if they are
-// not remembered. The caller must not change them.
-func (r *Reader) Recall(p *place.Place, hash digest.Digest) (data []byte, ok bool) {
-	return r.snapshots.get(p.Root.Identity, hash.String())
+// RememberOwn is Remember for what was just written here.
+func (r *Reader) RememberOwn(p *place.Place, hash digest.Digest, data []byte) {
+	r.snapshots.add(keyOf(p), hash, data, true)
+}
+
+// Recall returns the bytes with a hash that the file at a place held; ok is false if they are not remembered. The caller
+// must not change them. Own says that whatever changed in the file since, until it has the hash now, was written here.
+func (r *Reader) Recall(p *place.Place, hash, now digest.Digest) (data []byte, own, ok bool) {
+	return r.snapshots.get(keyOf(p), hash.String(), now.String())
 }

@@ -24,8 +24,7 @@ const (
 type snapshots struct {
 	mu    sync.Mutex
 	files map[snapshotKey]*list.Element
-	known map[stateKey]*history // the latest file that had it
-	order list.List             // of *history, latest first
+	order list.List // of *history, latest first
 	size  int
 }
 
@@ -36,17 +35,12 @@ type snapshotKey struct {
 	path string
 }
 
-// stateKey identifies a state by its file_hash, in one allowed directory.
-type stateKey struct {
-	root *roots.Identity
-	hash string
-}
-
 // history holds the states of one file.
 type history struct {
 	key   snapshotKey
 	hash  digest.Digest
 	data  []byte    // the latest, which nobody changes
+	own   bool      // the latest was written here
 	older []earlier // oldest first
 }
 
@@ -54,6 +48,7 @@ type history struct {
 // middle, then the last tail bytes of the next state.
 type earlier struct {
 	hash       string
+	own        bool // it was written here
 	head, tail int
 	size       int // of the next state
 	middle     []byte
@@ -72,19 +67,19 @@ func (s *snapshots) latest(key snapshotKey) (hash digest.Digest, data []byte, ok
 	return h.hash, h.data, true
 }
 
-// add keeps data, which nobody may change any more, as the latest state of a file.
-func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
+// add keeps data, which nobody may change any more, as the latest state of a file. Own says that it was written here.
+func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte, own bool) {
 	if len(data) > maxSnapshot {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files == nil {
-		s.files, s.known = map[snapshotKey]*list.Element{}, map[stateKey]*history{}
+		s.files = map[snapshotKey]*list.Element{}
 	}
 	e := s.files[key]
 	if e == nil {
-		e = s.order.PushFront(&history{key: key, hash: hash, data: data})
+		e = s.order.PushFront(&history{key: key, hash: hash, data: data, own: own})
 		s.files[key] = e
 		s.size += len(key.path) + len(data) + snapshotCost
 	} else {
@@ -96,9 +91,8 @@ func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
 		was := h.before(data)
 		h.older = append(h.older, was)
 		s.size += len(data) - len(h.data) + len(was.middle) + snapshotCost
-		h.hash, h.data = hash, data
+		h.hash, h.data, h.own = hash, data, own
 	}
-	s.known[stateKey{key.root, hash.String()}] = e.Value.(*history)
 	for s.size > maxSnapshots {
 		s.drop(s.order.Back())
 	}
@@ -110,7 +104,7 @@ func (h *history) before(next []byte) earlier {
 	head := commonBytes(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
 	a, b := len(h.data), len(next)
 	tail := commonBytes(n-head, func(from, to int) bool { return bytes.Equal(h.data[a-to:a-from], next[b-to:b-from]) })
-	return earlier{h.hash.String(), head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
+	return earlier{h.hash.String(), h.own, head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
 }
 
 // commonBytes returns how many of the first n bytes are the same in two states. Same compares a range of them, counted
@@ -137,7 +131,6 @@ func (s *snapshots) drop(e *list.Element) {
 	if len(h.older) == 0 {
 		s.order.Remove(e)
 		delete(s.files, h.key)
-		s.forget(h, h.hash.String())
 		s.size -= len(h.key.path) + len(h.data) + snapshotCost
 		return
 	}
@@ -145,35 +138,30 @@ func (s *snapshots) drop(e *list.Element) {
 	h.older[0] = earlier{}
 	h.older = h.older[1:]
 	s.size -= len(oldest.middle) + snapshotCost
-	if h.hash.String() != oldest.hash && h.find(oldest.hash) < 0 {
-		s.forget(h, oldest.hash)
-	}
 }
 
-func (s *snapshots) forget(h *history, hash string) {
-	if key := (stateKey{h.key.root, hash}); s.known[key] == h {
-		delete(s.known, key)
-	}
-}
-
-// get returns the state with a file_hash of any file in an allowed directory. The caller must not change it.
-func (s *snapshots) get(root *roots.Identity, hash string) (data []byte, ok bool) {
+// get returns the state of a file that has a hash. The caller must not change it. Own says that all later states were
+// written here, the latest of which has the hash now.
+func (s *snapshots) get(key snapshotKey, hash, now string) (data []byte, own, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.known[stateKey{root, hash}]
-	if h == nil {
-		return nil, false
+	e := s.files[key]
+	if e == nil {
+		return nil, false, false
 	}
-	s.order.MoveToFront(s.files[h.key])
+	s.order.MoveToFront(e)
+	h := e.Value.(*history)
 	if h.hash.String() == hash {
-		return h.data, true
+		return h.data, false, true
 	}
-	return h.earlier(h.find(hash)), true
-}
-
-// find returns the index of the earlier state with a hash, or -1.
-func (h *history) find(hash string) int {
-	return slices.IndexFunc(h.older, func(e earlier) bool { return e.hash == hash })
+	for i := len(h.older) - 1; i >= 0; i-- {
+		if h.older[i].hash == hash {
+			own = h.own && h.hash.String() == now &&
+				!slices.ContainsFunc(h.older[i+1:], func(e earlier) bool { return !e.own })
+			return h.earlier(i), own, true
+		}
+	}
+	return nil, false, false
 }
 
 // earlier rebuilds the bytes of an earlier state.

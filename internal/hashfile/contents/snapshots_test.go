@@ -33,15 +33,15 @@ func TestSnapshots(t *testing.T) {
 				data[end:]...)
 			files[path] = data
 			hash := digest.FromBytes(data)
-			states[hash.String()] = data
-			s.add(snapshotKey{path: path}, hash, data)
+			states[path+hash.String()] = data
+			s.add(snapshotKey{path: path}, hash, data, false)
 			if got, known, ok := s.latest(snapshotKey{path: path}); !ok || got.String() != hash.String() ||
 				!bytes.Equal(known, data) {
 				t.Fatalf("the latest state is %s %q", got, known)
 			}
 		}
-		for hash, want := range states {
-			if got, ok := s.get(nil, hash); !ok || !bytes.Equal(got, want) {
+		for of, want := range states {
+			if got, _, ok := s.get(snapshotKey{path: of[:1]}, of[1:], ""); !ok || !bytes.Equal(got, want) {
 				t.Fatalf("%q, %v, want %q", got, ok, want)
 			}
 		}
@@ -55,38 +55,41 @@ func TestSnapshotsForget(t *testing.T) {
 	body := bytes.Repeat([]byte("a line that stays\n"), 10<<20/18)
 	for i := range 50 {
 		data := append(fmt.Appendf(nil, "%d\n", i), body...)
-		s.add(snapshotKey{path: "a"}, digest.FromBytes(data), data)
+		s.add(snapshotKey{path: "a"}, digest.FromBytes(data), data, false)
 	}
 	if s.size > 11<<20 {
 		t.Errorf("50 states of 10 MiB that differ in a line take %d bytes", s.size)
 	}
 	first := digest.FromBytes(append([]byte("0\n"), body...)).String()
-	if data, ok := s.get(nil, first); !ok || !bytes.HasPrefix(data, []byte("0\na line")) || len(data) != len(body)+2 {
+	if data, _, ok := s.get(snapshotKey{path: "a"}, first, ""); !ok || !bytes.HasPrefix(data, []byte("0\na line")) || len(data) != len(body)+2 {
 		t.Error("the first state is not known")
 	}
 	other := func(name string, size int) string {
 		data := bytes.Repeat([]byte(name), size)
 		hash := digest.FromBytes(data)
-		s.add(snapshotKey{path: name}, hash, data)
+		s.add(snapshotKey{path: name}, hash, data, false)
 		return hash.String()
 	}
 	b, c := other("b", 16<<20), other("c", 16<<20)
 	s.latest(snapshotKey{path: "a"})
 	other("d", 16<<20)
 	other("e", 16<<20)
-	for hash, want := range map[string]bool{first: true, b: false, c: true} {
-		if _, ok := s.get(nil, hash); ok != want {
-			t.Errorf("%s: known is %v", hash, ok)
+	for path, c := range map[string]struct {
+		hash string
+		want bool
+	}{"a": {first, true}, "b": {b, false}, "c": {c, true}} {
+		if _, _, ok := s.get(snapshotKey{path: path}, c.hash, ""); ok != c.want {
+			t.Errorf("%s: known is %v", path, ok)
 		}
 	}
 	large := other("f", maxSnapshot+1)
-	if _, ok := s.get(nil, large); ok || s.size > maxSnapshots {
+	if _, _, ok := s.get(snapshotKey{path: "f"}, large, ""); ok || s.size > maxSnapshots {
 		t.Errorf("what is too large is known, or too much: %d", s.size)
 	}
 	// The states of one file are forgotten one after the other, and the count is right at the end.
 	for i := range 6 {
 		data := bytes.Repeat([]byte{byte('0' + i)}, maxSnapshot)
-		s.add(snapshotKey{path: "g"}, digest.FromBytes(data), data)
+		s.add(snapshotKey{path: "g"}, digest.FromBytes(data), data, false)
 	}
 	if s.size > maxSnapshots {
 		t.Errorf("%d bytes are held", s.size)
@@ -94,17 +97,17 @@ func TestSnapshotsForget(t *testing.T) {
 	for s.order.Len() > 0 {
 		s.drop(s.order.Back())
 	}
-	if s.size != 0 || len(s.files) != 0 || len(s.known) != 0 {
-		t.Errorf("%d bytes, %d files, %d states are left of nothing", s.size, len(s.files), len(s.known))
+	if s.size != 0 || len(s.files) != 0 {
+		t.Errorf("%d bytes, %d files are left of nothing", s.size, len(s.files))
 	}
 }
 
 // TestSnapshotsAgain forgets a state that the file had twice only with the second one.
 func TestSnapshotsAgain(t *testing.T) {
 	s := new(snapshots)
-	add := func(text string) { s.add(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)), []byte(text)) }
+	add := func(text string) { s.add(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)), []byte(text), false) }
 	known := func(text string) bool {
-		data, ok := s.get(nil, digest.FromBytes([]byte(text)).String())
+		data, _, ok := s.get(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)).String(), "")
 		return ok && string(data) == text
 	}
 	for _, text := range []string{"one", "two", "one", "three", "one"} {

@@ -48,5 +48,6 @@ func (e *Engine) claimOf(asked, digits string, now contents.Contents) (claim evi
 		return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{whole}}, err == nil, err
 	}
 	return claim, false, refusal.New(hashline.Stale, "%s: several files that were read here have a hash that begins "+
-		"with %s; give all %d digits, or read the file again", refusal.Show(asked), digits, hashDigits)
+		"with %s; nothing was written. That of this file is now %s, whole: read its lines again, and give all of it",
+		refusal.Show(asked), digits, now.Hash)
 }

@@ -83,7 +83,11 @@ func anchor(n int, line string) string {
 
 // replaceOp replaces the line of an anchor.
 func replaceOp(anchor, content string) hashline.Operation {
-	return hashline.Operation{Op: "replace", Anchor: anchor, Content: &content}
+	return op("replace", anchor, content)
+}
+
+func op(name, anchor, content string) hashline.Operation {
+	return hashline.Operation{Op: name, Anchor: anchor, Content: &content}
 }
 
 // refused demands a refusal with a code, and returns it.
