@@ -17,16 +17,17 @@ type editArguments struct {
 	FileHash   string      `json:"file_hash" about:"as it was read" open:"true"`
 	Operations []operation `json:"operations"`
 	DryRun     bool        `json:"dry_run,omitempty" about:"only show the diff"`
-	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if somebody else changed the file since: reject (default), or merge"`
+	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if others changed the file since: reject (default), or merge"`
 	TagsMeant  bool        `json:"tags_meant,omitempty" about:"only if a refusal says so"`
 }
 
-// operation is one of an edit. The members that are hidden are other spellings, which models use.
+// operation is one of an edit. The schema shows each thing once: replace_range and delete_range are understood too, and
+// the members that are hidden, which models use.
 type operation struct {
-	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range,append,prepend,replace_all" open:"true"`
-	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG; \"\" for append and prepend to the whole file; of replace_all the text that content replaces"`
+	Op        string   `json:"op" enum:"replace,insert_after,insert_before,delete,append,prepend,replace_all" open:"true"`
+	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG; none to append or prepend to the file; of replace_all the old text"`
 	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
-	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line; one line feed at the end is dropped"`
+	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line; a line feed at the end is dropped"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`
 	Lines     []string `json:"lines,omitempty" hidden:"true"`
 }
