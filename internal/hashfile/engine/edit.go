@@ -6,8 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -141,14 +139,14 @@ func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (
 // replace makes data the content of a file that was read as now, and returns what was lost besides. Ops are those of
 // the edit, for a refusal.
 func (e *Engine) replace(
-	ctx context.Context, p *place.Place, now contents.Contents, data []byte, ops []hashline.Operation,
+	ctx context.Context, p *place.Place, now Contents, data []byte, ops []hashline.Operation,
 ) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, refusal.Of(p.Asked, err)
 	}
 	lost, err = e.writer.Replace(p, now, data)
 	switch {
-	case errors.Is(err, disk.ErrReplaced):
+	case errors.Is(err, errReplaced):
 		return nil, e.staleNow(ctx, p, ops, err.Error())
 	case err != nil:
 		return nil, refusal.Of(p.Asked, err)
@@ -158,7 +156,7 @@ func (e *Engine) replace(
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
 func (e *Engine) applyEdit(
-	p *place.Place, now contents.Contents, in EditRequest,
+	p *place.Place, now Contents, in EditRequest,
 ) (r *hashline.Result, rebased Rebasing, err error) {
 	ops, o := in.Operations, e.o.Anchors
 	o.Tagged = in.Tagged
@@ -174,7 +172,7 @@ func (e *Engine) applyEdit(
 		return nil, 0, err
 	}
 	if known && now.Matches(claim) {
-		contents.CollectGarbage(int64(len(now.Data)))
+		collectGarbage(int64(len(now.Data)))
 		r, err = hashline.Edit(now.Data, ops, o)
 		if err != nil {
 			return nil, 0, e.explain(p, now, ops, err)
@@ -198,7 +196,7 @@ func (e *Engine) applyEdit(
 // rebase merges operations that were made for base onto the file as it is now. Own says that what changed since was
 // written by this server.
 func (e *Engine) rebase(
-	p *place.Place, base []byte, own bool, now contents.Contents, in EditRequest, o hashline.Options,
+	p *place.Place, base []byte, own bool, now Contents, in EditRequest, o hashline.Options,
 ) (r *hashline.Result, rebased Rebasing, err error) {
 	ops := in.Operations
 	if done, err := hashline.Edit(base, ops, o); err == nil && string(done.Bytes()) == string(now.Data) {
@@ -218,11 +216,11 @@ func (e *Engine) rebase(
 }
 
 // explain returns the error of a refused edit with the lines that help to repeat it.
-func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
+func (e *Engine) explain(p *place.Place, now Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	var why *hashline.Error
 	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
-		return contents.RefuseBinary(p.Asked, now.Data, why)
+		return refuseBinary(p.Asked, now.Data, why)
 	}
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange, hashline.Overlap,

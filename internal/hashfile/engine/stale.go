@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -17,7 +16,7 @@ const maxMapped = 20
 // anchor where its line is now, so that the caller can make the edit again without reading the file. Own says that the
 // changes since are edits of this server, mergeable that a rebase would succeed.
 func (e *Engine) refuseStale(
-	p *place.Place, base []byte, own bool, now contents.Contents, ops []hashline.Operation, mergeable bool,
+	p *place.Place, base []byte, own bool, now Contents, ops []hashline.Operation, mergeable bool,
 ) error {
 	mapped, err := hashline.MapAnchors(base, now.Data, ops, e.o.Anchors)
 	if err != nil { // operations that are wrong by themselves: that comes first, and is said of the lines of now
@@ -72,7 +71,7 @@ func (e *Engine) refuseStale(
 }
 
 // refuseUnknown returns the refusal of an edit that was made for a state of the file that is not known here.
-func (e *Engine) refuseUnknown(p *place.Place, now contents.Contents, in EditRequest) error {
+func (e *Engine) refuseUnknown(p *place.Place, now Contents, in EditRequest) error {
 	why := ""
 	if in.Stale == Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"

@@ -43,13 +43,6 @@ func dir(t *testing.T) string {
 	return d
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // write makes a file in the first directory.
 func (w *world) write(name, text string) string {
 	w.t.Helper()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -134,7 +133,7 @@ func lostForm(old, data []byte) (notices []string) {
 }
 
 // checkRead fails unless the caller read the file as it is now, or need not have.
-func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Contents) error {
+func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error {
 	if in.FileHash == "" {
 		return e.showFirst(p, now, refusal.New(refusal.Exists, "%s exists; nothing was written. To replace all of it repeat "+
 			"the call with the file_hash given here; to change lines of it use edit_text_file", refusal.Show(in.Path)))
@@ -157,10 +156,10 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Content
 
 // showFirst adds to the refusal to replace a file its hash and its first lines, as they are now. A file that is no text
 // has none, and is not replaced by text.
-func (e *Engine) showFirst(p *place.Place, now contents.Contents, out *refusal.Refusal) error {
+func (e *Engine) showFirst(p *place.Place, now Contents, out *refusal.Refusal) error {
 	var binary *hashline.Error
 	if _, err := hashline.Parse(now.Data); errors.As(err, &binary) {
-		out := contents.RefuseBinary(p.Asked, now.Data, binary)
+		out := refuseBinary(p.Asked, now.Data, binary)
 		out.Message += "; to write text there, move the file away first"
 		return out
 	}
