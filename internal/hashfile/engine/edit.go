@@ -93,10 +93,15 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 		}
 		e.reader.RememberOwn(p, out.Hash, result.Bytes())
 		e.reader.NoteShown(out.Hash)
+		e.made.add(p, in)
 	}
 	var ranges [][2]int
+	around := editContext
+	if len(result.Replaced) == len(in.Operations) { // a rename needs no lines around each
+		around = 0
+	}
 	for _, h := range result.Hunks {
-		ranges = append(ranges, [2]int{h.NewFirst - editContext, h.NewFirst + h.NewLines - 1 + editContext})
+		ranges = append(ranges, [2]int{h.NewFirst - around, h.NewFirst + h.NewLines - 1 + around})
 	}
 	out.Lines = e.tagLines(result.New, ranges)
 	return out, nil
@@ -199,9 +204,9 @@ func (e *Engine) rebase(
 	p *place.Place, base []byte, own bool, now Contents, in EditRequest, o hashline.Options,
 ) (r *hashline.Result, rebased Rebasing, err error) {
 	ops := in.Operations
-	if done, err := hashline.Edit(base, ops, o); err == nil && string(done.Bytes()) == string(now.Data) {
-		return nil, 0, e.addFreshLines(p, refusal.New(hashline.NoChange, "%s is as this edit leaves it: it was made "+
-			"already; nothing was written. Go on with the file_hash and lines given here", refusal.Show(p.Asked)), now, ops)
+	if own && e.made.has(p, in) {
+		return nil, 0, e.addFreshLines(p, refusal.New(hashline.NoChange, "this edit of %s was made already; nothing was "+
+			"written. Go on with the file_hash and lines given here", refusal.Show(p.Asked)), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.Data, ops, o)
 	switch {

@@ -155,14 +155,16 @@ func TestMergeOwn(t *testing.T) {
 	b := replaceOp(anchor(2, "b"), "B")
 	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, b)
 	must(t, err)
-	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, b)
+	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(5, "E"), "5"))
+	must(t, err)
+	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, b) // also behind another one
 	if r := refused(t, "again", err, hashline.NoChange); !strings.Contains(r.Message, "made already") || r.FileHash == "" {
 		t.Errorf("%+v", r)
 	}
 	// What somebody else wrote meanwhile is not ours, nor what was merged onto it.
-	w.write("f", "A\nB\nC\nd\nE\nf\n")
+	w.write("f", "A\nB\nC\nd\n5\nf\n")
 	c := EditRequest{Path: "f", FileHash: hash}
-	_, err = w.edit(c, replaceOp(anchor(5, "E"), "5"))
+	_, err = w.edit(c, replaceOp(anchor(5, "E"), "6"))
 	refused(t, "of others", err, hashline.Stale)
 	c.Stale = Rebase
 	_, err = w.edit(c, replaceOp(anchor(3, "C"), "3"))
@@ -205,7 +207,7 @@ func TestDoubts(t *testing.T) {
 		{"f\n\ta\n\tb\n", op("insert_after", anchor(2, "\ta"), "\tc\n\t * d"), ""},
 		{"f\n    a\n    b\n", op("insert_after", anchor(2, "    a"), "\tc"), "with tabs, and those of the file with spaces"},
 		{"a b\n  a\n", op("replace_all", "a", "c"), "replaced 2 times"},
-		{"a ab\n", op("replace_all", "a", "c"), "left 1 times inside of longer words, first in line 1"},
+		{"a ab\n", op("replace_all", "a", "c"), "left once inside of longer words, first in line 1"},
 	} {
 		w := serve(t)
 		w.write("f", c.file)

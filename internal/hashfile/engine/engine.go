@@ -45,6 +45,7 @@ type Options struct {
 type Engine struct {
 	o      Options
 	reader *reader
+	made   recentEdits
 	writer *writer
 }
 

@@ -20,9 +20,9 @@ func (e *Edited) Explain() []string {
 			"its tag", m.Operation+1, m.Anchor, m.Line))
 	}
 	for _, r := range e.Replaced {
-		text := fmt.Sprintf("operation %d: replaced %d times", r.Operation+1, r.Count)
+		text := fmt.Sprintf("operation %d: replaced %s", r.Operation+1, times(r.Count))
 		if r.Left > 0 {
-			text += fmt.Sprintf("; left %d times inside of longer words, first in line %d", r.Left, r.LeftLine)
+			text += fmt.Sprintf("; left %s inside of longer words, first in line %d", times(r.Left), r.LeftLine)
 		}
 		all = append(all, text)
 	}
@@ -33,6 +33,14 @@ func (e *Edited) Explain() []string {
 		all = append(all, fmt.Sprintf("operation %d: %s", d.Operation+1, doubts[d.Kind]))
 	}
 	return append(all, e.Notices...)
+}
+
+// times names how often something was done.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // doubts are what is said of new lines that may not be what was meant.
