@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -145,7 +144,7 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 		return err
 	}
 	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if spelling.IsRepository(e.Name()) || names.IsGit(names.Holds(dir)) {
+		if spelling.IsRepository(e.Name()) || rules.IsGit(rules.Holds(dir)) {
 			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
 				refusal.Show(from.Asked), refusal.Show(rel))
 		}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxSiblings is how many entries of a directory are looked at for a name that is like a missing one.
@@ -70,7 +70,7 @@ func (p *Place) siblings() (found []string) {
 	}
 	defer d.Close()
 	entries, _ := d.ReadDir(maxSiblings)
-	rel := path.Join(names.Elements(p.Rel)[:len(p.chain)-1]...)
+	rel := path.Join(rules.Elements(p.Rel)[:len(p.chain)-1]...)
 	for _, e := range entries {
 		if _, forbidden := p.Rules.Forbids(path.Join(rel, e.Name())); !forbidden {
 			found = append(found, e.Name())

@@ -17,7 +17,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
@@ -73,14 +72,14 @@ func (p *Place) Sibling(name string) *Place {
 
 // Directory returns the real path of the directory that Parent returns, the deepest one on the way that exists.
 func (p *Place) Directory() string {
-	above := names.Elements(p.Rel)[:len(p.chain)-1]
+	above := rules.Elements(p.Rel)[:len(p.chain)-1]
 	return filepath.Join(p.Root.Path, filepath.Join(above...))
 }
 
 // CheckUnmoved fails if a directory on the way no longer has the path at which it was opened. It is called before
 // writing, so that nothing is written to a directory that was moved out of an allowed one meanwhile.
 func (p *Place) CheckUnmoved() error {
-	names := names.Elements(p.Rel)
+	names := rules.Elements(p.Rel)
 	ok := p.Root.IsUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
@@ -43,7 +42,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	}
 	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
 	w.enter()
-	todo := names.Elements(rest)
+	todo := rules.Elements(rest)
 	for {
 		if len(todo) == 0 {
 			return "", w.arrive(".", nil)
@@ -68,7 +67,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			}
 		}
 		if err == nil {
-			name = names.OnDisk(w.Parent(), name, info)
+			name = rules.OnDisk(w.Parent(), name, info)
 		}
 		w.Rel = path.Join(append(w.names, name)...)
 		if err := w.checkAllowed(); err != nil {
@@ -98,7 +97,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
 			}
-			todo = append(names.Elements(target), todo...)
+			todo = append(rules.Elements(target), todo...)
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():

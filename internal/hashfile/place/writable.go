@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
@@ -36,7 +35,7 @@ func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string
 // checkUnversioned fails if a place lies in a repository, has a name of one, or would make a repository of its
 // directory: version control runs the programs that such files name when somebody uses the directory.
 func (p *Place) checkUnversioned() error {
-	for _, name := range slices.Concat(names.Elements(p.Asked), names.Elements(p.Real())) {
+	for _, name := range slices.Concat(rules.Elements(p.Asked), rules.Elements(p.Real())) {
 		if spelling.IsRepository(name) {
 			return repositoryProblem(p.Asked, name)
 		}
@@ -45,20 +44,20 @@ func (p *Place) checkUnversioned() error {
 		return err
 	}
 	for _, dir := range slices.Backward(p.chain) {
-		if names.IsGit(names.Holds(dir)) {
+		if rules.IsGit(rules.Holds(dir)) {
 			return repositoryProblem(p.Asked, "a repository of git")
 		}
-		if names.IsWorkTree(dir.Stat) {
+		if rules.IsWorkTree(dir.Stat) {
 			return nil
 		}
 	}
 	for at := p.Root.Path; filepath.Dir(at) != at; {
 		at = filepath.Dir(at)
 		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
-		if names.IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
+		if rules.IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
 			return repositoryProblem(p.Asked, "a repository of git")
 		}
-		if names.IsWorkTree(stat) {
+		if rules.IsWorkTree(stat) {
 			return nil
 		}
 	}
@@ -68,7 +67,7 @@ func (p *Place) checkUnversioned() error {
 // CheckMakesNoRepository fails if git would take the directory of the place for a repository once something is at the
 // place.
 func (p *Place) CheckMakesNoRepository() error {
-	if names.MakesGit(p.Parent(), p.Name) {
+	if rules.MakesGit(p.Parent(), p.Name) {
 		return refusal.New(refusal.ReadOnly,
 			"%s is not written: with it git would take its directory for a repository, "+
 				"and run what its files name", refusal.Show(p.Asked))

@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -26,7 +25,7 @@ func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
 	g.fold = fold
 	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
 	tied := strings.Contains(pattern, "/")
-	g.elements = names.Elements(pattern)
+	g.elements = Elements(pattern)
 	if len(g.elements) == 0 {
 		return g, false
 	}

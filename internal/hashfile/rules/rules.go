@@ -1,5 +1,7 @@
 // Package rules decides which paths of a tree are forbidden, read-only or ignored: by the front matter of AGENTS.md
-// files, and for searches and trees by .gitignore files.
+// files, and for searches and trees by .gitignore files. It also knows what file systems and version control take the
+// name of a file for: different spellings can lead to one file, and some names make a directory a repository, whose
+// files name programs that version control runs.
 //
 // # AGENTS.md
 //

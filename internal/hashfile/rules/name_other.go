@@ -1,6 +1,6 @@
 //go:build !linux
 
-package names
+package rules
 
 import (
 	"io/fs"

@@ -1,6 +1,4 @@
-// Package names knows what file systems and version control take the name of a file for. Different spellings can lead
-// to one file, and some names make a directory a repository, whose files name programs that version control runs.
-package names
+package rules
 
 import (
 	"path/filepath"
