@@ -1,42 +1,62 @@
 package stdio
 
 import (
+	"bytes"
 	"encoding/json"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// codeBusy is the code of the error for a request that cannot wait with the others.
-const codeBusy = -32000
+// Codes of errors.
+const (
+	codeOther              = 0 // what the MCP SDKs send for a request out of turn
+	codeBusy               = -32000
+	codeUnsupportedVersion = -32022
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeParse              = -32700
+)
 
-// fault is why a message is not passed on.
+// fault is why a message is answered with an error.
 type fault struct {
-	code int64
-	text string
 	id   json.RawMessage // of the message, as written; nil if it is not known
+	Code int             `json:"code"`
+	Text string          `json:"message"`
+	Data any             `json:"data,omitempty"`
 }
 
 func invalid(id json.RawMessage, text string) *fault {
-	return &fault{code: jsonrpc.CodeInvalidRequest, text: "Invalid Request: " + text, id: id}
+	return &fault{id: id, Code: codeInvalidRequest, Text: "Invalid Request: " + text}
 }
 
 func unparsable() *fault {
-	return &fault{code: jsonrpc.CodeParseError, text: "Parse error: the line is not valid JSON"}
+	return &fault{Code: codeParse, Text: "Parse error: the line is not valid JSON"}
 }
 
-// answer returns the message that tells the client.
 func (f *fault) answer() []byte {
 	id := f.id
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	text, err := json.Marshal(struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Error   jsonrpc.Error   `json:"error"`
-	}{"2.0", id, jsonrpc.Error{Code: f.code, Message: f.text}})
-	if err != nil { // an id that cannot be repeated
-		text = []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}`)
+	return message(id, "error", f)
+}
+
+// message returns an answer, without a line end. Its id stays as the client wrote it.
+func message(id json.RawMessage, member string, value any) []byte {
+	text, err := encode(value)
+	if err != nil { // a result that is no JSON, which is a mistake of the server
+		member, text = "error", []byte(`{"code":-32603,"message":"the answer cannot be written"}`)
 	}
-	return text
+	return concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"`+member+`":`), text, []byte("}"))
+}
+
+func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+// encode returns a value as JSON in which <, > and & stand for themselves.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

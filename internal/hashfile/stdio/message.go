@@ -7,22 +7,24 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// maxExact is the greatest integer up to which the SDK keeps the ids that are numbers.
+// maxExact is the greatest integer up to which all clients keep ids that are numbers.
 const maxExact = 1 << 53
 
-// message is one message of the client.
-type message struct {
-	request  *jsonrpc.Request  // or nil
-	response *jsonrpc.Response // or nil; if both are nil, the message is dropped
-	id       json.RawMessage   // as written; nil if there is none
-	tool     string            // of tools/call
-	version  string            // of initialize
-	cancels  jsonrpc.ID        // of notifications/cancelled
+// request is one message of the client: a request, a notification, which has no id, or an answer.
+type request struct {
+	id     json.RawMessage // as written; nil if there is none
+	key    any             // the id as a string or float64, by which it equals others
+	method string          // "" is an answer
+	params map[string]json.RawMessage
+	odd    bool // the parameters are there, and no object
+	given  bool // the parameters are there, and not null
+
+	result, failure json.RawMessage // of an answer
+
+	running // of a call
 }
 
 // envelope holds the members of a message.
@@ -30,44 +32,41 @@ type envelope struct {
 	version, id, method, params, result, failure []byte
 }
 
-// parse reads one JSON value, which has to be valid, as a message.
-func parse(data []byte) (message, *fault) {
+// parse reads one JSON value, which has to be valid, as a message. It returns neither a message nor a fault for what is
+// dropped.
+func parse(data []byte) (*request, *fault) {
 	if data[0] != '{' {
-		return message{}, invalid(nil, "the message is no object")
+		return nil, invalid(nil, "the message is no object")
 	}
 	e, twice := split(data)
-	var m message
-	id, ok := parseID(e.id)
+	m := &request{result: e.result, failure: e.failure}
+	key, ok := parseID(e.id)
 	if ok && !slices.Contains(twice, "id") {
-		m.id = e.id
+		m.id, m.key = e.id, key
 	}
 	answers := e.method == nil && (e.result != nil || e.failure != nil)
-	var method string
 	switch {
 	case answers && (m.id == nil || len(twice) > 0):
-		return message{}, nil // an answer is never answered
+		return nil, nil // an answer is never answered
 	case answers:
-		m.response = e.response(id)
 		return m, nil
 	case len(twice) > 0:
-		return m, invalid(m.id, "a member is there twice")
+		return nil, invalid(m.id, "a member is there twice")
 	case string(e.version) != `"2.0"`:
-		return m, invalid(m.id, `jsonrpc is not "2.0"`)
+		return nil, invalid(m.id, `jsonrpc is not "2.0"`)
 	case e.method == nil:
-		return m, invalid(m.id, "there is no method")
+		return nil, invalid(m.id, "there is no method")
 	case e.result != nil || e.failure != nil:
-		return m, invalid(m.id, "it is a request and an answer")
+		return nil, invalid(m.id, "it is a request and an answer")
 	case e.id != nil && !ok:
-		return m, invalid(nil, "the id is neither a string nor an integer of at most 53 bits")
-	case surface.CheckJSON(e.method, surface.Limits{}) != nil || json.Unmarshal(e.method, &method) != nil ||
-		e.method[0] != '"':
-		return m, invalid(m.id, "the method is no string")
+		return nil, invalid(nil, "the id is neither a string nor an integer of at most 53 bits")
 	}
-	m.request = &jsonrpc.Request{Method: method, Params: e.params}
-	if m.id != nil {
-		m.request.ID = id
+	var method, known = text(e.method)
+	if !known || method == "" {
+		return nil, invalid(m.id, "the method is no string, or an empty one")
 	}
-	return m, m.readParams()
+	m.method = method
+	return m, m.readParams(e.params)
 }
 
 // split returns the members of an object that belong to messages, and the names of those that are there twice.
@@ -86,60 +85,47 @@ func split(object []byte) (e envelope, twice []string) {
 	return e, twice
 }
 
-// parseID reads an id; ok is false if it is none that the SDK keeps as it is.
-func parseID(raw []byte) (id jsonrpc.ID, ok bool) {
-	if len(raw) == 0 || surface.CheckJSON(raw, surface.Limits{}) != nil {
-		return id, false
+// parseID reads an id; ok is false if it is neither a string nor an integer that all clients keep.
+func parseID(raw []byte) (key any, ok bool) {
+	if len(raw) == 0 || surface.CheckJSON(raw, surface.Limits{}) != nil || json.Unmarshal(raw, &key) != nil {
+		return nil, false
 	}
-	var value any
-	if json.Unmarshal(raw, &value) != nil {
-		return id, false
-	}
-	switch v := value.(type) {
+	switch v := key.(type) {
 	case string:
+		return key, true
 	case float64:
-		if v != float64(int64(v)) || v > maxExact || v < -maxExact {
-			return id, false
-		}
-	default:
-		return id, false
+		return key, v == float64(int64(v)) && v <= maxExact && v >= -maxExact
 	}
-	id, err := jsonrpc.MakeID(value)
-	return id, err == nil
+	return nil, false
 }
 
-// response reads an answer of the client. One that cannot be read is an error, so that its call does not wait for more.
-func (e *envelope) response(id jsonrpc.ID) *jsonrpc.Response {
-	r := &jsonrpc.Response{ID: id, Result: e.result}
-	if e.failure != nil {
-		failure := new(jsonrpc.Error)
-		if json.Unmarshal(e.failure, failure) != nil {
-			failure = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "an error that cannot be read"}
-		}
-		r.Result, r.Error = nil, failure
+// text reads a string; ok is false if it is none, or one that readers take differently.
+func text(raw []byte) (s string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' || surface.CheckJSON(raw, surface.Limits{}) != nil {
+		return "", false
 	}
-	return r
+	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// readParams reads what the transport needs of the parameters. Arguments of tools are left to the tools, which
-// explain what is wrong with them.
-func (m *message) readParams() *fault {
-	params := m.request.Params
-	if len(params) == 0 || params[0] != '{' {
+// absent reports whether a member is missing or null.
+func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// object reads an object; ok is false if it is none. What is missing or null has no members.
+func object(raw []byte) (members map[string]json.RawMessage, ok bool) {
+	return members, absent(raw) || json.Unmarshal(raw, &members) == nil
+}
+
+// readParams reads the parameters. Arguments of tools are left to the tools, which explain what is wrong with them.
+func (m *request) readParams(params []byte) *fault {
+	m.given = !absent(params)
+	if m.odd = m.given && params[0] != '{'; m.odd || !m.given {
 		return nil
 	}
-	seen, odd := map[string]bool{}, false
+	m.params = map[string]json.RawMessage{}
+	odd := false
 	members(params, func(name string, value []byte) bool {
-		odd = seen[name] || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil
-		seen[name] = true
-		switch {
-		case name == "name" && m.request.Method == "tools/call":
-			json.Unmarshal(value, &m.tool) // what is no string, the SDK refuses
-		case name == "protocolVersion" && m.request.Method == "initialize":
-			json.Unmarshal(value, &m.version)
-		case name == "requestId" && m.request.Method == "notifications/cancelled":
-			m.cancels, _ = parseID(value)
-		}
+		odd = m.params[name] != nil || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil
+		m.params[name] = value[:len(value):len(value)]
 		return !odd
 	})
 	if odd {

@@ -1,4 +1,4 @@
-package texts
+package stdio
 
 import (
 	"encoding/binary"
@@ -14,8 +14,8 @@ const maxEscape = len(`\u0000`)
 // escapedAtOnce is the size of the pieces for which room is made, in bytes of text.
 const escapedAtOnce = 16 << 10
 
-// AppendEscaped appends text, which has to be UTF-8, as the inside of a JSON string.
-func AppendEscaped(dst, text []byte) []byte {
+// appendEscaped appends text, which has to be UTF-8, as the inside of a JSON string.
+func appendEscaped(dst, text []byte) []byte {
 	for len(text) > 0 {
 		n := min(len(text), escapedAtOnce)
 		dst = slices.Grow(dst, maxEscape*n+8)
