@@ -40,7 +40,7 @@ func newTool[In any](
 	form := formOf(reflect.TypeFor[In]())
 	t := stdio.Tool{Name: name, Description: about, InputSchema: form.schema(), Writes: writes}
 	if !writes { // of others a client assumes what it does of a tool without annotations
-		t.Annotations = &stdio.Annotations{ReadOnlyHint: true, IdempotentHint: true}
+		t.Annotations = map[string]bool{"readOnlyHint": true, "idempotentHint": true}
 	}
 	return tool{Tool: t,
 		call: func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error) {

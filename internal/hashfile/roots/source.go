@@ -43,7 +43,7 @@ func (s *Source) Close() {
 
 // Scope returns the directories that a call may use; the caller closes it. If ask is not nil it has to be sent to the
 // client in place of an answer, and the client repeats the call with its input.
-func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask map[string]stdio.Input, err error) {
+func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask map[string]any, err error) {
 	if call.Roots == nil {
 		if len(s.own) == 0 {
 			return nil, nil,
@@ -56,7 +56,7 @@ func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask ma
 	if call.Stateless {
 		answer, ok := call.Inputs["roots"]
 		if !ok {
-			return nil, map[string]stdio.Input{"roots": {Method: "roots/list"}}, nil
+			return nil, map[string]any{"roots": map[string]any{"method": "roots/list", "params": struct{}{}}}, nil
 		}
 		listed = readListing(answer, nil)
 	} else {

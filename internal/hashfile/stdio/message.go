@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -15,74 +16,93 @@ const maxExact = 1 << 53
 
 // request is one message of the client: a request, a notification, which has no id, or an answer.
 type request struct {
-	id     json.RawMessage // as written; nil if there is none
-	key    any             // the id as a string or float64, by which it equals others
+	id     json.RawMessage // as written; nil if there is none, or it is not known
+	key    any             // the id as a string or float64, by which it equals others; nil likewise
 	method string          // "" is an answer
 	params map[string]json.RawMessage
-	odd    bool // the parameters are there, and no object
-	given  bool // the parameters are there, and not null
 
 	result, failure json.RawMessage // of an answer
 
-	running // of a call
+	stateless bool   // see the version of the name
+	roots     *Roots // the client's capability; nil if it has none
+
+	call      *Call // of a tool, as all below
+	writes    bool
+	size      int             // bytes that it holds while it waits
+	batch     *batch          // or nil
+	ctx       context.Context // while it is at work and answered
+	cancel    context.CancelFunc
+	cancelled bool
 }
 
-// envelope holds the members of a message.
-type envelope struct {
-	version, id, method, params, result, failure []byte
+// fault is why a message is answered with an error.
+type fault struct {
+	Code int    `json:"code"`
+	Text string `json:"message"`
+	Data any    `json:"data,omitempty"`
 }
 
-// parse reads one JSON value, which has to be valid, as a message. It returns neither a message nor a fault for what is
-// dropped.
+// Codes of errors.
+const (
+	codeEarly              = 0 // what the SDKs answer to a request out of turn
+	codeBusy               = -32000
+	codeUnsupportedVersion = -32022
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeParse              = -32700
+)
+
+func invalid(text string) *fault {
+	return &fault{Code: codeInvalidRequest, Text: "Invalid Request: " + text}
+}
+
+func wrong(text string) *fault {
+	return &fault{Code: codeInvalidParams, Text: "invalid params: " + text}
+}
+
+// message returns an answer, without a line end. Its id stays as the client wrote it.
+func message(id json.RawMessage, member string, value any) []byte {
+	text, err := encode(value)
+	if err != nil { // a result that is no JSON, which is a mistake of the server
+		member, text = "error", []byte(`{"code":-32603,"message":"the answer cannot be written"}`)
+	}
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"`+member+`":`), text, []byte("}"))
+}
+
+// parse reads one JSON value, which has to be valid, as a message, of which the id at least is set as far as it is
+// known. The message is nil if it is to be dropped.
 func parse(data []byte) (*request, *fault) {
+	m := &request{}
 	if data[0] != '{' {
-		return nil, invalid(nil, "the message is no object")
+		return m, invalid("the message is no object")
 	}
-	e, twice := split(data)
-	m := &request{result: e.result, failure: e.failure}
-	key, ok := parseID(e.id)
+	e, twice := members(data)
+	key, ok := parseID(e["id"])
 	if ok && !slices.Contains(twice, "id") {
-		m.id, m.key = e.id, key
+		m.id, m.key = e["id"], key
 	}
-	answers := e.method == nil && (e.result != nil || e.failure != nil)
+	m.result, m.failure = e["result"], e["error"]
+	answers := m.result != nil || m.failure != nil
+	method, isText := text(e["method"])
 	switch {
-	case answers && (m.id == nil || len(twice) > 0):
+	case answers && e["method"] == nil && (m.id == nil || len(twice) > 0):
 		return nil, nil // an answer is never answered
-	case answers:
+	case answers && e["method"] == nil:
 		return m, nil
 	case len(twice) > 0:
-		return nil, invalid(m.id, "a member is there twice")
-	case string(e.version) != `"2.0"`:
-		return nil, invalid(m.id, `jsonrpc is not "2.0"`)
-	case e.method == nil:
-		return nil, invalid(m.id, "there is no method")
-	case e.result != nil || e.failure != nil:
-		return nil, invalid(m.id, "it is a request and an answer")
-	case e.id != nil && !ok:
-		return nil, invalid(nil, "the id is neither a string nor an integer of at most 53 bits")
-	}
-	var method, known = text(e.method)
-	if !known || method == "" {
-		return nil, invalid(m.id, "the method is no string, or an empty one")
+		return m, invalid("a member is there twice")
+	case string(e["jsonrpc"]) != `"2.0"`:
+		return m, invalid(`jsonrpc is not "2.0"`)
+	case answers:
+		return m, invalid("it is a request and an answer")
+	case e["id"] != nil && !ok:
+		return m, invalid("the id is neither a string nor an integer of at most 53 bits")
+	case !isText || method == "":
+		return m, invalid("there is no method, or it is no string")
 	}
 	m.method = method
-	return m, m.readParams(e.params)
-}
-
-// split returns the members of an object that belong to messages, and the names of those that are there twice.
-func split(object []byte) (e envelope, twice []string) {
-	known := map[string]*[]byte{"jsonrpc": &e.version, "id": &e.id, "method": &e.method, "params": &e.params,
-		"result": &e.result, "error": &e.failure}
-	members(object, func(name string, value []byte) bool {
-		if at := known[name]; at != nil {
-			if *at != nil {
-				twice = append(twice, name)
-			}
-			*at = value[:len(value):len(value)]
-		}
-		return true
-	})
-	return e, twice
+	return m, m.readParams(e["params"])
 }
 
 // parseID reads an id; ok is false if it is neither a string nor an integer that all clients keep.
@@ -99,38 +119,24 @@ func parseID(raw []byte) (key any, ok bool) {
 	return nil, false
 }
 
-// text reads a string; ok is false if it is none, or one that readers take differently.
-func text(raw []byte) (s string, ok bool) {
-	if len(raw) == 0 || raw[0] != '"' || surface.CheckJSON(raw, surface.Limits{}) != nil {
-		return "", false
-	}
-	return s, json.Unmarshal(raw, &s) == nil
-}
-
-// absent reports whether a member is missing or null.
-func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// object reads an object; ok is false if it is none. What is missing or null has no members.
-func object(raw []byte) (members map[string]json.RawMessage, ok bool) {
-	return members, absent(raw) || json.Unmarshal(raw, &members) == nil
-}
-
 // readParams reads the parameters. Arguments of tools are left to the tools, which explain what is wrong with them.
 func (m *request) readParams(params []byte) *fault {
-	m.given = !absent(params)
-	if m.odd = m.given && params[0] != '{'; m.odd || !m.given {
+	if absent(params) {
 		return nil
 	}
-	m.params = map[string]json.RawMessage{}
-	odd := false
-	members(params, func(name string, value []byte) bool {
-		odd = m.params[name] != nil || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil
-		m.params[name] = value[:len(value):len(value)]
-		return !odd
-	})
-	if odd {
-		return invalid(m.id, "params hold a member twice, or one that readers take differently")
+	if params[0] != '{' {
+		if m.id == nil {
+			return nil // a notification is never answered
+		}
+		return wrong("they are no object")
 	}
+	found, twice := members(params)
+	for name, value := range found {
+		if len(twice) > 0 || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil {
+			return invalid("params hold a member twice, or one that readers take differently")
+		}
+	}
+	m.params = found
 	return nil
 }
 
@@ -139,32 +145,28 @@ var lastID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
 })
 
-// identify returns the id of a message over the limit, if its beginning or its end shows it, and whether it is an
+// identify returns a message over the limit with its id, if its beginning or its end shows it, and whether it is an
 // answer.
-func (e *excess) identify() (id json.RawMessage, answers bool) {
+func (e *excess) identify() (m *request, answers bool) {
 	d := json.NewDecoder(bytes.NewReader(e.head))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, false
-	}
-	for {
-		name, err := d.Token()
-		if err != nil {
-			break
-		}
-		answers = answers || name == "result" || name == "error"
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			break
-		}
-		if name == "id" {
-			id = value
+	start, err := d.Token()
+	var id json.RawMessage
+	for err == nil && start == json.Delim('{') {
+		var name json.Token
+		if name, err = d.Token(); err == nil {
+			answers = answers || name == "result" || name == "error"
+			var value json.RawMessage
+			if err = d.Decode(&value); err == nil && name == "id" {
+				id = value
+			}
 		}
 	}
-	if m := lastID().FindSubmatch(e.tail); id == nil && m != nil {
-		id = m[1]
+	if found := lastID().FindSubmatch(e.tail); id == nil && found != nil && start == json.Delim('{') {
+		id = found[1]
 	}
-	if _, ok := parseID(id); !ok {
-		id = nil
+	m = &request{}
+	if key, ok := parseID(id); ok {
+		m.id, m.key = id, key
 	}
-	return id, answers
+	return m, answers
 }

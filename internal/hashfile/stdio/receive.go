@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // receive reads lines to the end of the input.
@@ -20,7 +18,7 @@ func (s *session) receive(l *lines) {
 		}
 		s.mu.Lock()
 		if over != nil {
-			s.refuseExcess(over)
+			s.receiveExcess(over)
 		} else {
 			s.receiveLine(bytes.Trim(line, " \t\r"))
 		}
@@ -32,85 +30,96 @@ func (s *session) receive(l *lines) {
 	}
 }
 
-// refuseExcess answers a message over the limit.
-func (s *session) refuseExcess(over *excess) {
-	id, answers := over.identify()
-	if !answers {
-		s.refuse(invalid(id, fmt.Sprintf("the message has more than %d bytes (--max-request)", s.server.MaxMessage)))
+// receiveExcess answers a message over the limit.
+func (s *session) receiveExcess(over *excess) {
+	m, answers := over.identify()
+	if answers {
+		s.answered(m, errors.New("the client's answer is too large"))
 		return
 	}
-	key, _ := parseID(id)
-	s.answered(key, nil, errors.New("the client's answer is too large"))
+	s.refuse(m, invalid(fmt.Sprintf("the message has more than %d bytes (--max-request)", s.server.MaxMessage)), nil)
 }
 
 func (s *session) receiveLine(line []byte) {
 	switch {
 	case len(line) == 0:
 	case !json.Valid(line):
-		s.refuse(unparsable())
+		s.refuse(&request{}, &fault{Code: codeParse, Text: "Parse error: the line is not valid JSON"}, nil)
 	case line[0] == '[':
-		s.receiveBatch(elements(line, maxMessages))
+		s.receiveBatch(line)
 	default:
-		if f := s.accept(line, nil); f != nil {
-			s.refuse(f)
-		}
+		s.accept(line, nil)
 	}
 }
 
-// refuse answers a message with an error.
-func (s *session) refuse(f *fault) { s.push(s.unlessInUse(f).answer()) }
-
-// unlessInUse returns the error without its id if a call has that too, of which it would seem the answer.
-func (s *session) unlessInUse(f *fault) *fault {
-	if key, ok := parseID(f.id); ok && s.calls[key] != nil {
-		f.id = nil
-	}
-	return f
-}
-
-// accept takes up a message, which may be one of a batch. It returns why not, if the client is to be told.
-func (s *session) accept(data []byte, b *batch) *fault {
+// accept takes up a message, which may be one of a batch.
+func (s *session) accept(data []byte, b *batch) {
 	m, f := parse(data)
 	switch {
 	case f != nil:
-		return f
+	case m != nil && m.method == "" && m.failure != nil:
+		s.answered(m, errors.New(string(m.failure)))
 	case m != nil && m.method == "":
-		s.answered(m.key, m.result, m.reason())
-	case m != nil && m.id != nil:
-		return s.acceptRequest(m, len(data), b)
-	case m != nil:
+		s.answered(m, nil)
+	case m != nil && m.id == nil:
 		s.hear(m)
+	case m != nil:
+		m.size, m.batch = len(data)+512, b
+		if f = s.request(m); f == nil {
+			return
+		}
 	}
-	s.addToBatch(b, nil)
-	return nil
+	if f != nil {
+		s.refuse(m, f, b)
+		return
+	}
+	s.reply(nil, b)
 }
 
-func (s *session) acceptRequest(m *request, size int, b *batch) *fault {
-	p, f := readPeer(m)
-	switch {
-	case f != nil:
+// refuse answers a message with an error. It has no id if a call at work has that too, of which it would seem the
+// answer.
+func (s *session) refuse(m *request, f *fault, b *batch) {
+	id := m.id
+	if id == nil || s.calls[m.key] != nil {
+		id = json.RawMessage("null")
+	}
+	s.reply(message(id, "error", f), b)
+}
+
+// request takes up a request, and answers it unless it is the call of a tool.
+func (s *session) request(m *request) *fault {
+	if f := m.readPeer(); f != nil {
 		return f
+	}
+	call := m.method == "tools/call"
+	switch {
 	case s.calls[m.key] != nil:
-		return invalid(nil, "the id is that of a request that is not answered yet")
-	case m.method == "tools/call":
-		if f := s.prepare(m, p); f != nil {
+		return invalid("the id is that of a request that is not answered yet")
+	case m.params == nil && (m.method == "initialize" || call && (s.version != "" || m.stateless)):
+		return &fault{Code: codeInvalidRequest, Text: `invalid request: missing required "params"`}
+	}
+	full := s.answersSize > maxWaiting || s.batchSize > maxBatch
+	if call {
+		if f := s.prepare(m); f != nil {
 			return f
 		}
-		m.size, m.batch = size+512, b
-		return s.add(m)
-	case s.answersSize > maxWaiting:
-		return busy(m.id)
+		full = s.waitingSize+m.size > maxWaiting
 	}
-	result, f := s.answer(m, p)
-	if f != nil {
-		return f
+	switch {
+	case full:
+		return &fault{Code: codeBusy, Text: "too many requests wait; wait for answers"}
+	case call:
+		s.calls[m.key] = m
+		s.waiting = append(s.waiting, m)
+		s.waitingSize += m.size
+		s.begin()
+		return nil
 	}
-	text := message(m.id, "result", result)
-	if b == nil {
-		s.push(text)
+	result, f := s.answer(m)
+	if f == nil {
+		s.reply(message(m.id, "result", result), m.batch)
 	}
-	s.addToBatch(b, text)
-	return nil
+	return f
 }
 
 // hear takes up a notification. One that means nothing to a server is dropped.
@@ -126,84 +135,65 @@ func (s *session) hear(m *request) {
 }
 
 // answered takes up the answer to a request of the server.
-func (s *session) answered(key any, result json.RawMessage, err error) {
-	n, _ := key.(float64)
+func (s *session) answered(m *request, err error) {
+	n, _ := m.key.(float64)
 	if done := s.asked[int(n)]; done != nil {
 		delete(s.asked, int(n))
-		done(result, err)
+		done(m.result, err)
 	}
 }
 
-// reason returns the error of an answer, or nil.
-func (m *request) reason() error {
-	if m.failure == nil {
-		return nil
-	}
-	var e struct {
-		Message string `json:"message"`
-	}
-	if surface.DecodeKnown(m.failure, &e) != nil || e.Message == "" {
-		return errors.New("an error that cannot be read")
-	}
-	return errors.New(e.Message)
-}
-
-// batch collects the answers to an array of requests, which are written together.
+// batch collects the answers to an array of messages, which are written together.
 type batch struct {
 	left    int // messages that are not done with, and one until the whole array was read
-	size    int // bytes of answers
+	size    int // bytes of the answers
 	answers [][]byte
 }
 
 // receiveBatch takes up the messages of an array.
-func (s *session) receiveBatch(all [][]byte) {
+func (s *session) receiveBatch(line []byte) {
+	var all [][]byte
+	values(line, func(i int, value []byte) bool {
+		all = append(all, value)
+		return i < maxMessages
+	})
+	var f *fault
 	switch {
 	case len(all) == 0:
-		s.refuse(invalid(nil, "the batch is empty"))
-		return
+		f = invalid("the batch is empty")
 	case len(all) > maxMessages:
-		s.refuse(invalid(nil, fmt.Sprintf("the batch has more than %d messages", maxMessages)))
-		return
+		f = invalid(fmt.Sprintf("the batch has more than %d messages", maxMessages))
 	case s.version != "" && !slices.Contains(batched, s.version):
-		s.refuse(invalid(nil, "this version of the protocol has no batches; send one message a line"))
+		f = invalid("this version of the protocol has no batches; send one message a line")
+	}
+	if f != nil {
+		s.refuse(&request{}, f, nil)
 		return
 	}
 	b := &batch{left: len(all) + 1}
 	for _, one := range all {
-		if f := s.accept(one, b); f != nil {
-			s.addToBatch(b, s.unlessInUse(f).answer())
-		}
+		s.accept(one, b)
 	}
-	s.addToBatch(b, nil)
+	s.reply(nil, b)
 }
 
-// addToBatch adds an answer to those of its batch, or nothing for a message that is not answered, and has them written
-// after the last one. A message outside of batches has none.
-func (s *session) addToBatch(b *batch, answer []byte) {
+// reply has an answer written, nil if there is none: at once, or with the others of its batch after the last one. A
+// client that does not read gets only so many.
+func (s *session) reply(text []byte, b *batch) {
 	if b == nil {
+		if len(text) > 0 && s.answersSize+len(text) <= maxWaiting+maxFaults {
+			s.answersSize += len(text)
+			s.push(answer{text: text})
+		}
 		return
 	}
-	if len(answer) > 0 {
-		b.answers = append(b.answers, answer)
-		b.size += len(answer)
-		s.batchSize += len(answer)
+	if len(text) > 0 && s.batchSize+len(text) <= maxBatch+maxFaults {
+		b.answers = append(b.answers, text)
+		b.size += len(text)
+		s.batchSize += len(text)
 	}
 	if b.left--; b.left > 0 || len(b.answers) == 0 {
 		return
 	}
-	s.batchSize -= b.size
-	if s.answersSize > 0 && s.answersSize+b.size > maxWaiting {
-		s.push(busy(nil).answer())
-		return
-	}
-	s.push(concat([]byte("["), bytes.Join(b.answers, []byte(",")), []byte("]")))
-}
-
-// inBatch returns the answer to a call in a batch.
-func (r *request) inBatch(result *Result) []byte {
-	var b bytes.Buffer
-	t := &textWriter{w: &b}
-	t.result(r.ctx, r, result)
-	t.flush()
-	return b.Bytes()
+	s.push(answer{text: slices.Concat([]byte("["), bytes.Join(b.answers, []byte(",")), []byte("]")), batch: b})
 }

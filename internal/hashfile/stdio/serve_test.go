@@ -17,11 +17,12 @@ import (
 
 // client is a client of a server in this process, which has the tools wait, read and write.
 type client struct {
-	t    *testing.T
-	in   *io.PipeWriter
-	raw  io.Reader
-	out  *bufio.Scanner // of raw
-	done chan error
+	t      *testing.T
+	server *Server
+	in     *io.PipeWriter
+	raw    io.Reader
+	out    *bufio.Scanner // of raw
+	done   chan error
 }
 
 const greeting = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"%s",` +
@@ -44,7 +45,7 @@ func begin(t *testing.T, first string, tool func(ctx context.Context, name, argu
 		}}
 	in, inW := io.Pipe()
 	outR, out := io.Pipe()
-	c := &client{t: t, in: inW, raw: outR, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	c := &client{t: t, server: server, in: inW, raw: outR, out: bufio.NewScanner(outR), done: make(chan error, 1)}
 	c.out.Buffer(nil, 256<<20)
 	go func() {
 		c.done <- Serve(context.Background(), server, in, out)

@@ -1,10 +1,13 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,7 +35,7 @@ type session struct {
 
 	answers     []answer // to be written, in their order
 	answersSize int
-	batchSize   int     // bytes of answers of batches that are not answered whole
+	batchSize   int     // bytes of the answers of batches
 	answering   *answer // which is written
 
 	asked     map[int]func(json.RawMessage, error) // what the client may still answer, by id
@@ -43,21 +46,10 @@ type session struct {
 	err      error
 }
 
-// running is the state of a call.
-type running struct {
-	call      *Call
-	peer      peer
-	writes    bool
-	size      int // bytes that it holds while it waits
-	batch     *batch
-	ctx       context.Context // while it is at work and answered
-	cancel    context.CancelFunc
-	cancelled bool
-}
-
-// answer is what is to be written: a message, or the result of a call.
+// answer is what is to be written: a message, perhaps of a batch, or the result of a call.
 type answer struct {
 	text   []byte
+	batch  *batch
 	of     *request
 	result *Result
 }
@@ -68,22 +60,6 @@ func newSession(server *Server) *session {
 	s.changed = sync.NewCond(&s.mu)
 	s.work, s.stop = context.WithCancel(context.Background())
 	return s
-}
-
-// add adds a call to those that wait, and begins it if it can.
-func (s *session) add(r *request) *fault {
-	if s.waitingSize+r.size > maxWaiting {
-		return busy(r.id)
-	}
-	s.calls[r.key] = r
-	s.waiting = append(s.waiting, r)
-	s.waitingSize += r.size
-	s.begin()
-	return nil
-}
-
-func busy(id json.RawMessage) *fault {
-	return &fault{id: id, Code: codeBusy, Text: "too many requests wait; wait for answers"}
 }
 
 // begin begins the calls that can.
@@ -103,27 +79,25 @@ func (s *session) begin() {
 
 func (s *session) run(r *request) {
 	result := s.server.Call(r.ctx, r.call)
-	var text []byte
+	var text bytes.Buffer
 	if r.batch != nil && r.ctx.Err() == nil {
-		text = r.inBatch(result)
+		t := &textWriter{w: &text}
+		t.result(r, result)
+		t.flush()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.atWork--
 	s.changing = s.changing && !r.writes
 	switch {
-	case r.batch != nil:
+	case r.batch == nil && !r.cancelled:
+		s.push(answer{of: r, result: result})
+	case text.Len() > 0 && s.batchSize+text.Len() > maxBatch:
 		s.release(r)
-		if s.batchSize+len(text) > maxBatch {
-			text = (&fault{id: r.id, Code: codeBusy,
-				Text: "the answers of the batch are too large together; ask one by one"}).answer()
-		}
-		s.addToBatch(r.batch, text)
-	case r.cancelled:
-		s.release(r)
+		s.refuse(r, &fault{Code: codeBusy, Text: "the answers of the batch are too large together; ask one by one"}, r.batch)
 	default:
-		s.answers = append(s.answers, answer{of: r, result: result})
-		s.changed.Broadcast()
+		s.release(r)
+		s.reply(text.Bytes(), r.batch)
 	}
 	s.ease()
 }
@@ -169,24 +143,15 @@ func (s *session) cancel(key any) {
 		r.cancel()
 		return
 	}
-	for i, other := range s.waiting {
-		if other == r {
-			s.waiting = append(s.waiting[:i:i], s.waiting[i+1:]...)
-			break
-		}
-	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *request) bool { return other == r })
 	s.waitingSize -= r.size
-	s.addToBatch(r.batch, nil)
+	s.reply(nil, r.batch)
 	s.ease()
 }
 
-// push has a message written. A client that does not read gets only so many.
-func (s *session) push(text []byte) {
-	if s.answersSize == 0 || s.answersSize+len(text) <= maxWaiting+maxFaults {
-		s.answers = append(s.answers, answer{text: text})
-		s.answersSize += len(text)
-		s.changed.Broadcast()
-	}
+func (s *session) push(a answer) {
+	s.answers = append(s.answers, a)
+	s.changed.Broadcast()
 }
 
 // writeAnswers writes to the end of the session.
@@ -204,7 +169,7 @@ func (s *session) writeAnswers(out io.Writer) {
 		a := s.answers[0]
 		s.answers[0] = answer{}
 		s.answers = s.answers[1:]
-		if s.answersSize -= len(a.text); a.of != nil {
+		if a.of != nil {
 			s.forget(a.of) // the client may use the id again as soon as it has the answer
 		}
 		if a.of == nil || !a.of.cancelled {
@@ -212,13 +177,17 @@ func (s *session) writeAnswers(out io.Writer) {
 			s.mu.Unlock()
 			err := a.write(t)
 			s.mu.Lock()
-			s.answering = nil
-			if err != nil {
+			if s.answering = nil; err != nil {
 				s.fail(err)
 			}
 		}
-		if a.of != nil {
+		switch {
+		case a.of != nil:
 			s.release(a.of)
+		case a.batch != nil:
+			s.batchSize -= a.batch.size
+		default:
+			s.answersSize -= len(a.text)
 		}
 		s.ease()
 	}
@@ -226,7 +195,7 @@ func (s *session) writeAnswers(out io.Writer) {
 
 func (a *answer) write(t *textWriter) error {
 	if a.of != nil {
-		t.result(a.of.ctx, a.of, a.result)
+		t.result(a.of, a.result)
 	} else {
 		t.raw(a.text)
 	}
@@ -234,8 +203,10 @@ func (a *answer) write(t *textWriter) error {
 	return t.flush()
 }
 
-// ask sends a request to the client; see [Call.Ask].
-func (s *session) ask(method string, done func(json.RawMessage, error)) {
+// Ask sends the client a request without parameters. Done is called with its answer as soon as that comes, unless many
+// more requests were sent since. It must neither wait nor ask.
+func (c *Call) Ask(method string, done func(result json.RawMessage, err error)) {
+	s := c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -245,12 +216,7 @@ func (s *session) ask(method string, done func(json.RawMessage, error)) {
 	s.lastAsked++
 	s.asked[s.lastAsked] = done
 	delete(s.asked, s.lastAsked-maxAsked)
-	text, _ := encode(struct {
-		Version string `json:"jsonrpc"`
-		ID      int    `json:"id"`
-		Method  string `json:"method"`
-	}{"2.0", s.lastAsked, method})
-	s.push(text)
+	s.reply(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, s.lastAsked, method), nil)
 }
 
 var errGone = errors.New("the client has closed its side")
@@ -294,29 +260,24 @@ func (s *session) interrupt() {
 	s.finish()
 }
 
-func (s *session) failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-// wait returns when all calls, which were cancelled, have ended and no answer is written, or the time for it is over.
-func (s *session) wait() {
+// wait returns when all calls, which were cancelled, have ended and no answer is written, or the time for it is over. Its
+// error is why a stream failed.
+func (s *session) wait() error {
 	unwound, written := time.After(unwind), time.After(writeTime)
-	patient := true
+	patient, hurry := true, false
 	for {
 		s.mu.Lock()
-		done := !s.changing && (!patient || s.atWork == 0 && s.answering == nil)
+		done, err := hurry || !s.changing && (!patient || s.atWork == 0 && s.answering == nil), s.err
 		s.mu.Unlock()
 		if done {
-			return
+			return err
 		}
 		select {
 		case <-s.eased:
 		case <-unwound:
 			patient = false
 		case <-written:
-			return
+			hurry = true
 		}
 	}
 }

@@ -29,7 +29,7 @@ const (
 	maxCalls    = 16                     // calls that are at work, or whose answers wait to be written
 	maxWaiting  = 64 << 20               // bytes of calls that wait, and of other answers
 	maxFaults   = 16 << 20               // bytes of errors that wait to be written beside those
-	maxBatch    = 128 << 20              // bytes of the answers of batches that are not answered whole
+	maxBatch    = 128 << 20              // bytes of the answers of batches
 	maxMessages = 10_000                 // of a batch; each has an answer, and may have two bytes
 	maxAsked    = 16                     // requests of the server that the client may still answer
 )
@@ -48,17 +48,11 @@ type Server struct {
 
 // Tool is a tool as a client lists it.
 type Tool struct {
-	Annotations *Annotations `json:"annotations,omitempty"`
-	Description string       `json:"description"`
-	InputSchema any          `json:"inputSchema"`
-	Name        string       `json:"name"`
-	Writes      bool         `json:"-"`
-}
-
-// Annotations are hints about a tool.
-type Annotations struct {
-	IdempotentHint bool `json:"idempotentHint"`
-	ReadOnlyHint   bool `json:"readOnlyHint"`
+	Annotations map[string]bool `json:"annotations,omitempty"`
+	Description string          `json:"description"`
+	InputSchema any             `json:"inputSchema"`
+	Name        string          `json:"name"`
+	Writes      bool            `json:"-"`
 }
 
 // Call is a call of a tool.
@@ -85,19 +79,7 @@ type Result struct {
 	Write     func(io.Writer) error // writes more text, in whole code points, when the answer is written; may be nil
 	Structure any                   // may be nil
 	IsError   bool
-	Ask       map[string]Input // what a stateless client is asked for in place of an answer, by names for it
-}
-
-// Input is a request of which a stateless client gives the result.
-type Input struct {
-	Method string   `json:"method"`
-	Params struct{} `json:"params"`
-}
-
-// Ask sends the client a request without parameters. Done is called with its answer as soon as that comes, unless many
-// more requests were sent since. It must neither wait nor ask.
-func (c *Call) Ask(method string, done func(result json.RawMessage, err error)) {
-	c.session.ask(method, done)
+	Ask       map[string]any // requests to a stateless client in place of an answer, by names for them
 }
 
 // Serve serves the client behind in and out, and returns when the session has ended: nil if the client closed in, the
@@ -111,13 +93,13 @@ func Serve(ctx context.Context, server *Server, in io.ReadCloser, out io.WriteCl
 	defer context.AfterFunc(ctx, s.interrupt)()
 	<-s.over
 	s.stop()
-	s.wait()
+	err := s.wait()
 	in.Close()
 	out.Close()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := s.failure(); err != nil {
+	if err != nil {
 		return fmt.Errorf("serve the client: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -30,26 +31,18 @@ func (t *textWriter) Write(p []byte) (int, error) {
 		if err := t.call.Err(); err != nil {
 			return 0, err
 		}
-		n := wholeRunes(rest, escapedAtOnce)
-		t.buf = appendEscaped(t.buf, rest[:n])
+		n := min(len(rest), escapedAtOnce)
+		for n < len(rest) && !utf8.RuneStart(rest[n]) {
+			n--
+		}
+		t.buf = slices.Grow(t.buf, maxEscape*n+8)
+		t.buf = t.buf[:len(t.buf)+escape(t.buf[len(t.buf):cap(t.buf)], rest[:n])]
 		rest = rest[n:]
 		if len(t.buf) >= pieceSize && t.flush() != nil {
 			return 0, t.err
 		}
 	}
 	return len(p), t.err
-}
-
-// wholeRunes returns how many of the first most bytes of a text are whole code points.
-func wholeRunes(text []byte, most int) int {
-	if len(text) <= most {
-		return len(text)
-	}
-	n := most
-	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
 }
 
 // raw writes what is JSON already.
@@ -73,16 +66,16 @@ func (t *textWriter) flush() error {
 // cut ends, as the inside of a JSON string, a text that was not written to its end.
 const cut = `\n[this answer is not complete: the call was cancelled while it was written]\n`
 
-// result writes the answer to a call, without a line end. If ctx ends, its text does.
-func (t *textWriter) result(ctx context.Context, r *request, result *Result) {
-	members := r.rest(result)
+// result writes the answer to a call, without a line end. If the call is cancelled, its text ends.
+func (t *textWriter) result(r *request, result *Result) {
+	members := r.call.session.rest(r, result)
 	rest, err := encode(members)
 	if err != nil || result.Ask != nil {
 		t.raw(message(r.id, "result", members))
 		return
 	}
 	t.raw([]byte(`{"jsonrpc":"2.0","id":`), r.id, []byte(`,"result":{"content":[{"type":"text","text":"`))
-	t.call = ctx
+	t.call = r.ctx
 	_, err = io.WriteString(t, result.Text)
 	if err == nil && result.Write != nil {
 		err = result.Write(t)
