@@ -82,7 +82,6 @@ var heavy = []struct {
 
 	// what some share
 	{"internal/hashfile", []string{full, editors}},
-	{"github.com/modelcontextprotocol/go-sdk", []string{full, editors}},
 	{"go.yaml.in/yaml/v3", []string{full, editors}},
 	{"internal/pack", []string{full, authors}},
 	{"internal/publish", []string{full, authors}},
@@ -108,6 +107,7 @@ var heavy = []struct {
 	{"internal/registry/logtest", nil},
 	{"internal/registry/registrytest", nil},
 	{"internal/registry/servertest", nil},
+	{"github.com/modelcontextprotocol/go-sdk", nil},
 	{"github.com/santhosh-tekuri/jsonschema", nil},
 }
 

@@ -3,7 +3,6 @@ package hashfile
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // text is much like the file of bench's P11.
@@ -27,26 +25,15 @@ func text(size int) []byte {
 	return b.Bytes()
 }
 
-// discard is a client that looks into nothing.
-type discard struct{ io.Writer }
-
-func (discard) Close() error { return nil }
-
+// BenchmarkAnswer is what an answer is made of. Its escaping is in package stdio.
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
 	e := engine.New(engine.Options{MaxFile: DefaultMaxFile, Anchors: hashline.Options{Width: 2}})
-	answers := texts.New()
-	client := answers.Writer(discard{io.Discard})
-	send := func(write func(io.Writer) error) {
-		ctx, cancel := context.WithCancel(b.Context())
-		defer cancel()
-		io.WriteString(client, answers.Put(ctx, write))
-	}
 	b.SetBytes(int64(len(data)))
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			send(func(w io.Writer) error { return e.WriteTagged(w, &engine.Reading{Text: data, First: 1}) })
+			e.WriteTagged(io.Discard, &engine.Reading{Text: data, First: 1})
 		}
 	})
 	b.Run("tags", func(b *testing.B) {
@@ -54,17 +41,6 @@ func BenchmarkAnswer(b *testing.B) {
 		var buf []byte
 		for b.Loop() {
 			buf = hashline.AppendLines(buf[:0], data, 1, 2)
-		}
-	})
-	b.Run("escape", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			send(func(w io.Writer) error {
-				for at := 0; at < len(data); at += 64 << 10 {
-					w.Write(data[at:min(at+64<<10, len(data))])
-				}
-				return nil
-			})
 		}
 	})
 	b.Run("sum", func(b *testing.B) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -164,7 +162,7 @@ func TestCall(t *testing.T) {
 		got = in
 		return &answer{text: "done\n"}, nil
 	})
-	if tool.InputSchema == nil || !tool.writes {
+	if tool.InputSchema == nil || !tool.Writes {
 		t.Errorf("%+v", tool)
 	}
 	a, err := tool.call(t.Context(), nil, json.RawMessage(`{"path": "p"}`), 100)
@@ -184,14 +182,12 @@ func TestRefuseCall(t *testing.T) {
 	r := refusal.New(hashline.Stale, "it changed")
 	r.FileHash, r.TotalLines, r.Lines = "sha256:0123456789ab", &n, []string{"1:25|", "2:25|"}
 	out := refuseCall(r)
-	text := out.Content[0].(*mcp.TextContent).Text
-	if !out.IsError || text != "it changed\n[file_hash=sha256:0123456789ab total_lines=2]\n1:25|\n2:25|" ||
-		out.StructuredContent != r {
-		t.Errorf("%q, %v", text, out.StructuredContent)
+	if !out.IsError || out.Text != "it changed\n[file_hash=sha256:0123456789ab total_lines=2]\n1:25|\n2:25|" ||
+		out.Structure != r {
+		t.Errorf("%q, %v", out.Text, out.Structure)
 	}
 	out = refuseCall(errors.New("disk\x1b broke"))
-	if text := out.Content[0].(*mcp.TextContent).Text; !out.IsError || strings.ContainsRune(text, 0x1b) ||
-		out.StructuredContent.(*refusal.Refusal).Code != refusal.IO {
-		t.Errorf("%q", text)
+	if !out.IsError || strings.ContainsRune(out.Text, 0x1b) || out.Structure.(*refusal.Refusal).Code != refusal.IO {
+		t.Errorf("%q", out.Text)
 	}
 }

@@ -3,8 +3,7 @@
 // and the model:
 //
 //	refusal     why a tool did not do what it was asked, as a model is told it
-//	texts       large texts of answers, on their way to the client
-//	stdio       messages, one a line, and in which order calls run
+//	stdio       MCP with the client: messages, one a line, and in which order calls run
 //	names       what file systems and version control take a name for
 //	rules       AGENTS.md and .gitignore
 //	roots       the allowed directories, and what a call may use of them
@@ -27,13 +26,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // New returns a server. Its configured directories have to exist.
@@ -54,21 +50,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, roots: source, texts: texts.New(), reads: map[string]bool{},
+	s := &Server{c: c, roots: source,
 		engine: engine.New(engine.Options{ReadOnly: c.ReadOnly, HardLinks: c.HardLinks, Locks: c.Locks,
 			MaxFile: c.MaxFile,
 			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
-		&mcp.ServerOptions{
-			Instructions: instructions,
-			Logger:       c.Logger,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-				s.roots.NoteChange()
-			},
-		})
-	s.server.AddReceivingMiddleware(s.noteCancelled, s.refuseUnknown)
-	s.addTools()
+	s.offered = s.offer()
 	if !c.ReadOnly {
 		warnAll(c.Logger, s.engine.Leftovers())
 	}
@@ -94,8 +80,12 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return stdio.Serve(ctx, s.server, in, out, stdio.Options{MaxMessage: s.c.MaxRequest, Encode: s.texts.Writer,
-		Reads: func(tool string) bool { return s.reads[tool] }})
+	served := &stdio.Server{Name: "hashfile", Title: "Hashfile", Version: s.c.Version, Instructions: instructions,
+		MaxMessage: s.c.MaxRequest, Call: s.call, Unknown: s.refuseUnknown, RootsChanged: s.roots.NoteChange}
+	for _, name := range s.names() {
+		served.Tools = append(served.Tools, s.offered[name].Tool)
+	}
+	return stdio.Serve(ctx, served, in, out)
 }
 
 // Close releases the allowed directories. No call may be running.

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // limits bound the answer to a read that asks for no number of bytes.
@@ -27,6 +26,9 @@ const (
 	readLines = 2000
 	readBytes = 256 << 10
 )
+
+// largeText is the size, in bytes of a file, from which lines are tagged while they are written to the client.
+const largeText = 64 << 10
 
 type readArguments struct {
 	Path      string `json:"path"`
@@ -46,7 +48,7 @@ func (s *Server) readTextFile(ctx context.Context, sc *roots.Scope, in readArgum
 		return nil, err
 	}
 	header := readHeader(r)
-	if len(r.Text) > texts.Large {
+	if len(r.Text) > largeText {
 		return &answer{text: header, write: func(w io.Writer) error { return s.engine.WriteTagged(w, r) }}, nil
 	}
 	return &answer{text: string(s.engine.AppendTagged([]byte(header), r))}, nil

@@ -4,11 +4,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
 // Limits that a zero in Config stands for.
@@ -38,10 +35,8 @@ type Config struct {
 
 // Server serves one client.
 type Server struct {
-	c      Config
-	roots  *roots.Source
-	engine *engine.Engine
-	texts  *texts.Texts
-	reads  map[string]bool // tools that only read
-	server *mcp.Server
+	c       Config
+	roots   *roots.Source
+	engine  *engine.Engine
+	offered map[string]tool // by name
 }

@@ -7,11 +7,10 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 // tool is something that a model can call.
@@ -20,8 +19,7 @@ import (
 // and neither references nor alternatives. Arguments are understood where they have one meaning, as "3" or 3.0 for 3,
 // and refused with the valid names and forms otherwise.
 type tool struct {
-	mcp.Tool
-	writes bool // it changes files, and is not offered by a server that only reads
+	stdio.Tool // one that writes changes files, and is not offered by a server that only reads
 
 	// call runs the tool with the arguments of a call, of at most limit bytes. Its errors are refusals.
 	call func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error)
@@ -40,12 +38,11 @@ func newTool[In any](
 	name, about string, writes bool, run func(context.Context, *roots.Scope, In) (*answer, error),
 ) tool {
 	form := formOf(reflect.TypeFor[In]())
-	t := mcp.Tool{Name: name, Description: about, InputSchema: form.schema(),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !writes, IdempotentHint: !writes}}
-	if writes { // what a client assumes of a tool without annotations
-		t.Annotations = nil
+	t := stdio.Tool{Name: name, Description: about, InputSchema: form.schema(), Writes: writes}
+	if !writes { // of others a client assumes what it does of a tool without annotations
+		t.Annotations = map[string]bool{"readOnlyHint": true, "idempotentHint": true}
 	}
-	return tool{Tool: t, writes: writes,
+	return tool{Tool: t,
 		call: func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error) {
 			var in In
 			if err := form.decode(arguments, reflect.ValueOf(&in).Elem(), limit); err != nil {
@@ -56,11 +53,10 @@ func newTool[In any](
 }
 
 // refuseCall returns an error as the result of a tool: as text for models, and as structure for programs.
-func refuseCall(err error) *mcp.CallToolResult {
+func refuseCall(err error) *stdio.Result {
 	var r *refusal.Refusal
 	if !errors.As(err, &r) {
 		r = refusal.New(refusal.IO, "%s", refusal.Show(err.Error()))
 	}
-	return &mcp.CallToolResult{IsError: true, StructuredContent: r,
-		Content: []mcp.Content{&mcp.TextContent{Text: r.Text()}}}
+	return &stdio.Result{IsError: true, Structure: r, Text: r.Text()}
 }

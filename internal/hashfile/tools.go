@@ -2,18 +2,13 @@ package hashfile
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 // instructions tell a model how the tools are used.
@@ -45,64 +40,39 @@ func (s *Server) tools() []tool {
 	}
 }
 
-// addTools offers the tools.
-func (s *Server) addTools() {
+// offer returns the tools that the server offers, by name.
+func (s *Server) offer() map[string]tool {
+	offered := map[string]tool{}
 	for _, t := range s.tools() {
-		if t.writes && s.c.ReadOnly {
-			continue
+		if !t.Writes || !s.c.ReadOnly {
+			offered[t.Name] = t
 		}
-		s.reads[t.Name] = !t.writes
-		s.server.AddTool(&t.Tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.call(ctx, t, req), nil
-		})
 	}
+	return offered
 }
 
+func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offered)) }
+
 // refuseUnknown answers the call of a tool that is not there with the names of those that are.
-func (s *Server) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
-			if _, known := s.reads[p.Name]; !known {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(
-					"%s is none of the tools, which are %s", refusal.Show(p.Name),
-					strings.Join(slices.Sorted(maps.Keys(s.reads)), ", "))}
-			}
-		}
-		return next(ctx, method, req)
-	}
+func (s *Server) refuseUnknown(name string) string {
+	return fmt.Sprintf("%s is none of the tools, which are %s", refusal.Show(name), strings.Join(s.names(), ", "))
 }
 
 // call answers a call of a tool: with a result, a refusal, or the question for the client's roots.
-func (s *Server) call(ctx context.Context, t tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
-	sc, ask, err := s.roots.Scope(ctx, req)
+func (s *Server) call(ctx context.Context, c *stdio.Call) *stdio.Result {
+	sc, ask, err := s.roots.Scope(ctx, c)
 	if err != nil {
 		return refuseCall(err)
 	}
 	if ask != nil {
-		return &mcp.CallToolResult{InputRequests: ask}
+		return &stdio.Result{Ask: ask}
 	}
 	defer sc.Close()
-	a, err := t.call(ctx, sc, json.RawMessage(req.Params.Arguments), s.c.MaxRequest)
+	a, err := s.offered[c.Tool].call(ctx, sc, c.Arguments, s.c.MaxRequest)
 	if err != nil {
 		return refuseCall(err)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.send(ctx, a)}}, StructuredContent: a.structure}
-}
-
-// send returns the text of an answer or, if it is large, what stands for it until it is written to the client.
-func (s *Server) send(ctx context.Context, a *answer) string {
-	switch {
-	case a.write != nil:
-		return s.texts.Put(ctx, func(w io.Writer) error {
-			if _, err := io.WriteString(w, a.text); err != nil {
-				return err
-			}
-			return a.write(w)
-		})
-	case len(a.text) > texts.Large:
-		return s.texts.Put(ctx, func(w io.Writer) error { return texts.WriteInPieces(w, a.text) })
-	}
-	return a.text
+	return &stdio.Result{Text: a.text, Write: a.write, Structure: a.structure}
 }
 
 // notices writes each notice of an answer as a line in brackets.

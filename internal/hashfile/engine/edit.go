@@ -205,7 +205,7 @@ func (e *Engine) rebase(
 ) (r *hashline.Result, rebased Rebasing, err error) {
 	ops := in.Operations
 	if own && e.made.has(p, in) {
-		return nil, 0, e.addFreshLines(p, refusal.New(hashline.NoChange, "this edit of %s was made already; nothing was "+
+		return nil, 0, e.addFreshLines(p, refusal.New(hashline.Stale, "this edit of %s was made already; nothing was "+
 			"written. Go on with the file_hash and lines given here", refusal.Show(p.Asked)), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.Data, ops, o)

@@ -158,7 +158,7 @@ func TestMergeOwn(t *testing.T) {
 	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(5, "E"), "5"))
 	must(t, err)
 	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, b) // also behind another one
-	if r := refused(t, "again", err, hashline.NoChange); !strings.Contains(r.Message, "made already") || r.FileHash == "" {
+	if r := refused(t, "again", err, hashline.Stale); !strings.Contains(r.Message, "made already") || r.FileHash == "" {
 		t.Errorf("%+v", r)
 	}
 	// What somebody else wrote meanwhile is not ours, nor what was merged onto it.

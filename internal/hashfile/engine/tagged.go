@@ -6,108 +6,83 @@ import (
 	"strconv"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
-// WriteTagged writes text, which has to be UTF-8, as lines with tags of width hex digits, numbered from first. It
-// writes whole lines, about texts.Large bytes of text at a time, and of a longer line a part. If w is texts.Escaped,
-// the lines are made in that form at once. The next piece is formatted while one is written.
+// taggedAtOnce is how much text is tagged before it is written, in bytes, unless a line is longer.
+const taggedAtOnce = 64 << 10
+
+// WriteTagged writes text, which has to be UTF-8, as lines with tags of width hex digits, numbered from first. Each
+// write is of whole code points. The next lines are tagged while some are written.
 func (r *reader) WriteTagged(w io.Writer, text []byte, first, width int) error {
-	quote := func(dst, text []byte) []byte { return append(dst, text...) }
-	write := func(p []byte) error { _, err := w.Write(p); return err }
-	if e, ok := w.(texts.Escaped); ok {
-		quote, write = texts.AppendEscaped, e.WriteEscaped
+	t := tagging{pieces: make(chan []byte, 1), stopped: make(chan struct{}), width: width}
+	for i := range t.bufs {
+		t.bufs[i] = r.chunks.take()
 	}
-	f := formatting{pieces: make(chan []byte, 1), free: make(chan []byte, 3), stopped: make(chan struct{}),
-		quote: quote, width: width}
-	for range cap(f.free) {
-		f.free <- r.chunks.take()
-	}
-	go f.format(text, first)
+	go t.tag(text, first)
 	var err error
-	for piece := range f.pieces {
-		if err == nil {
-			if err = write(piece); err != nil {
-				close(f.stopped)
-			}
+	for piece := range t.pieces {
+		if _, err = w.Write(piece); err != nil {
+			close(t.stopped)
+			break
 		}
-		f.free <- piece
 	}
-	for range cap(f.free) {
-		r.chunks.give(<-f.free)
+	for range t.pieces { // until nothing uses the buffers
+	}
+	for _, buf := range t.bufs {
+		r.chunks.give(buf)
 	}
 	return err
 }
 
-// formatting makes tagged lines in a goroutine of its own.
-type formatting struct {
-	pieces  chan []byte   // of what is to be written, in buffers of free; closed at the end
-	free    chan []byte   // has room for all buffers
+// tagging makes tagged lines in a goroutine of its own.
+type tagging struct {
+	pieces  chan []byte   // of what is to be written; closed at the end
 	stopped chan struct{} // closed when nobody wants more
-	quote   func(dst, text []byte) []byte
+	bufs    [3][]byte     // one is written, one waits in pieces, and one is filled
 	width   int
 }
 
-// format sends the lines of text.
-func (f *formatting) format(text []byte, first int) {
-	defer close(f.pieces)
-	for len(text) > 0 {
+// tag sends the lines of text.
+func (t *tagging) tag(text []byte, first int) {
+	defer close(t.pieces)
+	plain := func(dst, text []byte) []byte { return append(dst, text...) }
+	for i := 0; len(text) > 0; i = (i + 1) % len(t.bufs) {
 		n := len(text)
-		if n > texts.Large {
-			n = bytes.LastIndexByte(text[:texts.Large], '\n') + 1
+		if n > taggedAtOnce {
+			n = bytes.LastIndexByte(text[:taggedAtOnce], '\n') + 1
 		}
-		if n == 0 {
-			line := text
-			if i := bytes.IndexByte(text, '\n'); i >= 0 {
-				line = text[:i+1]
+		sent := false
+		if n > 0 {
+			t.bufs[i], first = hashline.AppendLinesAs(t.bufs[i][:0], text[:n], first, t.width, plain)
+			sent = t.send(t.bufs[i])
+		} else {
+			if n = bytes.IndexByte(text, '\n') + 1; n == 0 {
+				n = len(text)
 			}
-			if !f.formatLong(line, first) {
-				return
-			}
-			text = text[len(line):]
+			sent = t.sendLong(text[:n], first)
 			first++
-			continue
 		}
-		if !f.send(func(dst []byte) (out []byte) {
-			out, first = hashline.AppendLinesAs(dst, text[:n], first, f.width, f.quote)
-			return out
-		}) {
+		if !sent {
 			return
 		}
 		text = text[n:]
 	}
 }
 
-// formatLong sends a line in parts. It returns false if nobody wants more.
-func (f *formatting) formatLong(line []byte, number int) bool {
+// sendLong sends a line without a copy of it. It returns false if nobody wants more, as send does.
+func (t *tagging) sendLong(line []byte, number int) bool {
 	if content, ended := bytes.CutSuffix(line, []byte{'\n'}); ended {
 		line = bytes.TrimSuffix(content, []byte{'\r'})
 	}
-	head := strconv.Itoa(number) + ":" + hashline.Tag(hashline.Hash(line), f.width) + "|"
-	for len(line) > 0 {
-		part := line[:texts.CutPoint(line, texts.Large)]
-		line = line[len(part):]
-		if !f.send(func(dst []byte) []byte {
-			dst = f.quote(append(dst, head...), part)
-			if len(line) == 0 {
-				dst = f.quote(dst, []byte{'\n'})
-			}
-			return dst
-		}) {
-			return false
-		}
-		head = ""
-	}
-	return true
+	head := strconv.Itoa(number) + ":" + hashline.Tag(hashline.Hash(line), t.width) + "|"
+	return t.send([]byte(head)) && t.send(line) && t.send([]byte("\n"))
 }
 
-// send sends what piece appends to a free buffer. It returns false if nobody wants more.
-func (f *formatting) send(piece func(dst []byte) []byte) bool {
+func (t *tagging) send(piece []byte) bool {
 	select {
-	case <-f.stopped:
-		return false
-	case buf := <-f.free:
-		f.pieces <- piece(buf[:0])
+	case t.pieces <- piece:
 		return true
+	case <-t.stopped:
+		return false
 	}
 }

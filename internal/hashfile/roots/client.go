@@ -2,7 +2,9 @@ package roots
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -10,14 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // maxClientRoots is how many roots of a client are used, which bounds the directories that are held open for it.
 const maxClientRoots = 256
 
 // clientRoots holds the client's roots. The client is asked for them before each call; a client that declared to
-// notify of changes is asked once, and again after each notification.
+// notify of changes is asked once, and again after each notification. For a client that did not answer in time no call
+// waits any more, until it answers after all or notifies of a change.
 type clientRoots struct {
 	asking chan struct{} // holds a token while a call asks
 
@@ -25,6 +29,7 @@ type clientRoots struct {
 	changes int     // notifications list_changed so far
 	asked   int     // how often the client was asked
 	latest  listing // the newest answer
+	silent  bool    // the client did not answer in time
 	names   map[string]*Named
 }
 
@@ -33,6 +38,7 @@ type listing struct {
 	number  int // of the request, from 1
 	changes int // notifications that had come when it was sent
 	paths   []string
+	cut     bool // there are more than paths holds
 	err     error
 }
 
@@ -40,6 +46,7 @@ type listing struct {
 func (c *clientRoots) noteChange() {
 	c.mu.Lock()
 	c.changes++
+	c.silent = false
 	c.mu.Unlock()
 }
 
@@ -71,88 +78,119 @@ func (c *clientRoots) nameRoots(paths []string) []*Named {
 	return found
 }
 
-// listPaths returns the paths of the client's roots. It asks the client, unless there is an answer that is valid for a
-// call that begins now: an answer to a request that another call sends meanwhile or, if notifies says that the client
-// notifies of changes, an answer to a request after the last notification. A client has twice wait to answer.
-func (c *clientRoots) listPaths(
-	ctx context.Context, session *mcp.ServerSession, notifies bool, wait time.Duration,
-) ([]string, error) {
-	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
-	defer cancel()
+// list returns the client's roots. It asks the client, unless there is an answer that is valid for a call that begins
+// now: an answer to a request that another call sends meanwhile or, if the client notifies of changes, an answer to a
+// request after the last notification. The client has wait to answer each.
+func (c *clientRoots) list(ctx context.Context, call *stdio.Call, wait time.Duration) listing {
 	c.mu.Lock()
 	came := c.asked
 	c.mu.Unlock()
 	for {
 		select {
 		case c.asking <- struct{}{}:
-		case <-within.Done():
-			return nil, within.Err()
+		case <-ctx.Done():
+			return listing{err: ctx.Err()}
 		}
-		paths, err, ok := c.latestAnswer(came, notifies)
-		if !ok {
-			c.ask(within, session, wait)
-			paths, err, ok = c.latestAnswer(came, notifies)
+		l, silent := c.valid(came, call.Roots.ListChanged)
+		if l == nil {
+			answered := c.ask(call)
+			if !silent {
+				c.await(ctx, answered, wait)
+			}
+			l, silent = c.valid(came, call.Roots.ListChanged)
 		}
 		<-c.asking
 		switch {
-		case ok:
-			return paths, err
-		case within.Err() != nil:
-			return nil, within.Err()
+		case l != nil:
+			return *l
+		case ctx.Err() != nil:
+			return listing{err: ctx.Err()}
+		case silent:
+			return listing{err: fmt.Errorf("it was asked with roots/list, and did not answer within %s", wait)}
 		}
 	}
 }
 
-// latestAnswer returns the newest answer; ok is false unless it is valid for a call that began when came requests had
-// been sent.
-func (c *clientRoots) latestAnswer(came int, notifies bool) (paths []string, err error, ok bool) {
+// valid returns the newest answer, nil unless it is valid for a call that began when came requests had been sent, and
+// whether the client is silent.
+func (c *clientRoots) valid(came int, notifies bool) (l *listing, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.latest
-	switch {
-	case l.number == 0 || l.changes != c.changes:
-		return nil, nil, false
-	case l.number > came:
-		return l.paths, l.err, true
+	newest := c.latest
+	if newest.number > 0 && newest.changes == c.changes && (newest.number > came || notifies && newest.err == nil) {
+		return &newest, c.silent
 	}
-	return l.paths, nil, notifies && l.err == nil
+	return nil, c.silent
 }
 
-// ask sends a request to the client and keeps the answer, unless ctx ended before it came.
-func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait time.Duration) {
+// ask sends a request to the client. Its answer is kept whenever it comes, and the channel is closed then.
+func (c *clientRoots) ask(call *stdio.Call) (answered <-chan struct{}) {
 	c.mu.Lock()
 	c.asked++
-	l := listing{number: c.asked, changes: c.changes}
+	number, changes := c.asked, c.changes
 	c.mu.Unlock()
-	asking, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	answer, err := session.ListRoots(asking, nil)
-	if err == nil {
-		l.paths, err = rootPaths(answer)
-	}
-	if l.err = err; err != nil && ctx.Err() != nil {
-		return
-	}
-	c.mu.Lock()
-	c.latest = l
-	c.mu.Unlock()
+	done := make(chan struct{})
+	call.Ask("roots/list", func(result json.RawMessage, err error) {
+		defer close(done)
+		l := readListing(result, err)
+		l.number, l.changes = number, changes
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.silent = false; number > c.latest.number {
+			c.latest = l
+		}
+	})
+	return done
 }
 
-// rootPaths returns the paths of an answer. Roots whose URI is not that of a local file are left out.
-func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
-	if answer == nil || answer.Roots == nil {
-		return nil, errors.New("the answer has no roots")
+// await waits for an answer, but not for ever.
+func (c *clientRoots) await(ctx context.Context, answered <-chan struct{}, wait time.Duration) {
+	c.mu.Lock()
+	changes := c.changes
+	c.mu.Unlock()
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	case <-late.C:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.silent = c.changes == changes
 	}
-	paths := []string{}
+}
+
+// readListing reads an answer. Roots whose URI is not that of a local file are left out.
+func readListing(result json.RawMessage, err error) listing {
+	var answer struct {
+		Roots []*struct {
+			URI string `json:"uri"`
+		} `json:"roots"`
+	}
+	switch {
+	case err != nil:
+		return listing{err: err}
+	case surface.DecodeKnown(result, &answer) != nil:
+		return listing{err: errors.New("the answer is no object with a list of roots")}
+	}
+	if answer.Roots == nil {
+		return listing{err: errors.New("the answer has no roots")}
+	}
+	l := listing{paths: []string{}}
 	for _, r := range answer.Roots {
 		if r == nil || r.URI == "" {
-			return nil, errors.New("the answer holds a root without a URI")
+			return listing{err: errors.New("the answer holds a root without a URI")}
 		}
-		if path, ok := ParseFileURI(r.URI); ok && len(paths) < maxClientRoots {
-			paths = append(paths, path)
+		path, ok := ParseFileURI(r.URI)
+		switch {
+		case !ok:
+		case len(l.paths) == maxClientRoots:
+			l.cut = true
+		default:
+			l.paths = append(l.paths, path)
 		}
 	}
-	return paths, nil
+	return l
 }
 
 // ParseFileURI returns the absolute path of a file URI of this machine.

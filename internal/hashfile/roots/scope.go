@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ type Scope struct {
 	within []string  // real paths of the client's roots, whether they narrow or not
 	given  []string  // the same as the client wrote them
 	links  []string  // the links on the way from one to the other
+	cut    bool      // the client lists more roots than are used
 }
 
 // Close closes the directories that the call opened.
@@ -47,7 +49,11 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 	if len(s.Directories()) == 0 {
 		return s.RefuseAll()
 	}
-	return refusal.Outside(asked, s.Directories())
+	r := refusal.Outside(asked, s.Directories())
+	if s.cut {
+		r.Message += fmt.Sprintf("; of the client's roots only the first %d count", maxClientRoots)
+	}
+	return r
 }
 
 // RefuseAll returns the refusal of every path, for a call that may use no directory.

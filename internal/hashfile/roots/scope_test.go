@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -106,29 +104,35 @@ func TestNewSource(t *testing.T) {
 
 // TestRootPaths: the answer of a client is used as far as it names directories of this machine, and up to a bound.
 func TestRootPaths(t *testing.T) {
-	roots := func(uris ...string) *mcp.ListRootsResult {
-		r := &mcp.ListRootsResult{Roots: []*mcp.Root{}}
+	roots := func(uris ...string) string {
+		var all []string
 		for _, uri := range uris {
-			r.Roots = append(r.Roots, &mcp.Root{URI: uri})
+			all = append(all, fmt.Sprintf(`{"uri":%q}`, uri))
 		}
-		return r
+		return `{"roots":[` + strings.Join(all, ",") + "]}"
 	}
-	got, err := rootPaths(roots("file:///a", "http://x/b", "file://other/c", "file:///d/../e%20f", "nonsense"))
-	if want := []string{"/a", "/e f"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v", got, err)
+	read := func(answer string) listing { return readListing([]byte(answer), nil) }
+	l := read(roots("file:///a", "http://x/b", "file://other/c", "file:///d/../e%20f", "nonsense"))
+	if want := []string{"/a", "/e f"}; l.err != nil || !slices.Equal(l.paths, want) {
+		t.Errorf("%q, %v", l.paths, l.err)
 	}
-	if got, err := rootPaths(roots()); got == nil || len(got) != 0 || err != nil {
-		t.Errorf("no roots: %q, %v", got, err)
+	if l := read(roots()); l.paths == nil || len(l.paths) != 0 || l.cut || l.err != nil {
+		t.Errorf("no roots: %+v", l)
 	}
-	many := roots(slices.Repeat([]string{"file:///a"}, maxClientRoots+1)...)
-	if got, err := rootPaths(many); len(got) != maxClientRoots {
-		t.Errorf("many: %d, %v", len(got), err)
-	}
-	for what, answer := range map[string]*mcp.ListRootsResult{"nothing": nil, "no list": {},
-		"no URI": roots("file:///a", ""), "a hole": {Roots: []*mcp.Root{nil}}} {
-		if got, err := rootPaths(answer); err == nil {
-			t.Errorf("%s: %q", what, got)
+	for n := range 2 {
+		l := read(roots(slices.Repeat([]string{"file:///a"}, maxClientRoots+n)...))
+		if len(l.paths) != maxClientRoots || l.cut != (n > 0) || l.err != nil {
+			t.Errorf("many: %d, %t, %v", len(l.paths), l.cut, l.err)
 		}
+	}
+	for what, answer := range map[string]string{"nothing": "null", "no list": "{}", "no URI": roots("file:///a", ""),
+		"a hole": `{"roots":[null]}`, "another member": `{"Roots":[]}`, "no JSON": ""} {
+		if l := read(answer); l.err == nil {
+			t.Errorf("%s: %q", what, l.paths)
+		}
+	}
+	if l := readListing(nil, errors.New("no")); l.err == nil {
+		t.Errorf("an error: %q", l.paths)
 	}
 }
 

@@ -2,17 +2,11 @@ package roots
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
-
-// statelessVersion is the first protocol version in which a server cannot send a request to the client. It answers
-// that it needs input, and the client repeats the call with the input.
-const statelessVersion = "2026-07-28"
 
 // Source knows where the allowed directories of a server come from: its configuration, and its client.
 type Source struct {
@@ -49,9 +43,8 @@ func (s *Source) Close() {
 
 // Scope returns the directories that a call may use; the caller closes it. If ask is not nil it has to be sent to the
 // client in place of an answer, and the client repeats the call with its input.
-func (s *Source) Scope(ctx context.Context, req *mcp.CallToolRequest) (sc *Scope, ask mcp.InputRequestMap, err error) {
-	offered, stateless := offeredRoots(req)
-	if offered == nil {
+func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask map[string]any, err error) {
+	if call.Roots == nil {
 		if len(s.own) == 0 {
 			return nil, nil,
 				refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started without "+
@@ -59,21 +52,23 @@ func (s *Source) Scope(ctx context.Context, req *mcp.CallToolRequest) (sc *Scope
 		}
 		return s.Configured(), nil, nil
 	}
-	var paths []string
-	if stateless {
-		answer, ok := req.Params.InputResponses["roots"].(*mcp.ListRootsResult)
+	var listed listing
+	if call.Stateless {
+		answer, ok := call.Inputs["roots"]
 		if !ok {
-			return nil, mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, nil
+			return nil, map[string]any{"roots": map[string]any{"method": "roots/list", "params": struct{}{}}}, nil
 		}
-		paths, err = rootPaths(answer)
+		listed = readListing(answer, nil)
 	} else {
-		paths, err = s.client.listPaths(ctx, req.Session, offered.ListChanged, s.wait)
+		listed = s.client.list(ctx, call, s.wait)
 	}
-	if err != nil {
+	if listed.err != nil {
 		return nil, nil, refusal.New(refusal.OutsideRoots,
-			"the client does not list its roots (%s), so that no directory is allowed", refusal.Show(err.Error()))
+			"the client does not list its roots (%s), so that no directory is allowed", refusal.Show(listed.err.Error()))
 	}
-	return s.combine(paths), nil, nil
+	sc = s.combine(listed.paths)
+	sc.cut = listed.cut
+	return sc, nil, nil
 }
 
 // Configured returns the scope of a call that may use the configured directories, whatever the client's roots are.
@@ -97,24 +92,4 @@ func (s *Source) combine(paths []string) *Scope {
 		sc.links = append(sc.links, r.links...)
 	}
 	return sc
-}
-
-// offeredRoots returns the client's capability of roots, nil if it has none. From statelessVersion on the capability is
-// a member of each call.
-func offeredRoots(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
-	if init := req.Session.InitializeParams(); init != nil {
-		stateless = init.ProtocolVersion >= statelessVersion
-		if init.Capabilities != nil {
-			roots = init.Capabilities.RootsV2
-		}
-	}
-	if roots == nil && stateless {
-		if declared, err := json.Marshal(req.Params.Meta[mcp.MetaKeyClientCapabilities]); err == nil {
-			var capabilities struct{ Roots *mcp.RootCapabilities }
-			if json.Unmarshal(declared, &capabilities) == nil {
-				roots = capabilities.Roots
-			}
-		}
-	}
-	return roots, stateless
 }

@@ -2,149 +2,141 @@ package stdio
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// maxExact is the greatest integer up to which the SDK keeps the ids that are numbers.
+// maxExact is the greatest integer up to which all clients keep ids that are numbers.
 const maxExact = 1 << 53
 
-// message is one message of the client.
-type message struct {
-	request  *jsonrpc.Request  // or nil
-	response *jsonrpc.Response // or nil; if both are nil, the message is dropped
-	id       json.RawMessage   // as written; nil if there is none
-	tool     string            // of tools/call
-	version  string            // of initialize
-	cancels  jsonrpc.ID        // of notifications/cancelled
+// request is one message of the client: a request, a notification, which has no id, or an answer.
+type request struct {
+	id     json.RawMessage // as written; nil if there is none, or it is not known
+	key    any             // the id as a string or float64, by which it equals others; nil likewise
+	method string          // "" is an answer
+	params map[string]json.RawMessage
+
+	result, failure json.RawMessage // of an answer
+
+	stateless bool   // see the version of the name
+	roots     *Roots // the client's capability; nil if it has none
+
+	call      *Call // of a tool, as all below
+	writes    bool
+	size      int             // bytes that it holds while it waits
+	batch     *batch          // or nil
+	ctx       context.Context // while it is at work and answered
+	cancel    context.CancelFunc
+	cancelled bool
 }
 
-// envelope holds the members of a message.
-type envelope struct {
-	version, id, method, params, result, failure []byte
+// fault is why a message is answered with an error.
+type fault struct {
+	Code int    `json:"code"`
+	Text string `json:"message"`
+	Data any    `json:"data,omitempty"`
 }
 
-// parse reads one JSON value, which has to be valid, as a message.
-func parse(data []byte) (message, *fault) {
+// Codes of errors.
+const (
+	codeEarly              = 0 // what the SDKs answer to a request out of turn
+	codeBusy               = -32000
+	codeUnsupportedVersion = -32022
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeParse              = -32700
+)
+
+func invalid(text string) *fault {
+	return &fault{Code: codeInvalidRequest, Text: "Invalid Request: " + text}
+}
+
+func wrong(text string) *fault {
+	return &fault{Code: codeInvalidParams, Text: "invalid params: " + text}
+}
+
+// message returns an answer, without a line end. Its id stays as the client wrote it.
+func message(id json.RawMessage, member string, value any) []byte {
+	text, err := encode(value)
+	if err != nil { // a result that is no JSON, which is a mistake of the server
+		member, text = "error", []byte(`{"code":-32603,"message":"the answer cannot be written"}`)
+	}
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"`+member+`":`), text, []byte("}"))
+}
+
+// parse reads one JSON value, which has to be valid, as a message, of which the id at least is set as far as it is
+// known. The message is nil if it is to be dropped.
+func parse(data []byte) (*request, *fault) {
+	m := &request{}
 	if data[0] != '{' {
-		return message{}, invalid(nil, "the message is no object")
+		return m, invalid("the message is no object")
 	}
-	e, twice := split(data)
-	var m message
-	id, ok := parseID(e.id)
+	e, twice := members(data)
+	key, ok := parseID(e["id"])
 	if ok && !slices.Contains(twice, "id") {
-		m.id = e.id
+		m.id, m.key = e["id"], key
 	}
-	answers := e.method == nil && (e.result != nil || e.failure != nil)
-	var method string
+	m.result, m.failure = e["result"], e["error"]
+	answers := m.result != nil || m.failure != nil
+	method, isText := text(e["method"])
 	switch {
-	case answers && (m.id == nil || len(twice) > 0):
-		return message{}, nil // an answer is never answered
-	case answers:
-		m.response = e.response(id)
+	case answers && e["method"] == nil && (m.id == nil || len(twice) > 0):
+		return nil, nil // an answer is never answered
+	case answers && e["method"] == nil:
 		return m, nil
 	case len(twice) > 0:
-		return m, invalid(m.id, "a member is there twice")
-	case string(e.version) != `"2.0"`:
-		return m, invalid(m.id, `jsonrpc is not "2.0"`)
-	case e.method == nil:
-		return m, invalid(m.id, "there is no method")
-	case e.result != nil || e.failure != nil:
-		return m, invalid(m.id, "it is a request and an answer")
-	case e.id != nil && !ok:
-		return m, invalid(nil, "the id is neither a string nor an integer of at most 53 bits")
-	case surface.CheckJSON(e.method, surface.Limits{}) != nil || json.Unmarshal(e.method, &method) != nil ||
-		e.method[0] != '"':
-		return m, invalid(m.id, "the method is no string")
+		return m, invalid("a member is there twice")
+	case string(e["jsonrpc"]) != `"2.0"`:
+		return m, invalid(`jsonrpc is not "2.0"`)
+	case answers:
+		return m, invalid("it is a request and an answer")
+	case e["id"] != nil && !ok:
+		return m, invalid("the id is neither a string nor an integer of at most 53 bits")
+	case !isText || method == "":
+		return m, invalid("there is no method, or it is no string")
 	}
-	m.request = &jsonrpc.Request{Method: method, Params: e.params}
-	if m.id != nil {
-		m.request.ID = id
-	}
-	return m, m.readParams()
+	m.method = method
+	return m, m.readParams(e["params"])
 }
 
-// split returns the members of an object that belong to messages, and the names of those that are there twice.
-func split(object []byte) (e envelope, twice []string) {
-	known := map[string]*[]byte{"jsonrpc": &e.version, "id": &e.id, "method": &e.method, "params": &e.params,
-		"result": &e.result, "error": &e.failure}
-	members(object, func(name string, value []byte) bool {
-		if at := known[name]; at != nil {
-			if *at != nil {
-				twice = append(twice, name)
-			}
-			*at = value[:len(value):len(value)]
-		}
-		return true
-	})
-	return e, twice
-}
-
-// parseID reads an id; ok is false if it is none that the SDK keeps as it is.
-func parseID(raw []byte) (id jsonrpc.ID, ok bool) {
-	if len(raw) == 0 || surface.CheckJSON(raw, surface.Limits{}) != nil {
-		return id, false
+// parseID reads an id; ok is false if it is neither a string nor an integer that all clients keep.
+func parseID(raw []byte) (key any, ok bool) {
+	if len(raw) == 0 || surface.CheckJSON(raw, surface.Limits{}) != nil || json.Unmarshal(raw, &key) != nil {
+		return nil, false
 	}
-	var value any
-	if json.Unmarshal(raw, &value) != nil {
-		return id, false
-	}
-	switch v := value.(type) {
+	switch v := key.(type) {
 	case string:
+		return key, true
 	case float64:
-		if v != float64(int64(v)) || v > maxExact || v < -maxExact {
-			return id, false
-		}
-	default:
-		return id, false
+		return key, v == float64(int64(v)) && v <= maxExact && v >= -maxExact
 	}
-	id, err := jsonrpc.MakeID(value)
-	return id, err == nil
+	return nil, false
 }
 
-// response reads an answer of the client. One that cannot be read is an error, so that its call does not wait for more.
-func (e *envelope) response(id jsonrpc.ID) *jsonrpc.Response {
-	r := &jsonrpc.Response{ID: id, Result: e.result}
-	if e.failure != nil {
-		failure := new(jsonrpc.Error)
-		if json.Unmarshal(e.failure, failure) != nil {
-			failure = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "an error that cannot be read"}
-		}
-		r.Result, r.Error = nil, failure
-	}
-	return r
-}
-
-// readParams reads what the transport needs of the parameters. Arguments of tools are left to the tools, which
-// explain what is wrong with them.
-func (m *message) readParams() *fault {
-	params := m.request.Params
-	if len(params) == 0 || params[0] != '{' {
+// readParams reads the parameters. Arguments of tools are left to the tools, which explain what is wrong with them.
+func (m *request) readParams(params []byte) *fault {
+	if absent(params) {
 		return nil
 	}
-	seen, odd := map[string]bool{}, false
-	members(params, func(name string, value []byte) bool {
-		odd = seen[name] || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil
-		seen[name] = true
-		switch {
-		case name == "name" && m.request.Method == "tools/call":
-			json.Unmarshal(value, &m.tool) // what is no string, the SDK refuses
-		case name == "protocolVersion" && m.request.Method == "initialize":
-			json.Unmarshal(value, &m.version)
-		case name == "requestId" && m.request.Method == "notifications/cancelled":
-			m.cancels, _ = parseID(value)
+	if params[0] != '{' {
+		if m.id == nil {
+			return nil // a notification is never answered
 		}
-		return !odd
-	})
-	if odd {
-		return invalid(m.id, "params hold a member twice, or one that readers take differently")
+		return wrong("they are no object")
 	}
+	found, twice := members(params)
+	for name, value := range found {
+		if len(twice) > 0 || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil {
+			return invalid("params hold a member twice, or one that readers take differently")
+		}
+	}
+	m.params = found
 	return nil
 }
 
@@ -153,32 +145,28 @@ var lastID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
 })
 
-// identify returns the id of a message over the limit, if its beginning or its end shows it, and whether it is an
+// identify returns a message over the limit with its id, if its beginning or its end shows it, and whether it is an
 // answer.
-func (e *excess) identify() (id json.RawMessage, answers bool) {
+func (e *excess) identify() (m *request, answers bool) {
 	d := json.NewDecoder(bytes.NewReader(e.head))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, false
-	}
-	for {
-		name, err := d.Token()
-		if err != nil {
-			break
-		}
-		answers = answers || name == "result" || name == "error"
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			break
-		}
-		if name == "id" {
-			id = value
+	start, err := d.Token()
+	var id json.RawMessage
+	for err == nil && start == json.Delim('{') {
+		var name json.Token
+		if name, err = d.Token(); err == nil {
+			answers = answers || name == "result" || name == "error"
+			var value json.RawMessage
+			if err = d.Decode(&value); err == nil && name == "id" {
+				id = value
+			}
 		}
 	}
-	if m := lastID().FindSubmatch(e.tail); id == nil && m != nil {
-		id = m[1]
+	if found := lastID().FindSubmatch(e.tail); id == nil && found != nil && start == json.Delim('{') {
+		id = found[1]
 	}
-	if _, ok := parseID(id); !ok {
-		id = nil
+	m = &request{}
+	if key, ok := parseID(id); ok {
+		m.id, m.key = id, key
 	}
-	return id, answers
+	return m, answers
 }

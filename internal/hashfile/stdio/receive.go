@@ -3,192 +3,197 @@ package stdio
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// heard are the notifications that mean something to a server. Others are dropped, so that they do not pile up.
-var heard = []string{"notifications/initialized", "notifications/cancelled", "notifications/roots/list_changed"}
-
-// batched are the versions of the protocol that have batches.
-var batched = []string{"2024-11-05", "2025-03-26"}
-
 // receive reads lines to the end of the input.
-func (c *conn) receive(l *lines) {
+func (s *session) receive(l *lines) {
 	for {
 		line, over, err := l.next()
 		if err != nil {
-			c.end(err)
+			s.end(err)
 			return
 		}
-		c.mu.Lock()
+		s.mu.Lock()
 		if over != nil {
-			c.refuseExcess(over)
+			s.receiveExcess(over)
 		} else {
-			c.receiveLine(bytes.Trim(line, " \t\r"))
+			s.receiveLine(bytes.Trim(line, " \t\r"))
 		}
-		finished := c.finished
-		c.changed.Broadcast()
-		c.mu.Unlock()
+		finished := s.finished
+		s.mu.Unlock()
 		if finished {
 			return
 		}
 	}
 }
 
-// refuseExcess answers a message over the limit.
-func (c *conn) refuseExcess(over *excess) {
-	id, answers := over.identify()
-	if !answers {
-		c.refuse(invalid(id, fmt.Sprintf("the message has more than %d bytes (--max-request)", c.o.MaxMessage)))
+// receiveExcess answers a message over the limit.
+func (s *session) receiveExcess(over *excess) {
+	m, answers := over.identify()
+	if answers {
+		s.answered(m, errors.New("the client's answer is too large"))
 		return
 	}
-	if sdk, ok := parseID(id); ok && c.asked[sdk] {
-		delete(c.asked, sdk)
-		c.queue.pass(&jsonrpc.Response{ID: sdk, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
-			Message: "the client's answer is too large"}})
-	}
+	s.refuse(m, invalid(fmt.Sprintf("the message has more than %d bytes (--max-request)", s.server.MaxMessage)), nil)
 }
 
-func (c *conn) receiveLine(line []byte) {
+func (s *session) receiveLine(line []byte) {
 	switch {
 	case len(line) == 0:
 	case !json.Valid(line):
-		c.refuse(unparsable())
+		s.refuse(&request{}, &fault{Code: codeParse, Text: "Parse error: the line is not valid JSON"}, nil)
 	case line[0] == '[':
-		c.receiveBatch(elements(line, maxMessages))
+		s.receiveBatch(line)
 	default:
-		if f := c.accept(line, nil); f != nil {
-			c.refuse(f)
-		}
+		s.accept(line, nil)
 	}
 }
 
-// receiveBatch takes up the messages of an array.
-func (c *conn) receiveBatch(all [][]byte) {
-	switch {
-	case len(all) == 0:
-		c.refuse(invalid(nil, "the batch is empty"))
-		return
-	case len(all) > maxMessages:
-		c.refuse(invalid(nil, fmt.Sprintf("the batch has more than %d messages", maxMessages)))
-		return
-	case c.version != "" && !slices.Contains(batched, c.version):
-		c.refuse(invalid(nil, "this version of the protocol has no batches; send one message a line"))
-		return
-	}
-	b := &batch{left: 1}
-	for _, one := range all {
-		b.left++
-		if f := c.accept(one, b); f != nil {
-			b.add(c.unlessInUse(f).answer())
-		}
-	}
-	if text := b.add(nil); text != nil {
-		c.addFault(text)
-	}
-}
-
-// accept takes up a message, which may be one of a batch. It returns why not, if the client is to be told.
-func (c *conn) accept(data []byte, b *batch) *fault {
+// accept takes up a message, which may be one of a batch.
+func (s *session) accept(data []byte, b *batch) {
 	m, f := parse(data)
+	switch {
+	case f != nil:
+	case m != nil && m.method == "" && m.failure != nil:
+		s.answered(m, errors.New(string(m.failure)))
+	case m != nil && m.method == "":
+		s.answered(m, nil)
+	case m != nil && m.id == nil:
+		s.hear(m)
+	case m != nil:
+		m.size, m.batch = len(data)+512, b
+		if f = s.request(m); f == nil {
+			return
+		}
+	}
 	if f != nil {
+		s.refuse(m, f, b)
+		return
+	}
+	s.reply(nil, b)
+}
+
+// refuse answers a message with an error. It has no id if a call at work has that too, of which it would seem the
+// answer.
+func (s *session) refuse(m *request, f *fault, b *batch) {
+	id := m.id
+	if id == nil || s.calls[m.key] != nil {
+		id = json.RawMessage("null")
+	}
+	s.reply(message(id, "error", f), b)
+}
+
+// request takes up a request, and answers it unless it is the call of a tool.
+func (s *session) request(m *request) *fault {
+	if f := m.readPeer(); f != nil {
 		return f
 	}
-	switch r := m.request; {
-	case r != nil && r.IsCall():
-		return c.acceptRequest(m, len(data), b)
-	case r != nil && r.Method == "notifications/cancelled":
-		c.cancel(m)
-	case r != nil && slices.Contains(heard, r.Method):
-		c.queue.pass(r)
-	case m.response != nil && c.asked[m.response.ID]:
-		delete(c.asked, m.response.ID)
-		c.queue.pass(m.response)
+	call := m.method == "tools/call"
+	switch {
+	case s.calls[m.key] != nil:
+		return invalid("the id is that of a request that is not answered yet")
+	case m.params == nil && (m.method == "initialize" || call && (s.version != "" || m.stateless)):
+		return &fault{Code: codeInvalidRequest, Text: `invalid request: missing required "params"`}
 	}
-	if b != nil {
-		b.left-- // it has no answer
-	}
-	return nil
-}
-
-func (c *conn) acceptRequest(m message, size int, b *batch) *fault {
-	if c.queue.byID[m.request.ID] != nil {
-		return invalid(nil, "the id is that of a request that is not answered yet")
-	}
-	if c.version == "" && m.version != "" {
-		c.version = m.version
-	}
-	tool := m.request.Method == "tools/call"
-	r := &request{message: m.request, size: size + 512, tool: tool, writes: tool && !c.o.Reads(m.tool), batch: b}
-	if !c.queue.add(r) {
-		return &fault{code: codeBusy, text: "too many requests wait; wait for answers", id: m.id}
-	}
-	return nil
-}
-
-// cancel cancels a request: one that waits never runs, and one at work is told by the SDK.
-func (c *conn) cancel(m message) {
-	r := c.queue.byID[m.cancels]
-	if r == nil || r.cancelled || r.message.Method == "initialize" {
-		return
-	}
-	r.cancelled = true
-	if !c.queue.drop(r) {
-		c.queue.pass(m.request)
-	} else if r.batch != nil {
-		if text := r.batch.add(nil); text != nil {
-			c.addFault(text)
+	full := s.answersSize > maxWaiting || s.batchSize > maxBatch
+	if call {
+		if f := s.prepare(m); f != nil {
+			return f
 		}
+		full = s.waitingSize+m.size > maxWaiting
 	}
-}
-
-// refuse answers a message with an error.
-func (c *conn) refuse(f *fault) { c.addFault(c.unlessInUse(f).answer()) }
-
-// unlessInUse returns the error without its id if a request at work has that too, of which it would seem the answer.
-func (c *conn) unlessInUse(f *fault) *fault {
-	if id, ok := parseID(f.id); ok && c.queue.byID[id] != nil {
-		f.id = nil
+	switch {
+	case full:
+		return &fault{Code: codeBusy, Text: "too many requests wait; wait for answers"}
+	case call:
+		s.calls[m.key] = m
+		s.waiting = append(s.waiting, m)
+		s.waitingSize += m.size
+		s.begin()
+		return nil
+	}
+	result, f := s.answer(m)
+	if f == nil {
+		s.reply(message(m.id, "result", result), m.batch)
 	}
 	return f
 }
 
-// addFault leaves a message to writeFaults. A client that does not read gets only so many.
-func (c *conn) addFault(text []byte) {
-	if c.faultSize+len(text) <= maxFaults || len(c.faults) == 0 {
-		c.faults = append(c.faults, text)
-		c.faultSize += len(text)
+// hear takes up a notification. One that means nothing to a server is dropped.
+func (s *session) hear(m *request) {
+	switch m.method {
+	case "notifications/cancelled":
+		if key, ok := parseID(m.params["requestId"]); ok {
+			s.cancel(key)
+		}
+	case "notifications/roots/list_changed":
+		s.server.RootsChanged()
 	}
 }
 
-// writeFaults writes errors to the end of the session.
-func (c *conn) writeFaults() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for {
-		for len(c.faults) == 0 && !c.finished {
-			c.changed.Wait()
-		}
-		if c.finished {
-			return
-		}
-		text := c.faults[0]
-		c.mu.Unlock()
-		err := c.out.writeLine(text)
-		c.mu.Lock()
-		if err != nil { // the SDK meets the same error, if it has anything to say
-			c.faults, c.faultSize = nil, 0
-			if !c.ended {
-				c.err = err
-			}
-			c.finish()
-			return
-		}
-		c.faults = c.faults[1:]
-		c.faultSize -= len(text)
-		c.changed.Broadcast()
+// answered takes up the answer to a request of the server.
+func (s *session) answered(m *request, err error) {
+	n, _ := m.key.(float64)
+	if done := s.asked[int(n)]; done != nil {
+		delete(s.asked, int(n))
+		done(m.result, err)
 	}
+}
+
+// batch collects the answers to an array of messages, which are written together.
+type batch struct {
+	left    int // messages that are not done with, and one until the whole array was read
+	size    int // bytes of the answers
+	answers [][]byte
+}
+
+// receiveBatch takes up the messages of an array.
+func (s *session) receiveBatch(line []byte) {
+	var all [][]byte
+	values(line, func(i int, value []byte) bool {
+		all = append(all, value)
+		return i < maxMessages
+	})
+	var f *fault
+	switch {
+	case len(all) == 0:
+		f = invalid("the batch is empty")
+	case len(all) > maxMessages:
+		f = invalid(fmt.Sprintf("the batch has more than %d messages", maxMessages))
+	case s.version != "" && !slices.Contains(batched, s.version):
+		f = invalid("this version of the protocol has no batches; send one message a line")
+	}
+	if f != nil {
+		s.refuse(&request{}, f, nil)
+		return
+	}
+	b := &batch{left: len(all) + 1}
+	for _, one := range all {
+		s.accept(one, b)
+	}
+	s.reply(nil, b)
+}
+
+// reply has an answer written, nil if there is none: at once, or with the others of its batch after the last one. A
+// client that does not read gets only so many.
+func (s *session) reply(text []byte, b *batch) {
+	if b == nil {
+		if len(text) > 0 && s.answersSize+len(text) <= maxWaiting+maxFaults {
+			s.answersSize += len(text)
+			s.push(answer{text: text})
+		}
+		return
+	}
+	if len(text) > 0 && s.batchSize+len(text) <= maxBatch+maxFaults {
+		b.answers = append(b.answers, text)
+		b.size += len(text)
+		s.batchSize += len(text)
+	}
+	if b.left--; b.left > 0 || len(b.answers) == 0 {
+		return
+	}
+	s.push(answer{text: slices.Concat([]byte("["), bytes.Join(b.answers, []byte(",")), []byte("]")), batch: b})
 }

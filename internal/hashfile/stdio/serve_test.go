@@ -12,17 +12,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
 
 // client is a client of a server in this process, which has the tools wait, read and write.
 type client struct {
-	t    *testing.T
-	in   *io.PipeWriter
-	out  *bufio.Scanner
-	done chan error
+	t      *testing.T
+	server *Server
+	in     *io.PipeWriter
+	raw    io.Reader
+	out    *bufio.Scanner // of raw
+	done   chan error
 }
 
 const greeting = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"%s",` +
@@ -34,24 +34,21 @@ const limit = 64 << 10
 // begin starts a server whose tools do what tool does, and sends what comes first.
 func begin(t *testing.T, first string, tool func(ctx context.Context, name, argument string) (string, error)) *client {
 	t.Helper()
-	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
-	for _, name := range []string{"read", "write"} {
-		server.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
-			func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				text, err := tool(ctx, name, string(r.Params.Arguments))
-				if err != nil {
-					return nil, err
-				}
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
-			})
-	}
+	server := &Server{Name: "s", Version: "1", MaxMessage: limit, RootsChanged: func() {},
+		Unknown: func(tool string) string { return tool }, Tools: []Tool{{Name: "read"}, {Name: "write", Writes: true}},
+		Call: func(ctx context.Context, c *Call) *Result {
+			text, err := tool(ctx, c.Tool, string(c.Arguments))
+			if err != nil {
+				return &Result{Text: err.Error(), IsError: true}
+			}
+			return &Result{Text: text}
+		}}
 	in, inW := io.Pipe()
 	outR, out := io.Pipe()
-	c := &client{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	c := &client{t: t, server: server, in: inW, raw: outR, out: bufio.NewScanner(outR), done: make(chan error, 1)}
 	c.out.Buffer(nil, 256<<20)
 	go func() {
-		c.done <- Serve(context.Background(), server, in, out,
-			Options{MaxMessage: limit, Reads: func(tool string) bool { return tool == "read" }})
+		c.done <- Serve(context.Background(), server, in, out)
 	}()
 	t.Cleanup(func() { inW.Close(); outR.Close() })
 	go io.WriteString(inW, first)

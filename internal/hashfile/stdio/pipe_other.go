@@ -1,6 +1,6 @@
 //go:build !linux
 
-package texts
+package stdio
 
 import "io"
 

@@ -1,8 +1,10 @@
-package texts
+package stdio
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 )
@@ -16,7 +18,7 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var b bytes.Buffer
 		b.WriteByte('"')
-		j := &jsonText{w: &b}
+		j := &textWriter{w: &b, call: context.Background()}
 		if n, err := j.Write([]byte(text)); n != len(text) || err != nil || j.flush() != nil {
 			t.Fatal(n, err)
 		}
@@ -34,4 +36,13 @@ func FuzzEscape(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkText(b *testing.B) {
+	data := bytes.Repeat([]byte("    value = compute(input[7], \"name\"); // comment\n"), 10<<20/50)
+	b.SetBytes(int64(len(data)))
+	t := &textWriter{w: io.Discard, call: b.Context()}
+	for b.Loop() {
+		t.Write(data)
+	}
 }

@@ -1,10 +1,9 @@
-package texts
+package stdio
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -13,17 +12,6 @@ const maxEscape = len(`\u0000`)
 
 // escapedAtOnce is the size of the pieces for which room is made, in bytes of text.
 const escapedAtOnce = 16 << 10
-
-// AppendEscaped appends text, which has to be UTF-8, as the inside of a JSON string.
-func AppendEscaped(dst, text []byte) []byte {
-	for len(text) > 0 {
-		n := min(len(text), escapedAtOnce)
-		dst = slices.Grow(dst, maxEscape*n+8)
-		dst = dst[:len(dst)+escape(dst[len(dst):cap(dst)], text[:n])]
-		text = text[n:]
-	}
-	return dst
-}
 
 // escapes holds, for each byte that is escaped, the text that stands for it and the length of that text.
 var escapes = func() (e [utf8.RuneSelf]struct {

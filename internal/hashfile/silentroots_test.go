@@ -1,0 +1,77 @@
+//go:build unix
+
+package hashfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/hang"
+)
+
+// TestSilentRoots: calls wait once for a client that offers roots and does not answer, and then are refused at once
+// until it answers after all, or notifies of a change.
+func TestSilentRoots(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "text\n")
+	for _, capabilities := range []string{`{"roots":{}}`, `{"roots":{"listChanged":true}}`} {
+		t.Run(capabilities, func(t *testing.T) {
+			t.Parallel()
+			const wait = 500 * time.Millisecond
+			p := connectRaw(t, Config{RootsWait: wait}, capabilities)
+			p.silent()
+			refused := func(least, most time.Duration) {
+				t.Helper()
+				begun := time.Now()
+				r := p.call("read_text_file", arguments{"path": path}).refused("outside_roots")
+				if took := time.Since(begun); took < least || took > most || !strings.Contains(r.Text, "did not answer within") {
+					t.Errorf("after %s: %s", took, r.Text)
+				}
+			}
+			refused(wait, hang.Long)
+			for range 20 {
+				refused(0, wait)
+			}
+			p.changed()
+			refused(wait, hang.Long)
+			refused(0, wait)
+			p.lists(d) // to what it is asked from now on
+			hang.Until(t, "the client is asked again", func() bool {
+				return p.call("read_text_file", arguments{"path": path}).Error == ""
+			})
+			// Of a client that is late, the answer counts: to one that notifies it is the newest, and the other is waited
+			// for again.
+			p = connectRaw(t, Config{RootsWait: wait}, capabilities)
+			asked := make(chan json.RawMessage, 10)
+			p.mu.Lock()
+			p.answer = func(id json.RawMessage) string { asked <- id; return "" }
+			p.mu.Unlock()
+			refused(wait, hang.Long)
+			p.lists(d)
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file://%s"}]}}`, <-asked, d))
+			p.call("read_text_file", arguments{"path": path}).ok()
+		})
+	}
+}
+
+// TestManyRoots: a refusal says that not all of very many roots count.
+func TestManyRoots(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "last/f", "text\n")
+	var all []string
+	for i := range 256 {
+		all = append(all, filepath.Join(d, "none", strconv.Itoa(i)))
+	}
+	p := connectRaw(t, Config{Roots: []string{d}}, `{"roots":{}}`)
+	p.lists(append([]string{filepath.Join(d, "last")}, all...)...)
+	p.call("read_text_file", arguments{"path": path}).ok()
+	if r := p.call("read_text_file", arguments{"path": d + "/other"}).refused("outside_roots"); !strings.Contains(r.Text,
+		"only the first 256 count") {
+		t.Error(r.Text)
+	}
+}
