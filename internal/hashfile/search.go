@@ -27,6 +27,7 @@ const (
 	maxResults = 1000
 	maxUnshown = 100     // files that are named with the number of their hits alone
 	maxNamed   = 4 << 10 // bytes of their names
+	maxPassed  = 1 << 10 // bytes of the names of what is passed over for one reason
 )
 
 func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
@@ -150,10 +151,11 @@ func count(n int, what string) string {
 func writePassed(text *strings.Builder, what string, all []engine.Passed) {
 	for _, p := range all {
 		fmt.Fprintf(text, "[%s: %s", what, p.Why)
-		for i, path := range p.Paths {
-			text.WriteString([]string{": ", ", "}[min(i, 1)] + refusal.Show(path))
+		named, limit := 0, text.Len()+maxPassed
+		for ; named < len(p.Paths) && text.Len() < limit; named++ {
+			text.WriteString([]string{": ", ", "}[min(named, 1)] + refusal.Show(p.Paths[named]))
 		}
-		if more := p.Count - len(p.Paths); more > 0 && len(p.Paths) > 0 {
+		if more := p.Count - named; more > 0 && named > 0 {
 			fmt.Fprintf(text, " and %d more", more)
 		}
 		text.WriteString("]\n")

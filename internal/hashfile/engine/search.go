@@ -280,8 +280,9 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 	}
 	text := string(appendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
 	if len(out.Lines) == 0 {
-		q.size += headerSize + len(out.Path)
-		q.tokens += headerSize/4 + estimateLine([]byte(out.Path))
+		name := refusal.Show(out.Path)
+		q.size += headerSize + len(name)
+		q.tokens += headerSize/4 + estimateLine([]byte(name))
 	}
 	q.size += len(text) + markSize
 	q.tokens += estimateLine([]byte(text))
